@@ -5,6 +5,7 @@ The peers replay 20 kernels of theirs that do as little.
 
 import ctypes
 import statistics
+import time
 
 import numpy as np
 from common import build_raw, burst, loaded_library, rounds, table
@@ -16,6 +17,7 @@ from pycuda.compiler import SourceModule
 
 KERNELS = 20
 BURST = 20  # graphs that are queued at once
+PAGE = "pycuda, 60 array operations until they are done"
 SOURCE = """
 extern "C" __global__ void step(float *x, const float *y, float a, float b, int n)
 {
@@ -77,6 +79,39 @@ def ours():
         "pycuda, capture of 20 launches": lambda: burst(capture, wait, BURST),
     }
     return measures, (step, args, stream, graph, ready, node)
+
+
+def page():
+    """The program of docs/graphs.md, launched and as a graph: until it is done, many times in a row."""
+    stream, x = drv.Stream(), gpuarray.to_gpu(np.full(64, 3, np.float32))
+
+    def steps(x):
+        for _ in range(20):
+            y = 2 / x
+            x += y
+            x *= 0.5
+
+    def eager():
+        with stream:
+            steps(x)
+
+    eager()
+    with stream.capture() as graph:
+        steps(x)
+    ready = graph.instantiate()
+
+    def measure(work):
+        stream.synchronize()
+        start = time.perf_counter_ns()
+        for _ in range(BURST):
+            work()
+        stream.synchronize()
+        return (time.perf_counter_ns() - start) / BURST
+
+    return {
+        PAGE: lambda: measure(eager),
+        f"{PAGE}, as a graph": lambda: measure(lambda: ready.launch(stream)),
+    }
 
 
 def raw(step, args, stream, graph, ready, node):
@@ -177,17 +212,18 @@ def torch_measures():
 def main():
     measures, parts = ours()
     floor = raw(*parts)
-    times = rounds({**floor, **measures, **cupy_measures(), **torch_measures()})
+    times = rounds({**floor, **measures, **page(), **cupy_measures(), **torch_measures()})
     failed = [name for name, found in times.items() if min(found) < 0]
     if failed:
         raise SystemExit(f"{failed[0]}: the driver's error {-min(times[failed[0]]):.0f}")
     rows = []
     for name, mine in times.items():
         library, _, what = name.partition(", ")
-        base = times.get(f"raw C, {what}") or times[f"{library}, 20 launches"]
+        launched = PAGE if name.startswith(PAGE) else f"{library}, 20 launches"
+        base = times.get(f"raw C, {what}") or times[launched]
         ratio = statistics.median(time / other for time, other in zip(mine, base, strict=True))
         rows.append((name, *(f"{f(mine) / 1e3:.3f}" for f in (statistics.median, min, max)), f"{ratio:.3f}"))
-    table("Host time of graphs", ["call", "us", "min", "max", "x raw C, or 20 launches"], rows)
+    table("Host time of graphs", ["call", "us", "min", "max", "x raw C, or launches"], rows)
 
 
 if __name__ == "__main__":

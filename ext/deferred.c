@@ -6,9 +6,10 @@
 /* The list is guarded by the state's lock. */
 typedef struct Deferred {
     struct Deferred *next;      /* in ModuleState.deferred */
-    destructor function;
+    destructor function;        /* NULL: the reference is all there is to release */
     PyObject *object;
     bool owned;                 /* a reference; else the object has none left, and dies in the function */
+    PyObject *type;             /* of one that is prepared: a reference for the main thread's part */
 } Deferred;
 
 /* ---- Who releases ---- */
@@ -45,11 +46,11 @@ static Deferred *take_first(ModuleState *state)
 
 void deferred_release_all(ModuleState *state)
 {
-    if (host_function_runs()) return;
-    for (Deferred *first; (first = take_first(state));) {
+    if (captured_some(state) && captured_last(state)) return;
+    for (Deferred *first; !deferred_is_due(state) && (first = take_first(state));) {
         Deferred now = *first;
         PyMem_Free(first);
-        now.function(now.object);
+        if (now.function) now.function(now.object);
         if (now.owned) Py_DECREF(now.object);
     }
 }
@@ -69,10 +70,31 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
         return;
     }
     state_lock(state);
-    *item = (Deferred){state->deferred, function, object, owned};
+    *item = (Deferred){state->deferred, function, object, owned, NULL};
     state->deferred = item;
     state_unlock(state);
-    ask_main_thread(state);
+    if (!captured_some(state)) ask_main_thread(state);
+}
+
+Deferred *deferred_prepare(ModuleState *state, PyObject *object)
+{
+    Deferred *item = PyMem_Malloc(sizeof *item);
+    if (item)
+        *item = (Deferred){NULL, NULL, object, true, Py_NewRef((PyObject *)state->Context_type)};
+    else
+        PyErr_NoMemory();
+    return item;
+}
+
+/* Once it is in the list another thread may take it. Where Python's list is full, the type stays for ever. */
+void deferred_post(ModuleState *state, Deferred *prepared)
+{
+    PyObject *type = prepared->type;
+    state_lock(state);
+    prepared->next = state->deferred;
+    state->deferred = prepared;
+    state_unlock(state);
+    (void)Py_AddPendingCall(release_in_main_thread, type);
 }
 
 bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self)
@@ -83,7 +105,7 @@ bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *sel
 
 void deferred_free(ModuleState *state, destructor release, PyObject *self)
 {
-    if (host_function_runs())
+    if (deferred_is_due(state))
         defer(state, release, Py_NewRef(self), true);
     else
         release(self);

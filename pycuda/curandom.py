@@ -18,6 +18,7 @@ from pycuda._array.generators import (
     ScrambledSobol,
     Sobol,
     directions,
+    fill_random,
     scramble_constants,
     to_gpu,
     unique_seeds,
@@ -133,7 +134,8 @@ def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Str
     Notes
     -----
     The seed is drawn from NumPy's global generator: numpy.random.seed() before makes the numbers come again.
-    The array's bytes are those of one Philox sequence, 16 for each counter.
+    The array's bytes are those of one Philox sequence, 16 for each counter. Under capture the seed is drawn
+    once: the first launch of the graph gives these bytes, each later one those of another such sequence.
     """
     dtype = np.dtype(dtype)
     kind = "Bits" if dtype.kind in "iu" else _RAND_KINDS.get(dtype)
@@ -142,10 +144,7 @@ def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Str
     key = np.random.randint(0, 1 << 32, 2, np.uint32).tolist()
     result = GPUArray(shape, dtype)
     if result.nbytes:
-        grid = -(-result.nbytes // kernels.RAND_TILE), 1
-        kernels.rand(kind).prepared_async_call(
-            grid, (kernels.RAND_THREADS, 1, 1), stream, result, result.nbytes, *key
-        )
+        fill_random(kind, result, key, stream)
     return result
 
 

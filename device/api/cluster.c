@@ -79,6 +79,7 @@ static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
         false,
         0,
         {0},
+        false,
     };
     for (unsigned a = 0; a < config->numAttrs; a++) {
         const CUlaunchAttributeValue *value = &config->attrs[a].value;

@@ -58,7 +58,8 @@ static Function *sibling(const Function *function, const CodeFunction *code)
 static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
                         const uint32_t block[3], uint32_t shared)
 {
-    LaunchShape shape = {{grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false, 0, {0}};
+    LaunchShape shape = {
+        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false, 0, {0}, false};
     Function *function = sibling(closure, code);
     if (!function) return RUNTIME_INVALID_FUNCTION;
     int error = launch_check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;

@@ -223,7 +223,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                         CUstream stream, void **pointers, void **extra)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0, {0}};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0, {0}, false};
     return launch(function, stream, &shape, pointers, extra);
 }
 
@@ -232,7 +232,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared, CUstream stream,
                                    void **pointers)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0, {0}};
+    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0, {0}, false};
     return launch(function, stream, &shape, pointers, NULL);
 }
 
@@ -246,11 +246,13 @@ static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *
     };
     switch (attribute->id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape->cooperative = attribute->value.cooperative != 0; break;
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+        shape->programmatic = attribute->value.programmaticStreamSerializationAllowed != 0;
+        break;
     case CU_LAUNCH_ATTRIBUTE_IGNORE:
     case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
     case CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY:
     case CLUSTER_POLICY:
-    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
     case CU_LAUNCH_ATTRIBUTE_PRIORITY:
     case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
     case MEM_SYNC_MAP:
@@ -278,6 +280,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         false,
         0,
         {0},
+        false,
     };
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch(function, config->hStream, &shape, pointers, extra);

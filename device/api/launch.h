@@ -12,6 +12,7 @@ typedef struct LaunchShape {
     bool cooperative;
     unsigned multiprocessors; /* that it runs on: those of a green context; 0: all */
     uint32_t cluster[3];        /* blocks of a cluster; 0: the launch names none */
+    bool programmatic; /* may begin when the kernel before has called for it: an edge of a capture */
 } LaunchShape;
 
 /* Whether the kernel can be launched so; the log says what is wrong. */
@@ -38,7 +39,7 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
 
 /* A launch in progress. */
 typedef struct KernelRun {
-    GridRun *grid;              /* NULL: it has not begun */
+    GridRun *grid; /* NULL: it has not begun */
     GridLaunch launch;
     DeviceRuntime runtime;
     ExecFault fault;

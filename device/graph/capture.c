@@ -295,8 +295,17 @@ static CUresult enter(const Stream *stream, CaptureMember **out)
     return (*out)->capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
 }
 
+/* Whether the work waits until the one kernel before calls for it, not for all of that. */
+static bool is_programmatic(const NodeSet *front, const Work *work)
+{
+    return work->type == CU_GRAPH_NODE_TYPE_KERNEL && work->kernel.shape.programmatic && front->count == 1
+           && front->nodes[0]->work.type == CU_GRAPH_NODE_TYPE_KERNEL;
+}
+
 static CUresult add(Stream *stream, Work *work)
 {
+    static const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                                 .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     CaptureMember *member;
     Node *node;
     CUresult result = enter(stream, &member);
@@ -305,7 +314,9 @@ static CUresult add(Stream *stream, Work *work)
         return result;
     }
     prune(&member->front, member->capture->graph);
-    TRY(graph_add(member->capture->graph, member->front.nodes, NULL, member->front.count, work, &node));
+    const NodeSet *front = &member->front;
+    const CUgraphEdgeData *data = is_programmatic(front, work) ? &programmatic : NULL;
+    TRY(graph_add(member->capture->graph, front->nodes, data, front->count, work, &node));
     return node_set_replace(&member->front, &node, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

@@ -1,4 +1,5 @@
-/* Graphs as text for Graphviz: a node a line, an edge a line, child graphs as clusters. */
+/* Graphs as text for Graphviz: a node a line, an edge a line, child graphs and bodies as clusters.
+ */
 #include <stdio.h>
 
 #include "graph/graph.h"
@@ -23,6 +24,26 @@ static void print_details(FILE *file, const Work *work, unsigned flags)
                 (unsigned long long)work->fill.height, work->fill.element, work->fill.value);
 }
 
+static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *numbers, unsigned flags);
+
+static void print_inner(FILE *file, const Graph *graph, unsigned *numbers, unsigned flags)
+{
+    unsigned number = ++*numbers;
+    fprintf(file, "subgraph cluster_%u {\nlabel=\"graph_%u\";\n", number, number);
+    print_graph(file, graph, number, numbers, flags);
+    fprintf(file, "}\n");
+}
+
+static void print_edge(FILE *file, const Edge *edge, unsigned number, size_t from)
+{
+    fprintf(file, "\"graph_%u_node_%zu\" -> \"graph_%u_node_%zu\"", number, from, number, edge->node->place);
+    if (edge->data.type == CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC)
+        fprintf(file, " [style=\"dashed\" label=\"programmatic, port %u\"]", edge->data.from_port);
+    else if (edge->data.from_port)
+        fprintf(file, " [label=\"port %u\"]", edge->data.from_port);
+    fprintf(file, ";\n");
+}
+
 static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *numbers, unsigned flags)
 {
     for (size_t i = 0; i < graph->count; i++) {
@@ -32,17 +53,14 @@ static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigne
         print_details(file, &node->work, flags);
         if (flags & (DOT_VERBOSE | DOT_HANDLES)) fprintf(file, "\\n%p", (const void *)node);
         fprintf(file, "}\"];\n");
-        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) {
-            unsigned child = ++*numbers;
-            fprintf(file, "subgraph cluster_%u {\nlabel=\"graph_%u\";\n", child, child);
-            print_graph(file, node->work.child, child, numbers, flags);
-            fprintf(file, "}\n");
-        }
+        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) print_inner(file, node->work.child, numbers, flags);
+        if (node->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
+            for (unsigned b = 0; b < node->work.conditional.size; b++)
+                print_inner(file, node->work.conditional.bodies[b], numbers, flags);
     }
     for (size_t i = 0; i < graph->count; i++)
         for (size_t e = 0; e < graph->nodes[i]->after.count; e++)
-            fprintf(file, "\"graph_%u_node_%zu\" -> \"graph_%u_node_%zu\";\n", number, i, number,
-                    graph->nodes[i]->after.edges[e].node->place);
+            print_edge(file, &graph->nodes[i]->after.edges[e], number, i);
 }
 
 static CUresult print(CUgraph handle, const char *path, unsigned flags)

@@ -63,6 +63,12 @@ static bool valid_data(const CUgraphEdgeData *data)
            && !memcmp(data->reserved, zero, sizeof zero);
 }
 
+/* An edge that is taken out is named with its data; without, it is one that has none. */
+static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
+{
+    return data ? !memcmp(&edge->data, data, sizeof *data) : is_plain(&edge->data);
+}
+
 /* All or none. */
 static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
                        const CUgraphEdgeData *data, size_t count, bool add)
@@ -71,8 +77,11 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
     if (!graph || !graph_has_all(graph, from, count) || !graph_has_all(graph, to, count))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
-        bool there = find(&from[i]->after, to[i]) < from[i]->after.count;
-        if (from[i] == to[i] || there == add || (data && !valid_data(&data[i])))
+        const EdgeList *list = &from[i]->after;
+        size_t place = find(list, to[i]);
+        bool there = place < list->count;
+        if (from[i] == to[i] || there == add || (data && !valid_data(&data[i]))
+            || (!add && !same_data(&list->edges[place], data ? &data[i] : NULL)))
             return CUDA_ERROR_INVALID_VALUE;
     }
     if (!add && graph->memory_nodes) return CUDA_ERROR_NOT_SUPPORTED;

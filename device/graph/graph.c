@@ -165,7 +165,8 @@ uint64_t node_shape(const Node *node, uint64_t outer)
     const uint64_t prime = UINT64_C(0x9e3779b97f4a7c15);
     uint64_t shape = (outer + node->position + 1) * prime, sum = 0;
     for (size_t e = 0; e < node->before.count; e++) {
-        uint64_t from = (node->before.edges[e].node->position + 1) * prime;
+        const Edge *edge = &node->before.edges[e];
+        uint64_t from = (8 * (edge->node->position + 1) + 2 * edge->data.from_port + edge->data.type) * prime;
         sum += from ^ from >> 29; /* in whatever order they were added */
     }
     return (shape ^ shape >> 31) * prime + sum;

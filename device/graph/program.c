@@ -10,7 +10,7 @@ typedef struct Building {
     CUgraphInstantiateResult *why;
 } Building;
 
-static void step_put(Step *step)
+void step_put(Step *step)
 {
     if (atomic_fetch_sub(&step->references, 1) != 1) return;
     for (unsigned i = 0; step->bodies && i < step->work.conditional.size; i++)
@@ -128,17 +128,23 @@ static bool fits_body(const Program *body)
     return true;
 }
 
-static CUresult add_bodies(Building *building, const Node *node, Step *step)
+static CUresult add_bodies(const Node *node, Step *step, Node **culprit, CUgraphInstantiateResult *why)
 {
     const ConditionalWork *conditional = &node->work.conditional;
     step->bodies = calloc(conditional->size, sizeof *step->bodies);
     if (!step->bodies) return CUDA_ERROR_OUT_OF_MEMORY;
-    building->program->conditional = true;
     for (unsigned i = 0; i < conditional->size; i++) {
-        TRY(program_new(conditional->bodies[i], &step->bodies[i], building->culprit, building->why));
+        TRY(program_new(conditional->bodies[i], &step->bodies[i], culprit, why));
         if (!fits_body(step->bodies[i])) return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_SUCCESS;
+}
+
+CUresult program_bodies(const Node *node, Step *step)
+{
+    Node *culprit = NULL;
+    CUgraphInstantiateResult why;
+    return add_bodies(node, step, &culprit, &why);
 }
 
 static CUresult add_node(Building *building, Node *node, uint64_t shape)
@@ -166,7 +172,9 @@ static CUresult add_node(Building *building, Node *node, uint64_t shape)
         step_put(step);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
-    return work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? add_bodies(building, node, step) : CUDA_SUCCESS;
+    if (work.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_SUCCESS;
+    program->conditional = true;
+    return add_bodies(node, step, building->culprit, building->why);
 }
 
 static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer)

@@ -37,7 +37,11 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
     case CU_GRAPH_NODE_TYPE_MEM_FREE:
         if (now->address != then->address) return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
         break;
-    case CU_GRAPH_NODE_TYPE_CONDITIONAL: return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_CONDITIONAL:
+        if (now->conditional.type != then->conditional.type
+            || now->conditional.size != then->conditional.size)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
     default: break;
     }
     return CU_GRAPH_EXEC_UPDATE_SUCCESS;
@@ -45,19 +49,22 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
 
 /* ---- One step ---- */
 
+/* Takes the step over. */
+static CUresult put_step(Exec *exec, size_t index, Step *step)
+{
+    Program *program = program_own(&exec->program);
+    if (program)
+        program_set(program, index, step);
+    else
+        step_put(step);
+    return program ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 /* Takes the work over. */
 static CUresult set_step(Exec *exec, size_t index, Work *work)
 {
     Step *step = step_new(exec->program->steps[index], work);
-    if (!step) return CUDA_ERROR_OUT_OF_MEMORY;
-    Program *program = program_own(&exec->program);
-    if (!program) {
-        work_free(&step->work);
-        free(step);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    program_set(program, index, step);
-    return CUDA_SUCCESS;
+    return step ? put_step(exec, index, step) : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Work *work)
@@ -152,8 +159,46 @@ static bool differ(Difference *out, CUgraphExecUpdateResult result, Node *node, 
     return false;
 }
 
-/* Goes through the graph as it would be instantiated, child graphs included, and compares each node with its
- * step. */
+static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
+                       Difference *out);
+
+/* How many steps a graph would have. */
+static size_t count_steps(const Graph *graph)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < graph->count; i++) {
+        const Work *work = &graph->nodes[i]->work;
+        count += work->type == CU_GRAPH_NODE_TYPE_GRAPH ? count_steps(work->child) : 1;
+    }
+    return count;
+}
+
+/* A graph as a whole: an executable one's, or a body. *nodes are those of the steps, for the caller to
+ * free. */
+static bool pair_whole(const Program *program, const Graph *graph, Node *node, Node ***nodes, Difference *out)
+{
+    size_t next = 0;
+    *nodes = NULL;
+    if (count_steps(graph) != program->count)
+        return differ(out, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, NULL);
+    *nodes = calloc(program->count + 1, sizeof **nodes);
+    return *nodes ? pair_graph(program, graph, 0, *nodes, &next, out)
+                  : differ(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
+}
+
+static bool pair_bodies(const Step *step, Node *node, Difference *out)
+{
+    bool same = true;
+    for (unsigned i = 0; i < step->work.conditional.size && same; i++) {
+        Node **nodes;
+        same = pair_whole(step->bodies[i], node->work.conditional.bodies[i], node, &nodes, out);
+        free(nodes);
+    }
+    return same;
+}
+
+/* Goes through the graph as it would be instantiated, child graphs and bodies included, and compares each
+ * node with its step. */
 static bool pair_graph(const Program *program, const Graph *graph, uint64_t outer, Node **nodes, size_t *next,
                        Difference *out)
 {
@@ -176,45 +221,41 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
                           result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED ? from : NULL);
         else
             nodes[(*next)++] = node;
+        if (!result && step->bodies) same = pair_bodies(step, node, out);
     }
     free(order);
     return same;
 }
 
-static CUresult replace(Exec *exec, Node *const *nodes, size_t count)
+/* A step for a node of any kind; bodies are made anew. */
+static CUresult replace_step(Exec *exec, size_t index, const Node *node)
 {
-    for (size_t i = 0; i < count; i++) {
-        Work work;
-        if (!nodes[i] || nodes[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
-        TRY(work_copy(&work, &nodes[i]->work));
-        TRY(set_step(exec, i, &work));
-    }
-    return CUDA_SUCCESS;
+    Work work;
+    TRY(work_copy(&work, &node->work));
+    Step *step = step_new(exec->program->steps[index], &work);
+    if (!step) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL ? program_bodies(node, step) : CUDA_SUCCESS;
+    if (!result) return put_step(exec, index, step);
+    step_put(step);
+    return result;
 }
 
-/* How many steps a graph would have. */
-static size_t count_steps(const Graph *graph)
+static CUresult replace(Exec *exec, Node *const *nodes)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < graph->count; i++) {
-        const Work *work = &graph->nodes[i]->work;
-        count += work->type == CU_GRAPH_NODE_TYPE_GRAPH ? count_steps(work->child) : 1;
-    }
-    return count;
+    for (size_t i = 0; i < exec->program->count; i++)
+        if (nodes[i] && nodes[i]->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+            TRY(replace_step(exec, i, nodes[i]));
+    return CUDA_SUCCESS;
 }
 
 static CUresult update(Exec *exec, const Graph *graph, Difference *difference)
 {
-    size_t next = 0, count = exec->program->count;
+    Node **nodes;
     *difference = (Difference){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
-    if (count_steps(graph) != count) {
-        difference->result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    }
-    Node **nodes = calloc(count + 1, sizeof *nodes);
-    if (!nodes) return CUDA_ERROR_OUT_OF_MEMORY;
-    bool same = pair_graph(exec->program, graph, 0, nodes, &next, difference);
-    CUresult result = same ? replace(exec, nodes, next) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    bool same = pair_whole(exec->program, graph, NULL, &nodes, difference);
+    bool memory = nodes || difference->result != CU_GRAPH_EXEC_UPDATE_ERROR;
+    CUresult result = same ? replace(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    if (!memory) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) difference->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     free(nodes);
     return result;

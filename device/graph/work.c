@@ -63,6 +63,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
         false,
         green_multiprocessors(NULL),
         {0},
+        false,
     };
     CUresult result = work_kernel(work, function, &shape, params->kernelParams, params->extra);
     PUT(function);

@@ -10,49 +10,95 @@ void captured_open(ModuleState *state, Captured *captured)
     state->captured = captured;
 }
 
-void captured_close(ModuleState *state, Captured *captured)
+bool captured_close(ModuleState *state, Captured *captured)
 {
     Captured **link = &state->captured;
     while (*link && *link != captured) link = &(*link)->next;
-    if (*link) *link = captured->next;
+    if (!*link) return false;
+    *link = captured->next;
+    return true;
 }
 
-/* The id of the capture that the stream takes part in; 0 when there is none. */
-static unsigned long long capture_of(ModuleState *state, CUstream stream)
+unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
     CUresult result;
-    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL));
+    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, graph, NULL, NULL, NULL));
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CAPTURED_LEGACY;
     if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
-    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : (unsigned long long)-1;
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : CAPTURED_BROKEN;
+}
+
+bool captured_holds(ModuleState *state, CUstream stream)
+{
+    return captured_some(state) && captured_ask(state, stream, NULL) != 0;
 }
 
 bool captured_is(ModuleState *state, CUstream stream)
 {
-    return captured_some(state) && capture_of(state, stream) != 0;
+    unsigned long long id = captured_some(state) ? captured_ask(state, stream, NULL) : 0;
+    return id != 0 && id != CAPTURED_LEGACY;
 }
 
-int captured_put(PyObject *kept, PyObject *object)
+PyObject *captured_before(ModuleState *state, CUstream stream)
+{
+    const Captured *captured = state->captured;
+    while (captured && captured->stream != stream) captured = captured->next;
+    return captured ? Py_XNewRef(captured->before) : NULL;
+}
+
+void captured_exchange_mode(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuThreadExchangeStreamCaptureMode(&mode->mode));
+    if (result != CUDA_SUCCESS) mode->changed = false;
+}
+
+unsigned long captured_new_edition(void)
+{
+    static atomic_ulong editions;
+    return atomic_fetch_add(&editions, 1) + 1;
+}
+
+int captured_new(KeptObjects *kept)
+{
+    *kept = (KeptObjects){PyDict_New(), captured_new_edition()};
+    return kept->dict ? 0 : -1;
+}
+
+int captured_own(KeptObjects *kept)
+{
+    if (Py_REFCNT(kept->dict) == 1) return 0;
+    PyObject *shared = kept->dict, *own = PyDict_Copy(shared);
+    if (!own) return -1;
+    *kept = (KeptObjects){own, captured_new_edition()};
+    Py_DECREF(shared);
+    return 0;
+}
+
+int captured_put(KeptObjects *kept, PyObject *object)
 {
     PyObject *key = PyLong_FromVoidPtr(object);
-    int status = key ? PyDict_SetItem(kept, key, object) : -1;
+    int status = key && captured_own(kept) == 0 ? PyDict_SetItem(kept->dict, key, object) : -1;
     Py_XDECREF(key);
     return status;
 }
 
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
 {
-    unsigned long long id = capture_of(state, stream);
-    if (!id) return 0;
+    if (!captured_last(state)) return 0;
+    unsigned long long id = captured_ask(state, stream, NULL);
+    if (id == 0 || id == CAPTURED_LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
     if (!captured) return 1;
-    PyObject *kept = Py_NewRef(captured->kept);
+    KeptObjects *kept = captured->kept;
+    PyObject *graph = Py_NewRef(captured->graph);
     int status = 1;
     for (Py_ssize_t i = 0; i < count && status == 1; i++)
         if (objects[i] && captured_put(kept, objects[i]) < 0) status = -1;
-    Py_DECREF(kept);
+    Py_DECREF(graph);
     return status;
 }
 

@@ -9,22 +9,66 @@
 
 #include "ext/context/context.h"
 
-/* A capture that Python code began; in ModuleState.captured while it lasts. With the GIL. */
+/* What a graph's work uses. Graphs and what was made of them share a dict: who changes it gets one of his own
+ * before (captured_own). */
+typedef struct KeptObjects {
+    PyObject *dict; /* owned */
+    unsigned long edition; /* another one whenever something may have left the dict */
+} KeptObjects;
+
+/* A capture that Python code began, or one of others that was noticed; in ModuleState.captured while it
+ * lasts. With the GIL. */
 typedef struct Captured {
     struct Captured *next;
-    unsigned long long id;      /* the driver's */
-    PyObject *kept;             /* owned: the graph's dict of objects, by their addresses */
-    const char *culprit;        /* the first driver call that was refused because of captures, or NULL */
+    bool foreign; /* of others: nobody tells when it ends */
+    unsigned long long id; /* the driver's */
+    CUstream stream; /* where it began */
+    PyObject *before; /* owned Event: after what was queued there before; NULL when there is none */
+    PyObject *graph; /* borrowed: what `kept` is in, held as long as the capture lasts */
+    KeptObjects *kept; /* in the graph: its objects, by their addresses */
+    const char *culprit; /* the first driver call that was refused because of captures, or NULL */
 } Captured;
 
 /* Whether there is any: one load. */
 static inline bool captured_some(const ModuleState *state) { return state->captured != NULL; }
 
 void captured_open(ModuleState *state, Captured *captured);
-void captured_close(ModuleState *state, Captured *captured);
+/* False when it was closed before. */
+bool captured_close(ModuleState *state, Captured *captured);
+
+/* captured_foreign.c. Captures that others begin, by calls of the driver, are not told to us, and no launch
+ * asks for them. This does, at `with stream:`, for streams of others, and where memory for the work is at
+ * stake: from then on such a capture is one in the list, and its graph, and what is made of that, keeps what
+ * the work uses. object: the stream's, whose handle that is. Whether the stream is captured; -1 with an
+ * exception. */
+int captured_notice(ModuleState *state, PyObject *object, CUstream stream);
+/* Closes those that have ended; whether any is left. */
+bool captured_last(ModuleState *state);
 
 /* Whether the stream is captured, be it by somebody else. */
 bool captured_is(ModuleState *state, CUstream stream);
+
+/* Whether work on the stream would be captured, or end a capture: it cannot be put in order with others. */
+bool captured_holds(ModuleState *state, CUstream stream);
+/* An event after the work that was queued on a captured stream before; a new reference, or NULL. */
+PyObject *captured_before(ModuleState *state, CUstream stream);
+
+/* Lets this thread make calls that the modes of captures forbid it, for memory that graphs keep. Nothing is
+ * done when nothing is captured. */
+typedef struct CaptureMode {
+    bool changed;
+    CUstreamCaptureMode mode;
+} CaptureMode;
+void captured_exchange_mode(ModuleState *state, CaptureMode *mode);
+static inline void captured_relax(ModuleState *state, CaptureMode *before)
+{
+    *before = (CaptureMode){captured_some(state), CU_STREAM_CAPTURE_MODE_RELAXED};
+    if (before->changed) captured_exchange_mode(state, before);
+}
+static inline void captured_restore(ModuleState *state, CaptureMode before)
+{
+    if (before.changed) captured_exchange_mode(state, &before);
+}
 
 /* Keeps the objects (each may be NULL) if the stream is captured: 1. 0 when it is not; -1 with an
  * exception. */
@@ -36,10 +80,19 @@ static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *c
     return captured_some(state) ? captured_keep_objects(state, stream, objects, count) : 0;
 }
 
-/* Puts an object into a graph's dict. */
-int captured_put(PyObject *kept, PyObject *object);
+/* Those of a new graph. -1 with an exception. */
+int captured_new(KeptObjects *kept);
+/* A dict that nobody else has, with the same objects. -1 with an exception. */
+int captured_own(KeptObjects *kept);
+int captured_put(KeptObjects *kept, PyObject *object);
+unsigned long captured_new_edition(void);
 
 /* A driver call failed with this result. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
+
+/* The capture in which the driver says that a stream takes part; 0 when there is none. graph may be NULL. */
+unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph);
+#define CAPTURED_BROKEN ((unsigned long long)-1) /* one that can only end in an error */
+#define CAPTURED_LEGACY ((unsigned long long)-2) /* of the legacy stream: one that it would wait for */
 
 #endif

@@ -6,7 +6,7 @@
 #include "ext/errors.h"
 #include "ext/wait.h"
 
-enum { BATCH_SIZE = 64 };
+enum { BATCH_SIZE = 64, RECENT = 16 };
 
 typedef struct KeepBatch {
     struct KeepBatch *next;         /* in ModuleState.kept */
@@ -108,7 +108,7 @@ static bool is_done(KeepBatch *batch)
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
-    if (captured_some(state)) return;
+    if (captured_some(state) && captured_last(state)) return;
     state_lock(state);
     todo = state->kept;
     state->kept = NULL;
@@ -205,6 +205,19 @@ static KeepBatch *new_batch(ContextObject *context, CUstream stream)
 static void add_object(KeepBatch *batch, PyObject *object)
 {
     if (object) batch->objects[batch->count++] = Py_NewRef(object);
+}
+
+/* The list changes only with the GIL. */
+bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
+                    const PyObject *second)
+{
+    const KeepBatch *batch = CALL_LETS_GO(state) ? NULL : state->kept;
+    while (batch && (batch->stream != stream || batch->event || batch->context != context))
+        batch = batch->next;
+    int last = batch ? batch->count - 1 : 0, end = last > RECENT ? last - RECENT : 0;
+    for (int i = last; i > end; i--)
+        if (batch->objects[i] == second && batch->objects[i - 1] == first) return true;
+    return false;
 }
 
 int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream, PyObject *first,

@@ -28,6 +28,11 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
                      PyObject *second, Kept *kept);
 void keep_alive_end(ModuleState *state, Kept *kept);
 
+/* Whether both objects are among the last that are kept for the stream, one after the other: then they are
+ * for a call, too, that is queued before anybody else gets the GIL. So false where calls let go of it. */
+bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
+                    const PyObject *second);
+
 /* Around a wait or a query: what is kept for the stream, or for the whole context when stream is
  * KEEP_ALIVE_ALL, is taken out before, and afterwards released when the work is done or put back when it is
  * not. What other threads queue meanwhile is not among it. */

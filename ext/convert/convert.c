@@ -3,8 +3,10 @@
 
 #include <limits.h>
 
+#include "ext/context/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
+#include "ext/gpuarray/gpuarray.h"
 #include "ext/convert/foreign.h"
 #include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
@@ -159,6 +161,7 @@ static int pointer_of(ModuleState *state, PyObject *value, const CUstream *consu
     if (device_allocation_check(state, value))
         return device_allocation_address(device_allocation_cast(value), out);
     if (PyLong_Check(value)) return address_of_index(value, out);
+    if (gpuarray_check(state, value)) return gpuarray_address(gpuarray_cast(value), out);
     if (PyObject_TypeCheck(value, state->PointerHolderBase_type)) return address_of_holder(state, value, out);
     if (PyArray_IsScalar(value, Integer)) return address_of_index(value, out);
     return address_of_stranger(state, value, consumer, out);
@@ -182,23 +185,28 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
     return pointer_of(state, value, NULL, out);
 }
 
-static int check_room(ModuleState *state, PyObject *value, const char *what, size_t size)
+/* From that address on, which lies in memory of an allocation or nobody knows where. */
+static int check_room(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr address)
 {
-    if (!device_allocation_check(state, value) || size <= device_allocation_cast(value)->size) return 0;
+    const DeviceAllocationObject *memory = device_allocation_check(state, value)
+                                               ? device_allocation_cast(value)
+                                           : gpuarray_check(state, value) ? gpuarray_cast(value)->allocation
+                                                                          : NULL;
+    if (!memory || size <= memory->size - (address - memory->pointer)) return 0;
     PyErr_Format(PyExc_ValueError, "%s: %zu bytes are asked for, but the allocation has %zu", what, size,
-                 device_allocation_cast(value)->size);
+                 (size_t)(memory->size - (address - memory->pointer)));
     return -1;
 }
 
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
 {
-    return pointer_of(state, value, NULL, out) < 0 ? -1 : check_room(state, value, what, size);
+    return pointer_of(state, value, NULL, out) < 0 ? -1 : check_room(state, value, what, size, *out);
 }
 
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out)
 {
-    return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_room(state, value, what, size);
+    return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_room(state, value, what, size, *out);
 }
 
 /* ---- Bytes of arrays ---- */
@@ -282,7 +290,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     if (found > 0) {
         found = stream_of_protocol(method, out);
         Py_DECREF(method);
-        return found;
+        return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
     }
     if (found == 0)
         PyErr_Format(PyExc_TypeError, "stream must be a Stream or None, not %s", Py_TYPE(value)->tp_name);

@@ -170,6 +170,20 @@ static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory
     Py_XSETREF(array->allocation, memory);
 }
 
+/* What the array's allocator, which is no pool's, gives. Graphs keep it, whatever the modes of captures
+ * forbid. */
+static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
+{
+    CaptureMode before;
+    PyObject *bytes = PyLong_FromSsize_t(size);
+    if (!bytes) return NULL;
+    captured_relax(array->state, &before);
+    PyObject *memory = PyObject_CallOneArg(array->allocator, bytes);
+    captured_restore(array->state, before);
+    Py_DECREF(bytes);
+    return memory;
+}
+
 /* New memory for work on this stream (NULL, None: the default one), from the array's allocator. context: the
  * current one, or NULL to ask for it. -1 with an exception. */
 static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *stream)
@@ -182,14 +196,16 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
                         "negative strides need gpudata: new memory has nothing before its start");
         return -1;
     }
-    if (!array->allocator) {
+    int pooled = 1;
+    if (!array->allocator)
         memory = default_pool_allocate(array->state, context, (size_t)needed, stream);
+    else
+        pooled = pool_allocate_by(array->state, array->allocator, (size_t)needed, stream, &memory);
+    if (pooled) {
         if (memory) use_new_memory(array, device_allocation_cast(memory));
         return memory ? 0 : -1;
     }
-    PyObject *bytes = PyLong_FromSsize_t(needed);
-    memory = bytes ? PyObject_CallOneArg(array->allocator, bytes) : NULL;
-    Py_XDECREF(bytes);
+    memory = call_allocator(array, needed);
     if (!memory) return -1;
     int failed = use_memory(array, memory);
     Py_DECREF(memory);
@@ -414,6 +430,12 @@ int gpuarray_check_memory(GPUArrayObject *array)
     if (!array->allocation || !atomic_load(&array->allocation->freed)) return 0;
     raise_logic(array->state, "the memory of this GPUArray was freed");
     return -1;
+}
+
+int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out)
+{
+    *out = array->pointer;
+    return gpuarray_check_memory(array);
 }
 
 int gpuarray_check_writable(const GPUArrayObject *array)

@@ -50,6 +50,9 @@ static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, con
 /* LogicError (-1) when the memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
 
+/* The address of element 0, checked the same. */
+int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out);
+
 /* ValueError (-1) when it may not be written to. */
 int gpuarray_check_writable(const GPUArrayObject *array);
 

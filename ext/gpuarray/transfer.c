@@ -5,6 +5,7 @@
 #include "ext/gpuarray/strided_copy.h"
 
 #include "core/strides.h"
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
@@ -38,6 +39,12 @@ static int raise_copy(ModuleState *state, CUresult result, const char *routine)
 static int wait_before(ModuleState *state, CUstream stream)
 {
     CUresult result;
+    if (captured_is(state, stream)) {
+        raise_logic(state, "a copy between host and device that waits for its stream cannot be captured: "
+                           "get() and set() before the capture or after a launch of the graph, or "
+                           "get_async() and set_async()");
+        return -1;
+    }
     CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
 }

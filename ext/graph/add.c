@@ -1,7 +1,6 @@
 /* Graph's methods that add nodes. */
 #include "ext/graph/graph.h"
 
-#include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
@@ -19,8 +18,8 @@ PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, Py
     GraphObject *graph = adding->graph;
     PyMem_Free(adding->after);
     if (adding->result != CUDA_SUCCESS) return raise_driver(graph->state, adding->result, routine, NULL);
-    if ((first && captured_put(graph->kept, first) < 0) || (second && captured_put(graph->kept, second) < 0))
-        return NULL;
+    KeptObjects *kept = graph_kept(graph);
+    if ((first && captured_put(kept, first) < 0) || (second && captured_put(kept, second) < 0)) return NULL;
     return graph_node_new(graph, adding->made);
 }
 
@@ -60,7 +59,7 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
         return NULL;
     CALL(state, a.result,
          driver.cuGraphAddChildGraphNode(&a.made, a.graph->handle, a.after, a.count, child->handle));
-    if (a.result == CUDA_SUCCESS && PyDict_Update(a.graph->kept, child->kept) < 0) {
+    if (a.result == CUDA_SUCCESS && graph_keep_all(a.graph, child) < 0) {
         PyMem_Free(a.after);
         return NULL;
     }
@@ -111,11 +110,7 @@ static PyObject *add_event_wait(PyObject *self, FAST_PARAMETERS)
 
 PyDoc_STRVAR(add_memset_doc, "add_memset($self, dest, data, size, itemsize=4, depends_on=None)\n--\n\n"
                              "Add a node that fills memory.\n"
-                             "\nParameters\n----------\n"
-                             "dest : device address\n"
-                             "data : int\n    Of 8 * itemsize bits.\n"
-                             "size : int\n    How many values to write.\n"
-                             "itemsize : int\n    Bytes of a value: 1, 2 or 4.\n" GRAPH_AFTER GRAPH_GIVES
+                             "\nParameters\n----------\n" GRAPH_FILL GRAPH_AFTER GRAPH_GIVES
                              "\nNotes\n-----\nCalls cuGraphAddMemsetNode.");
 
 static PyObject *add_memset(PyObject *self, FAST_PARAMETERS)
@@ -123,136 +118,51 @@ static PyObject *add_memset(PyObject *self, FAST_PARAMETERS)
     PyObject *given[5];
     Adding a;
     ModuleState *state = graph_cast(self)->state;
-    CUDA_MEMSET_NODE_PARAMS fill = {.elementSize = 4, .height = 1};
-    unsigned long long data = 0;
+    CUDA_MEMSET_NODE_PARAMS fill;
     if (convert_arguments(add_memset_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[2], "size", &fill.width) < 0
-        || convert_unsigned(given[3], "itemsize", &fill.elementSize) < 0)
-        return NULL;
-    if (fill.elementSize != 1 && fill.elementSize != 2 && fill.elementSize != 4)
-        return PyErr_Format(PyExc_ValueError, "itemsize is %u: it may be 1, 2 or 4", fill.elementSize);
-    if (convert_bits(given[1], "data", 8 * (int)fill.elementSize, &data) < 0
-        || convert_range(state, given[0], "dest", fill.width * fill.elementSize, &fill.dst) < 0
+        || graph_read_fill(state, given, &fill) < 0
         || graph_add_begin(&a, self, given[4], "cuGraphAddMemsetNode") < 0)
         return NULL;
-    fill.value = (unsigned)data;
     CALL(state, a.result,
          driver.cuGraphAddMemsetNode(&a.made, a.graph->handle, a.after, a.count, &fill,
                                      a.graph->context->handle));
     return graph_add_end(&a, "cuGraphAddMemsetNode", given[0], NULL);
 }
 
-PyDoc_STRVAR(add_memcpy_doc,
-             "add_memcpy($self, dest, src, size=None, depends_on=None)\n--\n\n"
-             "Add a node that copies memory.\n"
-             "\nParameters\n----------\n"
-             "dest, src : device address or bytes-like\n"
-             "    Host memory should be page-locked; it is read when the graph runs.\n"
-             "size : int\n    Bytes; not needed where one side is host memory.\n" GRAPH_AFTER GRAPH_GIVES
-             "\nNotes\n-----\nCalls cuGraphAddMemcpyNode.");
-
-/* One side: host memory lends itself, everything else is an address. */
-typedef struct CopyEnd {
-    HostBuffer host;
-    CUdeviceptr device;
-    bool is_host;
-} CopyEnd;
-
-static bool is_host_memory(ModuleState *state, PyObject *value)
-{
-    return PyObject_CheckBuffer(value) && !PyObject_TypeCheck(value, state->DeviceAllocation_type);
-}
-
-static int read_end(ModuleState *state, PyObject *value, const char *what, bool writable, CopyEnd *end)
-{
-    end->is_host = is_host_memory(state, value);
-    if (!end->is_host) return 0;
-    return writable ? buffers_write(value, what, &end->host) : buffers_read(value, what, &end->host);
-}
-
-static int read_size(PyObject *given, const CopyEnd *dest, const CopyEnd *src, size_t *size)
-{
-    bool known = given && given != Py_None;
-    if (!known && !dest->is_host && !src->is_host) {
-        PyErr_SetString(PyExc_TypeError, "add_memcpy() needs size for copies between device addresses");
-        return -1;
-    }
-    *size = dest->is_host ? dest->host.size : src->host.size;
-    if (known && convert_size(given, "size", size) < 0) return -1;
-    if ((!dest->is_host || *size <= dest->host.size) && (!src->is_host || *size <= src->host.size)) return 0;
-    PyErr_Format(PyExc_ValueError, "%s has fewer than %zu bytes",
-                 dest->is_host && *size > dest->host.size ? "dest" : "src", *size);
-    return -1;
-}
-
-static int fill_shape(ModuleState *state, PyObject *const *given, CopyEnd *dest, CopyEnd *src,
-                      CUDA_MEMCPY3D *shape)
-{
-    size_t size;
-    if (read_size(given[2], dest, src, &size) < 0) return -1;
-    if (!dest->is_host && convert_range(state, given[0], "dest", size, &dest->device) < 0) return -1;
-    if (!src->is_host && convert_range(state, given[1], "src", size, &src->device) < 0) return -1;
-    *shape = (CUDA_MEMCPY3D){.WidthInBytes = size, .Height = 1, .Depth = 1};
-    shape->dstMemoryType = dest->is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    shape->dstHost = dest->host.pointer;
-    shape->dstDevice = dest->device;
-    shape->srcMemoryType = src->is_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-    shape->srcHost = src->host.pointer;
-    shape->srcDevice = src->device;
-    return 0;
-}
-
-static PyObject *add_copy(PyObject *self, PyObject *const *given, CopyEnd *dest, CopyEnd *src)
-{
-    ModuleState *state = graph_cast(self)->state;
-    CUDA_MEMCPY3D shape;
-    Adding a;
-    if (fill_shape(state, given, dest, src, &shape) < 0
-        || graph_add_begin(&a, self, given[3], "cuGraphAddMemcpyNode") < 0)
-        return NULL;
-    CALL(state, a.result,
-         driver.cuGraphAddMemcpyNode(&a.made, a.graph->handle, a.after, a.count, &shape,
-                                     a.graph->context->handle));
-    return graph_add_end(&a, "cuGraphAddMemcpyNode", dest->is_host ? dest->host.owner : given[0],
-                         src->is_host ? src->host.owner : given[1]);
-}
+PyDoc_STRVAR(add_memcpy_doc, "add_memcpy($self, dest, src, size=None, depends_on=None)\n--\n\n"
+                             "Add a node that copies memory.\n"
+                             "\nParameters\n----------\n" GRAPH_COPY GRAPH_AFTER GRAPH_GIVES
+                             "\nNotes\n-----\nCalls cuGraphAddMemcpyNode.");
 
 static PyObject *add_memcpy(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[4], *node = NULL;
     ModuleState *state = graph_cast(self)->state;
-    CopyEnd dest = {.host = {NULL, 0, NULL}}, src = {.host = {NULL, 0, NULL}};
+    GraphCopy copy;
+    Adding a;
     if (convert_arguments(add_memcpy_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_end(state, given[0], "dest", true, &dest) < 0)
+        || graph_read_copy(state, given, &copy) < 0)
         return NULL;
-    if (read_end(state, given[1], "src", false, &src) == 0) {
-        node = add_copy(self, given, &dest, &src);
-        if (src.is_host) buffers_release(&src.host);
+    if (graph_add_begin(&a, self, given[3], "cuGraphAddMemcpyNode") == 0) {
+        CALL(state, a.result,
+             driver.cuGraphAddMemcpyNode(&a.made, a.graph->handle, a.after, a.count, &copy.shape,
+                                         a.graph->context->handle));
+        node = graph_add_end(&a, "cuGraphAddMemcpyNode", copy.objects[0], copy.objects[1]);
     }
-    if (dest.is_host) buffers_release(&dest.host);
+    graph_copy_clear(&copy);
     return node;
 }
 
-/* The keyword arguments of the two methods that pass others on, each NULL where not given. */
-typedef struct Keywords {
-    PyObject *block, *grid, *shared, *depends_on;
-} Keywords;
-
-static int read_keywords(const char *call, PyObject *const *values, PyObject *names, bool kernel,
-                         Keywords *out)
+/* The only keyword of add_host, NULL where it is not given. */
+static int read_after(PyObject *const *values, PyObject *names, PyObject **after)
 {
-    *out = (Keywords){NULL, NULL, NULL, NULL};
     for (Py_ssize_t i = 0; names && i < PyTuple_GET_SIZE(names); i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
-        PyObject **slot = PyUnicode_CompareWithASCIIString(name, "depends_on") == 0 ? &out->depends_on : NULL;
-        if (kernel && PyUnicode_CompareWithASCIIString(name, "block") == 0) slot = &out->block;
-        if (kernel && PyUnicode_CompareWithASCIIString(name, "grid") == 0) slot = &out->grid;
-        if (kernel && PyUnicode_CompareWithASCIIString(name, "shared") == 0) slot = &out->shared;
-        if (!slot) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", call, name);
+        if (PyUnicode_CompareWithASCIIString(name, "depends_on") != 0) {
+            PyErr_Format(PyExc_TypeError, "add_host() got an unexpected keyword argument '%U'", name);
             return -1;
         }
-        *slot = values[i];
+        *after = values[i];
     }
     return 0;
 }
@@ -268,12 +178,12 @@ static PyObject *add_host(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = graph_cast(self)->state;
     CUDA_HOST_NODE_PARAMS params;
-    Keywords given;
+    PyObject *after = NULL;
     Adding a;
-    if (read_keywords("add_host", args + arg_count, keywords, false, &given) < 0) return NULL;
+    if (read_after(args + arg_count, keywords, &after) < 0) return NULL;
     if (arg_count < 1 || !PyCallable_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "add_host() takes a function and its arguments");
-    if (graph_add_begin(&a, self, given.depends_on, "cuGraphAddHostNode") < 0) return NULL;
+    if (graph_add_begin(&a, self, after, "cuGraphAddHostNode") < 0) return NULL;
     PyObject *call =
         host_function_for_graph(state, args[0], args + 1, arg_count - 1, &params.fn, &params.userData);
     if (!call) {
@@ -286,66 +196,8 @@ static PyObject *add_host(PyObject *self, FAST_PARAMETERS)
     return node;
 }
 
-PyDoc_STRVAR(add_kernel_doc,
-             "add_kernel($self, function, /, *args, block=None, grid=None, shared=0, depends_on=None)\n--\n\n"
-             "Add a node that launches a kernel.\n"
-             "\nParameters\n----------\n"
-             "function : Function\n"
-             "*args : object\n    As a launch takes them, but In, Out and InOut.\n"
-             "block, grid, shared\n    As a launch takes them; block is needed.\n" GRAPH_AFTER GRAPH_GIVES
-             "\nRaises\n------\n"
-             "TypeError\n    The arguments are not the kernel's.\n"
-             "\nNotes\n-----\nCalls cuGraphAddKernelNode.");
-
-static int read_shape(const Keywords *given, CUDA_KERNEL_NODE_PARAMS *params)
-{
-    unsigned block[3], grid[3];
-    if (!given->block || given->block == Py_None) {
-        PyErr_SetString(PyExc_ValueError, "must specify block size");
-        return -1;
-    }
-    if (launch_read_block(given->block, block) < 0
-        || launch_read_grid(given->grid == Py_None ? NULL : given->grid, grid) < 0
-        || convert_unsigned(given->shared, "shared", &params->sharedMemBytes) < 0)
-        return -1;
-    params->blockDimX = block[0], params->blockDimY = block[1], params->blockDimZ = block[2];
-    params->gridDimX = grid[0], params->gridDimY = grid[1], params->gridDimZ = grid[2];
-    return 0;
-}
-
-static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, PyObject *const *args, Py_ssize_t count)
-{
-    GraphObject *graph = a->graph;
-    CALL(graph->state, a->result,
-         driver.cuGraphAddKernelNode(&a->made, graph->handle, a->after, a->count, &kernel->params));
-    if (a->result == CUDA_SUCCESS
-        && graph_keep_args(graph->state, graph->kept, a->made, args + 1, count - 1) < 0) {
-        PyMem_Free(a->after);
-        return NULL;
-    }
-    return graph_add_end(a, "cuGraphAddKernelNode", args[0], NULL);
-}
-
-static PyObject *add_kernel(PyObject *self, FAST_PARAMETERS)
-{
-    GraphObject *graph = graph_cast(self);
-    KernelArgs kernel;
-    Keywords given;
-    Adding a;
-    PyObject *node = NULL;
-    if (read_keywords("add_kernel", args + arg_count, keywords, true, &given) < 0) return NULL;
-    if (arg_count < 1 || !PyObject_TypeCheck(args[0], graph->state->Function_type))
-        return PyErr_Format(PyExc_TypeError, "add_kernel() takes a Function and its arguments");
-    if (graph_kernel_args(&kernel, function_cast(args[0]), args + 1, arg_count - 1) == 0
-        && read_shape(&given, &kernel.params) == 0
-        && graph_add_begin(&a, self, given.depends_on, "cuGraphAddKernelNode") == 0)
-        node = add_kernel_node(&a, &kernel, args, arg_count);
-    launch_args_clear(&kernel.args);
-    return node;
-}
-
 PyMethodDef graph_add_methods[] = {
-    {"add_kernel", AS_METHOD(add_kernel), FAST_KEYWORDS, add_kernel_doc},
+    {"add_kernel", AS_METHOD(graph_add_kernel), FAST_KEYWORDS, graph_add_kernel_doc},
     {"add_memcpy", AS_METHOD(add_memcpy), FAST_KEYWORDS, add_memcpy_doc},
     {"add_memset", AS_METHOD(add_memset), FAST_KEYWORDS, add_memset_doc},
     {"add_host", AS_METHOD(add_host), FAST_KEYWORDS, add_host_doc},

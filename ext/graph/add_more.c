@@ -105,15 +105,18 @@ static int read_kind(PyObject *given, CUgraphConditionalNodeType *type)
     return -1;
 }
 
-static PyObject *bodies_tuple(GraphObject *graph, const CUDA_CONDITIONAL_NODE_PARAMS *params)
+/* Of a new node. */
+static PyObject *bodies_tuple(PyObject *node, const CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
-    PyObject *bodies = PyTuple_New((Py_ssize_t)params->size);
-    for (unsigned i = 0; bodies && i < params->size; i++) {
-        PyObject *body = graph_part(graph, params->phGraph_out[i]);
-        if (!body) Py_CLEAR(bodies);
-        if (body) PyTuple_SET_ITEM(bodies, (Py_ssize_t)i, body);
+    PyObject *handles = PyTuple_New((Py_ssize_t)params->size);
+    for (unsigned i = 0; handles && i < params->size; i++) {
+        PyObject *handle = PyLong_FromVoidPtr(params->phGraph_out[i]);
+        if (!handle) Py_CLEAR(handles);
+        if (handle) PyTuple_SET_ITEM(handles, (Py_ssize_t)i, handle);
     }
-    return bodies;
+    int kept = handles ? graph_keep_bodies(graph_node_cast(node), handles) : -1;
+    Py_XDECREF(handles);
+    return kept < 0 ? NULL : PyObject_GetAttrString(node, "bodies");
 }
 
 static PyObject *add_conditional(PyObject *self, FAST_PARAMETERS)
@@ -134,7 +137,7 @@ static PyObject *add_conditional(PyObject *self, FAST_PARAMETERS)
     CALL(a.graph->state, a.result,
          driver.cuGraphAddNode(&a.made, a.graph->handle, a.after, NULL, a.count, &params));
     PyObject *node = graph_add_end(&a, "cuGraphAddNode", NULL, NULL);
-    PyObject *bodies = node ? bodies_tuple(graph_cast(self), &params.conditional) : NULL;
+    PyObject *bodies = node ? bodies_tuple(node, &params.conditional) : NULL;
     PyObject *both = bodies ? PyTuple_Pack(2, node, bodies) : NULL;
     Py_XDECREF(node);
     Py_XDECREF(bodies);

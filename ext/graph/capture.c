@@ -40,7 +40,9 @@ const char stream_capture_doc[] =
     "LogicError\n"
     "    In the block: a call that cannot be captured, by its name. At its end: such a call was\n"
     "    made, or a stream that takes part was not waited for.\n"
-    "\nNotes\n-----\nCalls cuStreamBeginCaptureToGraph, cuStreamEndCapture.";
+    "\nNotes\n-----\n"
+    "Calls cuStreamBeginCaptureToGraph, cuStreamEndCapture. What dies or is freed while something is\n"
+    "captured, in whatever thread, is released after it.";
 
 static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
 {
@@ -99,6 +101,20 @@ PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
+/* Without the event who needs it gets an error. */
+static void record_before(CaptureObject *capture)
+{
+    ModuleState *state = capture->state;
+    CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
+    PyObject *event = PyObject_CallFunction((PyObject *)state->Event_type, "i", CU_EVENT_DISABLE_TIMING);
+    if (event)
+        CALL_NEAR(state, result, driver.cuEventRecord(event_cast(event)->handle, capture->stream->handle));
+    if (result != CUDA_SUCCESS) Py_CLEAR(event);
+    PyErr_Clear();
+    capture->captured.before = event;
+    capture->captured.stream = capture->stream->handle;
+}
+
 IN_CALL static CUresult begin(CaptureObject *capture)
 {
     CUstream stream = capture->stream->handle;
@@ -139,13 +155,16 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
+    record_before(capture);
     CALL(state, result, begin(capture));
     if (result == CUDA_SUCCESS) {
         capture->open = true;
-        capture->captured.kept = Py_NewRef(graph_cast(capture->graph)->kept);
+        capture->captured.graph = capture->graph;
+        capture->captured.kept = graph_kept(graph_cast(capture->graph));
         captured_open(state, &capture->captured);
         return Py_NewRef(capture->graph);
     }
+    Py_CLEAR(capture->captured.before);
     raise_driver(state, result, "cuStreamBeginCaptureToGraph", NULL);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -162,11 +181,12 @@ static CUresult end(CaptureObject *capture)
     CUresult result;
     CALL(capture->state, result, driver.cuStreamEndCapture(capture->stream->handle, &ignored));
     captured_close(capture->state, &capture->captured);
+    Py_CLEAR(capture->captured.before);
     capture->open = false;
     /* What could not be captured is gone, the graph that it was to go into as well. */
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED || result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         graph_cast(capture->graph)->handle = NULL;
-    Py_CLEAR(capture->captured.kept);
+    deferred_release(capture->state);
     return result;
 }
 
@@ -200,7 +220,7 @@ static void capture_dealloc(PyObject *self)
 {
     CaptureObject *capture = capture_cast(self);
     PyTypeObject *type = Py_TYPE(self);
-    if (deferred_dealloc(capture->state, capture_dealloc, self)) return;
+    if (host_function_runs() && deferred_dealloc_here(capture->state, capture_dealloc, self)) return;
     if (capture->open) end(capture);
     Py_XDECREF((PyObject *)capture->stream);
     Py_XDECREF(capture->graph);
@@ -235,22 +255,53 @@ static PyType_Spec capture_spec = {
     .slots = capture_slots,
 };
 
-PyDoc_STRVAR(is_captured_doc,
-             "_is_captured(stream, /)\n--\n\n"
-             "Whether a stream takes part in a capture that was begun with Stream.capture(). Asks\n"
-             "the driver only while there is such a capture.");
+PyDoc_STRVAR(is_captured_doc, "_is_captured(stream, /)\n--\n\n"
+                              "Whether a stream is captured, whoever began that.");
 
 static PyObject *is_captured(PyObject *module, PyObject *stream)
 {
     ModuleState *state = module_state(module);
     CUstream handle;
-    if (!captured_some(state)) Py_RETURN_FALSE;
     if (launch_read_stream(state, stream, &handle) < 0) return NULL;
-    return PyBool_FromLong(captured_is(state, handle));
+    int captured = captured_notice(state, stream, handle);
+    return captured < 0 ? NULL : PyBool_FromLong(captured);
+}
+
+PyDoc_STRVAR(before_capture_doc,
+             "_before_capture(stream, /)\n--\n\n"
+             "The Event after what was queued on a stream before Stream.capture(); None when it is\n"
+             "not captured by that.");
+
+static PyObject *before_capture(PyObject *module, PyObject *stream)
+{
+    ModuleState *state = module_state(module);
+    CUstream handle;
+    if (!captured_some(state)) Py_RETURN_NONE;
+    if (launch_read_stream(state, stream_or_current(state, stream), &handle) < 0) return NULL;
+    PyObject *event = captured_before(state, handle);
+    return event ? event : Py_NewRef(Py_None);
+}
+
+PyDoc_STRVAR(beside_captures_doc,
+             "_beside_captures(function, /, *args)\n--\n\n"
+             "Call a function that makes what captured work uses, with calls that the modes of\n"
+             "captures forbid this thread.");
+
+static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    ModuleState *state = module_state(module);
+    CaptureMode before;
+    if (count < 1) return PyErr_Format(PyExc_TypeError, "_beside_captures takes a function");
+    captured_relax(state, &before);
+    PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, NULL);
+    captured_restore(state, before);
+    return result;
 }
 
 static PyMethodDef functions[] = {
     {"_is_captured", is_captured, METH_O, is_captured_doc},
+    {"_before_capture", before_capture, METH_O, before_capture_doc},
+    {"_beside_captures", AS_METHOD(beside_captures), METH_FASTCALL, beside_captures_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -11,25 +11,10 @@
 #include "ext/stream/stream.h"
 #include "ext/wait.h"
 
-typedef struct GraphExecObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
-    CUgraphExec handle;
-    PyObject *kept;             /* owned dict; while a launch holds it, it is not changed but replaced */
-    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
-    unsigned long user;         /* the thread that is in a driver call on it; 0: none */
-    PyObject *weak_references;
-} GraphExecObject;
-
 /* What a graph takes of a queue is the driver's secret, and depends on its branches. */
 enum { ROOM_OF_A_GRAPH = 8 };
 
-static GraphExecObject *exec_cast(PyObject *object) { return (GraphExecObject *)object; }
-
-/* The driver wants calls on one from one thread at a time, and a launch may wait for room without the GIL. A
- * signal's handler is of the same thread, and runs between two attempts. *before is for end_use. */
-static int begin_use(GraphExecObject *exec, unsigned long *before)
+int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {
     struct timespec moment = {0, 50000};
     unsigned long me = PyThread_get_thread_ident();
@@ -42,42 +27,52 @@ static int begin_use(GraphExecObject *exec, unsigned long *before)
     return 0;
 }
 
-static void end_use(GraphExecObject *exec, unsigned long before) { exec->user = before; }
+void graph_exec_end(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
-/* Objects that kernels got later are in lists (graph_keep_args). */
+/* Objects that nodes got later are in lists (graph_keep_args), those of a child graph in its dict. */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
 {
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
     int failed = pooled_check(state, object) ? PyList_Append(list, object) : 0;
     for (Py_ssize_t i = 0; !failed && PyList_CheckExact(object) && i < PyList_GET_SIZE(object); i++)
-        if (pooled_check(state, PyList_GET_ITEM(object, i)))
-            failed = PyList_Append(list, PyList_GET_ITEM(object, i));
+        failed = add_pooled(state, list, PyList_GET_ITEM(object, i));
+    while (!failed && PyDict_CheckExact(object) && PyDict_Next(object, &position, &key, &value))
+        failed = add_pooled(state, list, value);
     return failed;
 }
 
-/* What the work uses from now on; takes the dict over, which may be NULL with an exception. */
-static int set_kept(GraphExecObject *exec, PyObject *kept)
+void graph_exec_forget(GraphExecObject *exec)
 {
-    if (!kept) return -1;
-    PyObject *old_kept = exec->kept, *old_pooled = exec->pooled;
+    exec->noted = GRAPH_NOWHERE;
+    Py_CLEAR(exec->pooled);
+}
+
+/* What the work uses from now on; takes the reference over. */
+static void set_kept(GraphExecObject *exec, KeptObjects kept)
+{
+    PyObject *old = exec->kept.dict;
+    bool same = exec->kept.edition == kept.edition;
     exec->kept = kept;
-    exec->pooled = NULL;
-    Py_XDECREF(old_kept);
-    Py_XDECREF(old_pooled);
-    return 0;
+    if (!same) graph_exec_forget(exec);
+    Py_DECREF(old);
+}
+
+static KeptObjects share_kept(GraphObject *graph)
+{
+    KeptObjects kept = *graph_kept(graph);
+    Py_INCREF(kept.dict);
+    return kept;
 }
 
 /* Those of its objects whose memory is of a pool, found by the first launch that needs them; a new
  * reference. */
 static PyObject *pooled_of(GraphExecObject *exec)
 {
-    PyObject *list, *key, *value;
-    Py_ssize_t position = 0;
+    PyObject *list;
     if (exec->pooled) return Py_NewRef(exec->pooled);
     if (!(list = PyList_New(0))) return NULL;
-    int failed = 0;
-    while (!failed && PyDict_Next(exec->kept, &position, &key, &value))
-        failed = add_pooled(exec->state, list, value);
-    if (!failed) exec->pooled = PyList_AsTuple(list);
+    if (add_pooled(exec->state, list, exec->kept.dict) == 0) exec->pooled = PyList_AsTuple(list);
     Py_DECREF(list);
     return Py_XNewRef(exec->pooled);
 }
@@ -94,7 +89,7 @@ const char graph_instantiate_doc[] =
 static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
 {
     PyTypeObject *type = graph->state->GraphExec_type;
-    GraphExecObject *exec = exec_cast(type->tp_alloc(type, 0));
+    GraphExecObject *exec = graph_exec_cast(type->tp_alloc(type, 0));
     if (!exec) {
         CALL_QUIET(graph->state, driver.cuGraphExecDestroy(handle));
         return NULL;
@@ -102,10 +97,10 @@ static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
     exec->state = graph->state;
     exec->context = context_hold(graph->context);
     exec->handle = handle;
+    exec->kept = share_kept(graph);
+    exec->noted = GRAPH_NOWHERE;
     LIVE_MORE(exec->state, GraphExec);
-    if (set_kept(exec, PyDict_Copy(graph->kept)) == 0) return (PyObject *)exec;
-    Py_DECREF((PyObject *)exec);
-    return NULL;
+    return (PyObject *)exec;
 }
 
 PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
@@ -127,15 +122,15 @@ PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
 
 static int exec_traverse(PyObject *self, visitproc visit, void *arg)
 {
-    Py_VISIT(exec_cast(self)->kept);
-    Py_VISIT(exec_cast(self)->pooled);
+    Py_VISIT(graph_exec_cast(self)->kept.dict);
+    Py_VISIT(graph_exec_cast(self)->pooled);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
 
 static void exec_dealloc(PyObject *self)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     ContextScope scope;
     PyObject_GC_UnTrack(self);
@@ -147,7 +142,7 @@ static void exec_dealloc(PyObject *self)
         context_leave(&scope);
     }
     context_drop(exec->context);
-    Py_XDECREF(exec->kept);
+    Py_XDECREF(exec->kept.dict);
     Py_XDECREF(exec->pooled);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -168,54 +163,73 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
+/* Tells the pools where their memory is used. What was told stays true: an allocation that was noted on a
+ * stream keeps the stream, but for one of others. */
+static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
+{
+    ModuleState *state = exec->state;
+    bool ours = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
+    PyObject *pooled = pooled_of(exec);
+    if (!pooled) return -1;
+    exec->noted = GRAPH_NOWHERE;
+    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
+    if (!failed && ours && pooled == exec->pooled && !captured_some(state)) exec->noted = stream;
+    Py_DECREF(pooled);
+    return failed;
+}
+
 static PyObject *queue(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
     Kept kept;
     CUresult result;
     unsigned long before;
-    if (begin_use(exec, &before) < 0) return NULL;
-    PyObject *uses = Py_NewRef(exec->kept);
+    if (graph_exec_begin(exec, &before) < 0) return NULL;
+    PyObject *uses = Py_NewRef(exec->kept.dict);
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
         CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
         keep_alive_end(state, &kept);
         if (result != CUDA_SUCCESS) raise_driver(state, result, "cuGraphLaunch", NULL);
     }
-    end_use(exec, before);
+    graph_exec_end(exec, before);
     Py_DECREF(uses);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
-    PyObject *given[1];
+    PyObject *given[1] = {arg_count == 1 ? args[0] : NULL};
     CUstream stream;
-    if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    CUresult result;
+    if ((keywords || arg_count > 1)
+        && convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+        return NULL;
     PyObject *object = stream_or_current(state, given[0]);
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
-    PyObject *pooled = pooled_of(exec);
-    if (!pooled) return NULL;
-    int failed = pooled_note(state, PySequence_Fast_ITEMS(pooled), PyTuple_GET_SIZE(pooled), object, stream);
-    Py_DECREF(pooled);
-    return failed ? NULL : queue(exec, stream);
+    if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
+    if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
+        || !room_take(&state->room, stream, ROOM_OF_A_GRAPH))
+        return queue(exec, stream);
+    CALL_WITH_ROOM(state, result, driver.cuGraphLaunch(exec->handle, stream));
+    return CALL_WANTS_CONTEXT(result) ? queue(exec, stream) : none_or_raise(state, result, "cuGraphLaunch");
 }
 
 static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     PyObject *given[1];
     CUstream stream;
     CUresult result;
     unsigned long before;
     if (convert_arguments(upload_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (launch_read_stream(exec->state, stream_or_current(exec->state, given[0]), &stream) < 0
-        || !context_check(exec->context, "cuGraphUpload") || begin_use(exec, &before) < 0)
+        || !context_check(exec->context, "cuGraphUpload") || graph_exec_begin(exec, &before) < 0)
         return NULL;
     CALL_QUEUING(exec->state, result, stream, driver.cuGraphUpload(exec->handle, stream));
-    end_use(exec, before);
+    graph_exec_end(exec, before);
     return none_or_raise(exec->state, result, "cuGraphUpload");
 }
 
@@ -246,7 +260,7 @@ static const char *explain_update(CUgraphExecUpdateResult result)
 
 static PyObject *exec_update(PyObject *self, PyObject *other)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
     CUresult result;
@@ -254,15 +268,16 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     if (!PyObject_TypeCheck(other, state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
-    PyObject *kept = PyDict_Copy(graph_cast(other)->kept);
-    if (!kept || begin_use(exec, &before) < 0) {
-        Py_XDECREF(kept);
-        return NULL;
-    }
+    unsigned long before;
+    if (graph_exec_begin(exec, &before) < 0) return NULL;
+    KeptObjects kept = share_kept(graph_cast(other));
     CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
-    end_use(exec, before);
-    if (result == CUDA_SUCCESS) return set_kept(exec, kept) < 0 ? NULL : Py_NewRef(Py_None);
-    Py_DECREF(kept);
+    graph_exec_end(exec, before);
+    if (result == CUDA_SUCCESS) {
+        set_kept(exec, kept);
+        Py_RETURN_NONE;
+    }
+    Py_DECREF(kept.dict);
     return raise_driver(state, result, "cuGraphExecUpdate", "%s", explain_update(info.result));
 }
 
@@ -274,18 +289,9 @@ PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
                            "\nNotes\n-----\n"
                            "Calls cuGraphExecKernelNodeSetParams.");
 
-/* The arguments of one node are replaced: in the dict itself if nobody else has it. */
-static int replace_args(GraphExecObject *exec, CUgraphNode node, PyObject *const *args, Py_ssize_t count)
-{
-    if (Py_REFCNT(exec->kept) > 1 && set_kept(exec, PyDict_Copy(exec->kept)) < 0) return -1;
-    int changed = graph_keep_args(exec->state, exec->kept, node, args, count);
-    if (changed) Py_CLEAR(exec->pooled);
-    return changed < 0 ? -1 : 0;
-}
-
 static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
-    GraphExecObject *exec = exec_cast(self);
+    GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     KernelArgs kernel;
     CUresult result = CUDA_SUCCESS;
@@ -295,20 +301,22 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     GraphNodeObject *node = graph_node_cast(args[0]);
     if (!context_check(exec->context, "cuGraphExecKernelNodeSetParams")) return NULL;
     int failed = graph_node_args(&kernel, node, args + 1, count - 1);
-    if (!failed && !(failed = begin_use(exec, &before))) {
+    if (!failed && !(failed = graph_exec_begin(exec, &before))) {
         CALL(state, result,
              driver.cuGraphExecKernelNodeSetParams(exec->handle, node->handle, &kernel.params));
-        end_use(exec, before);
+        graph_exec_end(exec, before);
     }
     launch_args_clear(&kernel.args);
     if (failed) return NULL;
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuGraphExecKernelNodeSetParams", NULL);
-    return replace_args(exec, node->handle, args + 1, count - 1) < 0 ? NULL : Py_NewRef(Py_None);
+    int changed = graph_keep_args(&exec->kept, node, node->function, args + 1, count - 1);
+    if (changed) graph_exec_forget(exec);
+    return changed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
-    return PyLong_FromVoidPtr(exec_cast(self)->handle);
+    return PyLong_FromVoidPtr(graph_exec_cast(self)->handle);
 }
 
 static PyMethodDef exec_methods[] = {
@@ -349,5 +357,8 @@ static PyType_Spec exec_spec = {
 
 int graph_exec_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL);
+    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL) < 0
+                   || graph_add_methods_to(state->GraphExec_type, graph_exec_set_methods) < 0
+               ? -1
+               : 0;
 }

@@ -17,7 +17,7 @@ static GraphObject *new_graph(PyTypeObject *type, ModuleState *state)
 PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
 {
     GraphObject *graph = new_graph(state->Graph_type, state);
-    if (graph && (graph->kept = PyDict_New())) {
+    if (graph && captured_new(&graph->kept) == 0) {
         graph->context = context_hold(context);
         graph->handle = handle;
         LIVE_MORE(state, Graph);
@@ -33,10 +33,17 @@ PyObject *graph_part(GraphObject *parent, CUgraph handle)
     GraphObject *graph = new_graph(parent->state->Graph_type, parent->state);
     if (!graph) return NULL;
     graph->parent = Py_NewRef((PyObject *)parent);
-    graph->kept = Py_NewRef(parent->kept);
     graph->context = parent->context;
     graph->handle = handle;
     return (PyObject *)graph;
+}
+
+int graph_keep_all(GraphObject *graph, GraphObject *other)
+{
+    PyObject *all = Py_NewRef(graph_kept(other)->dict);
+    int status = captured_put(graph_kept(graph), all);
+    Py_DECREF(all);
+    return status;
 }
 
 bool graph_check(GraphObject *graph, const char *routine)
@@ -82,7 +89,7 @@ static void destroy_graph(GraphObject *graph)
 static int graph_traverse(PyObject *self, visitproc visit, void *arg)
 {
     Py_VISIT(graph_cast(self)->parent);
-    Py_VISIT(graph_cast(self)->kept);
+    Py_VISIT(graph_cast(self)->kept.dict);
     Py_VISIT(Py_TYPE(self));
     return 0;
 }
@@ -95,7 +102,7 @@ static void graph_dealloc(PyObject *self)
     if (graph->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(graph->state, graph_dealloc, self)) return;
     if (graph->context && !graph->parent) destroy_graph(graph);
-    Py_XDECREF(graph->kept);
+    Py_XDECREF(graph->kept.dict);
     Py_XDECREF(graph->parent);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
@@ -130,42 +137,6 @@ static PyObject *graph_get_roots(PyObject *self, void *Py_UNUSED(closure))
     return nodes_tuple(graph_cast(self), driver.cuGraphGetRootNodes, "cuGraphGetRootNodes");
 }
 
-static PyObject *edges_tuple(GraphObject *graph, const CUgraphNode *from, const CUgraphNode *to, size_t count)
-{
-    PyObject *tuple = PyTuple_New((Py_ssize_t)count);
-    for (size_t i = 0; tuple && i < count; i++) {
-        const CUgraphNode ends[] = {from[i], to[i]};
-        PyObject *pair = graph_nodes_tuple(graph, ends, 2);
-        if (!pair) Py_CLEAR(tuple);
-        if (pair) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, pair);
-    }
-    return tuple;
-}
-
-static PyObject *graph_get_edges(PyObject *self, void *Py_UNUSED(closure))
-{
-    GraphObject *graph = graph_cast(self);
-    size_t count = 0;
-    CUresult result;
-    if (!graph_check(graph, "cuGraphGetEdges")) return NULL;
-    CALL(graph->state, result, driver.cuGraphGetEdges(graph->handle, NULL, NULL, NULL, &count));
-    CUgraphNode *ends = PyMem_Calloc(2 * count + 1, sizeof *ends);
-    CUgraphEdgeData *data = PyMem_Calloc(count + 1, sizeof *data);
-    PyObject *tuple = NULL;
-    if (ends && data && result == CUDA_SUCCESS && count)
-        CALL_NEAR(graph->state, result,
-                  driver.cuGraphGetEdges(graph->handle, ends, ends + count, data, &count));
-    if (!ends || !data)
-        PyErr_NoMemory();
-    else if (result == CUDA_SUCCESS)
-        tuple = edges_tuple(graph, ends, ends + count, count);
-    else
-        raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
-    PyMem_Free(ends);
-    PyMem_Free(data);
-    return tuple;
-}
-
 static PyObject *graph_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyLong_FromVoidPtr(graph_cast(self)->handle);
@@ -182,7 +153,7 @@ static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
     CALL(graph->state, result, driver.cuGraphClone(&handle, graph->handle));
     if (result != CUDA_SUCCESS) return raise_driver(graph->state, result, "cuGraphClone", NULL);
     PyObject *clone = graph_new(graph->state, graph->context, handle);
-    if (clone && PyDict_Update(graph_cast(clone)->kept, graph->kept) < 0) Py_CLEAR(clone);
+    if (clone && graph_keep_all(graph_cast(clone), graph) < 0) Py_CLEAR(clone);
     return clone;
 }
 
@@ -210,59 +181,6 @@ static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
     return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
 }
 
-/* ---- Edges ---- */
-
-typedef CUresult (*EdgesFn)(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-                            const CUgraphEdgeData *data, size_t count);
-
-static PyObject *change_edge(PyObject *self, PyObject *const *given, EdgesFn change, const char *routine)
-{
-    GraphObject *graph = graph_cast(self);
-    CUgraphNode *from = NULL, *to = NULL;
-    size_t from_count, to_count;
-    CUresult result = CUDA_SUCCESS;
-    if (!graph_check(graph, routine) || graph_nodes_read(graph, given[0], "from_node", &from, &from_count) < 0
-        || graph_nodes_read(graph, given[1], "to_node", &to, &to_count) < 0) {
-        PyMem_Free(from);
-        return NULL;
-    }
-    for (size_t i = 0; i < from_count && result == CUDA_SUCCESS; i++)
-        for (size_t k = 0; k < to_count && result == CUDA_SUCCESS; k++)
-            CALL(graph->state, result, change(graph->handle, &from[i], &to[k], NULL, 1));
-    PyMem_Free(from);
-    PyMem_Free(to);
-    return none_or_raise(graph->state, result, routine);
-}
-
-PyDoc_STRVAR(add_edge_doc, "add_edge($self, from_node, to_node)\n--\n\n"
-                           "Let a node wait for another.\n"
-                           "\nParameters\n----------\n"
-                           "from_node, to_node : GraphNode or iterable of them\n"
-                           "    Each of the second waits for each of the first.\n"
-                           "\nNotes\n-----\n"
-                           "Calls cuGraphAddDependencies.");
-
-PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
-                              "The reverse of add_edge.\n"
-                              "\nParameters\n----------\n"
-                              "from_node, to_node : GraphNode or iterable of them\n"
-                              "\nNotes\n-----\n"
-                              "Calls cuGraphRemoveDependencies.");
-
-static PyObject *graph_add_edge(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(add_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return change_edge(self, given, driver.cuGraphAddDependencies, "cuGraphAddDependencies");
-}
-
-static PyObject *graph_remove_edge(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(remove_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return change_edge(self, given, driver.cuGraphRemoveDependencies, "cuGraphRemoveDependencies");
-}
-
 static PyMethodDef graph_methods[] = {
     {"instantiate", AS_METHOD(graph_instantiate), FAST_KEYWORDS, graph_instantiate_doc},
     {"clone", graph_clone, METH_NOARGS,
@@ -271,8 +189,6 @@ static PyMethodDef graph_methods[] = {
      "\nReturns\n-------\nGraph\n"
      "\nNotes\n-----\nCalls cuGraphClone."},
     {"debug_dot", AS_METHOD(graph_debug_dot), FAST_KEYWORDS, debug_dot_doc},
-    {"add_edge", AS_METHOD(graph_add_edge), FAST_KEYWORDS, add_edge_doc},
-    {"remove_edge", AS_METHOD(graph_remove_edge), FAST_KEYWORDS, remove_edge_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -280,6 +196,10 @@ static PyGetSetDef graph_properties[] = {
     {"nodes", graph_get_nodes, NULL, "All nodes, as a tuple of GraphNode.", NULL},
     {"root_nodes", graph_get_roots, NULL, "The nodes that wait for no other.", NULL},
     {"edges", graph_get_edges, NULL, "Pairs of nodes: the second waits for the first.", NULL},
+    {"edge_data", graph_get_edge_data, NULL,
+     "Of each of edges (from_port, to_port, type), as add_edge takes it; (0, 0, 0) where the second\n"
+     "waits for the end of the first.",
+     NULL},
     {"handle", graph_get_handle, NULL, "The CUgraph as an int.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -303,8 +223,8 @@ static PyType_Spec graph_spec = {
     .slots = graph_slots,
 };
 
-/* The add_ methods stand in a file of their own. */
-static int add_methods(PyTypeObject *type, PyMethodDef *methods)
+/* Some methods stand in a file of their own. */
+int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods)
 {
     for (PyMethodDef *method = methods; method->ml_name; method++) {
         PyObject *descriptor = PyDescr_NewMethod(type, method);
@@ -319,8 +239,8 @@ static int add_methods(PyTypeObject *type, PyMethodDef *methods)
 int graph_setup(PyObject *module, ModuleState *state)
 {
     if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
-    return add_methods(state->Graph_type, graph_add_methods) < 0
-                   || add_methods(state->Graph_type, graph_add_more_methods) < 0
-               ? -1
-               : 0;
+    PyMethodDef *const tables[] = {graph_add_methods, graph_add_more_methods, graph_edge_methods};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (graph_add_methods_to(state->Graph_type, tables[i]) < 0) return -1;
+    return 0;
 }

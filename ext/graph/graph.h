@@ -1,13 +1,16 @@
 /* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
  *
  * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their
- * addresses. An executable graph has a copy, and each launch keeps that copy until it is done: what a later
- * update replaces lives as long as launches need it.
+ * addresses, lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An
+ * executable graph has the same one, and each launch keeps it until it is done. Who changes a dict that
+ * others have gets one of its own: what a later update replaces lives as long as launches need it, and an
+ * update whose dict is the one that is there already has nothing to replace.
  */
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H
 
 #include "ext/context/captured.h"
+#include "ext/convert/buffers.h"
 #include "ext/launch/arguments.h"
 
 typedef struct GraphObject {
@@ -16,7 +19,7 @@ typedef struct GraphObject {
     ContextObject *context;     /* held; of a part of a graph borrowed from its parent */
     CUgraph handle;
     PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
-    PyObject *kept; /* owned dict; shared with the parent */
+    KeptObjects kept; /* of the whole; a part has none (graph_kept) */
     PyObject *weak_references;
 } GraphObject;
 
@@ -24,13 +27,43 @@ typedef struct GraphNodeObject {
     PyObject_HEAD
     GraphObject *graph; /* owned */
     CUgraphNode handle;
+    PyObject *key; /* owned: of its arguments in dicts, once they were set */
+    PyObject *list; /* borrowed: these arguments in the dict of this edition, NULL: there are none */
+    unsigned long edition;
     FunctionObject *function; /* owned: of a kernel node, once it was asked for */
     CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
 } GraphNodeObject;
 
+typedef struct GraphExecObject {
+    PyObject_HEAD
+    ModuleState *state;
+    ContextObject *context; /* held */
+    CUgraphExec handle;
+    KeptObjects kept;
+    PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
+    CUstream noted; /* where all of these are known to be used; GRAPH_NOWHERE at first */
+    unsigned long user; /* the thread that is in a driver call on it; 0: none */
+    PyObject *weak_references;
+} GraphExecObject;
+
+#define GRAPH_NOWHERE ((CUstream)(intptr_t)-1)
+
 static inline GraphObject *graph_cast(PyObject *object) { return (GraphObject *)object; }
 
 static inline GraphNodeObject *graph_node_cast(PyObject *object) { return (GraphNodeObject *)object; }
+
+static inline GraphExecObject *graph_exec_cast(PyObject *object) { return (GraphExecObject *)object; }
+
+/* What the whole keeps that the graph is part of. */
+static inline KeptObjects *graph_kept(GraphObject *graph)
+{
+    while (graph->parent) graph = graph_cast(graph->parent);
+    return &graph->kept;
+}
+
+/* The graph keeps what another one does, as it is now: in a dict of its own, for the keys in it are handles
+ * of that one's nodes, and become those of others when it is gone. -1 with an exception. */
+int graph_keep_all(GraphObject *graph, GraphObject *other);
 
 /* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
  * gone.
@@ -50,6 +83,11 @@ int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgr
 /* Graph's add_* methods (add.c, and those of memory and conditions in add_more.c). */
 extern PyMethodDef graph_add_methods[], graph_add_more_methods[];
 
+/* Of edges (edges.c). */
+extern PyMethodDef graph_edge_methods[];
+PyObject *graph_get_edges(PyObject *self, void *closure);
+PyObject *graph_get_edge_data(PyObject *self, void *closure);
+
 /* A node being added: what it waits for, and what the driver said. */
 typedef struct Adding {
     GraphObject *graph;
@@ -62,7 +100,35 @@ int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char 
 /* The node, which keeps these objects (each may be NULL); or the exception. */
 PyObject *graph_add_end(Adding *adding, const char *routine, PyObject *first, PyObject *second);
 
-/* For docstrings of methods that add nodes. */
+/* A copy: host memory lends itself, everything else is an address. */
+typedef struct GraphCopyEnd {
+    HostBuffer host;
+    CUdeviceptr device;
+    bool is_host;
+} GraphCopyEnd;
+
+typedef struct GraphCopy {
+    CUDA_MEMCPY3D shape;
+    GraphCopyEnd dest, src;
+    PyObject *objects[2]; /* borrowed: what the graph has to keep */
+} GraphCopy;
+
+/* From dest, src and size; -1 with an exception. The host memory is lent until graph_copy_clear. */
+int graph_read_copy(ModuleState *state, PyObject *const *given, GraphCopy *out);
+void graph_copy_clear(GraphCopy *copy);
+/* From dest, data, size and itemsize; the last may be NULL. -1 with an exception. */
+int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE_PARAMS *fill);
+
+/* For docstrings of methods that add nodes, or change them. */
+#define GRAPH_COPY \
+    "dest, src : device address or bytes-like\n" \
+    "    Host memory should be page-locked; it is read when the graph runs.\n" \
+    "size : int\n    Bytes; not needed where one side is host memory.\n"
+#define GRAPH_FILL \
+    "dest : device address\n" \
+    "data : int\n    Of 8 * itemsize bits.\n" \
+    "size : int\n    How many values to write.\n" \
+    "itemsize : int\n    Bytes of a value: 1, 2 or 4.\n"
 #define GRAPH_AFTER "depends_on : GraphNode or iterable of them\n    What it waits for.\n"
 #define GRAPH_GIVES "\nReturns\n-------\nGraphNode\n"
 
@@ -75,14 +141,40 @@ typedef struct KernelArgs {
     size_t size;
     void *extra[5];
 } KernelArgs;
-int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *const *args, Py_ssize_t count);
-/* The same for a node, whose function is one that the graph keeps. */
+/* For a node, whose function is one that the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
-/* Puts the arguments that a kernel node has from now on into a graph's dict, as a list. Whether an object
- * in a pool's memory may have come or gone; -1 with an exception. */
-int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
+/* Puts the objects that a node uses from now on into a dict: a list, with None for a kernel's arguments whose
+ * value was copied. function: NULL for another node. Whether it had others before; -1 with an exception. */
+int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
                     Py_ssize_t count);
+
+/* The bodies of a conditional node, for GraphNode.bodies: a tuple of handles, kept with the node's key, which
+ * the driver does not tell. The second is borrowed, NULL without an exception where there is none. */
+int graph_keep_bodies(GraphNodeObject *node, PyObject *handles);
+PyObject *graph_find_bodies(GraphNodeObject *node);
+/* The node is gone. -1 with an exception. */
+int graph_forget_node(GraphNodeObject *node);
+
+/* Of kernel nodes (kernel.c). */
+extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
+PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
+PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
+/* Methods of nodes and of executable graphs that change a single node (set.c). */
+extern PyMethodDef graph_node_set_methods[], graph_exec_set_methods[];
+
+/* Adds more methods to a type. -1 with an exception. */
+int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods);
+
+/* The driver wants calls on one from one thread at a time, and a launch may wait for room without the GIL. A
+ * signal's handler is of the same thread, and runs between two attempts: *before is for graph_exec_end. -1 with
+ * an exception when a signal ended the wait. */
+int graph_exec_begin(GraphExecObject *exec, unsigned long *before);
+void graph_exec_end(GraphExecObject *exec, unsigned long before);
+
+/* What the executable graph keeps has changed. */
+void graph_exec_forget(GraphExecObject *exec);
 
 /* Graph.instantiate (exec.c). */
 extern const char graph_instantiate_doc[];

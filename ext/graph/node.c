@@ -6,7 +6,6 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
-#include "ext/memory/pooled_allocation.h"
 
 /* ---- Nodes ---- */
 
@@ -34,6 +33,7 @@ PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size
 static void node_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
+    Py_XDECREF(graph_node_cast(self)->key);
     Py_XDECREF((PyObject *)graph_node_cast(self)->function);
     Py_XDECREF((PyObject *)graph_node_cast(self)->graph);
     type->tp_free(self);
@@ -143,6 +143,26 @@ static PyObject *node_get_child(PyObject *self, void *Py_UNUSED(closure))
                : raise_driver(node->graph->state, result, "cuGraphChildGraphNodeGetGraph", NULL);
 }
 
+static PyObject *node_get_bodies(PyObject *self, void *Py_UNUSED(closure))
+{
+    GraphNodeObject *node = graph_node_cast(self);
+    if (!graph_check(node->graph, "GraphNode.bodies")) return NULL;
+    PyObject *handles = graph_find_bodies(node);
+    if (!handles)
+        return PyErr_Occurred()
+                   ? NULL
+                   : raise_logic(node->graph->state, "bodies are those of conditional nodes that "
+                                                     "Graph.add_conditional made");
+    Py_ssize_t count = PyTuple_GET_SIZE(handles);
+    PyObject *bodies = PyTuple_New(count);
+    for (Py_ssize_t i = 0; bodies && i < count; i++) {
+        PyObject *body = graph_part(node->graph, PyLong_AsVoidPtr(PyTuple_GET_ITEM(handles, i)));
+        if (!body) Py_CLEAR(bodies);
+        if (body) PyTuple_SET_ITEM(bodies, i, body);
+    }
+    return bodies;
+}
+
 static PyObject *node_get_address(PyObject *self, void *Py_UNUSED(closure))
 {
     GraphNodeObject *node = graph_node_cast(self);
@@ -168,147 +188,27 @@ static Py_hash_t node_hash(PyObject *self)
     return hash == -1 ? -2 : hash;
 }
 
-/* ---- Arguments of kernels ---- */
+PyDoc_STRVAR(destroy_doc,
+             "destroy($self)\n--\n\n"
+             "Take the node out of the graph, with its edges. What was instantiated before stays as\n"
+             "it is.\n"
+             "\nRaises\n------\n"
+             "LogicError\n    The graph allocates or frees memory, or the node was taken out before.\n"
+             "\nNotes\n-----\nCalls cuGraphDestroyNode.");
 
-int graph_kernel_args(KernelArgs *kernel, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
-{
-    kernel->params = (CUDA_KERNEL_NODE_PARAMS){.func = function->handle};
-    if (launch_args_read(&kernel->args, function, args, count, NULL) < 0) return -1;
-    if (kernel->args.handlers) {
-        PyErr_SetString(PyExc_TypeError, "In, Out and InOut are for launches: a graph takes device memory");
-        return -1;
-    }
-    if (function->layout.known) {
-        kernel->params.kernelParams = kernel->args.params;
-        return 0;
-    }
-    kernel->size = launch_args_flatten(&kernel->args, kernel->bytes, sizeof kernel->bytes);
-    if (kernel->size == (size_t)-1) {
-        PyErr_Format(PyExc_TypeError, "the arguments of kernel '%s' need more than %d bytes",
-                     function_name(function), KERNEL_ARGS_STACK_BYTES);
-        return -1;
-    }
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, kernel->bytes, CU_LAUNCH_PARAM_BUFFER_SIZE,
-                     &kernel->size, CU_LAUNCH_PARAM_END};
-    memcpy(kernel->extra, extra, sizeof extra);
-    kernel->params.extra = kernel->extra;
-    return 0;
-}
-
-/* The Function of that handle among what the graph keeps, borrowed. */
-static FunctionObject *find_function(GraphObject *graph, CUfunction handle)
-{
-    PyObject *key, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(graph->kept, &position, &key, &value))
-        if (PyObject_TypeCheck(value, graph->state->Function_type) && function_cast(value)->handle == handle)
-            return function_cast(value);
-    return NULL;
-}
-
-/* The node's function and how it is launched: no call of ours changes them. */
-static int find_kernel(GraphNodeObject *node)
-{
-    ModuleState *state = node->graph->state;
-    CUresult result;
-    if (node->function) return 0;
-    CALL(state, result, driver.cuGraphKernelNodeGetParams(node->handle, &node->shape));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuGraphKernelNodeGetParams", "set_args is for kernel nodes");
-        return -1;
-    }
-    FunctionObject *function = find_function(node->graph, node->shape.func);
-    if (function)
-        node->function = function_cast(Py_NewRef((PyObject *)function));
-    else
-        raise_logic(state, "the kernel of this node is none of pycuda's: its parameters are not known");
-    return function ? 0 : -1;
-}
-
-int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count)
-{
-    kernel->args.handlers = kernel->args.keep = kernel->args.heap = NULL; /* for launch_args_clear */
-    if (!graph_check(node->graph, "cuGraphKernelNodeGetParams") || find_kernel(node) < 0
-        || graph_kernel_args(kernel, node->function, args, count) < 0)
-        return -1;
-    void **params = kernel->params.kernelParams, **extra = kernel->params.extra;
-    kernel->params = node->shape;
-    kernel->params.kernelParams = params;
-    kernel->params.extra = extra;
-    return 0;
-}
-
-/* The list that a dict has for a node, if nobody else has it and it is as long; borrowed. */
-static PyObject *own_list(PyObject *kept, PyObject *key, Py_ssize_t count)
-{
-    PyObject *found = PyDict_GetItemWithError(kept, key);
-    bool own = found && PyList_CheckExact(found) && Py_REFCNT(found) == 1 && PyList_GET_SIZE(found) == count;
-    return own ? found : NULL;
-}
-
-/* Whether one that is in a pool's memory came or went. */
-static bool exchange(ModuleState *state, PyObject *list, PyObject *const *args)
-{
-    bool pooled = false;
-    Py_INCREF(list);
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
-        PyObject *old = PyList_GET_ITEM(list, i);
-        if (old == args[i]) continue;
-        pooled = pooled || pooled_check(state, old) || pooled_check(state, args[i]);
-        PyList_SET_ITEM(list, i, Py_NewRef(args[i]));
-        Py_DECREF(old);
-    }
-    Py_DECREF(list);
-    return pooled;
-}
-
-static int add_list(PyObject *kept, PyObject *key, PyObject *const *args, Py_ssize_t count)
-{
-    PyObject *values = PyList_New(count);
-    for (Py_ssize_t i = 0; values && i < count; i++) PyList_SET_ITEM(values, i, Py_NewRef(args[i]));
-    int failed = values ? PyDict_SetItem(kept, key, values) : -1;
-    Py_XDECREF(values);
-    return failed ? -1 : 1;
-}
-
-int graph_keep_args(ModuleState *state, PyObject *kept, CUgraphNode node, PyObject *const *args,
-                    Py_ssize_t count)
-{
-    PyObject *key = PyLong_FromVoidPtr(node);
-    if (!key) return -1;
-    PyObject *list = own_list(kept, key, count);
-    int status = list               ? exchange(state, list, args)
-                 : PyErr_Occurred() ? -1
-                                    : add_list(kept, key, args, count);
-    Py_DECREF(key);
-    return status;
-}
-
-PyDoc_STRVAR(set_args_doc,
-             "set_args($self, /, *args)\n--\n\n"
-             "Give a kernel node other arguments. What was instantiated before stays as it is.\n"
-             "\nParameters\n----------\n"
-             "*args : object\n    As a launch takes them, and checked as there.\n"
-             "\nNotes\n-----\nCalls cuGraphKernelNodeSetParams.");
-
-static PyObject *node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count)
+static PyObject *node_destroy(PyObject *self, PyObject *Py_UNUSED(none))
 {
     GraphNodeObject *node = graph_node_cast(self);
-    ModuleState *state = node->graph->state;
-    KernelArgs kernel;
-    CUresult result = CUDA_SUCCESS;
-    int failed = graph_node_args(&kernel, node, args, count);
-    if (!failed) CALL(state, result, driver.cuGraphKernelNodeSetParams(node->handle, &kernel.params));
-    launch_args_clear(&kernel.args);
-    if (failed
-        || (result == CUDA_SUCCESS
-            && graph_keep_args(state, node->graph->kept, node->handle, args, count) < 0))
-        return NULL;
-    return none_or_raise(state, result, "cuGraphKernelNodeSetParams");
+    CUresult result;
+    if (!graph_check(node->graph, "cuGraphDestroyNode")) return NULL;
+    CALL(node->graph->state, result, driver.cuGraphDestroyNode(node->handle));
+    if (result != CUDA_SUCCESS) return raise_driver(node->graph->state, result, "cuGraphDestroyNode", NULL);
+    return graph_forget_node(node) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 static PyMethodDef node_methods[] = {
-    {"set_args", AS_METHOD(node_set_args), METH_FASTCALL, set_args_doc},
+    {"set_args", AS_METHOD(graph_node_set_args), METH_FASTCALL, graph_node_set_args_doc},
+    {"destroy", node_destroy, METH_NOARGS, destroy_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -318,6 +218,8 @@ static PyGetSetDef node_properties[] = {
     {"dependents", node_get_after, NULL, "The nodes that wait for it.", NULL},
     {"graph", node_get_graph, NULL, "The Graph that it belongs to.", NULL},
     {"child_graph", node_get_child, NULL, "Of a node that is a graph: that Graph, part of this one.", NULL},
+    {"bodies", node_get_bodies, NULL, "Of a conditional node: its Graphs, as add_conditional returned them.",
+     NULL},
     {"address", node_get_address, NULL, "Of a node that allocates memory: its address.", NULL},
     {"handle", node_get_handle, NULL, "The CUgraphNode as an int.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -342,5 +244,8 @@ static PyType_Spec node_spec = {
 
 int graph_node_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GraphNode_type, &node_spec, NULL);
+    return state_add_type(module, &state->GraphNode_type, &node_spec, NULL) < 0
+                   || graph_add_methods_to(state->GraphNode_type, graph_node_set_methods) < 0
+               ? -1
+               : 0;
 }

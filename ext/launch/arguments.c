@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ext/gpuarray/gpuarray.h"
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
@@ -43,11 +44,6 @@ enum {
         KIND_COUNT
 };
 
-static const ArgumentKind *kinds_of(ModuleState *state)
-{
-    return (const ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds);
-}
-
 /* TypeError for an argument that cannot be passed. Returns -1. */
 static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argument)
 {
@@ -84,7 +80,7 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
     return 0;
 }
 
-static bool allocation_is_fine(FunctionObject *function, DeviceAllocationObject *allocation)
+static bool allocation_is_fine(const FunctionObject *function, const DeviceAllocationObject *allocation)
 {
     return allocation->context == function->context
            && !atomic_load_explicit(&allocation->freed, memory_order_relaxed);
@@ -201,11 +197,20 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
     return 0;
 }
 
+bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
+{
+    if (!captured_is(state, stream)) return true;
+    raise_logic(state, "%s cannot be captured: they work at once, not when the graph is launched",
+                timed ? "time_kernel's events" : "In, Out and InOut");
+    return false;
+}
+
 static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handler, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
     ModuleState *state = function->state;
     CUdeviceptr address = 0;
+    if (!launch_is_eager(state, launch->stream, false)) return -1;
     PyObject *allocation = PyObject_CallMethodNoArgs(handler, state->str_get_device_alloc);
     if (!allocation) return -1;
     int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);
@@ -314,7 +319,7 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
 static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
-    const ArgumentKind *kinds = kinds_of(function->state);
+    const ArgumentKind *kinds = launch_args_kinds(function->state);
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         if (kinds[kind].type == Py_TYPE(argument)) {
             if (position < KERNEL_ARGS_STACK_COUNT)
@@ -415,10 +420,34 @@ static int refuse_size(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     return taken ? taken < 0 ? -1 : 0 : raise_size(launch->function, position, argument, value->size);
 }
 
+/* The usual case: an object of the kind that was seen last, of the parameter's size and in order. */
+static inline bool is_plain(const FunctionObject *function, PyObject *argument, const ArgumentKind *kind,
+                            uint32_t size)
+{
+    if (kind->type != Py_TYPE(argument) || kind->size != size) return false;
+    if (kind->how == ARGUMENT_VALUE) return true;
+    const DeviceAllocationObject *allocation =
+        kind->how == ARGUMENT_ARRAY ? gpuarray_cast(argument)->allocation : device_allocation_cast(argument);
+    return !allocation || allocation_is_fine(function, allocation);
+}
+
+/* All other cases. */
+static int read_checked(LaunchArgs *launch, Py_ssize_t position, PyObject *argument)
+{
+    const KernelLayout *layout = &launch->function->layout;
+    ArgumentValue *value = &launch->values[position];
+    if (read_argument(launch, position, argument, value) < 0) return -1;
+    if (layout->known && value->size != layout->params[position].size
+        && refuse_size(launch, position, argument, value) < 0)
+        return -1;
+    launch->params[position] = (void *)(uintptr_t)value->data;
+    return 0;
+}
+
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
                      CUstream stream)
 {
-    const ArgumentKind *kinds = kinds_of(function->state);
+    const ArgumentKind *kinds = launch_args_kinds(function->state);
     const KernelLayout *layout = &function->layout;
     launch->function = function;
     launch->count = count;
@@ -427,19 +456,19 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
     launch->handlers = launch->keep = NULL;
     if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);
     if (make_room(launch) < 0) return -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        ArgumentValue *value = &launch->values[i];
-        uint8_t hint =
-            i < KERNEL_ARGS_STACK_COUNT ? atomic_load_explicit(&function->hints[i], memory_order_relaxed) : 0;
-        int failed = kinds[hint].type == Py_TYPE(args[i])
-                         ? read_kind(function, i, args[i], &kinds[hint], value)
-                         : read_argument(launch, i, args[i], value);
-        if (failed) return -1;
-        if (layout->known && value->size != layout->params[i].size
-            && refuse_size(launch, i, args[i], value) < 0)
+    void **params = launch->params;
+    Py_ssize_t hinted = !layout->known                    ? 0
+                        : count < KERNEL_ARGS_STACK_COUNT ? count
+                                                          : KERNEL_ARGS_STACK_COUNT;
+    for (Py_ssize_t i = 0; i < hinted; i++) {
+        const ArgumentKind *kind = &kinds[atomic_load_explicit(&function->hints[i], memory_order_relaxed)];
+        if (is_plain(function, args[i], kind, layout->params[i].size))
+            params[i] = (char *)args[i] + kind->where;
+        else if (read_checked(launch, i, args[i]) < 0)
             return -1;
-        launch->params[i] = (void *)(uintptr_t)value->data;
     }
+    for (Py_ssize_t i = hinted; i < count; i++)
+        if (read_checked(launch, i, args[i]) < 0) return -1;
     return 0;
 }
 

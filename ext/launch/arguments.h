@@ -25,13 +25,19 @@ typedef struct ArgumentKind {
     uint16_t where;             /* of the bytes in the object */
 } ArgumentKind;
 
+/* The table of kinds, to which hints are indices. */
+static inline const ArgumentKind *launch_args_kinds(const ModuleState *state)
+{
+    return (const ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds);
+}
+
 /* The arguments of one launch. */
 typedef struct LaunchArgs {
     FunctionObject *function;
     Py_ssize_t count;
     CUstream stream;            /* that the launch goes to */
     void **params;              /* one pointer an argument, as the driver takes them */
-    ArgumentValue *values;
+    ArgumentValue *values;      /* filled in where the kernel's layout is not known */
     CUdeviceptr *scratch;       /* one a position, for addresses that lie nowhere else */
     void *heap;                 /* owned, when the stack does not hold them */
     PyObject *handlers;         /* list of the ArgumentHandlers, NULL when there are none */
@@ -47,6 +53,20 @@ typedef struct LaunchArgs {
 int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *const *args, Py_ssize_t count,
                      CUstream stream);
 void launch_args_clear(LaunchArgs *launch);
+
+/* Whether the argument is seen to be a number, whose value the launch copies: the object itself is not needed
+ * any more. False, too, for what is not of the kind that was seen last at this position. */
+static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize_t position,
+                                        PyObject *argument)
+{
+    if (position >= KERNEL_ARGS_STACK_COUNT) return false;
+    uint8_t hint = atomic_load_explicit(&function->hints[position], memory_order_relaxed);
+    const ArgumentKind *kind = &launch_args_kinds(function->state)[hint];
+    return kind->type == Py_TYPE(argument) && kind->how == ARGUMENT_VALUE;
+}
+
+/* False with LogicError when the launch is captured: what the handlers do and the timer's events are not. */
+bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 
 /* Copies the values one after the other with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `room`. */

@@ -36,21 +36,19 @@ IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *sha
     return CUDA_SUCCESS;
 }
 
-static int raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
-                        CUstream stream, CUresult result)
+void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, CUresult result, const char *routine)
 {
-    const char *routine = extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel";
     char text[512];
     CUresult explained;
     if (PyErr_Occurred()) {
         raise_driver(function->state, result, routine, NULL);
-        return -1;
+        return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
     CALL_UNLOCKED(explained, explain(function, shape, extras, stream, result, text, sizeof text));
     (void)explained;
     raise_driver(function->state, result, routine, "%s", text);
-    return -1;
 }
 
 IN_CALL static inline CUresult launch_kernel(const FunctionObject *function, const LaunchShape *shape,
@@ -92,7 +90,9 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
     CUresult result = queue_launch(function, shape, extras, stream, params, extra);
     if (referring) references_end(function->module);
     if (result == CUDA_SUCCESS) return 0;
-    return raise_launch(function, shape, extras, stream, result);
+    function_raise_launch(function, shape, extras, stream, result,
+                          extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
+    return -1;
 }
 
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,

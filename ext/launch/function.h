@@ -91,6 +91,10 @@ PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS);
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, void **params, void **extra);
 
+/* The exception of a launch that the driver refused in this call. extras may be NULL. */
+void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                           CUstream stream, CUresult result, const char *routine);
+
 /* The same with one buffer of `size` bytes. */
 int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, void *bytes, size_t size);

@@ -135,11 +135,7 @@ static double launch_full(LaunchArgs *args, const LaunchShape *shape, const Laun
     LaunchTimer timer = {0};
     bool before, after;
     double seconds = 0;
-    if ((timed || args->handlers) && captured_is(state, stream)) {
-        raise_logic(state, "%s cannot be captured: they work at once, not when the graph is launched",
-                    timed ? "time_kernel's events" : "In, Out and InOut");
-        return -1;
-    }
+    if (timed && !launch_is_eager(state, stream, true)) return -1;
     if (call_handlers(args->handlers, state->str_pre_call, stream_object, false, &before) < 0) return -1;
     if (timed && launch_timer_start(state, &timer, stream) < 0) return -1;
     int failed = launch(args, shape, extras, stream);

@@ -130,8 +130,8 @@ static int put_arguments(FunctionObject *function, StatefulLaunch *launch, const
         return -1;
     }
     for (Py_ssize_t i = 0; i < values->count; i++)
-        if (put(function, launch, function->layout.params[i].offset, values->values[i].data,
-                values->values[i].size)
+        if (put(function, launch, function->layout.params[i].offset, values->params[i],
+                function->layout.params[i].size)
             < 0)
             return -1;
     return 0;

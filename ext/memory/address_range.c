@@ -6,7 +6,6 @@
  * that mappings go one by one and whole.
  */
 #include "ext/constants.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/memory/physical_memory.h"
@@ -165,12 +164,12 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)range;
 }
 
-/* Waits for the work of the context, if it is there. Not while something is captured: that would end it. */
+/* Waits for the work of the context, if it is there. */
 static void wait_for_work(AddressRangeObject *range)
 {
     ContextScope scope;
     CUresult result;
-    if (captured_some(range->state) || !context_enter(range->context, &scope)) return;
+    if (!context_enter(range->context, &scope)) return;
     CALL_RELEASING(range->state, result, driver.cuCtxSynchronize());
     context_leave(&scope);
     report_driver(range->state, result, "cuCtxSynchronize");

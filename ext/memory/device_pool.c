@@ -2,6 +2,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
+#include "ext/stream/stream.h"
 
 PyDoc_STRVAR(device_pool_doc,
              "DeviceMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"
@@ -74,6 +75,29 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
     if (convert_size(given[0], "size", &size) < 0) return NULL;
     memory_pool_hold(pool);
     return pooled_allocation_new(pool, size, given[1], handle);
+}
+
+/* Of another context's streams a pool does not hear when they end. */
+static PyObject *usable_stream(const MemoryPool *pool, PyObject *stream)
+{
+    bool ours = stream && PyObject_TypeCheck(stream, pool->state->Stream_type);
+    return ours && !context_is_akin(stream_cast(stream)->context, pool->context) ? NULL : stream;
+}
+
+int pool_allocate_by(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream, PyObject **memory)
+{
+    CUstream handle = NULL;
+    MemoryPool *pool = PyCFunction_CheckExact(allocate)
+                               && PyCFunction_GET_FUNCTION(allocate) == AS_METHOD(device_pool_allocate)
+                           ? pool_cast(PyCFunction_GET_SELF(allocate))->pool
+                           : NULL;
+    if (!pool) return 0;
+    memory_pool_hold(pool);
+    stream = usable_stream(pool, stream_or_current(state, stream));
+    bool known = pool_stream(pool, stream, &handle) == 0;
+    if (!known) memory_pool_drop(pool);
+    *memory = known ? pooled_allocation_new(pool, size, stream, handle) : NULL;
+    return *memory ? 1 : -1;
 }
 
 static PyMethodDef device_pool_methods[] = {

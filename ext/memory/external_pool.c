@@ -3,6 +3,7 @@
  * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here). It is called with
  * the GIL and with the pool's context current, but in no scope of it: who ends the context waits for scopes,
  * and the allocator may wait for whom it likes. */
+#include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
@@ -38,6 +39,35 @@ static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr
     PyErr_Clear();
     device_memory_make_room(pool->state);
     return ask(pool, size, stream, pointer);
+}
+
+/* One of the two steps of pool_begin_aside. */
+static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
+{
+    ContextScope scope;
+    CUresult result = CUDA_ERROR_INVALID_CONTEXT;
+    if (context_enter(pool->context, &scope)) {
+        CALL_UNLOCKED(result, begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
+        context_leave(&scope);
+    }
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize", NULL);
+    return -1;
+}
+
+/* For a stream that is captured: in its order the memory would be the graph's, if the driver orders it. */
+static int ask_aside(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
+{
+    CaptureMode before;
+    CUstream aside;
+    captured_relax(pool->state, &before);
+    int failed = step_aside(pool, true, &aside);
+    if (!failed) {
+        failed = ask_twice(pool, size, aside, pointer);
+        if (step_aside(pool, false, &aside) < 0) failed = -1; /* or the first exception, which stays */
+    }
+    captured_restore(pool->state, before);
+    return failed;
 }
 
 /* ---- Giving it back ---- */
@@ -119,7 +149,9 @@ PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stre
         device_memory_collect(pool->state);
         if (pool_is_beyond_limit(&pool->core, size)) return memory_pool_raise_beyond_limit(pool, size);
     }
-    if (ask_twice(pool, size, stream, &pointer) < 0) return NULL;
+    int failed = captured_holds(pool->state, stream) ? ask_aside(pool, size, &pointer)
+                                                     : ask_twice(pool, size, stream, &pointer);
+    if (failed) return NULL;
     if (!context_check(pool->context, "memory_pool::allocate")) return NULL; /* it has ended meanwhile */
     PoolBlock *block = pool_adopt(&pool->core, pointer, size, stream);
     if (block) return block;

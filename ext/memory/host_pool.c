@@ -78,7 +78,7 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     allocation->memory.state = pool->state;
     allocation->memory.kind = HOST_PAGELOCKED;
     atomic_init(&allocation->memory.released, true);
-    allocation->block = memory_pool_allocate(pool, size, NULL);
+    allocation->block = memory_pool_allocate(pool, size, NULL, NULL);
     if (!allocation->block) {
         Py_DECREF((PyObject *)allocation);
         return NULL;

@@ -269,15 +269,34 @@ IN_CALL static CUresult take_or_add(Pool *pool, Request *asked)
     return pool_add(pool, asked->size, asked->stream, &asked->block);
 }
 
-/* The graph keeps what it gets, so that no mode of a capture need forbid it. */
 IN_CALL static CUresult add_new(Pool *pool, Request *asked)
 {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode);
+    return pool_add(pool, asked->size, asked->stream, &asked->block);
+}
+
+IN_CALL CUresult pool_begin_aside(CUstream *stream)
+{
+    return driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
+}
+
+IN_CALL CUresult pool_end_aside(CUstream stream)
+{
+    CUresult result = driver.cuStreamSynchronize(stream), destroyed = driver.cuStreamDestroy(stream);
+    return result == CUDA_SUCCESS ? destroyed : result;
+}
+
+/* Memory that comes in the order of a stream. */
+IN_CALL static CUresult add_aside(Pool *pool, Request *asked)
+{
+    CUstream aside;
+    CUresult result = pool_begin_aside(&aside);
     if (result != CUDA_SUCCESS) return result;
-    result = pool_add(pool, asked->size, asked->stream, &asked->block);
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
-    return result;
+    result = pool_add(pool, asked->size, aside, &asked->block);
+    CUresult ended = pool_end_aside(aside);
+    if (result != CUDA_SUCCESS) return result;
+    asked->block->stream = asked->stream;
+    if (ended != CUDA_SUCCESS) asked->order = (PoolOrder){ended, "cuStreamSynchronize"};
+    return ended;
 }
 
 /* Gives back step by step, until the driver has enough again or the limit allows it. */
@@ -373,23 +392,23 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
-/* New memory only: a stream under capture cannot wait for the former work on a held block. Memory that the
- * driver orders would be the graph's, where others could not use it. */
-static PoolBlock *allocate_for_capture(MemoryPool *pool, size_t size, CUstream stream)
+/* New memory only: a stream under capture cannot wait for the former work on a held block, nor another stream
+ * for one under capture. The graph keeps what it gets, so that no mode of a capture need forbid it. Memory
+ * that the driver orders would be the graph's, where others could not use it, if it came on its stream. */
+static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream stream)
 {
     Request asked = {.size = size, .stream = stream};
-    if (pool->core.source->ordered) {
-        raise_logic(pool->state,
-                    "a StreamOrderedMemoryPool gives no memory on a stream under capture: allocate "
-                    "before the capture, or from a DeviceMemoryPool");
-        return NULL;
-    }
-    CUresult result = attempt(pool, add_new, &asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = attempt(pool, add_after_release, &asked);
+    bool aside = pool->core.source->ordered && captured_holds(pool->state, stream);
+    CaptureMode before;
+    captured_relax(pool->state, &before);
+    CUresult result = attempt(pool, aside ? add_aside : add_new, &asked);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !aside) result = attempt(pool, add_after_release, &asked);
+    captured_restore(pool->state, before);
+    report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
-PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
+PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream)
 {
     if (context_forked())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
@@ -398,9 +417,10 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream)
     if (!context_check(pool->context, allocate_name)) return NULL;
     if (pool->resource) return external_memory_allocate(pool, size, stream);
     PoolBlock *block = pool_take(&pool->core, size, stream);
-    if (block || !captured_is(pool->state, stream))
-        return block ? block : allocate_slowly(pool, size, stream);
-    return allocate_for_capture(pool, size, stream);
+    if (block) return block;
+    if (captured_notice(pool->state, object, stream) < 0) return NULL;
+    return captured_some(pool->state) ? allocate_under_capture(pool, size, stream)
+                                      : allocate_slowly(pool, size, stream);
 }
 
 /* ---- Shortage, streams and contexts ---- */

@@ -77,15 +77,20 @@ void memory_pool_trim(MemoryPool *pool, size_t keep);
  * current one, or NULL to ask for it; stream: see pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream);
 
+/* device_pool.c: the same of the pool whose method `allocate` this callable is, into *memory. 0 when it is no
+ * such method, else 1 or -1. */
+int pool_allocate_by(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
+                     PyObject **memory);
+
 /* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
  * gives memory back after the work that the block's stream or event stands for, or after all (reports). */
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
 void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order);
 
-/* An active block of this stream. When the driver has no more: garbage is collected, the pool gives back
- * its held blocks, the largest first, then the other pools of the device all of theirs. NULL with
- * MemoryError. */
-PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, CUstream stream);
+/* An active block of this stream, whose object is NULL for the default one. When the driver has no more:
+ * garbage is collected, the pool gives back its held blocks, the largest first, then the other pools of the
+ * device all of theirs. NULL with MemoryError. */
+PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream);
 
 /* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another
  * context. */
@@ -99,6 +104,11 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 
 /* The same when its order cannot be told any more: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
+
+/* A stream of no capture, for memory that is to be used on one that is captured: after end the memory is
+ * there. In the pool's context, which is current. */
+IN_CALL CUresult pool_begin_aside(CUstream *stream);
+IN_CALL CUresult pool_end_aside(CUstream stream);
 
 /* This stream of the context is about to be destroyed. Pools of green contexts and of the primary one hear of
  * each other's. false when some pool could not be told. */

@@ -42,7 +42,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
     allocation->memory.state = state;
     allocation->pool = pool;
     atomic_init(&allocation->memory.freed, true);
-    allocation->block = memory_pool_allocate(pool, size, handle);
+    allocation->block = memory_pool_allocate(pool, size, stream, handle);
     if (!allocation->block) {
         Py_DECREF((PyObject *)allocation);
         return NULL;
@@ -124,6 +124,25 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
+/* The same when the block's stream is captured, by what was queued there before. */
+static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream handle)
+{
+    ModuleState *state = pool->state;
+    PyObject *event = captured_before(state, stream);
+    CUresult result;
+    if (!event) {
+        raise_logic(state,
+                    "memory of a pool is to be used on a second stream while its own, on which it was used "
+                    "before, takes part in a capture, where nothing can wait for it");
+        return -1;
+    }
+    CALL(state, result, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
+    Py_DECREF(event);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
+    return -1;
+}
+
 /* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads
  * may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream
  * is owned. */
@@ -137,6 +156,8 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
     if (by_rule || (!block.ready && !block.reused)) return 0;
+    if (!block.ready && captured_holds(pool->state, block.stream))
+        return follow_captured(pool, block.stream, handle);
     if (!context_enter(pool->context, &scope)) {
         raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
                      "the context of the pool cannot be made current");
@@ -239,16 +260,6 @@ IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign,
     return foreign && result == CUDA_SUCCESS ? pool_seal(pool, allocation->block, order) : result;
 }
 
-/* Whether putting its streams in order would draw them into a capture. */
-static bool is_on_captured_stream(const PooledAllocationObject *allocation)
-{
-    ModuleState *state = allocation->memory.state;
-    bool captured = captured_is(state, allocation->block->stream);
-    for (int i = 0; i < allocation->used_count && !captured; i++)
-        captured = captured_is(state, allocation->used[i].handle);
-    return captured;
-}
-
 /* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
  * launch notes anything in it any more. */
 static bool gather_streams(PooledAllocationObject *allocation)
@@ -260,7 +271,6 @@ static bool gather_streams(PooledAllocationObject *allocation)
     if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
-    if (is_on_captured_stream(allocation)) return false;
     if (!context_enter(pool->context, &scope)) return false;
     CALL_RELEASING(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);

@@ -2,6 +2,7 @@
  * (contextvars), so threads and coroutines have their own. */
 #include "ext/stream/stream.h"
 
+#include "ext/context/captured.h"
 #include "ext/errors.h"
 
 /* The value of the variable is None, or a pair: the stream, and the value before it. A new reference. */
@@ -38,7 +39,9 @@ PyObject *stream_of_block(ModuleState *state)
 PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = stream_cast(self)->state;
-    if (!context_check(stream_cast(self)->context, "Stream")) return NULL;
+    if (!context_check(stream_cast(self)->context, "Stream")
+        || captured_notice(state, self, stream_cast(self)->handle) < 0)
+        return NULL;
     PyObject *before = read_entry(state), *entry = before ? PyTuple_Pack(2, self, before) : NULL;
     int failed = entry ? write_entry(state, entry) : -1;
     Py_XDECREF(entry);

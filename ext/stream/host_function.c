@@ -218,7 +218,8 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
         return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
     deferred_release(state);
     if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
-    if (captured_is(state, stream->handle)) return capture_host_func(stream, args, count);
+    int captured = captured_notice(state, (PyObject *)stream, stream->handle);
+    if (captured) return captured < 0 ? NULL : capture_host_func(stream, args, count);
     PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
     if (!capsule) return NULL;
     CALL_QUEUING(state, result, stream->handle, driver.cuLaunchHostFunc(stream->handle, run_call, call));

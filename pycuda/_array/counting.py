@@ -13,6 +13,7 @@ import operator
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array import captures
 from pycuda._array.elementwise import apply
 from pycuda._array.memory import new
 from pycuda._array.picking import on_device
@@ -63,6 +64,7 @@ def _weights(weights, x, stream) -> GPUArray:
 
 def _count_numbers(x, stream, allocator):
     """(counts of the first numbers, the greatest number plus 1). Waits for the stream."""
+    captures.refuse("bincount()", "the greatest number is the length of the result", stream)
     counts = _zeros((kernels.NUMBERS + 2,), _INDEX, stream, allocator)
     blocks, chunk = kernels.chunk(x.size)
     kernels.numbers(elements.stored(x.dtype), _vector(x)).prepared_async_call(
@@ -155,6 +157,10 @@ def _outer_edges(a, limits, stream):
     elif a.size == 0:
         first, last = 0, 1
     else:
+        captures.refuse(
+            "histogram() without a range", "the least and the greatest element are the outer edges", stream,
+            "with range=(first, last) it can",
+        )  # fmt: skip
         first, last = (each(stream=stream).get(stream=stream)[()] for each in (a.min, a.max))
         if not (np.isfinite(first) and np.isfinite(last)):
             raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
@@ -168,6 +174,13 @@ def _edges(a, bins, limits, stream):
     if isinstance(bins, str):
         raise TypeError("`bins` must be an integer or an array: the number of bins is not estimated")
     if np.ndim(bins) == 1:
+        if isinstance(bins, GPUArray):
+            captures.refuse(
+                "histogram() by edges on the device",
+                "they are checked",
+                stream,
+                "by those of a host array it can",
+            )
         edges = bins.get() if isinstance(bins, GPUArray) else np.asarray(bins)
         if np.any(edges[:-1] > edges[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")

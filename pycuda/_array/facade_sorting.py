@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pycuda._array import indexing, selecting, sorting, top
+from pycuda._array import captures, indexing, selecting, sorting, top
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
@@ -97,9 +97,9 @@ def lexsort(keys, axis=-1, *, stream=None, allocator=None) -> GPUArray:
     axis = one_axis(axis, keys[0].ndim)
     result = sorting.argsort(keys[0], axis, stream=stream, allocator=allocator)
     for key in keys[1:]:
-        moved = take_along_axis(key, result, axis, stream=stream)
+        moved = take_along_axis(key, result, axis, mode="clip", stream=stream)  # there are no wrong ones
         step = sorting.argsort(moved, axis, stream=stream)
-        result = take_along_axis(result, step, axis, stream=stream)
+        result = take_along_axis(result, step, axis, mode="clip", stream=stream)
     return result
 
 
@@ -236,7 +236,7 @@ def _top_of_long(keys, k, largest, stream, allocator):
     whole = keys.reshape(1, -1)
     expected = k * _SAMPLE / keys.size
     rank = int(expected + 4 * math.sqrt(expected)) + 3
-    if rank > _SAMPLE // 4:
+    if rank > _SAMPLE // 4 or captures.is_captured(stream):  # which cannot wait to hear how many there are
         return _top_of_sorted(whole, k, largest, stream, allocator)
     # An odd step, so that no column of a table is all that is seen of it.
     sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
@@ -298,4 +298,4 @@ def flatnonzero(a, *, stream=None) -> GPUArray:
     a : GPUArray
     stream : Stream, optional
     """
-    return selecting.coordinates_of_true(a.ravel(), stream)[0]
+    return selecting.coordinates_of_true(a.ravel(), stream, what="flatnonzero()")[0]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array import captures
 from pycuda._array.elementwise import apply
 from pycuda._driver import _views
 from pycuda._kernels import random as kernels
@@ -26,14 +27,26 @@ if TYPE_CHECKING:
 
 def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
     """A copy in device memory."""
-    from pycuda import gpuarray
+    from pycuda._array.picking import on_device
 
-    return gpuarray.to_gpu(np.ascontiguousarray(array))
+    return on_device(array)
 
 
 def _packed(array: GPUArray) -> GPUArray:
     """A copy in C order."""
     return apply("copy", array, out=GPUArray(array.shape, array.dtype))
+
+
+def fill_random(kind: str, data: GPUArray, key: list[int], stream: _Stream) -> None:
+    """What curandom.rand does. A graph counts its launches on the device: each is a round of its own."""
+    grid = -(-data.nbytes // kernels.RAND_TILE), 1
+    block = kernels.RAND_THREADS, 1, 1
+    if not captures.is_captured(stream):
+        kernels.rand(kind).prepared_async_call(grid, block, stream, data, data.nbytes, *key)
+        return
+    launches = to_gpu(np.zeros(1, np.uint32))
+    kernels.rand_round(kind).prepared_async_call(grid, block, stream, data, data.nbytes, *key, launches)
+    apply("add", launches, np.uint32(1), out=launches, stream=stream)
 
 
 SEEDS = (1 << 31) - 1
@@ -286,13 +299,12 @@ class Generator:
         Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
         """
         stream = drv.current_stream() if stream is None else stream
-        last, self._last = self._last, stream
-        if last is not stream:
+        last = self._last
+        if last is not stream and not (isinstance(stream, drv.Stream) and stream.is_capturing):
+            self._last = stream
             if isinstance(stream, drv.Stream):
-                if stream.is_capturing:
-                    return stream
                 last = drv.LEGACY_DEFAULT_STREAM if last is None else last
-                stream.wait_for_event(drv.Event(drv.event_flags.DISABLE_TIMING).record(last))
+                stream.wait_for_event(captures.last_work(last))
             elif isinstance(last, drv.Stream):
                 last.synchronize()
             else:
@@ -425,8 +437,11 @@ class PseudoRandom(Generator):
         return kernels.fill(self._name, name, dtype)
 
     def _prepare(self, count: int, stream: _Stream) -> None:
-        """Make the states of the first `count` generators, and some more."""
+        """Make the states of the first `count` generators, and some more: at once, not with a graph."""
         if count <= self._ready:
+            return
+        if captures.is_captured(stream):
+            captures.aside(stream, self._prepare, count, None)
             return
         last = min(self._count(), 1 << (count - 1).bit_length())
         by_sequence: Any = 0

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._array import captures
 from pycuda._array.memory import check_writable, new, overlap
 from pycuda._array.picking import (
     MODES,
@@ -240,7 +241,7 @@ def assign(view, value, stream=None) -> None:
         if not isinstance(value, GPUArray):
             host = np.asarray(value)
             host = (host if host.dtype == view.dtype else np.asarray(value, dtype=view.dtype)).reshape(short)
-            if short == view.shape and view.flags.forc:
+            if short == view.shape and view.flags.forc and not captures.is_captured(stream):
                 return view.set(host, stream=stream) if view.size else None
             value = on_device(host, stream)
         elif value.shape != short:
@@ -372,11 +373,11 @@ def _values_along(a, indices, axis):
     return a, axis
 
 
-def take_along_axis(a, indices, axis=-1, *, stream=None) -> GPUArray:
+def take_along_axis(a, indices, axis=-1, *, mode="raise", stream=None) -> GPUArray:
     """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
-    numbers for each place along the other axes.
+    numbers for each place along the other axes. mode as for take().
     """
-    indices = _numbers(indices)
+    indices, mode = _numbers(indices), _read_mode(mode)
     a, axis = _values_along(a, indices, axis)
     others = np.broadcast_shapes(
         *(
@@ -385,7 +386,7 @@ def take_along_axis(a, indices, axis=-1, *, stream=None) -> GPUArray:
         )
     )
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
-    numbers = _along(indices, a.shape[axis], a.strides[axis], "RAISE", stream)
+    numbers = _along(indices, a.shape[axis], a.strides[axis], mode, stream)
     result = new(shape, a.dtype, a.allocator)
     steps, places = broadcast_strides(a, shape), broadcast_strides(numbers.array, shape)
     axes = [
@@ -436,9 +437,9 @@ def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
         flat = self.ravel()
         if _fits_whole(condition, flat):
             normalized_axes(operator.index(axis or 0), 1)
-            return pick_true(flat, condition, stream)
+            return pick_true(flat, condition, stream, what="compress()")
     if isinstance(condition, GPUArray):
-        (numbers,) = coordinates_of_true(condition, stream)
+        (numbers,) = coordinates_of_true(condition, stream, what="compress()")
     else:
         (numbers,) = np.nonzero(condition)
     return take(self, numbers, axis, out, stream=stream)

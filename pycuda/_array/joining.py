@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 
+from pycuda._array import captures
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
@@ -136,6 +137,8 @@ def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray
     """
     self, axis = flat_or_axis(self, axis)
     allocator = allocator or self.allocator
+    if isinstance(repeats, GPUArray):
+        captures.refuse("repeat() by counts on the device", "they are read", stream)
     counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
         raise ValueError("repeats are integers of at least 0: one, or one for each part")

@@ -2,7 +2,7 @@
 
 Numbers that are on the host are checked there. Numbers on the device are checked by the kernel, which touches
 nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its
-stream, unless mode is "wrap" or "clip", which have no wrong numbers.
+stream, and cannot be captured, unless mode is "wrap" or "clip", which have no wrong numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array import captures
 from pycuda._array.memory import check_writable, new
 from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
@@ -44,6 +45,11 @@ class _Check:
     """Round launches: IndexError when one of them met a number that no element has."""
 
     def __init__(self, mode, stream):
+        if mode == "RAISE":
+            captures.refuse(
+                "indexing by an array on the device", "indices are checked", stream,
+                "take(), put() and take_along_axis() with mode='wrap' or 'clip' can",
+            )  # fmt: skip
         self.word = _words(threading.get_ident()) if mode == "RAISE" else None
         self.address = 0
         self.stream = stream
@@ -62,12 +68,16 @@ class _Check:
             raise IndexError("an index is out of bounds: the array has no such element")
 
 
-def on_device(host, stream=None) -> GPUArray:
-    """A copy of a host array, there when this returns."""
-    host = np.asarray(host, order="C")
+def _copy(host, stream=None) -> GPUArray:
     result = GPUArray(host.shape, host.dtype)
     result.set(host, stream=stream)
     return result
+
+
+def on_device(host, stream=None) -> GPUArray:
+    """A copy of a host array, there when this returns."""
+    host = np.asarray(host, order="C")
+    return captures.aside(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)
 
 
 def host_numbers(numbers, length: int, mode: str) -> np.ndarray:

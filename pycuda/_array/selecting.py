@@ -1,6 +1,7 @@
 """Elements chosen by a test on the device.
 
-How many are chosen depends on the values, so each of these functions waits for its stream once.
+How many are chosen depends on the values, so each of these functions waits for its stream once, and none can
+be captured.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array import captures
 from pycuda._array.memory import new
 from pycuda._array.scans import scan
 from pycuda._array.sorted_rows import packed_copy
@@ -34,8 +36,14 @@ class Chosen(NamedTuple):
         function.prepared_async_call(grid, _BLOCK, stream, self.words, self.ends, *arguments)
 
 
-def choose(function, count: int, *arguments, stream=None, allocator=None) -> Chosen:
-    """Run one of the kernels that mark, over at least one element."""
+def refuse(what: str, stream=None) -> None:
+    """LogicError under capture."""
+    captures.refuse(what, "how many elements the result has depends on values", stream)
+
+
+def choose(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Chosen:
+    """Run one of the kernels that mark, over at least one element. what: the operation, for messages."""
+    refuse(what, stream)
     tiles = layout.ceil_div(count, kernels.TILE)
     words = new((tiles * kernels.THREADS,), np.uint32, allocator)
     counts = new((tiles,), np.int64, allocator)
@@ -46,6 +54,7 @@ def choose(function, count: int, *arguments, stream=None, allocator=None) -> Cho
 
 def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
     """The elements of a sorted array, at least one, that the one before does not equal."""
+    refuse("unique()", stream)
     tiles = layout.ceil_div(keys.size, kernels.TILE)
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.write_changes(order, equal_nan)
@@ -61,20 +70,20 @@ def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     return found[:count] if 2 * count > keys.size else packed_copy(found[:count], stream, allocator)
 
 
-def choose_true(mask, stream) -> Chosen:
+def choose_true(mask, stream, what="a[mask]") -> Chosen:
     """The elements that are not 0, of at least one."""
     axes = kernels.element_axes(mask.shape, mask.strides)
     function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
     packed = layout.packed(axes, len(axes))
-    return choose(function, mask.size, mask, packed, stream=stream, allocator=mask.allocator)
+    return choose(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
 
 
-def coordinates_of_true(mask, stream=None, allocator=None) -> tuple[GPUArray, ...]:
+def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> tuple[GPUArray, ...]:
     """The index along each axis of the elements that are true, in C order."""
     allocator = allocator or mask.allocator
     if mask.size == 0:
         return tuple(new((0,), np.int64, allocator) for _ in mask.shape)
-    chosen = choose_true(mask, stream)
+    chosen = choose_true(mask, stream, what)
     found = new((mask.ndim, chosen.total), np.int64, allocator)
     if chosen.total:
         axes = kernels.coordinate_axes(mask.shape)
@@ -95,11 +104,11 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
     return found
 
 
-def pick_true(a, mask, stream=None, allocator=None) -> GPUArray:
+def pick_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
     """The elements of a packed array where a mask of its shape is true, in C order."""
     if mask.size == 0:
         return new((0,), a.dtype, allocator or a.allocator)
-    chosen = choose_true(mask, stream)
+    chosen = choose_true(mask, stream, what)
     found = new((chosen.total,), a.dtype, allocator or a.allocator)
     if chosen.total:
         function = kernels.write_elements(elements.raw(a.dtype))

@@ -79,7 +79,7 @@ def unique(
     if not (return_index or return_inverse or return_counts):
         return selecting.pick_changes(order, keys, bool(equal_nan), stream, allocator)
     function = choosing.mark_changes(order, bool(equal_nan))
-    chosen = selecting.choose(function, flat.size, keys, stream=stream, allocator=allocator)
+    chosen = selecting.choose(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
     values = new((chosen.total,), ar.dtype, allocator)
     starts = _room_for_starts(chosen, allocator) if return_counts else None
     firsts = new((chosen.total,), _INDEX, allocator) if return_index else None

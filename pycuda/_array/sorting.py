@@ -6,6 +6,7 @@ import operator
 
 import numpy as np
 
+from pycuda._array import captures
 from pycuda._array.memory import check_writable, new
 from pycuda._array.picking import on_device
 from pycuda._array.reducing import flat_or_axis, one_axis
@@ -166,13 +167,16 @@ def _read_sorter(sorter, size: int, stream):
         raise ValueError("sorter.size must equal a.size")
     if size == 0:
         return None
-    if not isinstance(sorter, GPUArray):
-        sorter = on_device(sorter.astype(_INDEX), stream)
-    sorter = _as(sorter, _INDEX, stream)
-    least, most = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
+    if isinstance(sorter, GPUArray):
+        sorter = _as(sorter, _INDEX, stream)
+        if captures.is_captured(stream):  # no wrong index can be told: the next right one takes its place
+            return sorter.clip(0, size - 1, stream=stream)
+        least, most = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
+    else:
+        least, most = sorter.min(), sorter.max()
     if least < 0 or most >= size:
         raise ValueError("Sorter index out of range.")
-    return sorter
+    return sorter if isinstance(sorter, GPUArray) else on_device(sorter.astype(_INDEX), stream)
 
 
 def searchsorted(a, v, side="left", sorter=None, *, stream=None, allocator=None) -> GPUArray:
@@ -186,7 +190,8 @@ def searchsorted(a, v, side="left", sorter=None, *, stream=None, allocator=None)
     side : {"left", "right"}, optional
         Before or after equal elements.
     sorter : GPUArray or array of int, optional
-        The indices that sort `a`. With it the call waits for the stream.
+        The indices that sort `a`. If it is on the device the call waits for the stream, unless that is
+        captured.
     stream : Stream, optional
     allocator : callable, optional
         For the result.

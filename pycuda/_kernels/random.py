@@ -91,6 +91,14 @@ fill(unsigned char *out, index_t bytes, u32 key0, u32 key1)
     pycuda::rand<{kind}>(out, bytes, key0, key1);
 }}
 """
+_RAND_ROUND = """#include "pycuda-random-philox.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(RAND_THREADS)
+fill(unsigned char *out, index_t bytes, u32 key0, u32 key1, const u32 *round)
+{{
+    pycuda::rand<{kind}>(out, bytes, key0, key1, *round);
+}}
+"""
 
 
 def group_words(distribution: str, dtype) -> int:
@@ -150,4 +158,12 @@ def rand(kind: str):
     """Function(out, bytes, key0, key1): Bits, Float, Double or Half."""
     function = compiled(_RAND.format(kind=kind)).get_function("fill")
     function.prepare("PqII")
+    return function
+
+
+@context_dependent_memoize
+def rand_round(kind: str):
+    """Function(out, bytes, key0, key1, round): round is on the device. Round 0 is what rand gives."""
+    function = compiled(_RAND_ROUND.format(kind=kind)).get_function("fill")
+    function.prepare("PqIIP")
     return function

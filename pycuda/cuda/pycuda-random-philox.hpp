@@ -133,8 +133,9 @@ struct Half {
 
 enum { RAND_THREADS = 256, RAND_EACH = 4 };
 
-// bytes: of the array, which begins at a multiple of 16.
-template <class D> __device__ __forceinline__ void rand(unsigned char *out, index_t bytes, u32 key0, u32 key1)
+// bytes: of the array, which begins at a multiple of 16. round: another one gives other numbers.
+template <class D>
+__device__ __forceinline__ void rand(unsigned char *out, index_t bytes, u32 key0, u32 key1, u32 round = 0)
 {
     index_t tile = (index_t)blockIdx.x * (RAND_THREADS * RAND_EACH), c = tile + threadIdx.x;
     if (16 * (tile + RAND_THREADS * RAND_EACH) <= bytes) {
@@ -142,7 +143,7 @@ template <class D> __device__ __forceinline__ void rand(unsigned char *out, inde
 #pragma unroll
         for (int k = 0; k < RAND_EACH; k++) {
             index_t counter = c + k * RAND_THREADS;
-            x[k] = D::from(philox(make_uint4((u32)counter, (u32)(counter >> 32), 0, 0), key0, key1));
+            x[k] = D::from(philox(make_uint4((u32)counter, (u32)(counter >> 32), round, 0), key0, key1));
         }
 #pragma unroll
         for (int k = 0; k < RAND_EACH; k++) ((uint4 *)out)[c + k * RAND_THREADS] = x[k];
@@ -151,7 +152,7 @@ template <class D> __device__ __forceinline__ void rand(unsigned char *out, inde
     // The last block of an array.
 #pragma unroll 1
     for (; 16 * c < bytes; c += RAND_THREADS) {
-        uint4 x = D::from(philox(make_uint4((u32)c, (u32)(c >> 32), 0, 0), key0, key1));
+        uint4 x = D::from(philox(make_uint4((u32)c, (u32)(c >> 32), round, 0), key0, key1));
         unsigned char raw[16];
         memcpy(raw, &x, 16);
         for (int b = 0; b < 16; b++)

@@ -503,6 +503,71 @@ static void test_conditions(void)
     OK(cuGraphDestroy(graph));
 }
 
+/* A graph whose only node has this many bodies, the first with one kernel. */
+static CUgraph branching(unsigned size, unsigned add, CUgraphNode *node, CUgraphNode *inner)
+{
+    CUgraph graph;
+    CUgraphConditionalHandle handle;
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
+    CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
+    params.conditional =
+        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = size};
+    OK(cuGraphAddNode_v2(node, graph, NULL, NULL, 0, &params));
+    *inner = add_kernel(params.conditional.phGraph_out[0], NULL, 0, add);
+    return graph;
+}
+
+/* What is in bodies is updated with the whole; how many they are, and what nodes they have, stays. */
+static void test_update_of_conditions(void)
+{
+    CUgraphNode node, inner, other_node, other_inner;
+    CUgraphExec exec;
+    CUgraphExecUpdateResultInfo info;
+    CUgraph graph = branching(1, 5, &node, &inner), second = branching(1, 6, &other_node, &other_inner);
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphExecUpdate_v2(exec, second, &info));
+    CHECK_EQUAL(info.result, CU_GRAPH_EXEC_UPDATE_SUCCESS);
+    OK(cuGraphDestroy(second));
+    OK(cuGraphLaunch(exec, NULL));
+    check_data(6);
+    second = branching(2, 7, &other_node, &other_inner);
+    CHECK_EQUAL(cuGraphExecUpdate_v2(exec, second, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK_EQUAL(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+    CHECK(info.errorNode == other_node);
+    OK(cuGraphDestroy(second));
+    OK(cuGraphDestroyNode(inner));
+    CHECK_EQUAL(cuGraphExecUpdate_v2(exec, graph, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK_EQUAL(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    OK(cuGraphLaunch(exec, NULL));
+    check_data(6);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+/* An edge with data is one of its own: it is named with them, and no update makes another one of it. */
+static void test_data_of_edges(void)
+{
+    const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
+                                          .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphExecUpdateResultInfo info;
+    OK(cuGraphCreate(&graph, 0));
+    CUgraphNode first = add_kernel(graph, NULL, 0, 1), second = add_kernel(graph, NULL, 1, 2);
+    OK(cuGraphAddDependencies_v2(graph, &first, &second, &programmatic, 1));
+    OK(cuGraphInstantiateWithFlags(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    check_data(3);
+    BAD(cuGraphRemoveDependencies_v2(graph, &first, &second, NULL, 1));
+    OK(cuGraphRemoveDependencies_v2(graph, &first, &second, &programmatic, 1));
+    OK(cuGraphAddDependencies_v2(graph, &first, &second, NULL, 1));
+    CHECK_EQUAL(cuGraphExecUpdate_v2(exec, graph, &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    CHECK_EQUAL(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
 static void raise_count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); }
 
 static void test_host_and_events(void)
@@ -619,6 +684,8 @@ int main(void)
     CHECK_GROUP(test_shaped_copies);
     CHECK_GROUP(test_memory);
     CHECK_GROUP(test_conditions);
+    CHECK_GROUP(test_update_of_conditions);
+    CHECK_GROUP(test_data_of_edges);
     CHECK_GROUP(test_host_and_events);
     CHECK_GROUP(test_user_objects);
     CHECK_GROUP(test_context_end);

@@ -1,6 +1,7 @@
 """What the pages at the top say is so."""
 
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -73,3 +74,15 @@ def test_the_page_on_installing_shows_what_is_printed():
         return re.sub(r"[\d.]+( ([KMG]iB|bytes))?", "0", text).split(), capability
 
     assert words(shown) == words(done.stdout)
+
+
+def test_the_picture_of_a_graph_is_that_of_its_program():
+    program = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "tools")!r})
+import draw_graph
+sys.exit(draw_graph.draw(draw_graph.page_graph()) != draw_graph.PICTURE.read_text())
+"""
+    environment = {**os.environ, "PYCUDA_DEVICE": "cpu"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, f"python tools/draw_graph.py docs draws it anew {done.stderr}"

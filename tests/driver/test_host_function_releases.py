@@ -1,4 +1,6 @@
-"""What dies in a host function, where the driver takes no calls, is released right after it: every type."""
+"""What dies in a host function, where the driver takes no calls, or while something is captured, is released
+right after it: every type.
+"""
 
 import gc
 import sys
@@ -152,6 +154,25 @@ def test_the_collector_finds_it_there(stream, reports, make):
     stream.launch_host_func(lambda: found.append(gc.collect()))
     stream.synchronize()
     assert found[0] >= 1 and live() == before
+
+
+@pytest.mark.driver(12030, "captures into a graph")
+@pytest.mark.parametrize("mode", ["relaxed", "thread_local", "global"])
+@every_kind
+def test_a_capture_goes_on(stream, reports, make, mode):
+    """What dies while something is captured is released at its end: no release ends the capture."""
+    gc.collect()
+    before = live()
+    box, loop = [make()], [make()]
+    loop.append(loop)
+    held = live()
+    with stream.capture(mode=mode) as graph:
+        box.clear()
+        del loop
+        gc.collect()
+        assert all(live()[name] >= count for name, count in held.items())
+    del graph
+    assert live() == before
 
 
 @pytest.mark.parametrize(

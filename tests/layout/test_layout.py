@@ -84,7 +84,7 @@ def test_what_calls_the_driver_when_it_dies_can_be_put_off():
     for path in bodies:
         for name in re.findall(r"\{Py_tp_dealloc, AS_SLOT\((\w+)\)\}", path.read_text()):
             body = bodies[path].get(name) or shared[name]
-            if calls_the_driver(path, name, set()) and "deferred_dealloc(" not in body:
+            if calls_the_driver(path, name, set()) and "deferred_dealloc" not in body:
                 wrong.append(f"{path.name}: {name}")
     assert not wrong
 

@@ -12,7 +12,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 # functions and a function keeps its module; a launch brings references up to date, which belong to functions.
 EXT = {
     "ext": {"code", "context", "convert"},
-    "ext/convert": {"memory", "stream"},
+    "ext/convert": {"context", "gpuarray", "memory", "stream"},
     "ext/context": {"convert"},
     "ext/stream": {"context", "convert", "memory"},
     "ext/memory": {"context", "convert", "gpuarray", "stream"},

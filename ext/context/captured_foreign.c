@@ -1,0 +1,155 @@
+/* Captures that others begin. See captured.h.
+ *
+ * What captured work uses is kept by a user object of the graph, which goes on with what is instantiated of
+ * the graph. Its end is told by a thread of the driver, which may make no calls and wait for nobody: another
+ * thread releases the objects.
+ */
+#include "ext/context/captured.h"
+
+#include "ext/deferred.h"
+#include "ext/errors.h"
+
+/* Belongs to a capsule: one reference is that of the list of captures, one the user object's. */
+typedef struct ForeignCapture {
+    Captured captured;
+    KeptObjects kept;
+    PyObject *stream; /* owned: is there as long as the driver is asked about it */
+    unsigned long round; /* of captured_last in which it was asked about */
+} ForeignCapture;
+
+static const char capsule_name[] = "pycuda._driver.ForeignCapture";
+
+static void free_capture(PyObject *capsule)
+{
+    ForeignCapture *capture = PyCapsule_GetPointer(capsule, capsule_name);
+    Py_XDECREF(capture->kept.dict);
+    Py_XDECREF(capture->stream);
+    PyMem_Free(capture);
+}
+
+static PyObject *new_capture(PyObject *stream, ForeignCapture **out)
+{
+    ForeignCapture *capture = PyMem_Calloc(1, sizeof *capture);
+    if (!capture) return PyErr_NoMemory();
+    PyObject *capsule = captured_new(&capture->kept) == 0 ? PyCapsule_New(capture, capsule_name, NULL) : NULL;
+    if (!capsule) {
+        Py_XDECREF(capture->kept.dict);
+        PyMem_Free(capture);
+        return NULL;
+    }
+    PyCapsule_SetDestructor(capsule, free_capture);
+    capture->stream = Py_XNewRef(stream);
+    *out = capture;
+    return capsule;
+}
+
+/* ---- The graph's end ---- */
+
+typedef struct GraphEnd {
+    ModuleState *state; /* is there as long as `release` has not run */
+    struct Deferred *release;
+} GraphEnd;
+
+/* In a thread of the driver, or within a call of whoever destroys the last that was made of the graph. */
+static void end_of_graph(void *data)
+{
+    GraphEnd end = *(GraphEnd *)data;
+    PyMem_RawFree(data);
+    if (Py_IsInitialized() && !ext_is_finalizing()) deferred_post(end.state, end.release);
+}
+
+static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
+{
+    GraphEnd *end = PyMem_RawMalloc(sizeof *end);
+    struct Deferred *release = end ? deferred_prepare(state, capsule) : NULL;
+    if (release) {
+        Py_INCREF(capsule);
+        *end = (GraphEnd){state, release};
+        return end;
+    }
+    PyMem_RawFree(end);
+    PyErr_NoMemory();
+    return NULL;
+}
+
+IN_CALL static CUresult give_to_graph(CUgraph graph, GraphEnd *end)
+{
+    CUuserObject user;
+    CUresult result =
+        driver.cuUserObjectCreate(&user, end, end_of_graph, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    if (result != CUDA_SUCCESS) {
+        end_of_graph(end);
+        return result;
+    }
+    result = driver.cuGraphRetainUserObject(graph, user, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (result != CUDA_SUCCESS) driver.cuUserObjectRelease(user, 1);
+    return result;
+}
+
+/* ---- Noticing ---- */
+
+static bool is_known(const ModuleState *state, unsigned long long id)
+{
+    const Captured *captured = state->captured;
+    while (captured && captured->id != id) captured = captured->next;
+    return captured;
+}
+
+/* The list takes over a reference to the capsule. */
+static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsigned long long id,
+                   CUgraph graph)
+{
+    ForeignCapture *capture;
+    CUresult result;
+    PyObject *capsule = new_capture(object, &capture);
+    GraphEnd *end = capsule ? new_end(state, capsule) : NULL;
+    if (!end) {
+        Py_XDECREF(capsule);
+        return -1;
+    }
+    CALL_NEAR(state, result, give_to_graph(graph, end));
+    if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
+        Py_DECREF(capsule);
+        if (result == CUDA_SUCCESS) return 0;
+        raise_driver(state, result, "cuGraphRetainUserObject", NULL);
+        return -1;
+    }
+    capture->captured =
+        (Captured){.foreign = true, .id = id, .stream = stream, .graph = capsule, .kept = &capture->kept};
+    captured_open(state, &capture->captured);
+    return 0;
+}
+
+int captured_notice(ModuleState *state, PyObject *object, CUstream stream)
+{
+    CUgraph graph = NULL;
+    if (!stream || stream == CU_STREAM_LEGACY || host_function_runs()) return 0;
+    unsigned long long id = captured_ask(state, stream, &graph);
+    if (id == 0 || id == CAPTURED_LEGACY) return 0;
+    if (id == CAPTURED_BROKEN || !graph || is_known(state, id)) return 1;
+    return take_in(state, object, stream, id, graph) < 0 ? -1 : 1;
+}
+
+/* One that was not asked about in this round, or NULL. */
+static Captured *next_foreign(const ModuleState *state, unsigned long round)
+{
+    Captured *captured = state->captured;
+    while (captured && !(captured->foreign && ((ForeignCapture *)captured)->round != round))
+        captured = captured->next;
+    return captured;
+}
+
+/* Other threads may change the list while the driver is asked. */
+bool captured_last(ModuleState *state)
+{
+    static unsigned long rounds;
+    unsigned long round = ++rounds;
+    for (Captured *captured; (captured = next_foreign(state, round));) {
+        PyObject *capsule = Py_NewRef(captured->graph);
+        ((ForeignCapture *)captured)->round = round;
+        bool ended = captured_ask(state, captured->stream, NULL) != captured->id;
+        if (ended && captured_close(state, captured)) Py_DECREF(capsule); /* the list's */
+        Py_DECREF(capsule);
+    }
+    return captured_some(state);
+}

@@ -1,0 +1,202 @@
+/* Edges of graphs: which node waits for which, and for how much of it. */
+#include "ext/graph/graph.h"
+
+#include <stdlib.h>
+
+#include "ext/convert/convert.h"
+#include "ext/errors.h"
+
+/* ---- Walking ---- */
+
+typedef struct Edges {
+    CUgraphNode *from, *to; /* owned, in one block */
+    CUgraphEdgeData *data; /* owned */
+    size_t count;
+} Edges;
+
+static void clear_edges(Edges *edges)
+{
+    PyMem_Free(edges->from);
+    PyMem_Free(edges->data);
+}
+
+/* clear_edges is due in either case; -1 with an exception. */
+static int read_edges(GraphObject *graph, Edges *edges)
+{
+    CUresult result;
+    *edges = (Edges){.count = 0};
+    if (!graph_check(graph, "cuGraphGetEdges")) return -1;
+    CALL(graph->state, result, driver.cuGraphGetEdges(graph->handle, NULL, NULL, NULL, &edges->count));
+    if (result == CUDA_SUCCESS && edges->count) {
+        edges->from = PyMem_Calloc(2 * edges->count, sizeof *edges->from);
+        edges->data = PyMem_Calloc(edges->count, sizeof *edges->data);
+        if (!edges->from || !edges->data) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        edges->to = edges->from + edges->count;
+        CALL_NEAR(graph->state, result,
+                  driver.cuGraphGetEdges(graph->handle, edges->from, edges->to, edges->data, &edges->count));
+    }
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
+    return -1;
+}
+
+static PyObject *pair_of(GraphObject *graph, const Edges *edges, size_t i)
+{
+    const CUgraphNode ends[] = {edges->from[i], edges->to[i]};
+    return graph_nodes_tuple(graph, ends, 2);
+}
+
+static PyObject *data_of(GraphObject *Py_UNUSED(graph), const Edges *edges, size_t i)
+{
+    const CUgraphEdgeData *data = &edges->data[i];
+    return Py_BuildValue("(iii)", data->from_port, data->to_port, data->type);
+}
+
+static PyObject *edges_tuple(GraphObject *graph, PyObject *(*one)(GraphObject *, const Edges *, size_t))
+{
+    Edges edges;
+    PyObject *tuple = read_edges(graph, &edges) < 0 ? NULL : PyTuple_New((Py_ssize_t)edges.count);
+    for (size_t i = 0; tuple && i < edges.count; i++) {
+        PyObject *item = one(graph, &edges, i);
+        if (!item) Py_CLEAR(tuple);
+        if (item) PyTuple_SET_ITEM(tuple, (Py_ssize_t)i, item);
+    }
+    clear_edges(&edges);
+    return tuple;
+}
+
+PyObject *graph_get_edges(PyObject *self, void *Py_UNUSED(closure))
+{
+    return edges_tuple(graph_cast(self), pair_of);
+}
+
+PyObject *graph_get_edge_data(PyObject *self, void *Py_UNUSED(closure))
+{
+    return edges_tuple(graph_cast(self), data_of);
+}
+
+/* ---- Changing ---- */
+
+/* Which edge is meant, or is made; data NULL: a new one of all of the first. */
+typedef CUresult (*EdgeFn)(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                           const CUgraphEdgeData *data);
+
+IN_CALL static CUresult add_one(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                const CUgraphEdgeData *data)
+{
+    return driver.cuGraphAddDependencies(graph, from, to, data, 1);
+}
+
+/* The driver takes an edge out by its ends and its data. */
+IN_CALL static CUresult remove_one(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                                   const CUgraphEdgeData *Py_UNUSED(data))
+{
+    size_t count = 0, i = 0;
+    CUresult result = driver.cuGraphNodeGetDependentNodes(*from, NULL, NULL, &count);
+    if (result != CUDA_SUCCESS) return result;
+    CUgraphNode *ends = calloc(count + 1, sizeof(CUgraphNode));
+    CUgraphEdgeData *all = calloc(count + 1, sizeof(CUgraphEdgeData));
+    if (!ends || !all)
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    else if (count)
+        result = driver.cuGraphNodeGetDependentNodes(*from, ends, all, &count);
+    while (result == CUDA_SUCCESS && i < count && ends[i] != *to) i++;
+    if (result == CUDA_SUCCESS)
+        result = driver.cuGraphRemoveDependencies(graph, from, to, i < count ? &all[i] : NULL, 1);
+    free(ends);
+    free(all);
+    return result;
+}
+
+static PyObject *change_edges(PyObject *self, PyObject *const *given, const CUgraphEdgeData *data,
+                              EdgeFn change, const char *routine)
+{
+    GraphObject *graph = graph_cast(self);
+    CUgraphNode *from = NULL, *to = NULL;
+    size_t from_count, to_count;
+    CUresult result = CUDA_SUCCESS;
+    if (!graph_check(graph, routine) || graph_nodes_read(graph, given[0], "from_node", &from, &from_count) < 0
+        || graph_nodes_read(graph, given[1], "to_node", &to, &to_count) < 0) {
+        PyMem_Free(from);
+        return NULL;
+    }
+    for (size_t i = 0; i < from_count && result == CUDA_SUCCESS; i++)
+        for (size_t k = 0; k < to_count && result == CUDA_SUCCESS; k++)
+            CALL(graph->state, result, change(graph->handle, &from[i], &to[k], data));
+    PyMem_Free(from);
+    PyMem_Free(to);
+    return none_or_raise(graph->state, result, routine);
+}
+
+static int read_data(PyObject *given, CUgraphEdgeData *out)
+{
+    static const char *const names[] = {"from_port", "to_port", "type"};
+    unsigned values[3];
+    PyObject *list = PySequence_Tuple(given);
+    int failed = list ? 0 : -1;
+    if (list && PyTuple_GET_SIZE(list) != 3) {
+        PyErr_Format(PyExc_ValueError, "data has %zd items: it is (from_port, to_port, type)",
+                     PyTuple_GET_SIZE(list));
+        failed = -1;
+    }
+    for (int i = 0; i < 3 && !failed; i++) {
+        failed = convert_unsigned(PyTuple_GET_ITEM(list, i), names[i], &values[i]);
+        if (failed || values[i] < 256) continue;
+        PyErr_Format(PyExc_ValueError, "%s is %u: it may be 0 to 255", names[i], values[i]);
+        failed = -1;
+    }
+    Py_XDECREF(list);
+    if (failed) return -1;
+    *out = (CUgraphEdgeData){.from_port = (unsigned char)values[0],
+                             .to_port = (unsigned char)values[1],
+                             .type = (unsigned char)values[2]};
+    return 0;
+}
+
+PyDoc_STRVAR(add_edge_doc,
+             "add_edge($self, from_node, to_node, data=None)\n--\n\n"
+             "Let a node wait for another.\n"
+             "\nParameters\n----------\n"
+             "from_node, to_node : GraphNode or iterable of them\n"
+             "    Each of the second waits for each of the first.\n"
+             "data : (int, int, int)\n"
+             "    The graph_kernel_node_port of the first that is waited for, the second's port (0) and\n"
+             "    the graph_dependency_type. Without it the second waits for the end of the first; with\n"
+             "    port and type PROGRAMMATIC, of two kernels, until all blocks of the first have called\n"
+             "    cudaTriggerProgrammaticLaunchCompletion, and in cudaGridDependencySynchronize for the\n"
+             "    rest.\n"
+             "\nNotes\n-----\n"
+             "Calls cuGraphAddDependencies.");
+
+static PyObject *graph_add_edge(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *given[3];
+    CUgraphEdgeData data;
+    if (convert_arguments(add_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    bool has_data = given[2] && given[2] != Py_None;
+    if (has_data && read_data(given[2], &data) < 0) return NULL;
+    return change_edges(self, given, has_data ? &data : NULL, add_one, "cuGraphAddDependencies");
+}
+
+PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
+                              "The reverse of add_edge, whatever data the edge has.\n"
+                              "\nParameters\n----------\n"
+                              "from_node, to_node : GraphNode or iterable of them\n"
+                              "\nNotes\n-----\n"
+                              "Calls cuGraphRemoveDependencies.");
+
+static PyObject *graph_remove_edge(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *given[2];
+    if (convert_arguments(remove_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    return change_edges(self, given, NULL, remove_one, "cuGraphRemoveDependencies");
+}
+
+PyMethodDef graph_edge_methods[] = {
+    {"add_edge", AS_METHOD(graph_add_edge), FAST_KEYWORDS, add_edge_doc},
+    {"remove_edge", AS_METHOD(graph_remove_edge), FAST_KEYWORDS, remove_edge_doc},
+    {NULL, NULL, 0, NULL},
+};

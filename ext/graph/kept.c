@@ -1,0 +1,96 @@
+/* What a graph keeps for one of its nodes, by the node's handle. */
+#include "ext/graph/graph.h"
+
+/* The argument itself, or None when its value was copied; borrowed. */
+static inline PyObject *kept_of(FunctionObject *function, PyObject *const *args, Py_ssize_t i)
+{
+    return function && launch_args_is_value(function, i, args[i]) ? Py_None : args[i];
+}
+
+/* list: NULL, as None for each. */
+static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+{
+    bool same = !list || PyList_GET_SIZE(list) == count;
+    for (Py_ssize_t i = 0; same && i < count; i++) {
+        const PyObject *old = list ? PyList_GET_ITEM(list, i) : Py_None;
+        same = old == args[i] || (function && old == Py_None && launch_args_is_value(function, i, args[i]));
+    }
+    return same;
+}
+
+/* In a list that nobody else has. */
+static void exchange(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+{
+    Py_INCREF(list);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *old = PyList_GET_ITEM(list, i);
+        PyList_SET_ITEM(list, i, Py_NewRef(kept_of(function, args, i)));
+        Py_DECREF(old);
+    }
+    Py_DECREF(list);
+}
+
+static int put_list(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count)
+{
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; list && i < count; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(kept_of(function, args, i)));
+    kept->edition = captured_new_edition();
+    int failed = list ? PyDict_SetItem(kept->dict, node->key, list) : -1;
+    Py_XDECREF(list);
+    return failed;
+}
+
+static int make_key(GraphNodeObject *node)
+{
+    return node->key || (node->key = PyLong_FromVoidPtr(node->handle)) ? 0 : -1;
+}
+
+static int find_list(const KeptObjects *kept, GraphNodeObject *node)
+{
+    if (node->key && node->edition == kept->edition) return 0;
+    if (make_key(node) < 0) return -1;
+    node->list = PyDict_GetItemWithError(kept->dict, node->key);
+    node->edition = kept->edition;
+    return node->list || !PyErr_Occurred() ? 0 : -1;
+}
+
+int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *function, PyObject *const *args,
+                    Py_ssize_t count)
+{
+    if (find_list(kept, node) < 0) return -1;
+    if (is_kept(node->list, function, args, count)) return 0;
+    if (captured_own(kept) < 0 || find_list(kept, node) < 0) return -1;
+    PyObject *list = node->list;
+    bool own = list && Py_REFCNT(list) == 1 && PyList_GET_SIZE(list) == count;
+    if (!own) return put_list(kept, node, function, args, count) < 0 ? -1 : 1;
+    exchange(list, function, args, count);
+    return 1;
+}
+
+int graph_keep_bodies(GraphNodeObject *node, PyObject *handles)
+{
+    KeptObjects *kept = graph_kept(node->graph);
+    if (make_key(node) < 0 || captured_own(kept) < 0) return -1;
+    return PyDict_SetItem(kept->dict, node->key, handles);
+}
+
+PyObject *graph_find_bodies(GraphNodeObject *node)
+{
+    if (make_key(node) < 0) return NULL;
+    PyObject *found = PyDict_GetItemWithError(graph_kept(node->graph)->dict, node->key);
+    return found && PyTuple_CheckExact(found) ? found : NULL;
+}
+
+/* Its handle may become that of another node. */
+int graph_forget_node(GraphNodeObject *node)
+{
+    KeptObjects *kept = graph_kept(node->graph);
+    if (make_key(node) < 0 || captured_own(kept) < 0) return -1;
+    kept->edition = captured_new_edition();
+    if (PyDict_DelItem(kept->dict, node->key) == 0) return 0;
+    if (!PyErr_ExceptionMatches(PyExc_KeyError)) return -1;
+    PyErr_Clear();
+    return 0;
+}

@@ -1,0 +1,49 @@
+"""What array operations do where their stream is captured.
+
+What depends on the host cannot be captured: it is refused, by its name, before it ends the capture. What is
+the same at each launch of the graph, indices and tables, is made at once, on a stream of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pycuda.driver as drv
+from pycuda._driver import _before_capture, _beside_captures, _is_captured
+
+
+def is_captured(stream: Any = None) -> bool:
+    """Whether the stream, or without one the current stream, is captured."""
+    return _is_captured(drv.current_stream() if stream is None else stream)
+
+
+def refuse(what: str, why: str, stream: Any = None, instead: str = "") -> None:
+    """LogicError when the stream is captured."""
+    if is_captured(stream):
+        also = f": {instead}" if instead else ""
+        raise drv.LogicError(f"{what} cannot be captured, as {why}, for which it waits{also}")
+
+
+def last_work(stream: Any) -> drv.Event:
+    """An event after what is queued on a stream; of one that is captured, after what was queued before."""
+    before = _before_capture(stream)
+    if before is None and is_captured(stream):
+        raise drv.LogicError("the last work on this memory is on a stream that is captured by others")
+    return before or drv.Event(drv.event_flags.DISABLE_TIMING).record(stream)
+
+
+def _run(before: drv.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    with drv.Stream() as stream:
+        if before is not None:
+            stream.wait_for_event(before)
+        result = work(*arguments)
+        stream.synchronize()
+    return result
+
+
+def aside(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of what a function queues on the current stream, which is another one than the captured one
+    and comes after what was queued there before. It is done when this returns.
+    """
+    return _beside_captures(_run, _before_capture(stream), work, arguments)
