@@ -293,6 +293,7 @@ from pycuda._array.creation import (
     tril,
     triu,
 )  # fmt: skip
+from pycuda._array.dask import register_beside_dask as _register_beside_dask
 from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
 from pycuda._array.facade_reductions import (
     all,
@@ -340,3 +341,4 @@ from pycuda._array.sets import unique
 from pycuda._array.sorting import argpartition, argsort, searchsorted
 
 _taking_arrays(globals())
+_register_beside_dask()

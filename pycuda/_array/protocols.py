@@ -11,6 +11,7 @@ import importlib
 
 import numpy as np
 
+from pycuda._array import dask
 from pycuda._array.elementwise import ELEMENTWISE, apply
 from pycuda._driver import GPUArray
 
@@ -128,6 +129,7 @@ def implementation(function):
 
 
 def __array_function__(array, func, types, args, kwargs):
+    dask.register_once()
     for kind in types:
         if kind is not GPUArray and not _is_taken(kind, "__array_function__"):
             return NotImplemented
