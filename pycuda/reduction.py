@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _views
+from pycuda._driver import _share_memory, _views
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
@@ -261,8 +261,14 @@ class ReductionKernel:
                 f"{self.name}: out has dtype {result.dtype} and shape {result.shape}; it must have "
                 f"{self.dtype_out} and {kept}, C-contiguous"
             )
-        if division.results:
-            self._launch_along(args, division, result, stream, kernel_wrapper)
+        if not division.results:
+            return result
+        # Results are written while other threads still read.
+        shared = out is not None and any(_share_memory(result, each) for each in self._pick(args))
+        target = GPUArray(kept, self.dtype_out, allocator) if shared else result
+        self._launch_along(args, division, target, stream, kernel_wrapper)
+        if shared:
+            result.set_async(target, stream)
         return result
 
     def _launch_along(self, args, division, result, stream, kernel_wrapper) -> None:

@@ -10,6 +10,7 @@
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"
 #include "ext/gpuarray/foreign_view.h"
+#include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
@@ -296,7 +297,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
 static bool is_in_the_way(GPUArrayObject *out, GPUArrayObject *in, int ndim)
 {
-    if (!in || in->size == 0 || !transfer_shares_memory(out, in)) return false;
+    if (!in || in->size == 0 || !shared_memory_is_possible(out, in)) return false;
     return !(out->pointer == in->pointer && out->itemsize == in->itemsize && in->ndim == ndim
              && gpuarray_has_shape(in, out->ndim, out->shape)
              && strides_equal(ndim, out->shape, out->strides, in->strides));

@@ -84,14 +84,16 @@ PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _Py
 
 /* ext/gpuarray/views.c */
 PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */
-/* A view where strides can give the shape, else a copy. The number of elements must be the same. */
-PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
+/* A view where strides can give the shape, else a copy, queued on the stream (NULL, None: the current one).
+ * The number of elements must be the same. */
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
+                              PyObject *stream);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_ravel(PyObject *self, PyObject *none);
+PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_squeeze(PyObject *self, PyObject *none);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
@@ -111,7 +113,7 @@ PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_copy(PyObject *self, PyObject *none);
+PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_get_doc[], gpuarray_get_async_doc[], gpuarray_set_doc[], gpuarray_set_async_doc[],
     gpuarray_copy_doc[];
 

@@ -23,15 +23,18 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
     return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
 }
 
-PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order)
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
+                              PyObject *stream)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
+    TransferMode mode;
     if (array->size == 0)
         strides_fill(order, ndim, shape, array->itemsize, strides);
     else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
                               strides)) {
-        PyObject *copy = transfer_copy(array, order, array->allocator, transfer_now(array->state));
-        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order) : NULL;
+        if (transfer_queued(array->state, stream, &mode) < 0) return NULL;
+        PyObject *copy = transfer_copy(array, order, array->allocator, mode);
+        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order, NULL) : NULL;
         Py_XDECREF(copy);
         return view;
     }
@@ -141,11 +144,12 @@ static char read_order(PyObject *value)
 }
 
 const char gpuarray_reshape_doc[] =
-    PyDoc_STR("reshape($self, /, *shape, order=\"C\")\n--\n\n"
+    PyDoc_STR("reshape($self, /, *shape, order=\"C\", stream=None)\n--\n\n"
               "The same elements in another shape: a view where strides allow it, else a copy.\n"
               "\nParameters\n----------\n"
               "*shape : int or sequence of int\n    One length may be -1.\n"
               "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
+              "stream : Stream\n    Where a copy is queued.\n"
               "\nReturns\n-------\n"
               "GPUArray\n"
               "\nRaises\n------\n"
@@ -156,28 +160,36 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
     char order = 'C';
+    PyObject *stream = NULL;
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "order") != 0)
-            return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
-                                PyTuple_GET_ITEM(keywords, i));
-        if (!(order = read_order(args[arg_count + i]))) return NULL;
+        PyObject *keyword = PyTuple_GET_ITEM(keywords, i), *value = args[arg_count + i];
+        if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0)
+            stream = value;
+        else if (PyUnicode_CompareWithASCIIString(keyword, "order") != 0)
+            return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'", keyword);
+        else if (!(order = read_order(value)))
+            return NULL;
     }
     int ndim = read_shape(args, arg_count, shape);
     if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
     if (gpuarray_has_shape(array, ndim, shape)) return Py_NewRef(self);
-    return gpuarray_reshape_to(array, ndim, shape, order);
+    return gpuarray_reshape_to(array, ndim, shape, order, stream);
 }
 
 const char gpuarray_ravel_doc[] =
-    PyDoc_STR("ravel($self)\n--\n\n"
+    PyDoc_STR("ravel($self, stream=None)\n--\n\n"
               "The elements in row-major order along one axis: a view where strides allow it, else a\n"
               "copy.\n"
+              "\nParameters\n----------\n"
+              "stream : Stream\n    Where a copy is queued.\n"
               "\nReturns\n-------\n"
               "GPUArray");
 
-PyObject *gpuarray_ravel(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
 {
-    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
+    PyObject *given[1];
+    if (convert_arguments(gpuarray_ravel_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C', given[0]);
 }
 
 const char gpuarray_squeeze_doc[] = PyDoc_STR("squeeze($self)\n--\n\n"

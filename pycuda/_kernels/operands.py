@@ -47,19 +47,6 @@ def address(value) -> int:
     return value.ptr if value.size else 0
 
 
-def extent(start: int, shape, strides, itemsize: int) -> tuple[int, int]:
-    """(lowest address, one past the highest) of an array that begins at start."""
-    low = high = start
-    for length, stride in zip(shape, strides, strict=True):
-        if length == 0:
-            return start, start
-        if stride < 0:
-            low += (length - 1) * stride
-        else:
-            high += (length - 1) * stride
-    return low, high + itemsize
-
-
 def missing(kernel: str, arguments, given: int) -> TypeError:
     """The error for a call with too few arguments."""
     names = ", ".join(repr(argument.name) for argument in arguments[given:])

@@ -140,11 +140,17 @@ class Use(NamedTuple):
     written: bool  # certainly or possibly
     assigned: bool  # certainly, by a statement x[i] = ... of its own
     read: bool  # certainly or possibly before that statement is done
+    stored: bool  # certainly or possibly written by something else than an atomic function
+
+
+# A use of which nothing is known.
+_ANYHOW = Use(False, False, True, False, True, True)
 
 
 class Analysis(NamedTuple):
     """What the text of a kernel says. order_free: i stands only in subscripts of vectors. own_loop: the text
     needs PyCUDA's loop. stateful: there may be only one module. guarded: a condition on i is possible.
+    conditional: any condition is.
     """
 
     uses: dict
@@ -152,6 +158,7 @@ class Analysis(NamedTuple):
     own_loop: bool
     stateful: bool
     guarded: bool
+    conditional: bool
 
 
 def _visible(text: str) -> str:
@@ -228,33 +235,33 @@ def _first_assignment(name: str, text: str) -> _Assignment:
 def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) -> Use:
     """How the text uses the name; its first certain assignment is known."""
     indexed = subscripted = True
-    written = read = False
+    stored = atomic = read = False
     for found in re.finditer(rf"(?<![\w.])(?<!->){name}\b", text):
         before, end = text[: found.start()], found.end()
         opening = re.match(r"\s*\[", text[end:])
         if opening is None:
-            return Use(False, False, True, False, True)
+            return _ANYHOW
         close = _closing(text, end + opening.end() - 1)
         indexed = indexed and text[end + opening.end() : close - 1].strip() == "i"
         plain = before.replace("&&", "  ").rstrip()
         if plain.endswith("&"):
             head = plain[:-1].rstrip()
             if _ATOMIC.search(plain):
-                written = True
+                atomic = True
             elif re.search(_UNARY_BEFORE, head) or _POINTER_CAST.search(head):
-                return Use(False, False, True, False, True)
+                return _ANYHOW
         after = text[close:]
         members = _MEMBERS.match(after).end()
         called = re.search(r"\b(\w+)\s*\([^;]*$", before)
-        written = (
-            written
+        stored = (
+            stored
             or re.match(_ASSIGNS, after[members:]) is not None
             or re.search(r"(?:\+\+|--|&\s*\w+\s*=)\s*$", before) is not None
             or _SETTER.match(after) is not None
             or (called is not None and any(re.search(rf"\b{f}\s*\(", before) for f in changing))
         )
         read = read or (found.start() < assigned.end and found.start() != assigned.start)
-    return Use(indexed, subscripted, written, assigned is not _NEVER, read)
+    return Use(indexed, subscripted, stored or atomic, assigned is not _NEVER, read, stored)
 
 
 def analyse(vectors, texts, preamble="") -> Analysis:
@@ -279,6 +286,7 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     )
     # Headers may define macros that use i.
     order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None and "#include" not in preamble
+    conditional = _CONDITIONS.search(whole) is not None
     changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
     if changed:
         uses = {name: use._replace(indexed=False) for name, use in uses.items()}
@@ -287,5 +295,6 @@ def analyse(vectors, texts, preamble="") -> Analysis:
         order_free,
         bool(changed) or _OWN_LOOP.search(whole) is not None,
         _STATE.search(preamble) is not None,
-        not order_free and _CONDITIONS.search(whole) is not None,
+        not order_free and conditional,
+        conditional,
     )

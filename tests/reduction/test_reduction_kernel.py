@@ -244,6 +244,18 @@ def test_along_axes(shape):
         assert (kernel(array[::-1, ::2], axis=1).get() == x[::-1, ::2].sum(1)).all()
 
 
+def test_along_axes_into_the_array_itself():
+    kernel = ReductionKernel(np.int32, "0", "a+b", "x[i]", "int *x")
+    x = np.arange(40_000, dtype=np.int32).reshape(200, 200) % 97
+    for axis, place in ((0, np.s_[100]), (1, np.s_[3])):
+        array = gpuarray.to_gpu(x)
+        out = array[place]
+        assert kernel(array, axis=axis, out=out) is out
+        expected = x.copy()
+        expected[place] = x.sum(axis)
+        assert (array.get() == expected).all()
+
+
 @pytest.mark.parametrize(
     "shape, axis", [((300, 7), 0), ((7, 5000), 1), ((3, 3000, 5), 1), ((2, 40_000), 1), ((50_000, 3), 0)]
 )
