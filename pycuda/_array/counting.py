@@ -35,7 +35,7 @@ def _zeros(shape, dtype, stream, allocator) -> GPUArray:
 
 def _vector(a) -> int:
     """How many elements are loaded together."""
-    return 16 // a.itemsize if a.ptr % 16 == 0 and a.itemsize <= 16 else 1
+    return 16 // a.itemsize if a._address % 16 == 0 and a.itemsize <= 16 else 1
 
 
 # ---- bincount

@@ -176,7 +176,7 @@ def _target(a, index, stream=None) -> _Target:
 
 def _fits_whole(mask, a) -> bool:
     """Whether a mask chooses single elements, which a kernel may take as they lie."""
-    aligned = a.size and a.ptr % min(a.itemsize & -a.itemsize, 8) == 0
+    aligned = a.size and a._address % min(a.itemsize & -a.itemsize, 8) == 0
     return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
 
 

@@ -261,7 +261,7 @@ def reduce(
         _launch(found, (a,), result, stream, allocator)
         return result
     allocator = allocator or a.allocator
-    address = a.ptr & 15 if a.size else 0
+    address = a._address & 15 if a.size else 0
     key = name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     if out is not None:
         return _reduce_into(key, a, out, stream, allocator)
@@ -270,7 +270,7 @@ def reduce(
 
 def _remember(known, said, a) -> _Recipe:
     name, axis, dtype, keepdims, parameter = said
-    address = a.ptr & 15 if a.size else 0
+    address = a._address & 15 if a.size else 0
     recipe = _recipes(
         name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     )
@@ -339,7 +339,7 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
     """The sum of the products of all elements of two arrays of one size, in C order."""
     if a.shape != b.shape:
         a, b = a.ravel(), b.ravel()
-    addresses = (a.ptr & 15, b.ptr & 15) if a.size else (0, 0)
+    addresses = (a._address & 15, b._address & 15) if a.size else (0, 0)
     recipe = _dot_recipes((a.dtype, b.dtype), a.shape, (a.strides, b.strides), addresses, result)
     total = GPUArray((), result, allocator or a.allocator)
     _launch(recipe, (a, b), total, stream, allocator or a.allocator)

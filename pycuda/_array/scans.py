@@ -33,7 +33,7 @@ _ALONE = (0,) * 5  # blocks that learn nothing from each other
 
 def _launch(name, a, axis, out, stream) -> None:
     plan, function, acc_size = _recipes(
-        name, a.dtype, a.shape, a.strides, (a.ptr & 15, out.ptr & 15), axis, out.dtype, out.strides
+        name, a.dtype, a.shape, a.strides, (a._address & 15, out._address & 15), axis, out.dtype, out.strides
     )
     shared = scratch.states(stream, plan.told, acc_size) if plan.told.values else _ALONE
     function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)

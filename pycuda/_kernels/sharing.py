@@ -69,7 +69,7 @@ def _part(vector: Vector, indices: range):
 
 def _are_one(a: Vector, b: Vector) -> bool:
     """Whether element i of both is one place."""
-    if a.array.ptr != b.array.ptr or a.array.itemsize != b.array.itemsize:
+    if a.array._address != b.array._address or a.array.itemsize != b.array.itemsize:
         return False
     alike = a.array.shape == b.array.shape and a.array.strides == b.array.strides
     return (a.linear and b.linear) or (alike and not a.linear and not b.linear)

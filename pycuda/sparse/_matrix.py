@@ -125,7 +125,7 @@ def _address(array):
 
 def _direct(vector) -> bool:
     """Whether the kernel can use the array as it is: one element after the other, each read at once."""
-    return not vector.size or (vector.flags.forc and vector.ptr % vector.itemsize == 0)
+    return not vector.size or (vector.flags.forc and vector._address % vector.itemsize == 0)
 
 
 def _parts(vector):
@@ -134,4 +134,4 @@ def _parts(vector):
         return vector
     real = np.dtype(f"f{vector.itemsize // 2}")
     strides = (*vector.strides, real.itemsize)
-    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector.ptr, strides=strides)
+    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector._address, strides=strides)
