@@ -66,7 +66,9 @@ def _axes_taken(item) -> int:
 
 
 def _completed(items, ndim: int) -> list:
-    """The items with slices in place of the ellipsis, or after the last."""
+    """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays: it
+    parts arrays as slices do.
+    """
     taken = sum(map(_axes_taken, items))
     dots = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
@@ -74,7 +76,8 @@ def _completed(items, ndim: int) -> list:
     if taken > ndim:
         raise IndexError(f"too many indices: the array has {ndim} axes, {taken} were indexed")
     at = dots[0] if dots else len(items)
-    return [*items[:at], *[slice(None)] * (ndim - taken), *items[at + 1 :]]
+    slices = [slice(None)] * (ndim - taken)
+    return [*items[:at], *(slices or items[at : at + 1]), *items[at + 1 :]]
 
 
 def _read(a, index) -> _Index:
@@ -84,6 +87,8 @@ def _read(a, index) -> _Index:
     basic, picked, axis, outside = [], [], 0, 0
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
+        if item is Ellipsis:
+            continue
         if item is None or isinstance(item, slice):
             basic.append(item)
             axis, outside = axis + 1, outside + 1

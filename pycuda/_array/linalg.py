@@ -70,6 +70,13 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
     return c if direct or out is None else write_back(c, out, stream)
 
 
+def matmul_into_first(x1, x2) -> GPUArray:
+    """x1 @= x2"""
+    if x1.ndim < 1 or x2.ndim < 2:
+        raise ValueError(f"@= takes a row or matrices and a matrix, not {x1.ndim} and {x2.ndim} axes")
+    return matmul(x1, x2, out=x1)
+
+
 def _with_axes(ndim, x1, x2) -> tuple:
     """The index that gives a result its missing axes back."""
     if x1.ndim == 1 and x2.ndim == 1:
