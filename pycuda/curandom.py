@@ -20,6 +20,7 @@ from pycuda._array.generators import (
     to_gpu,
     unique_seeds,
 )
+from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
@@ -104,6 +105,7 @@ def seed_getter_unique(N) -> GPUArray:
 _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.dtype(np.float64): "Double"}
 
 
+@on_its_stream
 def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
     """An array of random numbers, by Philox 4x32-10.
 

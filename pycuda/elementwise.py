@@ -185,7 +185,7 @@ class ElementwiseKernel:
         if range_ is not None or slice_ is not None:
             self._call_range(args, forms, _indices(self.name, range_, slice_, forms[0][0]), stream)
             return
-        _run(self._plan(args, forms), args, stream)
+        _run(self._plan(args, forms, stream), args, stream)
 
     def _read(self) -> _Reading:
         """The arguments, which are parsed at the first use: their types may be registered until then."""
@@ -222,14 +222,14 @@ class ElementwiseKernel:
         except (ValueError, RuntimeError) as problem:
             raise type(problem)(f"{self.name}: {problem}") from None
 
-    def _plan(self, args, forms) -> _Plan:
+    def _plan(self, args, forms, stream) -> _Plan:
         """The plan for arrays of these forms that lie to each other as these do, remembered."""
         analysis = self._reading.analysis
         walk = self._walk(forms, analysis.guarded)
         if walk.size == 0:
             return _Plan(_nothing, (1, 1), (1, 1, 1), ())
         shared = self._sharing(args, walk, range(walk.size))
-        plan = self._copying(args, forms, shared.copies) if shared.copies else None
+        plan = self._copying(args, shared.copies, stream) if shared.copies else None
         if plan is None:
             plan = self._streaming(walk, shared.same) or self._looping(walk)
         if plan.copies:
@@ -282,7 +282,7 @@ class ElementwiseKernel:
         grid = min(max(walk.size // shape.tile, 1), _LARGEST_GRID), 1
         return _Plan(launch, grid, (source.THREADS, 1, 1), (walk.size, *_geometry(walk)))
 
-    def _copying(self, args, forms, copies, indices: builtins.range | None = None) -> _Plan | None:
+    def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
         """A plan with copies of some vectors, as `sharing.look` asks for them. None when these may be written
         to after all, or when there may be no other module.
         """
@@ -290,9 +290,8 @@ class ElementwiseKernel:
         if reading.analysis.stateful:
             return None
         copies = tuple((reading.positions[k], count) for k, count in copies)
-        args, forms = _with_copies(copies, args, None), list(forms)
-        for k, array in enumerate(reading.pick(args)):
-            forms[k] = array.shape, array.strides, array.dtype
+        args = _with_copies(copies, args, stream)
+        forms = [(array.shape, array.strides, array.dtype) for array in reading.pick(args)]
         walk = self._walk(forms, guarded=reading.analysis.guarded or indices is not None)
         same = self._sharing(args, walk, range(walk.size)).same if indices is None else None
         constant = tuple(reading.arguments[position].name for position, _ in copies)
@@ -310,7 +309,7 @@ class ElementwiseKernel:
         if not analysis.guarded:
             self._check_range(forms, walk, indices)
         copies = self._sharing(args, walk, indices).copies
-        plan = self._copying(args, forms, copies, indices) if copies else None
+        plan = self._copying(args, copies, stream, indices) if copies else None
         _run(plan or self._looping(walk, indices), args, stream)
 
     def _check_range(self, forms, walk: layout.Walk, indices: builtins.range) -> None:

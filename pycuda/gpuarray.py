@@ -107,8 +107,8 @@ def _compact_strides(ary):
     return tuple(strides)
 
 
-def zeros(shape, dtype=np.float64, allocator=None, order="C"):
-    """zeros(shape, dtype=float64, allocator=None, order="C") -> GPUArray of zeros."""
+def zeros(shape, dtype=np.float64, allocator=None, order="C", *, stream=None):
+    """zeros(shape, dtype=float64, allocator=None, order="C", *, stream=None) -> GPUArray of zeros."""
     return _zeroed(GPUArray(shape, dtype, allocator, order=order))
 
 
@@ -122,12 +122,12 @@ def _zeroed(result):
     return result
 
 
-def empty_like(other_ary, dtype=None, order="K"):
-    """empty_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, unset. order "K" and "A"
-    keep the other's axis order.
+def empty_like(other_ary, dtype=None, order="K", *, stream=None):
+    """empty_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, unset, for
+    work on the stream. order "K" and "A" keep the other's axis order.
     """
     if isinstance(other_ary, GPUArray):
-        return _empty_like(other_ary, dtype, order)
+        return _empty_like(other_ary, dtype, order, stream)
     dtype = np.dtype(other_ary.dtype if dtype is None else dtype)
     allocator = getattr(other_ary, "allocator", None)
     if order in ("C", "F"):
@@ -140,8 +140,8 @@ def empty_like(other_ary, dtype=None, order="K"):
     return GPUArray(other_ary.shape, dtype, allocator, strides=strides)
 
 
-def zeros_like(other_ary, dtype=None, order="K"):
-    """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
+def zeros_like(other_ary, dtype=None, order="K", *, stream=None):
+    """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
 
 

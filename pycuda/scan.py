@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _share_memory, _views
+from pycuda._array.interchange import on_its_stream
+from pycuda._driver import _share_memory
 from pycuda._kernels import operands, scratch
 from pycuda._kernels import user_scan as source
 from pycuda._kernels.caches import ContextCache
@@ -98,6 +99,7 @@ class _ScanKernel:
 
     # ---- calls
 
+    @on_its_stream
     def __call__(self, input_ary, output_ary=None, allocator=None, stream=None, *, segments=None):
         """Scan an array.
 
@@ -126,11 +128,6 @@ class _ScanKernel:
         TypeError
             An array of another dtype.
         """
-        given = input_ary, output_ary, segments
-        views = _views(given, stream)
-        if views is not given:
-            result = self(*views[:2], allocator, stream, segments=views[2])
-            return next((each for each, view in zip(given, views, strict=True) if view is result), result)
         shape, strides = self._checked(input_ary, "input_ary", self.dtype)
         if isinstance(output_ary, str):
             if output_ary != "new":

@@ -207,12 +207,13 @@ static Entry *find_entry(CallsObject *calls, Values values)
 /* ---- Launches ---- */
 
 /* The result of a call; allocator NULL or None: that of the first array. */
-static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *allocator)
+static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *stream,
+                            PyObject *allocator)
 {
     if (!allocator || allocator == Py_None)
         allocator = gpuarray_cast(values.items[calls->positions[0]])->allocator;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)entry->dtype);
-    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, NULL);
+    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, stream);
 }
 
 /* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
@@ -243,7 +244,7 @@ static PyObject *make_call(CallsObject *calls, Values values, PyObject *stream, 
         drop_entry(entry);
         return NULL;
     }
-    int failed = entry->dtype && !(result = new_result(calls, entry, values, allocator));
+    int failed = entry->dtype && !(result = new_result(calls, entry, values, stream, allocator));
     if (!failed) failed = launch_entry(entry, values, stream, result);
     drop_entry(entry);
     if (failed) Py_CLEAR(result);

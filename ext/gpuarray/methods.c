@@ -47,7 +47,7 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     if (function && foreign_among(state, all, count))
         result = foreign_call(state, function, all, 1 + arg_count, keywords);
     else if (function)
-        result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
+        result = stream_call(state, function, all, 1 + arg_count, keywords);
     Py_XDECREF(function);
     if (all != few) PyMem_Free(all);
     return result;

@@ -181,8 +181,9 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
 
 TransferMode transfer_now(ModuleState *state)
 {
-    PyObject *stream = stream_or_current(state, NULL);
-    return (TransferMode){.stream = stream ? stream_cast(stream)->handle : NULL, .stream_object = stream};
+    TransferMode mode = {.stream_object = stream_or_current(state, NULL)};
+    if (convert_stream(state, mode.stream_object, &mode.stream) < 0) PyErr_Clear(); /* it was current */
+    return mode;
 }
 
 int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode)

@@ -207,8 +207,10 @@ def triu(m, k=0, *, stream=None) -> GPUArray:
     return _triangle(m, operator.index(k), False, stream)
 
 
-def meshgrid(*xi, indexing="xy", copy=True) -> list[GPUArray]:
-    """Coordinates of a grid from those along its axes, as numpy.meshgrid."""
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy", stream=None) -> list[GPUArray]:
+    """Coordinates of a grid from those along its axes, as numpy.meshgrid. With `sparse` they have length 1
+    along the other axes, without `copy` they are views.
+    """
     from pycuda._array.joining import broadcast_to
 
     if indexing not in ("xy", "ij"):
@@ -222,6 +224,7 @@ def meshgrid(*xi, indexing="xy", copy=True) -> list[GPUArray]:
     for each, x in enumerate(xi):
         lengths = [1] * len(xi)
         lengths[place[each]] = x.size
-        view = broadcast_to(x.reshape(*lengths), shape)
-        result.append(view.copy() if copy else view)
+        view = x.reshape(*lengths)
+        view = view if sparse else broadcast_to(view, shape)
+        result.append(view.copy(order="C", stream=stream) if copy else view)
     return result

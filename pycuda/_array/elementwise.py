@@ -106,11 +106,11 @@ def constant_like(array, value):
     return fill(_with_order(array, np.dtype(bool), "K"), value)
 
 
-def conj(array, out=None):
+def conj(array, out=None, *, stream=None):
     """GPUArray.conj."""
     if array.dtype.kind != "c" and out is None:
         return array
-    return apply("conjugate", array, out=out)
+    return apply("conjugate", array, out=out, stream=stream)
 
 
 conjugate = conj

@@ -9,7 +9,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.elementwise import apply
-from pycuda._driver import _views
+from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
@@ -211,6 +211,7 @@ class Generator:
 
     # ---- arrays
 
+    @on_its_stream
     def _generate(self, choose, shape, dtype, stream, a=0.0, b=0.0) -> GPUArray:
         dtype = np.dtype(dtype)
         name = self._distribution(choose, dtype)
@@ -218,8 +219,8 @@ class Generator:
         self._run(name, result, stream, a, b)
         return result
 
+    @on_its_stream
     def _fill(self, choose, data, stream, a=0.0, b=0.0) -> None:
-        (data,) = _views((data,), stream)
         if not isinstance(data, GPUArray):
             raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")
         name = self._distribution(choose, data.dtype)
@@ -331,6 +332,7 @@ class Generator:
             raise ValueError(f"there are {self._count()} generators: {i_gpu.size} numbers do not fit")
         return i_gpu
 
+    @on_its_stream
     def _times_packed(self, i_gpu, stream) -> GPUArray:
         packed = GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")

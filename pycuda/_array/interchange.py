@@ -35,6 +35,14 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             namespace[name] = function
 
 
+def on_its_stream(method):
+    """A method that takes other libraries' arrays, and is run with its argument `stream` as the current one:
+    what it copies and allocates without a word of streams is for that one, too. `taking_arrays` does the same
+    for functions.
+    """
+    return functools.update_wrapper(_ArrayFunction(method), method)
+
+
 def _is_here(device) -> bool:
     """Whether device= of from_dlpack is that of the current context."""
     if isinstance(device, tuple):

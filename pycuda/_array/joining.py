@@ -233,6 +233,6 @@ def transpose(a, axes=None) -> GPUArray:
     return a.transpose(axes)
 
 
-def reshape(a, *shape, order="C") -> GPUArray:
+def reshape(a, *shape, order="C", stream=None) -> GPUArray:
     """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
-    return a.reshape(*shape, order=order)
+    return a.reshape(*shape, order=order, stream=stream)

@@ -6,6 +6,7 @@ import numpy as np
 
 from pycuda import gpuarray
 from pycuda._array.elementwise import apply
+from pycuda._array.interchange import on_its_stream
 from pycuda._array.memory import overlap
 from pycuda._driver import GPUArray
 from pycuda._kernels import scratch
@@ -81,6 +82,7 @@ class DeviceMatrix:
                 f"{name} has the shape {vector.shape}, a matrix of shape {self.shape} needs ({length},)"
             )
 
+    @on_its_stream
     def multiply(self, x, y=None, stream=None):
         """y += A x, or A x in a new array without y."""
         rows, columns = self.shape
