@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from pycuda._array.memory import check_writable, new, overlap, write_back
@@ -22,6 +24,12 @@ def _as_matrix(a, second: bool) -> GPUArray:
     return a[:, None] if second else a[None, :]
 
 
+@functools.cache
+def _result_dtype(first, second) -> np.dtype:
+    """NumPy's dtype of a product."""
+    return np.matmul.resolve_dtypes((first, second, None))[2]
+
+
 def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> GPUArray:
     """The matrix product, as numpy.matmul: of the last two axes, broadcast over those before. x1 @ x2.
 
@@ -32,7 +40,7 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
         not got that axis.
     out : GPUArray, optional
     dtype : dtype, optional
-        Of the result; by default what both dtypes promote to. Half is summed in float.
+        Of the result; by default NumPy's. Half is summed in float.
     stream : pycuda.driver.Stream, optional
     allocator : callable, optional
 
@@ -53,7 +61,7 @@ def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> G
     whole = (*batch, a.shape[-2], b.shape[-1])
     gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
     shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
-    result = np.result_type(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
+    result = _result_dtype(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
     if out is not None and out.shape != shape:
         raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
     if out is not None and not np.can_cast(result, out.dtype, "same_kind"):

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from pycuda._array.memory import check_writable, overlap, write_back
-from pycuda._array.reducing import normalized_axes, sum_dtype
+from pycuda._array.reducing import dtype_for, normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction, scratch
 from pycuda._kernels.axes import Axis
@@ -50,9 +50,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
         (axis,) = normalized_axes(operator.index(axis), a.ndim) or (0,)
         a = a.reshape(1) if a.ndim == 0 else a
     if dtype is None and out is not None:
-        dtype = out.dtype
-        if not np.can_cast(a.dtype, dtype, "same_kind"):
-            raise TypeError(f"a scan of {a.dtype} cannot be computed in the dtype of out, {dtype}")
+        dtype = dtype_for(name, a.dtype, out.dtype)
     result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
     if out is None:
         out = GPUArray(a.shape, result, allocator)
@@ -60,8 +58,6 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     elif out.shape != a.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
     else:
-        if not np.can_cast(result, out.dtype, "same_kind"):
-            raise TypeError(f"the scan gives {result}, which cannot become the dtype of out, {out.dtype}")
         check_writable(out)
         fits = result == out.dtype and not overlap(a, out)
         direct = out if fits else GPUArray(a.shape, result, allocator)

@@ -214,6 +214,8 @@ _ROWS = (
     _analytic("arctanh", np.arctanh, "atanh(a)"),
     Function("degrees", np.degrees, _kinds(f="a * L1(57.295779513082320876798)")),
     Function("radians", np.radians, _kinds(f="a * L1(0.017453292519943295769)")),
+    Function("rad2deg", np.rad2deg, _kinds(f="a * L1(57.295779513082320876798)")),
+    Function("deg2rad", np.deg2rad, _kinds(f="a * L1(0.017453292519943295769)")),
     # parts of floats
     Function("floor", np.floor, _kinds(bi="a", f="floor(a)")),
     Function("ceil", np.ceil, _kinds(bi="a", f="ceil(a)")),

@@ -111,3 +111,12 @@ def test_reductions_and_scans():
     np.testing.assert_array_equal(array.argmax(axis=1).get(), host.argmax(axis=1))
     check(array.cumsum(axis=1).get(), wide.cumsum(axis=1).astype(BFLOAT16), apart=1)
     np.testing.assert_array_equal((array > 1).any(axis=0).get(), (host > 1).any(axis=0))
+
+
+@pytest.mark.parametrize("other", [BFLOAT16, np.int8, np.int32, np.float16, np.float32, np.float64])
+def test_products_of_matrices_have_numpys_dtype(other):
+    """float32 with ml_dtypes, of two of bfloat16, too."""
+    left = (np.arange(12).reshape(3, 4) % 5).astype(BFLOAT16)
+    right = (np.arange(8).reshape(4, 2) % 3).astype(other)
+    check((gpuarray.to_gpu(left) @ gpuarray.to_gpu(right)).get(), left @ right)
+    check((gpuarray.to_gpu(right).T @ gpuarray.to_gpu(left).T).get(), right.T @ left.T)
