@@ -69,6 +69,60 @@ template <bool NORMAL> static int at_random(float *out, size_t n)
     return cudaGetLastError();
 }
 
+// XORWOW, whose states are made once and kept, as by a generator.
+enum { STATES = 2048 * THREADS };
+static curandStateXORWOW_t *states;
+
+__global__ void begin(curandStateXORWOW_t *states)
+{
+    const int g = blockIdx.x * THREADS + threadIdx.x;
+    curand_init(1, g, 0, states + g);
+}
+
+template <bool NORMAL> __global__ void go_on(curandStateXORWOW_t *states, float4 *out, size_t n)
+{
+    const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    curandStateXORWOW_t state = states[first];
+    for (size_t i = first; i < n; i += STATES) {
+        float4 v;
+        if (NORMAL) {
+            const float2 a = curand_normal2(&state), b = curand_normal2(&state);
+            v = make_float4(a.x, a.y, b.x, b.y);
+        } else {
+            v.x = curand_uniform(&state), v.y = curand_uniform(&state);
+            v.z = curand_uniform(&state), v.w = curand_uniform(&state);
+        }
+        out[i] = v;
+    }
+    states[first] = state;
+}
+
+template <bool NORMAL> static int by_xorwow(float *out, size_t n)
+{
+    if (!states) {
+        if (cudaError_t error = cudaMalloc(&states, STATES * sizeof(*states))) return error;
+        begin<<<STATES / THREADS, THREADS>>>(states);
+    }
+    go_on<NORMAL><<<STATES / THREADS, THREADS>>>(states, (float4 *)out, n / 4);
+    return cudaGetLastError();
+}
+
+__global__ void gathered(const float *x, const int4 *numbers, float4 *out, size_t n)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const int4 at = numbers[i];
+    out[i] = make_float4(x[at.x], x[at.y], x[at.z], x[at.w]);
+}
+
+__global__ void reversed(const float4 *x, float4 *out, size_t n)
+{
+    const size_t i = (size_t)blockIdx.x * THREADS + threadIdx.x;
+    if (i >= n) return;
+    const float4 a = x[n - 1 - i];
+    out[i] = make_float4(a.w, a.z, a.y, a.x);
+}
+
 extern "C" {
 
 int add(const float *x, const float *y, float *out, size_t n) { return of_each(x, y, out, n, Add()); }
@@ -102,5 +156,20 @@ int transpose(const float *x, const float *y, float *out, size_t side)
 
 int uniform(const float *x, const float *y, float *out, size_t n) { return at_random<false>(out, n); }
 int normal(const float *x, const float *y, float *out, size_t n) { return at_random<true>(out, n); }
+int uniform_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<false>(out, n); }
+int normal_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<true>(out, n); }
+
+// n is a multiple of 4 * THREADS, y holds n numbers of elements.
+int take(const float *x, const int *y, float *out, size_t n)
+{
+    gathered<<<n / 4 / THREADS, THREADS>>>(x, (const int4 *)y, (float4 *)out, n / 4);
+    return cudaGetLastError();
+}
+
+int backwards(const float *x, const float *y, float *out, size_t n)
+{
+    reversed<<<n / 4 / THREADS, THREADS>>>((const float4 *)x, (float4 *)out, n / 4);
+    return cudaGetLastError();
+}
 
 }

@@ -21,6 +21,10 @@ class Ours:
     def array(self, host):
         return gpuarray.to_gpu(host)
 
+    def share(self, array):
+        """The library's array in the memory of one of ours; a copy on the host."""
+        return array
+
     def wait(self):
         drv.Context.synchronize()
 
@@ -32,6 +36,9 @@ class NumPy:
 
     def array(self, host):
         return host.copy()
+
+    def share(self, array):
+        return array.get()
 
     def wait(self):
         pass
@@ -52,6 +59,9 @@ class CuPy:
     def array(self, host):
         return self.functions.asarray(host)
 
+    def share(self, array):
+        return self.functions.from_dlpack(array)
+
     def wait(self):
         self.functions.cuda.runtime.deviceSynchronize()
 
@@ -67,6 +77,9 @@ class Torch:
 
     def array(self, host):
         return self.functions.as_tensor(host, device="cuda")
+
+    def share(self, array):
+        return self.functions.from_dlpack(array)
 
     def wait(self):
         self.functions.cuda.synchronize()
@@ -90,6 +103,9 @@ class Cuda:
 
     def array(self, host):
         return gpuarray.to_gpu(host)
+
+    def share(self, array):
+        return array
 
     def wait(self):
         drv.Context.synchronize()

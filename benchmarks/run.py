@@ -64,7 +64,8 @@ def draw():
 def main():
     machine()
     names = sys.argv[1:] or [
-        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order", "sparse",
+        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order", "shapes",
+        "random_numbers", "sparse",
         *ON_CPU,
     ]  # fmt: skip
     failed = [name for name in names if run(name)]

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "core/memory_marks.h"
+
 /* How many blocks are looked at for one of the right stream. */
 enum { LOOK_AT = 32 };
 
@@ -79,6 +81,7 @@ IN_CALL static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits)
 {
     *pool = (Pool){.source = source, .flags = flags, .bits = bits};
+    pool->marked = source->may_be_marked && memory_marks_wanted();
     if (source->ordered) pool_pass_through(pool);
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
@@ -87,7 +90,11 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
     return false;
 }
 
-void pool_pass_through(Pool *pool) { pool->stopped = pool->exact = true; }
+void pool_pass_through(Pool *pool)
+{
+    pool->stopped = pool->exact = true;
+    pool->marked = false;
+}
 
 IN_CALL static void free_events(Pool *pool, bool with_driver)
 {
@@ -192,6 +199,35 @@ bool pool_is_beyond_limit(Pool *pool, size_t size)
     return beyond;
 }
 
+/* ---- Marks ---- */
+
+IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
+{
+    if (pool->marked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
+}
+
+/* Nothing is waited for on a stream under capture, which has nothing in flight. The calls are ones that a
+ * capture of another thread or stream need not forbid. */
+IN_CALL static CUresult await_work(const PoolBlock *block)
+{
+    CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (block->stream == POOL_NO_STREAM)
+        return block->ready ? driver.cuEventSynchronize(block->ready->event) : CUDA_SUCCESS;
+    CUresult result = driver.cuStreamIsCapturing(block->stream, &capture);
+    if (result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) return result;
+    return driver.cuStreamSynchronize(block->stream);
+}
+
+IN_CALL CUresult pool_end_use(const PoolBlock *block)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    CUresult result = await_work(block);
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (block->size) memory_marks_end(block->pointer);
+    return result;
+}
+
 /* ---- Taking ---- */
 
 static bool needs_no_wait(const Pool *pool, const PoolBlock *block, CUstream stream)
@@ -242,7 +278,7 @@ static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
 {
-    PoolBlock *block = take(pool, size, stream, false);
+    PoolBlock *block = pool->marked ? NULL : take(pool, size, stream, false);
     if (block) block->stream = stream;
     return block;
 }
@@ -277,6 +313,7 @@ IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolB
     pthread_mutex_unlock(&pool->streams);
     if (block && pool->source->host_uses) await_block(pool, block, order);
     if (block) block->stream = stream;
+    if (block && order->result == CUDA_SUCCESS) mark_use(pool, block);
     return order->result;
 }
 
@@ -338,7 +375,9 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
         free(block);
         return result;
     }
+    if (pool->marked) block->heap = memory_marks_block(pointer, block->room);
     include(pool, block, pointer, size);
+    mark_use(pool, block);
     *out = block;
     return CUDA_SUCCESS;
 }

@@ -42,6 +42,7 @@ typedef struct PoolBlock {
     size_t size;                /* bytes asked for, while active */
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
+    void *heap;                 /* what a memory checker calls it (memory_marks.h), in a marked pool */
     unsigned bin;
     bool reused; /* it had an owner before the one it has, or is allocated in the order of its stream */
     bool active;
@@ -56,6 +57,7 @@ typedef struct PoolSource {
     const char *release_name;
     bool ordered; /* memory comes and goes in the order of the block's stream: the pool holds none itself */
     bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
+    bool may_be_marked; /* by memory_marks.h: an allocation of the driver that only kernels use */
 } PoolSource;
 
 extern const PoolSource pool_device_memory;
@@ -79,6 +81,7 @@ struct Pool {
     bool stopped; /* nothing is held any more */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the size asked for: they are never taken again */
+    bool marked; /* a memory checker is told what of each block is in use */
     size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
     PoolBlock *blocks; /* all of them */
@@ -119,7 +122,7 @@ size_t pool_get_limit(Pool *pool);
 bool pool_is_beyond_limit(Pool *pool, size_t size);
 
 /* A held block for `size` bytes that this stream can use at once, now active and of this stream. NULL when
- * there is none among the newest. */
+ * there is none among the newest, and in a marked pool. */
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream);
 
 /* How putting work in order went: CUDA_SUCCESS, or the error and the driver call that failed. */
@@ -150,6 +153,10 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
 
 /* The default stream takes the place of such an event: it waits for it, or the host does for everything. */
 IN_CALL CUresult pool_leave_event(PoolBlock *block);
+
+/* Waits for the work on an active block, and tells the memory checker that its use is over: it would take
+ * accesses that come later for wrong ones. Before pool_put where the pool is marked. */
+IN_CALL CUresult pool_end_use(const PoolBlock *block);
 
 /* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */

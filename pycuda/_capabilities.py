@@ -23,7 +23,10 @@ parts : int
 """
 
 
-def _row(warps, blocks, shared, block_shared, *, registers=64, block_registers=64, parts=4, new=False):
+def _row(
+    warps: int, blocks: int, shared: int, block_shared: int, *,
+    registers: int = 64, block_registers: int = 64, parts: int = 4, new: bool = False,
+) -> Multiprocessor:  # fmt: skip
     """Registers and bytes in units of 1024; new: 8.0 and later."""
     return Multiprocessor(
         warps,
@@ -66,7 +69,7 @@ CAPABILITIES = {
 }
 
 
-def multiprocessor(capability) -> Multiprocessor:
+def multiprocessor(capability: tuple[int, int]) -> Multiprocessor:
     """The row of a compute capability, or of the last one before it.
 
     Parameters

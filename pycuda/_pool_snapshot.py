@@ -2,25 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter, namedtuple
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-PoolBlock = namedtuple("PoolBlock", "address size room bin active stream")
-PoolBlock.__doc__ = """A block of a memory pool.
+if TYPE_CHECKING:
+    from pycuda._driver import MemoryPool
 
-Attributes
-----------
-address : int
-size : int
-    Bytes that were asked for; 0 while the block is held.
-room : int
-    Bytes as allocated.
-bin : int
-    Its number: blocks of a bin serve each other's requests.
-active : bool
-    In use, or held for the next request.
-stream : int or None
-    The handle of the stream after whose work it is used again; 0 is the default one. None: after an event.
-"""
+
+class PoolBlock(NamedTuple):
+    """A block of a memory pool.
+
+    Attributes
+    ----------
+    address : int
+    size : int
+        Bytes that were asked for; 0 while the block is held.
+    room : int
+        Bytes as allocated.
+    bin : int
+        Its number: blocks of a bin serve each other's requests.
+    active : bool
+        In use, or held for the next request.
+    stream : int or None
+        The handle of the stream after whose work it is used again; 0 is the default one. None: after an
+        event.
+    """
+
+    address: int
+    size: int
+    room: int
+    bin: int
+    active: bool
+    stream: int | None
+
 
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -55,16 +70,16 @@ class PoolSnapshot:
         None is no limit.
     """
 
-    def __init__(self, pool, blocks, limit=None):
+    def __init__(self, pool: str, blocks: list[PoolBlock], limit: int | None = None) -> None:
         self.pool, self.blocks, self.limit = pool, blocks, limit
 
     @property
-    def active(self) -> list:
+    def active(self) -> list[PoolBlock]:
         """The blocks in use."""
         return [block for block in self.blocks if block.active]
 
     @property
-    def held(self) -> list:
+    def held(self) -> list[PoolBlock]:
         """The blocks that wait for reuse."""
         return [block for block in self.blocks if not block.active]
 
@@ -83,7 +98,7 @@ class PoolSnapshot:
         """Bytes that wait for reuse."""
         return sum(block.room for block in self.held)
 
-    def bins(self) -> list:
+    def bins(self) -> list[tuple[int, int, int, int]]:
         """The blocks of each bin, in the order of their sizes.
 
         Returns
@@ -99,7 +114,7 @@ class PoolSnapshot:
             (active if block.active else held)[block.bin] += 1
         return [(number, room[number], active[number], held[number]) for number in sorted(room)]
 
-    def __str__(self):
+    def __str__(self) -> str:
         lines = [
             f"{self.pool}: {size_text(self.managed_bytes)} in {len(self.blocks)} blocks"
             + (f", of at most {size_text(self.limit)}" if self.limit else ""),
@@ -111,10 +126,10 @@ class PoolSnapshot:
             lines += [f"  {n:6}   {size_text(room):>12} {a:8} {h:8}" for n, room, a, h in self.bins()]
         return "\n".join(lines)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<PoolSnapshot of {len(self.blocks)} blocks>"
 
 
-def take(pool, blocks) -> PoolSnapshot:
+def take(pool: MemoryPool, blocks: Iterable[tuple[Any, ...]]) -> PoolSnapshot:
     """For MemoryPool.snapshot(), in C."""
     return PoolSnapshot(type(pool).__name__, [PoolBlock(*block) for block in blocks], pool.limit)

@@ -7,6 +7,8 @@ element's number depends on the seed and on its place in the array, never on how
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
@@ -25,6 +27,11 @@ from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
 from pycuda.driver import GPUArray
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._driver import _Stream
 
 __all__ = [
     "MRG32k3aRandomNumberGenerator",
@@ -66,7 +73,7 @@ def get_curand_version() -> tuple[int, int, int]:
 # ---- seeds
 
 
-def seed_getter_uniform(N) -> GPUArray:
+def seed_getter_uniform(N: SupportsIndex) -> GPUArray:
     """The same seed for every generator, drawn from NumPy's global generator.
 
     Parameters
@@ -83,7 +90,7 @@ def seed_getter_uniform(N) -> GPUArray:
     return to_gpu(seeds)
 
 
-def seed_getter_unique(N) -> GPUArray:
+def seed_getter_unique(N: SupportsIndex) -> GPUArray:
     """A seed for each generator, drawn from NumPy's global generator.
 
     Parameters
@@ -106,7 +113,7 @@ _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.d
 
 
 @on_its_stream
-def rand(shape, dtype=np.float32, stream=None) -> GPUArray:
+def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Stream = None) -> GPUArray:
     """An array of random numbers, by Philox 4x32-10.
 
     Parameters
@@ -195,13 +202,13 @@ class MRG32k3aRandomNumberGenerator(PseudoRandom):
         kernels.SUBSEQUENCES: jumps.MRG_SUBSEQUENCE,
     }
 
-    def call_skip_ahead_subsequence(self, i, stream=None) -> None:
+    def call_skip_ahead_subsequence(self, i: SupportsIndex, stream: _Stream = None) -> None:
         """Every generator goes on by i subsequences; otherwise as `call_skip_ahead`."""
         self._skip(kernels.SUBSEQUENCES, i, stream)
 
-    def call_skip_ahead_subsequence_array(self, i, stream=None) -> None:
-        """Generator g goes on by i[g] subsequences; otherwise as `call_skip_ahead_array`."""
-        self._skip_array(kernels.SUBSEQUENCES, i, stream)
+    def call_skip_ahead_subsequence_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
+        """Generator g goes on by i_gpu[g] subsequences; otherwise as `call_skip_ahead_array`."""
+        self._skip_array(kernels.SUBSEQUENCES, i_gpu, stream)
 
 
 class Philox4x32_10RandomNumberGenerator(PseudoRandom):
@@ -223,7 +230,9 @@ class direction_vector_set:
     SCRAMBLED_VECTOR_64 = 104
 
 
-def generate_direction_vectors(count, direction=direction_vector_set.VECTOR_32) -> GPUArray:
+def generate_direction_vectors(
+    count: SupportsIndex, direction: int = direction_vector_set.VECTOR_32
+) -> GPUArray:
     """The direction vectors of the first `count` dimensions of Sobol's sequence.
 
     Parameters
@@ -259,7 +268,7 @@ def generate_direction_vectors(count, direction=direction_vector_set.VECTOR_32) 
     return directions(count, 32 if narrow else 64, not plain)
 
 
-def generate_scramble_constants32(count) -> GPUArray:
+def generate_scramble_constants32(count: SupportsIndex) -> GPUArray:
     """The constants that are added, modulo 2, to the numbers of a scrambled sequence's dimensions.
 
     Parameters
@@ -275,12 +284,12 @@ def generate_scramble_constants32(count) -> GPUArray:
     return scramble_constants(_dimensions(count), 32)
 
 
-def generate_scramble_constants64(count) -> GPUArray:
+def generate_scramble_constants64(count: SupportsIndex) -> GPUArray:
     """As `generate_scramble_constants32`, of uint64."""
     return scramble_constants(_dimensions(count), 64)
 
 
-def _dimensions(count) -> int:
+def _dimensions(count: SupportsIndex) -> int:
     count = operator.index(count)
     if count < 0:
         raise ValueError(f"count is {count}: it may be 0 or more")

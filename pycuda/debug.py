@@ -11,7 +11,7 @@ import os
 import sys
 
 
-def main(arguments=None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run the script that the arguments name.
 
     Parameters

@@ -8,6 +8,8 @@ import sys
 import warnings
 import weakref
 from collections import Counter
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
 import numpy as np
 
@@ -17,6 +19,14 @@ from pycuda._compile.target import default_ordinal
 from pycuda._pool_snapshot import PoolBlock as PoolBlock
 from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda.compyte import dtypes as _dtypes
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._driver import _Stream
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 get_or_register_dtype = _dtypes.get_or_register_dtype
 register_dtype = _dtypes.register_dtype
@@ -36,6 +46,7 @@ bitlog2 = drv.bitlog2
 
 _dtypes.fill_registry_with_c_types(_dtypes.TYPE_REGISTRY, respect_windows=True)
 _dtypes.fill_registry_with_c99_stdint_types(_dtypes.TYPE_REGISTRY)
+_dtypes.fill_registry_with_cuda_types(_dtypes.TYPE_REGISTRY)
 get_or_register_dtype("char", np.int8)
 get_or_register_dtype(("half", "__half"), np.float16)
 get_or_register_dtype("pycuda::complex<float>", np.complex64)
@@ -57,13 +68,13 @@ class DebugMemoryPool(DeviceMemoryPool):
         None is standard output.
     """
 
-    def __init__(self, interactive=True, logfile=None):
+    def __init__(self, interactive: bool = True, logfile: TextIO | None = None) -> None:
         super().__init__()
         self.interactive = interactive
         self.logfile = sys.stdout if logfile is None else logfile
-        self._origins = weakref.WeakKeyDictionary()
+        self._origins: weakref.WeakKeyDictionary[PooledDeviceAllocation, str] = weakref.WeakKeyDictionary()
 
-    def allocate(self, size, stream=None):
+    def allocate(self, size: int, stream: _Stream = None) -> PooledDeviceAllocation:
         """Allocate device memory for use on a stream, and tell about it.
 
         Parameters
@@ -89,7 +100,7 @@ class DebugMemoryPool(DeviceMemoryPool):
         return block
 
 
-def set_allocator(allocator=None) -> None:
+def set_allocator(allocator: Any = None) -> None:
     """Choose where arrays of the current context get their memory from that are given no allocator.
 
     Arrays that are there keep theirs. ``default_memory_pool()`` is the pool that results.
@@ -114,7 +125,7 @@ def set_allocator(allocator=None) -> None:
 # ---- contexts
 
 
-def _first_working(make):
+def _first_working(make: Callable[[drv.Device], drv.Context]) -> drv.Context:
     problem = None
     for number in range(drv.Device.count()):
         try:
@@ -124,7 +135,7 @@ def _first_working(make):
     raise RuntimeError(f"no context could be made on any device: {problem}") from problem
 
 
-def make_default_context(ctx_maker=None):
+def make_default_context(ctx_maker: Callable[[drv.Device], drv.Context] | None = None) -> drv.Context:
     """Make a context on the device that CUDA_DEVICE or ~/.cuda_device names, else on the
     first that allows it.
 
@@ -149,7 +160,7 @@ def make_default_context(ctx_maker=None):
     return make(drv.Device(number)) if number is not None else _first_working(make)
 
 
-def get_default_device(default=0):
+def get_default_device(default: int = 0) -> drv.Device:
     """Deprecated: make_default_context also tries other devices.
 
     Parameters
@@ -169,10 +180,10 @@ def get_default_device(default=0):
 
 # ---- caches that follow the context
 
-context_dependent_memoized_functions: list = []
+context_dependent_memoized_functions: list[Any] = []
 
 
-def context_dependent_memoize(func):
+def context_dependent_memoize(func: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorator: remember results per current context and arguments until
     clear_context_caches().
 
@@ -185,10 +196,10 @@ def context_dependent_memoize(func):
     -------
     callable
     """
-    cache: dict = {}
+    cache: dict[Any, _R] = {}
 
     @functools.wraps(func)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         key = drv.Context.get_current(), args, frozenset(kwargs.items())
         try:
             return cache[key]
@@ -196,7 +207,7 @@ def context_dependent_memoize(func):
             result = cache[key] = func(*args, **kwargs)
             return result
 
-    wrapper.clear_cache = cache.clear
+    wrapper.clear_cache = cache.clear  # type: ignore[attr-defined]
     context_dependent_memoized_functions.append(wrapper)
     return wrapper
 
@@ -211,7 +222,7 @@ def clear_context_caches() -> None:
 # ---- tests
 
 
-def init_cuda_context_fixture():
+def init_cuda_context_fixture() -> Generator[drv.Context, None, None]:
     """Generator for a pytest fixture: a default context round one test."""
     import gc
 
@@ -226,7 +237,7 @@ def init_cuda_context_fixture():
         gc.collect()
 
 
-def mark_cuda_test(f):
+def mark_cuda_test(f: Callable[_P, _R]) -> Callable[_P, _R]:
     """Decorator of a test: run it in a default context, with the pytest mark ``cuda`` where
     pytest is there.
 
@@ -240,7 +251,7 @@ def mark_cuda_test(f):
     """
 
     @functools.wraps(f)
-    def wrapper(*args, **kwargs):
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         fixture = init_cuda_context_fixture()
         next(fixture)
         try:
@@ -252,16 +263,19 @@ def mark_cuda_test(f):
         import pytest
     except ImportError:
         return wrapper
-    try:
-        return pytest.mark.cuda(wrapper)
-    except pytest.fail.Exception:  # with --strict-markers, in a project that does not know the mark
-        return wrapper
+    with warnings.catch_warnings():
+        # The project need not know the mark, nor when warnings are errors or with --strict-markers.
+        warnings.simplefilter("ignore", pytest.PytestUnknownMarkWarning)
+        try:
+            return pytest.mark.cuda(wrapper)
+        except pytest.fail.Exception:
+            return wrapper
 
 
 # ---- what a device allows
 
 
-def _attribute(device, name, default):
+def _attribute(device: drv.Device, name: str, default: int) -> int:
     """An attribute of the device; the default where the driver does not know it."""
     try:
         return device.get_attribute(getattr(drv.device_attribute, name))
@@ -278,11 +292,14 @@ class DeviceData:
         None is the current one; a compute capability stands for any device of it.
     """
 
-    def __init__(self, dev=None):
+    def __init__(self, dev: drv.Device | tuple[int, int] | None = None) -> None:
         dev = drv.Context.get_device() if dev is None else dev
-        is_device = isinstance(dev, drv.Device)
-        ask = functools.partial(_attribute, dev) if is_device else lambda name, default: default
-        row = multiprocessor(dev.compute_capability() if is_device else dev)
+        device = dev if isinstance(dev, drv.Device) else None
+        row = multiprocessor(dev.compute_capability() if isinstance(dev, drv.Device) else dev)
+
+        def ask(name: str, default: int) -> int:
+            return default if device is None else _attribute(device, name, default)
+
         self.max_threads = ask("MAX_THREADS_PER_BLOCK", 1024)
         self.warp_size = ask("WARP_SIZE", 32)
         self.warps_per_mp = ask("MAX_THREADS_PER_MULTIPROCESSOR", row.warps * 32) // self.warp_size
@@ -292,15 +309,15 @@ class DeviceData:
         self.max_registers_per_thread = 255
         self.register_allocation_unit = "warp"
         self.register_granularity = 256
-        self.register_partitions = row.parts
+        self.register_partitions: int = row.parts
         self.shared_memory = ask("MAX_SHARED_MEMORY_PER_BLOCK", 49152)
         self.shared_memory_optin = ask("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", row.block_shared)
         self.shared_memory_per_mp = ask("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR", row.shared)
         self.shared_memory_reserved = ask("RESERVED_SHARED_MEMORY_PER_BLOCK", row.reserved)
-        self.smem_alloc_granularity = row.shared_unit
+        self.smem_alloc_granularity: int = row.shared_unit
         self.smem_granularity = 32
 
-    def align(self, bytes, word_size=4):
+    def align(self, bytes: int, word_size: int = 4) -> int:
         """Round up to what one coalesced access covers.
 
         Parameters
@@ -317,7 +334,7 @@ class DeviceData:
         unit = self.align_bytes(word_size)
         return -(-bytes // unit) * unit
 
-    def align_dtype(self, elements, dtype_size):
+    def align_dtype(self, elements: int, dtype_size: int) -> int:
         """Round elements up so that a row ends at a coalesced access.
 
         Parameters
@@ -333,7 +350,7 @@ class DeviceData:
         """
         return self.align(elements * dtype_size, dtype_size) // dtype_size
 
-    def align_words(self, word_size):
+    def align_words(self, word_size: int) -> int:
         """Words in one coalesced access.
 
         Parameters
@@ -347,7 +364,7 @@ class DeviceData:
         """
         return self.align_bytes(word_size) // word_size
 
-    def align_bytes(self, word_size=4):
+    def align_bytes(self, word_size: int = 4) -> int:
         """Bytes in one coalesced access.
 
         Parameters
@@ -363,7 +380,7 @@ class DeviceData:
             raise ValueError(f"a word has 4, 8 or 16 bytes, not {word_size}")
         return 64 if word_size == 4 else 128
 
-    def coalesce(self, thread_count):
+    def coalesce(self, thread_count: int) -> int:
         """Round up to a half warp.
 
         Parameters
@@ -377,7 +394,7 @@ class DeviceData:
         return -(-thread_count // 16) * 16
 
     @staticmethod
-    def make_valid_tex_channel_count(size):
+    def make_valid_tex_channel_count(size: int) -> int:
         """The channels that a texture of this many channels takes.
 
         Parameters
@@ -397,7 +414,7 @@ class DeviceData:
         raise ValueError(f"a texture has at most 4 channels, not {size}")
 
 
-def _count(value, what, least):
+def _count(value: Any, what: str, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
@@ -407,7 +424,7 @@ def _count(value, what, least):
     return number
 
 
-def _round_up(value, unit):
+def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
 
 
@@ -433,7 +450,7 @@ class OccupancyRecord:
         One block alone does not fit.
     """
 
-    def __init__(self, devdata, threads, shared_mem=0, registers=0):
+    def __init__(self, devdata: DeviceData, threads: int, shared_mem: int = 0, registers: int = 0) -> None:
         threads = _count(threads, "threads", 1)
         shared_mem = _count(shared_mem, "shared_mem", 0)
         registers = _count(registers, "registers", 0)
@@ -477,7 +494,7 @@ _TEXTURE_TYPES = {
 }
 
 
-def dtype_to_ctype(dtype, with_fp_tex_hack=False) -> str:
+def dtype_to_ctype(dtype: DTypeLike, with_fp_tex_hack: bool = False) -> str:
     """The C type of a dtype in kernels.
 
     Parameters
@@ -508,11 +525,11 @@ class Argument:
     name : str
     """
 
-    def __init__(self, dtype, name):
+    def __init__(self, dtype: DTypeLike, name: str) -> None:
         self.dtype = np.dtype(dtype)
         self.name = name
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, {self.dtype})"
 
 
@@ -549,7 +566,7 @@ class ScalarArg(Argument):
         return f"{self.dtype.itemsize}s" if self.dtype.char == "V" else self.dtype.char
 
 
-def parse_c_arg(c_arg: str):
+def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
     """Read the declaration of an argument in C.
 
     Parameters

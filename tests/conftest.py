@@ -155,3 +155,20 @@ def nvcc():
     if path is None or subprocess.run([path, "--version"], capture_output=True).returncode:
         pytest.skip("no nvcc that runs")
     return path
+
+
+@pytest.fixture
+def compiled(tmp_path):
+    """Compiles C, which may include the project's headers, to a shared library; returns its path."""
+    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler")
+
+    def compile(source, *options):
+        file, library = tmp_path / "library.c", tmp_path / "library.so"
+        file.write_text(source)
+        command = [compiler, f"-I{Path(__file__).parents[1]}", "-shared", "-fPIC", "-O1", *options]
+        subprocess.run([*command, "-o", library, file], check=True)
+        return str(library)
+
+    return compile

@@ -219,8 +219,20 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block) { drop_block(pool, block, false); }
 
+/* What failed fails again in the program's next call, where it is raised. */
+static void end_use(MemoryPool *pool, PoolBlock *block)
+{
+    ContextScope scope;
+    CUresult result;
+    if (!context_enter(pool->context, &scope)) return;
+    CALL_UNLOCKED(result, pool_end_use(block));
+    context_leave(&scope);
+    (void)result;
+}
+
 void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 {
+    if (pool->core.marked) end_use(pool, block);
     if (context_forked() || pool_put(&pool->core, block)) return;
     drop_block(pool, block, true);
 }

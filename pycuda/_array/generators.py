@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
@@ -14,11 +15,16 @@ from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
 from pycuda._kernels.operands import check_writable
-from pycuda.driver import GPUArray
+from pycuda.driver import Function, GPUArray, Module
 from pycuda.tools import context_dependent_memoize
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
-def to_gpu(array: np.ndarray) -> GPUArray:
+    from pycuda._driver import _Stream
+
+
+def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
     """A copy in device memory."""
     from pycuda import gpuarray
 
@@ -59,9 +65,10 @@ _FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
 _BITS32 = {np.dtype(np.int32), np.dtype(np.uint32)}
 _BITS64 = {np.dtype(np.int64), np.dtype(np.uint64)}
 _COUNTS = _FLOATS | {np.dtype(np.uint32)}
+_Choice = Callable[[np.dtype[Any]], "str | None"]
 
 
-def _time(i) -> int:
+def _time(i: SupportsIndex) -> int:
     """How far a jump goes."""
     number = operator.index(i)
     if not 0 <= number < 1 << 64:
@@ -78,12 +85,35 @@ class Generator:
     state_type = ""
     has_box_muller = False
 
-    def __init__(self):
-        self._last = drv.current_stream()
+    def __init__(self) -> None:
+        self._last: Any = drv.current_stream()
 
     # ---- filling
 
-    def fill_uniform(self, data, stream=None) -> None:
+    def fill_raw(self, data: GPUArray, stream: _Stream = None) -> None:
+        """Fill an array with the generator's outputs as they are: random bits, as `fill_uniform` does too.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of int32 or uint32, and with the 64-bit Sobol generators int64 or uint64.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        """
+        self._fill(self._raw, data, stream)
+
+    def gen_raw(
+        self, shape: int | Iterable[int], dtype: DTypeLike | None = None, stream: _Stream = None
+    ) -> GPUArray:
+        """A new array of the generator's outputs; dtypes as for `fill_raw`, by default unsigned ones."""
+        dtype = np.dtype(f"u{self.generator_bits // 8}") if dtype is None else dtype
+        return self._generate(self._raw, shape, dtype, stream)
+
+    def fill_uniform(self, data: GPUArray, stream: _Stream = None) -> None:
         """Fill an array with uniformly distributed numbers.
 
         Parameters
@@ -100,11 +130,11 @@ class Generator:
         """
         self._fill(self._uniform, data, stream)
 
-    def gen_uniform(self, shape, dtype, stream=None) -> GPUArray:
+    def gen_uniform(self, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream = None) -> GPUArray:
         """A new array of uniformly distributed numbers; dtypes as for `fill_uniform`."""
         return self._generate(self._uniform, shape, dtype, stream)
 
-    def fill_normal(self, data, stream=None) -> None:
+    def fill_normal(self, data: GPUArray, stream: _Stream = None) -> None:
         """Fill an array with normally distributed numbers of mean 0 and standard deviation 1.
 
         Parameters
@@ -120,11 +150,11 @@ class Generator:
         """
         self._fill(self._normal, data, stream)
 
-    def gen_normal(self, shape, dtype, stream=None) -> GPUArray:
+    def gen_normal(self, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream = None) -> GPUArray:
         """A new array of normally distributed numbers; dtypes as for `fill_normal`."""
         return self._generate(self._normal, shape, dtype, stream)
 
-    def fill_log_normal(self, data, mean, stddev, stream=None) -> None:
+    def fill_log_normal(self, data: GPUArray, mean: float, stddev: float, stream: _Stream = None) -> None:
         """Fill an array with numbers whose logarithms are normally distributed.
 
         Parameters
@@ -142,11 +172,13 @@ class Generator:
         """
         self._fill(self._log_normal, data, stream, float(mean), float(stddev))
 
-    def gen_log_normal(self, shape, dtype, mean, stddev, stream=None) -> GPUArray:
+    def gen_log_normal(
+        self, shape: int | Iterable[int], dtype: DTypeLike, mean: float, stddev: float, stream: _Stream = None
+    ) -> GPUArray:
         """A new array of numbers whose logarithms are normally distributed, as for `fill_log_normal`."""
         return self._generate(self._log_normal, shape, dtype, stream, float(mean), float(stddev))
 
-    def fill_poisson(self, data, lambda_value=None, stream=None) -> None:
+    def fill_poisson(self, data: GPUArray, lambda_value: float | None = None, stream: _Stream = None) -> None:
         """Fill an array with Poisson-distributed counts.
 
         Parameters
@@ -169,41 +201,44 @@ class Generator:
         else:
             self._fill(self._poisson, data, stream, self._mean(lambda_value))
 
-    def gen_poisson(self, shape, dtype, lambda_value, stream=None) -> GPUArray:
+    def gen_poisson(
+        self, shape: int | Iterable[int], dtype: DTypeLike, lambda_value: float, stream: _Stream = None
+    ) -> GPUArray:
         """A new array of Poisson-distributed counts, as for `fill_poisson`."""
         return self._generate(self._poisson, shape, dtype, stream, self._mean(lambda_value))
 
     # ---- kernels by dtype
 
     @staticmethod
-    def _mean(value) -> float:
+    def _mean(value: float) -> float:
         value = float(value)
         if not 0 <= value < float("inf"):
             raise ValueError(f"lambda_value is {value}: a mean of counts is 0 or more, and finite")
         return value
 
-    def _uniform(self, dtype) -> str | None:
-        if dtype in _FLOATS:
-            return "Uniform"
+    def _raw(self, dtype: np.dtype[Any]) -> str | None:
         return "Raw" if dtype in _BITS32 or (self.generator_bits == 64 and dtype in _BITS64) else None
 
+    def _uniform(self, dtype: np.dtype[Any]) -> str | None:
+        return "Uniform" if dtype in _FLOATS else self._raw(dtype)
+
     @staticmethod
-    def _normal(dtype) -> str | None:
+    def _normal(dtype: np.dtype[Any]) -> str | None:
         return "Normal" if dtype in _FLOATS else None
 
     @staticmethod
-    def _log_normal(dtype) -> str | None:
+    def _log_normal(dtype: np.dtype[Any]) -> str | None:
         return "LogNormal" if dtype in _FLOATS else None
 
     @staticmethod
-    def _poisson(dtype) -> str | None:
+    def _poisson(dtype: np.dtype[Any]) -> str | None:
         return "Poisson" if dtype in _COUNTS else None
 
     @staticmethod
-    def _poisson_each(dtype) -> str | None:
+    def _poisson_each(dtype: np.dtype[Any]) -> str | None:
         return "PoissonEach" if dtype in _COUNTS else None
 
-    def _distribution(self, choose, dtype) -> str:
+    def _distribution(self, choose: _Choice, dtype: np.dtype[Any]) -> str:
         name = choose(dtype)
         if name is None or not dtype.isnative:
             raise NotImplementedError(f"{type(self).__name__} has no such numbers of dtype {dtype}")
@@ -212,7 +247,10 @@ class Generator:
     # ---- arrays
 
     @on_its_stream
-    def _generate(self, choose, shape, dtype, stream, a=0.0, b=0.0) -> GPUArray:
+    def _generate(
+        self, choose: _Choice, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream,
+        a: float = 0.0, b: float = 0.0,
+    ) -> GPUArray:  # fmt: skip
         dtype = np.dtype(dtype)
         name = self._distribution(choose, dtype)
         result = GPUArray(shape, dtype)
@@ -220,7 +258,7 @@ class Generator:
         return result
 
     @on_its_stream
-    def _fill(self, choose, data, stream, a=0.0, b=0.0) -> None:
+    def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
         if not isinstance(data, GPUArray):
             raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")
         name = self._distribution(choose, data.dtype)
@@ -234,11 +272,11 @@ class Generator:
         self._run(name, packed, stream, a, b)
         apply("copy", packed, out=data, stream=stream)
 
-    def _run(self, name: str, data, stream, a: float, b: float) -> None:
+    def _run(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
         if data.size:
             self._launch(name, data, self._in_order(stream), a, b)
 
-    def _in_order(self, stream):
+    def _in_order(self, stream: _Stream) -> _Stream:
         """The stream of the next launch: states that another stream works on are waited for.
 
         Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
@@ -257,20 +295,20 @@ class Generator:
                 drv.Context.synchronize()
         return stream
 
-    def _launch(self, name: str, data, stream, a: float, b: float) -> None:
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
         raise NotImplementedError
 
     # ---- jumps
 
-    def _skip(self, kind: int, i, stream) -> None:
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
         """All generators go i times so far."""
         raise NotImplementedError
 
-    def _skip_array(self, kind: int, i, stream) -> None:
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
         """Each generator goes its own number of times so far."""
         raise NotImplementedError
 
-    def call_skip_ahead(self, i, stream=None) -> None:
+    def call_skip_ahead(self, i: SupportsIndex, stream: _Stream = None) -> None:
         """Every generator (of Sobol's sequence: dimension) leaves out i outputs.
 
         Parameters
@@ -285,12 +323,12 @@ class Generator:
         """
         self._skip(kernels.STEPS, i, stream)
 
-    def call_skip_ahead_array(self, i, stream=None) -> None:
-        """Generator g leaves out i[g] outputs.
+    def call_skip_ahead_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
+        """Generator g leaves out i_gpu[g] outputs.
 
         Parameters
         ----------
-        i : GPUArray
+        i_gpu : GPUArray
             Of integers, which count modulo 2**64: one for each of the block_count * generators_per_block
             generators.
         stream : Stream, optional
@@ -302,7 +340,7 @@ class Generator:
         ValueError
             For another number of them.
         """
-        self._skip_array(kernels.STEPS, i, stream)
+        self._skip_array(kernels.STEPS, i_gpu, stream)
 
     # ---- what PyCUDA's object shows
 
@@ -311,7 +349,7 @@ class Generator:
         return cls.block_count * cls.generators_per_block
 
     @property
-    def generators(self) -> dict:
+    def generators(self) -> dict[str, Function]:
         """The kernels, by the names that PyCUDA has for them."""
         names = {"uniform_int": ("Raw", np.uint32), "uniform_float": ("Uniform", np.float32),
                  "uniform_double": ("Uniform", np.float64), "normal_float": ("Normal", np.float32),
@@ -321,19 +359,19 @@ class Generator:
             names["uniform_long"] = "Raw", np.uint64
         return {key: self._function(name, np.dtype(dtype)) for key, (name, dtype) in names.items()}
 
-    def _function(self, name: str, dtype):
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
         raise NotImplementedError
 
-    def _times(self, i_gpu) -> GPUArray:
+    def _times(self, i: GPUArray) -> GPUArray:
         """The array of a skip, checked, as the kernels read it."""
-        if not isinstance(i_gpu, GPUArray) or i_gpu.dtype.kind not in "iu":
+        if not isinstance(i, GPUArray) or i.dtype.kind not in "iu":
             raise TypeError("how far each generator goes is said by a GPUArray of integers")
-        if i_gpu.size != self._count():
-            raise ValueError(f"there are {self._count()} generators: {i_gpu.size} numbers do not fit")
-        return i_gpu
+        if i.size != self._count():
+            raise ValueError(f"there are {self._count()} generators: {i.size} numbers do not fit")
+        return i
 
     @on_its_stream
-    def _times_packed(self, i_gpu, stream) -> GPUArray:
+    def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
         packed = GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")
 
@@ -353,9 +391,11 @@ class PseudoRandom(Generator):
     generators_per_block = kernels.THREADS
     has_box_muller = True
     _name = ""
-    _first_of: dict = {}  # the exponents of jumps: none for a generator that needs no matrices
+    _first_of: dict[int, int] = {}  # the exponents of jumps: none for a generator that needs no matrices
 
-    def __init__(self, seed_getter=None, offset=0):
+    def __init__(
+        self, seed_getter: Callable[[int], GPUArray] | None = None, offset: SupportsIndex = 0
+    ) -> None:
         super().__init__()
         self._offset = _time(offset)
         count = self._count()
@@ -374,14 +414,14 @@ class PseudoRandom(Generator):
         return self._states
 
     @property
-    def module(self):
+    def module(self) -> Module:
         """The module with the kernels that make states and change them."""
         return kernels.states(self._name)["module"]
 
-    def _function(self, name: str, dtype):
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
         return kernels.fill(self._name, name, dtype)
 
-    def _prepare(self, count: int, stream) -> None:
+    def _prepare(self, count: int, stream: _Stream) -> None:
         """Make the states of the first `count` generators, and some more."""
         if count <= self._ready:
             return
@@ -401,7 +441,7 @@ class PseudoRandom(Generator):
         )  # fmt: skip
         self._ready = last
 
-    def _launch(self, name, data, stream, a, b) -> None:
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
         function = self._function(name, data.dtype)
         groups = -(-data.size // 4)
         count = min(groups, self._count())
@@ -420,32 +460,34 @@ class PseudoRandom(Generator):
 
     # ---- jumps
 
-    def _skip(self, kind: int, i, stream) -> None:
-        i = _time(i)
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
+        time = _time(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
-        matrix = to_gpu(jumps.jump(self._name, self._first_of[kind], i)) if self._first_of else 0
-        self._skip_by(matrix, 0, i, kind, stream)
+        matrix = to_gpu(jumps.jump(self._name, self._first_of[kind], time)) if self._first_of else 0
+        self._skip_by(matrix, 0, time, kind, stream)
 
-    def _skip_array(self, kind: int, i, stream) -> None:
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
         times = self._times(i)
         stream = self._in_order(stream)
         self._prepare(self._count(), stream)
         matrices = _powers(self._name, self._first_of[kind], 64) if self._first_of else 0
         self._skip_by(matrices, self._times_packed(times, stream), 0, kind, stream)
 
-    def _skip_by(self, matrices, times, time, kind, stream) -> None:
+    def _skip_by(
+        self, matrices: GPUArray | int, times: GPUArray | int, time: int, kind: int, stream: _Stream
+    ) -> None:
         kernels.states(self._name)["skip"].prepared_async_call(
             (self.block_count, 1), (kernels.THREADS, 1, 1), stream, self._states, matrices, times, time, kind
         )
 
-    def call_skip_ahead_sequence(self, i, stream=None) -> None:
+    def call_skip_ahead_sequence(self, i: SupportsIndex, stream: _Stream = None) -> None:
         """Every generator goes on by i sequences; otherwise as `call_skip_ahead`."""
         self._skip(kernels.SEQUENCES, i, stream)
 
-    def call_skip_ahead_sequence_array(self, i, stream=None) -> None:
-        """Generator g goes on by i[g] sequences; otherwise as `call_skip_ahead_array`."""
-        self._skip_array(kernels.SEQUENCES, i, stream)
+    def call_skip_ahead_sequence_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
+        """Generator g goes on by i_gpu[g] sequences; otherwise as `call_skip_ahead_array`."""
+        self._skip_array(kernels.SEQUENCES, i_gpu, stream)
 
 
 # ---- quasi-random generators
@@ -459,20 +501,20 @@ class Sobol(Generator):
     _name = "sobol32"
     _scrambled = False
 
-    def __init__(self, dir_vector=None, offset=0):
+    def __init__(self, dir_vector: GPUArray | None = None, offset: SupportsIndex = 0) -> None:
         super().__init__()
         word = np.dtype(f"u{self.generator_bits // 8}")
         count = self._count()
         if dir_vector is None:
             dir_vector = directions(count, self.generator_bits, self._scrambled)
         self._check("dir_vector", dir_vector, word, (count, self.generator_bits))
-        offset = _time(offset)
+        first = _time(offset)
         self._directions = _packed(dir_vector.T)  # a kernel reads the same vector of four dimensions
-        self._indices = to_gpu(np.full(count, offset, np.uint64))
+        self._indices = to_gpu(np.full(count, first, np.uint64))
         self._scramble: Any = 0
 
     @staticmethod
-    def _check(name, array, dtype, shape) -> None:
+    def _check(name: str, array: GPUArray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         if not isinstance(array, GPUArray) or array.dtype != dtype or array.shape != shape:
             raise TypeError(f"{name} must be a GPUArray of {dtype} and shape {shape}")
 
@@ -483,14 +525,14 @@ class Sobol(Generator):
         return self._indices
 
     @property
-    def module(self):
+    def module(self) -> Module:
         """The module with the kernels that change states."""
         return kernels.indices()["module"]
 
-    def _function(self, name, dtype):
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
         return kernels.fill_sobol(self._name, name, dtype)
 
-    def _launch(self, name, data, stream, a, b) -> None:
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
         function = self._function(name, data.dtype)
         points = min(-(-data.size // kernels.DIMENSIONS), kernels.SOBOL_POINTS)
         grid = -(-points * (kernels.DIMENSIONS // 4) // kernels.THREADS), 1
@@ -500,15 +542,15 @@ class Sobol(Generator):
         )  # fmt: skip
         self._change("advance", stream, data.size)
 
-    def _change(self, kernel, stream, *arguments) -> None:
+    def _change(self, kernel: str, stream: _Stream, *arguments: GPUArray | int) -> None:
         function = kernels.indices()[kernel]
         block = kernels.DIMENSIONS, 1, 1
         function.prepared_async_call((1, 1), block, stream, self._indices, *arguments)
 
-    def _skip(self, kind: int, i, stream) -> None:
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
         self._change("skip", self._in_order(stream), 0, _time(i))
 
-    def _skip_array(self, kind: int, i, stream) -> None:
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
         times = self._times(i)
         stream = self._in_order(stream)
         self._change("skip", stream, self._times_packed(times, stream), 0)
@@ -519,7 +561,12 @@ class ScrambledSobol(Sobol):
 
     _scrambled = True
 
-    def __init__(self, dir_vector=None, scramble_vector=None, offset=0):
+    def __init__(
+        self,
+        dir_vector: GPUArray | None = None,
+        scramble_vector: GPUArray | None = None,
+        offset: SupportsIndex = 0,
+    ) -> None:
         super().__init__(dir_vector, offset)
         count = self._count()
         if scramble_vector is None:

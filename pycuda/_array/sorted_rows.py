@@ -10,7 +10,7 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import sort as kernels
 
 _ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
-_COUNT_BLOCK, _PASS_BLOCK = (kernels.COUNT_THREADS, 1, 1), (kernels.PASS_THREADS, 1, 1)
+_PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
 _CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
 _INDEX = np.dtype(np.intp)
 
@@ -142,13 +142,16 @@ class Work:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
         whole = keys._address % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
-        count, starts = kernels.counting(self.order, 16 // keys.itemsize if whole else 1, wide)
-        splits, chunk = kernels.chunks(self.rows, self.length, keys.itemsize)
-        passes = self.order.passes
+        passes, device = self.order.passes, drv.Context.get_device()
+        most = device.max_shared_memory_per_block_optin
+        shape = kernels.count_shape(self.rows, self.length, passes, most)
+        vector = 16 // keys.itemsize if whole else 1
+        count, starts = kernels.counting(self.order, vector, wide, shape.threads, shape.copies)
         count.prepared_async_call(
-            (self.rows * splits, 1), _COUNT_BLOCK, stream, keys, counts, self.length, splits, chunk, passes
-        )
-        starts.prepared_async_call((self.rows * passes, 1), _COUNT_BLOCK, stream, counts)
+            (self.rows * shape.splits, 1), (shape.threads, 1, 1), stream, keys, counts, self.length,
+            shape.splits, shape.chunk, passes, shared_size=shape.shared(passes),
+        )  # fmt: skip
+        starts.prepared_async_call((self.rows * passes, 1), _DIGIT_BLOCK, stream, counts)
 
     def _carried_dtype(self):
         """Of the values while they are moved."""

@@ -19,6 +19,8 @@ _CHUNKS = 4
 TILED_THREADS = 128
 RESIDENT = 7  # blocks that a multiprocessor has at a time, in each of which three tiles are under way
 _VALUES_OF_COLUMNS = 64  # of a tile of 32 columns
+_TILED = "ROW_TILES", "ROW_BLOCKS"
+_MANY = 1 << 13  # rows that keep every block busy to the end
 
 
 class Shape(NamedTuple):
@@ -73,6 +75,7 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
     call = {
         "ROW_WARPS": f"scan_short_rows<Op, {aligned}>(in, out, plan)",
         "ROW_TILES": f"scan_tiled_rows<Op, {aligned}>(in, out, plan, {_STATE})",
+        "ROW_BLOCKS": f"scan_block_rows<Op, {aligned}>(in, out, plan)",
     }.get(shape.name, f"scan_columns<Op, {shape.name}>(in, out, plan, {_STATE})")
     return _SOURCE.format(
         include=elements.include(types.element, types.number, types.result),
@@ -83,7 +86,7 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
         result=types.result,
         kept=shape.kept,
         call=call,
-        bounds=f"{TILED_THREADS}, {RESIDENT}" if shape.name == "ROW_TILES" else THREADS,
+        bounds=f"{TILED_THREADS}, {RESIDENT}" if shape.name in _TILED else THREADS,
     )
 
 
@@ -122,6 +125,8 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
         return _Cut("ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
     tiles = layout.ceil_div(length, tile(itemsize, result_size, acc_size))
     most = RESIDENT * drv.Context.get_device().multiprocessor_count
+    if rows >= _MANY:
+        return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
     return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.told_by_tiles(rows, tiles), _WARPS)
 
 
@@ -159,7 +164,7 @@ def plan(
     aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
     room = layout.room(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
-    threads = TILED_THREADS if cut.name == "ROW_TILES" else THREADS
+    threads = TILED_THREADS if cut.name in _TILED else THREADS
     return Plan(
         Shape(cut.name, aligned, room),
         (cut.blocks, 1),

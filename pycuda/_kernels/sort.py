@@ -10,18 +10,21 @@ import functools
 import struct
 from typing import NamedTuple
 
+import pycuda.driver as drv
 from pycuda._kernels import elements
 from pycuda._kernels.axes import ceil_div
 from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
-DIGITS, COUNT_THREADS = 256, 256  # pycuda-radix-sort.hpp
+DIGITS = 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
 _ALONE = 19  # of keys of 4 bytes that carry nothing: then a multiprocessor has room for a third block
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
-_CHUNK, _CHUNKS = 1 << 14, 1 << 11  # a block counts a multiple of so many keys; so many blocks at most
+
+_LONG = 1 << 22  # keys that are counted with many counters
+_MOST_COUNTERS = 128 << 10  # bytes
 
 SEARCH_THREADS = 256
 _LARGEST_GRID = (1 << 31) - 1
@@ -99,10 +102,11 @@ def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
 _COUNTS = "unsigned", "u64"
 _COUNT = """#include "pycuda-radix-sort.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__({threads})
 count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits, index_t chunk, int passes)
 {{
-    count_all_digits<{order}, {count}, {passes}, {vector}>(keys, counts, length, splits, chunk, passes);
+    count_all_digits<{order}, {count}, {passes}, {vector}, {threads}, {copies}>(keys, counts, length, splits,
+                                                                                chunk, passes);
 }}
 extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
 """
@@ -119,12 +123,46 @@ pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *v
 """
 
 
+class CountShape(NamedTuple):
+    """How keys are counted: `splits` blocks for each row, each of which counts `chunk` of them."""
+
+    threads: int
+    copies: int  # of each counter
+    splits: int
+    chunk: int
+
+    def shared(self, passes: int) -> int:
+        """Bytes of shared memory."""
+        return 4 * DIGITS * passes * self.copies
+
+
+def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountShape:
+    """For so many rows, on a device whose blocks have so much shared memory at most."""
+    threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
+    if rows * length >= _LONG:
+        # Many counters take time to be cleared and summed.
+        threads, copies, chunk, blocks = 1024, 32, 1 << 16, 1 << 9
+        while 4 * DIGITS * passes * copies > min(most_shared, _MOST_COUNTERS):
+            copies //= 2
+    of_block = ceil_div(ceil_div(length, max(blocks // rows, 1)), chunk) * chunk
+    return CountShape(threads, copies, ceil_div(length, of_block), of_block)
+
+
 @context_dependent_memoize
-def counting(keys: Order, vector: int, wide: bool):
+def counting(keys: Order, vector: int, wide: bool, threads: int, copies: int):
     """(count, starts): Function(keys, counts, length, splits, chunk, passes), Function(counts)."""
-    text = _COUNT.format(order=keys.c_type, count=_COUNTS[wide], passes=keys.passes, vector=vector)
+    text = _COUNT.format(
+        order=keys.c_type,
+        count=_COUNTS[wide],
+        passes=keys.passes,
+        vector=vector,
+        threads=threads,
+        copies=copies,
+    )
     module = compiled(text)
     count, starts = module.get_function("count"), module.get_function("starts")
+    shared = 4 * DIGITS * keys.passes * copies
+    count.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
     return count.prepare("PPqqqi"), starts.prepare("P")
 
 
@@ -146,13 +184,6 @@ def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int, reside
 def raw_value(dtype) -> str:
     """The C type by which a value is carried along."""
     return _RAW.get(dtype.itemsize, "")
-
-
-def chunks(count: int, length: int, itemsize: int) -> tuple[int, int]:
-    """(blocks that count a row, keys of each)."""
-    most = max(_CHUNKS // count, 1)
-    chunk = ceil_div(ceil_div(length, most), _CHUNK) * _CHUNK
-    return ceil_div(length, chunk), chunk
 
 
 class PassShape(NamedTuple):

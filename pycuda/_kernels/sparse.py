@@ -20,10 +20,11 @@ LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "
 _SOURCE = """#include "pycuda-sparse.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(256{resident})
-multiply_tiles(const Tile *tiles, const {offset} *starts, const int *columns, const {t} *values, const {t} *x,
-               {t} *y, {t} *pieces, int add)
+multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const void *high,
+               const {t} *values, const {t} *x, {t} *y, {t} *pieces, int add)
 {{
-    multiply<{t}, {offset}, {window}, {longest}>(tiles, starts, columns, values, x, y, pieces, add);
+    multiply<{t}, {offset}, {columns}, {window}, {longest}>(tiles, starts, low, high, values, x, y, pieces,
+                                                            add);
 }}
 extern "C" __global__ void __launch_bounds__(256)
 sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)
@@ -50,17 +51,18 @@ def check_dtype(dtype) -> np.dtype:
 
 
 @context_dependent_memoize
-def kernels(dtype, offset):
-    """(multiply, sum_long_rows) for a dtype of elements and one of the starts of rows."""
+def kernels(dtype, offset, columns: str):
+    """(multiply, sum_long_rows) for a dtype of elements, one of the starts of rows and a kind of Columns."""
     text = _SOURCE.format(
         t=_TYPES[f"{dtype.kind}{dtype.itemsize}"],
         offset="int" if offset.itemsize == 4 else "long long",
+        columns=columns,
         window=window(dtype.itemsize),
         resident=", 7" if dtype.itemsize == 4 else "",  # blocks of a multiprocessor: registers for them
         longest=_LONG,
     )
     module = compiled(text)
-    multiply = module.get_function("multiply_tiles").prepare("PPPPPPPi")
+    multiply = module.get_function("multiply_tiles").prepare("PPPPPPPPi")
     return multiply, module.get_function("sum_long_rows").prepare("PPPi")
 
 
@@ -84,6 +86,30 @@ def plan(starts, itemsize: int) -> Plan:
     # In the order of the matrix, so that neighbours in time read neighbours of x.
     tiles = tiles[np.argsort(tiles["first"], kind="stable")]
     return Plan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))
+
+
+class Columns(NamedTuple):
+    """The columns of a matrix's elements, in as few bytes as they fit."""
+
+    kind: str  # of pycuda-sparse.hpp
+    low: np.ndarray
+    high: np.ndarray
+
+
+def narrow_columns(tiles, columns, count: int) -> Columns:
+    """For the columns of all elements, of a matrix with so many."""
+    if len(columns):
+        # Tiles are in the order of the elements and have all of them.
+        counts = tiles["packed"] >> 16
+        first = tiles["first"][counts > 0]
+        bases = np.zeros(len(tiles), np.int32)
+        bases[counts > 0] = np.minimum.reduceat(columns, first)
+        if (np.maximum.reduceat(columns, first) - bases[counts > 0]).max() < 1 << 16:
+            beyond = columns - np.repeat(bases, counts)
+            return Columns("NearColumns", beyond.astype(np.uint16), bases)
+    if count <= 1 << 24:
+        return Columns("SplitColumns", columns.astype(np.uint16), (columns >> 16).astype(np.uint8))
+    return Columns("WholeColumns", columns.astype(np.int32, copy=False), np.empty(0, np.uint8))
 
 
 def _short_tiles(starts, lengths, is_long, size: int) -> np.ndarray:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 
-def f_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
+def f_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]:
     """Strides in bytes of a packed Fortran-ordered array; axes of length 0 count as 1.
 
     Parameters
@@ -25,7 +28,7 @@ def f_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
     return tuple(strides)
 
 
-def c_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
+def c_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]:
     """Strides in bytes of a packed C-ordered array; axes of length 0 count as 1.
 
     Parameters
@@ -41,7 +44,7 @@ def c_contiguous_strides(itemsize, shape) -> tuple[int, ...]:
     return f_contiguous_strides(itemsize, tuple(shape)[::-1])[::-1]
 
 
-def equal_strides(strides1, strides2, shape) -> bool:
+def equal_strides(strides1: Sequence[int], strides2: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether two strides address an array of this shape alike: axes of length 1, and empty
     arrays, do not count.
 
@@ -61,7 +64,7 @@ def equal_strides(strides1, strides2, shape) -> bool:
     )
 
 
-def is_f_contiguous_strides(strides, itemsize, shape) -> bool:
+def is_f_contiguous_strides(strides: Sequence[int], itemsize: int, shape: Sequence[int]) -> bool:
     """Whether these are the strides of a packed Fortran-ordered array.
 
     Parameters
@@ -78,7 +81,7 @@ def is_f_contiguous_strides(strides, itemsize, shape) -> bool:
     return equal_strides(strides, f_contiguous_strides(itemsize, shape), shape)
 
 
-def is_c_contiguous_strides(strides, itemsize, shape) -> bool:
+def is_c_contiguous_strides(strides: Sequence[int], itemsize: int, shape: Sequence[int]) -> bool:
     """Whether these are the strides of a packed C-ordered array.
 
     Parameters
@@ -104,17 +107,17 @@ class ArrayFlags:
         Anything with strides, shape and dtype.
     """
 
-    def __init__(self, ary):
+    def __init__(self, ary: Any) -> None:
         itemsize = ary.dtype.itemsize
         self.f_contiguous = is_f_contiguous_strides(ary.strides, itemsize, ary.shape)
         self.c_contiguous = is_c_contiguous_strides(ary.strides, itemsize, ary.shape)
         self.forc = self.f_contiguous or self.c_contiguous
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"ArrayFlags(c_contiguous={self.c_contiguous}, f_contiguous={self.f_contiguous})"
 
 
-def get_common_dtype(obj1, obj2, allow_double) -> np.dtype:
+def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
     """The dtype that results of both go into.
 
     Parameters
@@ -132,7 +135,7 @@ def get_common_dtype(obj1, obj2, allow_double) -> np.dtype:
     return np.dtype(result if allow_double else narrow.get(result, result))
 
 
-def bound(a):
+def bound(a: Any) -> tuple[int, int]:
     """The memory of an array.
 
     Parameters
@@ -150,7 +153,9 @@ def bound(a):
     return low, high + a.dtype.itemsize
 
 
-def as_strided(x, shape=None, strides=None):
+def as_strided(
+    x: np.ndarray[Any, Any], shape: Sequence[int] | None = None, strides: Sequence[int] | None = None
+) -> np.ndarray[Any, Any]:
     """A view of a NumPy array with another shape and strides.
 
     Parameters

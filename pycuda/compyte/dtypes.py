@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+_S = TypeVar("_S")
+_V = TypeVar("_V")
 
 
 class TypeNameNotKnown(RuntimeError, KeyError):
     """No data type of this C name is registered."""
 
 
-def _list_of_names(c_names) -> list[str]:
+def _list_of_names(c_names: str | Sequence[str]) -> list[str]:
     names = [c_names] if isinstance(c_names, str) else c_names
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"c_names is {c_names!r}: it may be a str, or a list or tuple of str")
@@ -24,11 +33,13 @@ def _list_of_names(c_names) -> list[str]:
 class DTypeRegistry:
     """Two maps: C names to dtypes, and each dtype to the first name registered for it."""
 
-    def __init__(self):
-        self.name_to_dtype: dict[str, np.dtype] = {}
-        self.dtype_to_name: dict[np.dtype, str] = {}
+    def __init__(self) -> None:
+        self.name_to_dtype: dict[str, np.dtype[Any]] = {}
+        self.dtype_to_name: dict[np.dtype[Any], str] = {}
 
-    def get_or_register_dtype(self, c_names, dtype=None) -> np.dtype:
+    def get_or_register_dtype(
+        self, c_names: str | Sequence[str], dtype: DTypeLike | None = None
+    ) -> np.dtype[Any]:
         """The dtype registered for these names, after registering it when one is given.
 
         Parameters
@@ -65,7 +76,7 @@ class DTypeRegistry:
         self.dtype_to_name.setdefault(dtype, names[0])
         return dtype
 
-    def dtype_to_ctype(self, dtype) -> str:
+    def dtype_to_ctype(self, dtype: DTypeLike) -> str:
         """The C name of a dtype.
 
         Parameters
@@ -97,8 +108,8 @@ get_or_register_dtype = TYPE_REGISTRY.get_or_register_dtype
 dtype_to_ctype = TYPE_REGISTRY.dtype_to_ctype
 
 
-def register_dtype(dtype, c_names, alias_ok=False) -> None:
-    """The older form of get_or_register_dtype.
+def register_dtype(dtype: DTypeLike, c_names: str | Sequence[str], alias_ok: bool = False) -> None:
+    """Deprecated: the older form of get_or_register_dtype.
 
     Parameters
     ----------
@@ -111,6 +122,9 @@ def register_dtype(dtype, c_names, alias_ok=False) -> None:
     RuntimeError
         The dtype has a name already, unless alias_ok.
     """
+    warnings.warn(
+        "register_dtype() is deprecated, use get_or_register_dtype()", DeprecationWarning, stacklevel=2
+    )
     if not alias_ok and np.dtype(dtype) in TYPE_REGISTRY.dtype_to_name:
         raise RuntimeError(f"{np.dtype(dtype)} is already registered")
     TYPE_REGISTRY.get_or_register_dtype(c_names, dtype)
@@ -126,7 +140,9 @@ _INTEGER_NAMES: tuple[tuple[type, tuple[str, ...]], ...] = (
 )
 
 
-def fill_registry_with_c_types(registry, respect_windows, include_bool=True) -> None:
+def fill_registry_with_c_types(
+    registry: DTypeRegistry, respect_windows: bool, include_bool: bool = True
+) -> None:
     """Register the types of C under their usual names.
 
     Parameters
@@ -152,7 +168,7 @@ def fill_registry_with_c_types(registry, respect_windows, include_bool=True) -> 
     registry.get_or_register_dtype("double", np.float64)
 
 
-def fill_registry_with_opencl_c_types(registry) -> None:
+def fill_registry_with_opencl_c_types(registry: DTypeRegistry) -> None:
     """Register OpenCL's scalar names.
 
     Parameters
@@ -174,7 +190,7 @@ def fill_registry_with_opencl_c_types(registry) -> None:
         registry.get_or_register_dtype(names, dtype)
 
 
-def fill_registry_with_c99_stdint_types(registry) -> None:
+def fill_registry_with_c99_stdint_types(registry: DTypeRegistry) -> None:
     """Register int8_t and its like.
 
     Parameters
@@ -186,7 +202,31 @@ def fill_registry_with_c99_stdint_types(registry) -> None:
             registry.get_or_register_dtype(f"{kind}{bits}_t", np.dtype(f"{kind}{bits}"))
 
 
-def fill_registry_with_c99_complex_types(registry) -> None:
+def fill_registry_with_cuda_types(registry: DTypeRegistry) -> None:
+    """Register the short names of CUDA's headers, and those of sizes and addresses, as second names.
+
+    Parameters
+    ----------
+    registry : DTypeRegistry
+        With C's types.
+    """
+    for name, dtype in (
+        ("uchar", np.uint8),
+        ("ushort", np.uint16),
+        ("uint", np.uint32),
+        ("ulong", np.dtype("L")),
+        ("longlong", np.int64),
+        ("ulonglong", np.uint64),
+        ("size_t", np.uintp),
+        ("ssize_t", np.intp),
+        ("ptrdiff_t", np.intp),
+        ("intptr_t", np.intp),
+        ("uintptr_t", np.uintp),
+    ):
+        registry.get_or_register_dtype(name, dtype)
+
+
+def fill_registry_with_c99_complex_types(registry: DTypeRegistry) -> None:
     """Register C99's complex types.
 
     Parameters
@@ -202,9 +242,10 @@ _INTEGER_WORDS = {"signed", "unsigned", "char", "short", "int", "long"}
 _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(::|[<>,*])|\[\s*(\d*)\s*\])")
 
 
-def _tokens(text) -> list[str]:
+def _tokens(text: str) -> list[str]:
     """Names, "::", "<", ">", ",", "*", and "[]" for an array's length. ValueError for anything else."""
-    found, place = [], 0
+    found: list[str] = []
+    place = 0
     while text[place:].strip():
         match = _TOKEN.match(text, place)
         if match is None:
@@ -214,7 +255,7 @@ def _tokens(text) -> list[str]:
     return found
 
 
-def _declaration(text) -> tuple[str, str, bool]:
+def _declaration(text: str) -> tuple[str, str, bool]:
     """(type, name, whether it is a pointer or an array) of a declaration in C."""
     tokens = [token for token in _tokens(text) if token not in _QUALIFIERS]
     is_vector = False
@@ -232,7 +273,7 @@ def _declaration(text) -> tuple[str, str, bool]:
     return re.sub(r" ?(::|[<>,]) ?", r"\1", " ".join(tokens)), name, is_vector
 
 
-def _usual_integer_name(type_name) -> str:
+def _usual_integer_name(type_name: str) -> str:
     """The C name under which an integer type is registered, whatever the order of its words."""
     words = type_name.split()
     sizes, signs = {"char", "short", "long"}, {"signed", "unsigned"}
@@ -245,7 +286,12 @@ def _usual_integer_name(type_name) -> str:
     return " ".join(f"{sign} {size or 'int'}".split())
 
 
-def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
+def parse_c_arg_backend(
+    c_arg: str,
+    scalar_factory: Callable[[np.dtype[Any], str], _S],
+    vec_factory: Callable[[np.dtype[Any], str], _V],
+    name_to_dtype: DTypeRegistry | Mapping[str, DTypeLike] | Callable[[str], DTypeLike] | None = None,
+) -> _S | _V:
     """Read the declaration of an argument in C.
 
     Parameters
@@ -272,10 +318,11 @@ def parse_c_arg_backend(c_arg, scalar_factory, vec_factory, name_to_dtype=None):
         type_name, name, is_vector = _declaration(c_arg)
     except ValueError:
         raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration") from None
-    look_up = name_to_dtype or TYPE_REGISTRY.name_to_dtype
+    look_up: Any = name_to_dtype or TYPE_REGISTRY.name_to_dtype
     look_up = getattr(look_up, "name_to_dtype", look_up)
     look_up = look_up if callable(look_up) else look_up.__getitem__
-    for candidate in (type_name, _usual_integer_name(type_name)):
+    plain = type_name.removeprefix("std::") if type_name.endswith("_t") else type_name
+    for candidate in (type_name, _usual_integer_name(type_name), plain):
         try:
             dtype = look_up(candidate)
         except (KeyError, TypeNameNotKnown):

@@ -16,9 +16,9 @@ namespace pycuda {
 
 enum { SCAN_THREADS = 256, SCAN_WARPS = SCAN_THREADS / 32, SCAN_CHUNKS = 4 };
 
-// Rows: some warps of a block for each, or a block for each tile. Columns: a thread for each, or a block for
-// 32 of them, or for a tile of 32.
-enum ScanShape { ROW_WARPS, ROW_TILES, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
+// Rows: some warps of a block for each, or tiles that blocks take in turn, or a block for each. Columns: a
+// thread for each, or a block for 32 of them, or for a tile of 32.
+enum ScanShape { ROW_WARPS, ROW_TILES, ROW_BLOCKS, COLUMN_THREAD, COLUMN_BLOCK, COLUMN_TILES };
 
 template <int KD> struct AxisScan {
     index_t rows;              // kept elements
@@ -151,10 +151,10 @@ __device__ __forceinline__ void scan_short_rows(const char *in, char *out, const
     mine.template store<ALIGNED>(out + kept.other, first, length, plan.out, before);
 }
 
-enum { TILED_THREADS = 128, TILED_SLOTS = 3 };
+enum { TILED_THREADS = 128 };
 
 // A tile of a long row. Chunks as above, but elements stay as they were loaded until the tile is finished.
-template <class Op, bool ALIGNED, int KD> struct TiledRow {
+template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     typedef typename Op::Acc Acc;
     typedef typename Op::Element Element;
     typedef typename Op::Result Result;
@@ -164,7 +164,7 @@ template <class Op, bool ALIGNED, int KD> struct TiledRow {
         OF_CHUNK = V * sizeof(Element) + sizeof(Acc),
         CHUNKS = 112 / OF_CHUNK < 4 ? 112 / OF_CHUNK : 4
     };
-    typedef scan_room<TILED_THREADS, TILED_SLOTS, CHUNKS, V, Element, Acc> Room;
+    typedef scan_room<TILED_THREADS, SLOTS, CHUNKS, V, Element, Acc> Room;
 
     Room &room;
     const char *in;
@@ -241,11 +241,22 @@ template <class Op, bool ALIGNED, int KD>
 __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const AxisScan<KD> &plan,
                                                 const scan_state &state)
 {
-    typedef TiledRow<Op, ALIGNED, KD> Work;
+    enum { SLOTS = 3 };
+    typedef TiledRow<Op, ALIGNED, SLOTS, KD> Work;
     __shared__ typename Work::Room room;
     Work work(room, in, out, plan);
-    scan_tiles<TILED_THREADS, TILED_SLOTS, typename Op::Acc>(state, (unsigned)plan.rows, (unsigned)plan.tiles,
-                                                             work, Work::combine);
+    scan_tiles<TILED_THREADS, SLOTS, typename Op::Acc>(state, (unsigned)plan.rows, (unsigned)plan.tiles, work,
+                                                       Work::combine);
+}
+
+template <class Op, bool ALIGNED, int KD>
+__device__ __forceinline__ void scan_block_rows(const char *in, char *out, const AxisScan<KD> &plan)
+{
+    typedef TiledRow<Op, ALIGNED, 1, KD> Work;
+    __shared__ typename Work::Room room;
+    Work work(room, in, out, plan);
+    scan_whole_rows<TILED_THREADS, typename Op::Acc>((unsigned)plan.rows, (unsigned)plan.tiles, work,
+                                                     Work::combine);
 }
 
 // ---- columns

@@ -17,19 +17,15 @@
 
 namespace pycuda {
 
-enum { DIGITS = 256, COUNT_THREADS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
+enum { DIGITS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
 
 // ---- how often each byte has each value: counts[row][pass][value]
 
-// Several counters of a value, next to each other, for threads that count the same one.
-template <class Raw> struct Copies {
-    enum { number = sizeof(Raw) <= 4 ? 4 : sizeof(Raw) == 8 ? 2 : 1 };
-};
-
-template <class Order, int PASSES>
+// COPIES counters of a value, next to each other, for threads that count the same one: with 32 each lane has
+// a bank of shared memory for itself.
+template <class Order, int PASSES, int COPIES>
 __device__ __forceinline__ void count_digits(unsigned *counters, const typename Order::Raw &key, int passes)
 {
-    enum { COPIES = Copies<typename Order::Raw>::number };
     const typename Order::Bits bits = Order::bits(key);
 #pragma unroll
     for (int pass = 0; pass < PASSES; pass++)
@@ -37,47 +33,47 @@ __device__ __forceinline__ void count_digits(unsigned *counters, const typename 
             atomicAdd(counters + (pass * DIGITS + digit(bits, pass)) * COPIES + threadIdx.x % COPIES, 1u);
 }
 
-// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together.
-template <class Order, class Count, int PASSES, int V>
+// Grid: `splits` blocks for each row, each of `chunk` keys. V keys are loaded together. The counters are the
+// dynamic shared memory.
+template <class Order, class Count, int PASSES, int V, int THREADS, int COPIES>
 __device__ __forceinline__ void count_all_digits(const typename Order::Raw *keys, Count *counts,
                                                  index_t length, index_t splits, index_t chunk, int passes)
 {
     typedef typename Order::Raw Raw;
-    enum { COPIES = Copies<Raw>::number };
-    __shared__ unsigned counters[PASSES * DIGITS * COPIES];
+    extern __shared__ unsigned counters[];
     const index_t row = quotient(blockIdx.x, splits);
     const index_t begin = (blockIdx.x - row * splits) * chunk, end = min(begin + chunk, length);
-    for (int k = threadIdx.x; k < PASSES * DIGITS * COPIES; k += COUNT_THREADS) counters[k] = 0;
+    for (int k = threadIdx.x; k < PASSES * DIGITS * COPIES; k += THREADS) counters[k] = 0;
     __syncthreads();
     keys += row * length;
     index_t at = begin + threadIdx.x * V;
-    for (; at + (COUNT_LOADS - 1) * COUNT_THREADS * V + V <= end; at += COUNT_LOADS * COUNT_THREADS * V) {
+    for (; at + (COUNT_LOADS - 1) * THREADS * V + V <= end; at += COUNT_LOADS * THREADS * V) {
         alignas(16) Raw loaded[COUNT_LOADS][V];
 #pragma unroll
         for (int k = 0; k < COUNT_LOADS; k++)
-            load_packed<V>(loaded[k], reinterpret_cast<const char *>(keys + at + k * COUNT_THREADS * V));
+            load_packed<V>(loaded[k], reinterpret_cast<const char *>(keys + at + k * THREADS * V));
 #pragma unroll
         for (int k = 0; k < COUNT_LOADS; k++)
 #pragma unroll
-            for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[k][v], passes);
+            for (int v = 0; v < V; v++) count_digits<Order, PASSES, COPIES>(counters, loaded[k][v], passes);
     }
 #pragma unroll 1
-    for (; at + V <= end; at += COUNT_THREADS * V) {
+    for (; at + V <= end; at += THREADS * V) {
         alignas(16) Raw loaded[V];
         load_packed<V>(loaded, reinterpret_cast<const char *>(keys + at));
 #pragma unroll
-        for (int v = 0; v < V; v++) count_digits<Order, PASSES>(counters, loaded[v], passes);
+        for (int v = 0; v < V; v++) count_digits<Order, PASSES, COPIES>(counters, loaded[v], passes);
     }
-    for (; at < end; at += COUNT_THREADS * V)
+    for (; at < end; at += THREADS * V)
 #pragma unroll 1
         for (int v = 0; v < V && at + v < end; v++)
-            count_digits<Order, PASSES>(counters, keys[at + v], passes);
+            count_digits<Order, PASSES, COPIES>(counters, keys[at + v], passes);
     __syncthreads();
     counts += row * passes * DIGITS;
-    for (int k = threadIdx.x; k < passes * DIGITS; k += COUNT_THREADS) {
+    for (int k = threadIdx.x; k < passes * DIGITS; k += THREADS) {
         unsigned sum = 0;
 #pragma unroll
-        for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + copy];
+        for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + (copy + k) % COPIES];
         if (sum) atomicAdd(counts + k, (Count)sum);
     }
 }

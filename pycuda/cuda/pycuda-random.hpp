@@ -273,10 +273,18 @@ __device__ __forceinline__ void draw_some(G &r, T *out, index_t count, double a,
     store_some(out, v, count);
 }
 
-// `groups` of four, `step` numbers apart.
+// `groups` of four, `step` numbers apart; two at a time, whose instructions overlap.
 template <class D, class G, class T>
 __device__ __forceinline__ void draw_groups(G &r, T *out, int groups, u32 step, double a, double b)
 {
+#pragma unroll 1
+    for (; !D::reads && groups > 1; groups -= 2, out += 2 * (size_t)step) {
+        T v[4] = {}, w[4] = {};
+        D::draw(r, v, a, b);
+        D::draw(r, w, a, b);
+        store_four(out, v);
+        store_four(out + step, w);
+    }
 #pragma unroll 1
     for (; groups > 0; groups--, out += step) {
         T v[4] = {};

@@ -281,6 +281,50 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
     if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
+// The same for blocks that have rows for themselves: nobody else is asked. Slot 0 alone is used.
+template <int THREADS, class Item, class Work, class Combine>
+__device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, Work &work, Combine combine)
+{
+    enum { WARPS = THREADS / 32 };
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    PYCUDA_SHARED(Item, of_warps, 2 * WARPS);
+    parcel<Item> before_tile;
+    unsigned row = blockIdx.x, tile = 0, old_row = 0, old_tile = 0, turn = 0;
+    bool held = false;
+    for (;;) {
+        const bool more = row < rows;
+        if (more) work.load(row, tile);
+        if (held) {
+            const Item *const sums = of_warps + (turn ^ 1) * WARPS;
+            bool has = old_tile > 0;
+            const Item all = has ? before_tile.value() : fetch(sums);
+            Item before = all, whole = fetch(sums);
+#pragma unroll
+            for (unsigned k = 0; k < WARPS; k++) {
+                const Item sum = fetch(sums + k);
+                if (k) whole = combine(whole, sum);
+                if (k >= warp) continue;
+                before = has ? combine(before, sum) : sum;
+                has = true;
+            }
+            work.finish(0, old_row, old_tile, has, before);
+            before_tile = parcel<Item>(old_tile ? combine(all, whole) : whole);
+        }
+        if (!more) break;
+        const Item sum = work.sum(0);
+        if (lane == 31) place(of_warps + turn * WARPS + warp, sum);
+        __syncthreads();
+        held = true;
+        old_row = row;
+        old_tile = tile++;
+        if (tile == tiles) {
+            tile = 0;
+            row += gridDim.x;
+        }
+        turn ^= 1;
+    }
+}
+
 // ---- a tile of neighbours: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
 
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_room {

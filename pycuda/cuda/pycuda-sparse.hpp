@@ -5,6 +5,8 @@
 // A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how
 // many lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and
 // device.
+//
+// What a product costs is memory, so columns are stored in as few bytes as they fit.
 #ifndef PYCUDA_SPARSE_HPP
 #define PYCUDA_SPARSE_HPP
 
@@ -58,6 +60,42 @@ struct __align__(16) LongRow {
     int row, begin, end, unused; // pieces begin to end - 1
 };
 
+// ---- the columns of a tile's elements: (i) is that of element i of the tile
+
+// Of matrices whose tiles each lie in 65,536 columns: what is beyond the first column of the tile.
+struct NearColumns {
+    const unsigned short *beyond;
+    int base;
+    __device__ __forceinline__ NearColumns(const void *low, const void *bases, long long first)
+        : beyond((const unsigned short *)low + first), base(__ldg((const int *)bases + blockIdx.x))
+    {
+    }
+    __device__ __forceinline__ int operator()(int i) const { return base + __ldcs(beyond + i); }
+};
+
+// Of up to 2^24 columns: 16 bits and, elsewhere, 8 bits.
+struct SplitColumns {
+    const unsigned short *low;
+    const unsigned char *high;
+    __device__ __forceinline__ SplitColumns(const void *low, const void *high, long long first)
+        : low((const unsigned short *)low + first), high((const unsigned char *)high + first)
+    {
+    }
+    __device__ __forceinline__ int operator()(int i) const
+    {
+        return __ldcs(high + i) << 16 | __ldcs(low + i);
+    }
+};
+
+struct WholeColumns {
+    const int *columns;
+    __device__ __forceinline__ WholeColumns(const void *columns, const void *, long long first)
+        : columns((const int *)columns + first)
+    {
+    }
+    __device__ __forceinline__ int operator()(int i) const { return __ldcs(columns + i); }
+};
+
 // Neighbouring rows with a power of two as length would meet in one bank of shared memory.
 __device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
@@ -83,8 +121,8 @@ template <class T> __device__ __forceinline__ T sum_of_block(T sum)
 
 // take(i, product) for this thread's elements of a tile, in order. The matrix is read once, so it does not
 // take the cache from x. AHEAD loads are under way at a time.
-template <int AHEAD, class T, class Take>
-__device__ __forceinline__ void products(const T *__restrict__ values, const int *__restrict__ columns,
+template <int AHEAD, class T, class Columns, class Take>
+__device__ __forceinline__ void products(const T *__restrict__ values, const Columns &columns,
                                          const T *__restrict__ x, int count, Take take)
 {
     for (int base = threadIdx.x; base < count; base += SPARSE_THREADS * AHEAD) {
@@ -94,7 +132,7 @@ __device__ __forceinline__ void products(const T *__restrict__ values, const int
         T value[AHEAD], factor[AHEAD];
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
-            column[k] = k * SPARSE_THREADS < left ? __ldcs(columns + base + k * SPARSE_THREADS) : 0;
+            column[k] = k * SPARSE_THREADS < left ? columns(base + k * SPARSE_THREADS) : 0;
 #pragma unroll
         for (int k = 0; k < AHEAD; k++)
             value[k] = k * SPARSE_THREADS < left ? __ldcs(values + base + k * SPARSE_THREADS) : none;
@@ -110,9 +148,9 @@ __device__ __forceinline__ void products(const T *__restrict__ values, const int
 
 // y = A x or y += A x. WINDOW: elements of a tile of short rows, without its last row, which has LONGEST at
 // most. Grid: a block a tile.
-template <class T, class Offset, int WINDOW, int LONGEST>
+template <class T, class Offset, class Columns, int WINDOW, int LONGEST>
 __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__restrict__ starts,
-                                         const int *__restrict__ columns, const T *__restrict__ values,
+                                         const void *low, const void *high, const T *__restrict__ values,
                                          const T *__restrict__ x, T *y, T *pieces, bool add)
 {
     typedef Element<T> E;
@@ -122,9 +160,10 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
     const long long first = (long long)((unsigned long long)(unsigned)read.y << 32 | (unsigned)read.x);
     const unsigned packed = (unsigned)read.w;
     const int row = read.z, rows = packed & 4095, count = packed >> 16;
+    const Columns columns(low, high, first);
     if (rows == 0) {
         T sum = E::zero();
-        products<AHEAD>(values + first, columns + first, x, count,
+        products<AHEAD>(values + first, columns, x, count,
                         [&](int, T product) { sum = E::plus(sum, product); });
         sum = sum_of_block(sum);
         if (threadIdx.x == 0) {
@@ -142,7 +181,7 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
         begin = (int)(starts[row + mine] - first);
         end = (int)(starts[row + mine + 1] - first);
     }
-    products<AHEAD>(values + first, columns + first, x, count,
+    products<AHEAD>(values + first, columns, x, count,
                     [&](int i, T product) { shared[bank(i)] = product; });
     __syncthreads();
     // As many rounds for all, who exchange sums.

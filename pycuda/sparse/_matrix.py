@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from pycuda import gpuarray
@@ -12,11 +14,16 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import scratch
 from pycuda._kernels import sparse as kernels
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._driver import _Stream
+
 _BLOCK = (kernels.THREADS, 1, 1)
 _MOST = np.iinfo(np.int32).max
 
 
-def scipy_sparse():
+def scipy_sparse() -> Any:
     """The module scipy.sparse; ImportError that says what to install."""
     try:
         import scipy.sparse
@@ -28,7 +35,7 @@ def scipy_sparse():
     return scipy.sparse
 
 
-def compressed_rows(mat, dtype):
+def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
     """Any sparse matrix of SciPy as one of compressed rows and this dtype, duplicates summed."""
     sparse = scipy_sparse()
     dtype = kernels.check_dtype(dtype)
@@ -56,20 +63,23 @@ class DeviceMatrix:
         Of one of the four dtypes.
     """
 
-    def __init__(self, csr):
+    def __init__(self, csr: Any) -> None:
         starts = csr.indptr.astype(np.int64)
         found = kernels.plan(starts, csr.dtype.itemsize)
-        self.shape, self.dtype, self.nnz = csr.shape, csr.dtype, int(starts[-1])
+        self.shape: tuple[int, int] = csr.shape
+        self.dtype: np.dtype[Any] = csr.dtype
+        self.nnz = int(starts[-1])
         self.tile_count, self.long_row_count = len(found.tiles), len(found.long_rows)
         self.piece_count = found.pieces
         self._offset = np.dtype(np.int32 if self.nnz <= _MOST else np.int64)
         self._starts = gpuarray.to_gpu(starts.astype(self._offset))
-        self._columns = gpuarray.to_gpu(csr.indices.astype(np.int32, copy=False))
+        columns = kernels.narrow_columns(found.tiles, csr.indices, csr.shape[1])
+        self._columns = columns.kind, gpuarray.to_gpu(columns.low), gpuarray.to_gpu(columns.high)
         self._values = gpuarray.to_gpu(csr.data)
         self._tiles = gpuarray.to_gpu(found.tiles.view(np.int64))
         self._long_rows = gpuarray.to_gpu(found.long_rows.view(np.int64))
 
-    def check_vector(self, name: str, vector, length: int) -> None:
+    def check_vector(self, name: str, vector: GPUArray, length: int) -> None:
         """TypeError or ValueError unless it can be multiplied with."""
         if not isinstance(vector, GPUArray):
             raise TypeError(
@@ -83,15 +93,15 @@ class DeviceMatrix:
             )
 
     @on_its_stream
-    def multiply(self, x, y=None, stream=None):
+    def multiply(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
         """y += A x, or A x in a new array without y."""
         rows, columns = self.shape
         self.check_vector("x", x, columns)
         add = y is not None
-        if add:
-            self.check_vector("y", y, rows)
-        else:
+        if y is None:
             y = gpuarray.empty(rows, self.dtype, allocator=x.allocator)
+        else:
+            self.check_vector("y", y, rows)
         if not rows or (add and not self.nnz):
             return y
         if not _direct(y):
@@ -105,14 +115,15 @@ class DeviceMatrix:
         self._launch(x, y, add, stream)
         return y
 
-    def _launch(self, x, y, add, stream) -> None:
-        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset)
+    def _launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
+        kind, low, high = self._columns
+        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset, kind)
         size = self.piece_count * self.dtype.itemsize
         pieces = scratch.area(stream, size).room if size else 0
         multiply.prepared_async_call(
             (self.tile_count, 1), _BLOCK, stream,
-            self._tiles, self._starts, _address(self._columns), _address(self._values), _address(x),
-            y, pieces, add,
+            self._tiles, self._starts, _address(low), _address(high), _address(self._values),
+            _address(x), y, pieces, add,
         )  # fmt: skip
         if self.long_row_count:
             sum_long_rows.prepared_async_call(
@@ -120,17 +131,17 @@ class DeviceMatrix:
             )
 
 
-def _address(array):
+def _address(array: GPUArray) -> GPUArray | int:
     """What is passed for an array; 0 without elements."""
     return array if array.size else 0
 
 
-def _direct(vector) -> bool:
+def _direct(vector: GPUArray) -> bool:
     """Whether the kernel can use the array as it is: one element after the other, each read at once."""
     return not vector.size or (vector.flags.forc and vector._address % vector.itemsize == 0)
 
 
-def _parts(vector):
+def _parts(vector: GPUArray) -> GPUArray:
     """Real numbers in place of complex ones, which other kernels take wherever these begin."""
     if vector.dtype.kind != "c":
         return vector

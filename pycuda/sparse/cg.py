@@ -4,14 +4,17 @@ old, so that the device never waits for it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._driver import GPUArray
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.sparse.inner import AsyncInnerProduct
-from pycuda.sparse.operator import IdentityOperator
+from pycuda.sparse.operator import IdentityOperator, OperatorBase
+from pycuda.sparse.packeted import PacketedSpMV
 from pycuda.tools import PageLockedMemoryPool, context_dependent_memoize, dtype_to_ctype
 
 _CHECK = 10  # iterations from one look at the residual to the next, which is as old
@@ -23,7 +26,7 @@ class ConvergenceError(RuntimeError):
 
 
 @context_dependent_memoize
-def _lc2_kernel(dtype, a_on_device, b_on_device):
+def _lc2_kernel(dtype: np.dtype[Any], a_on_device: bool, b_on_device: bool) -> ElementwiseKernel:
     """out = a x + b y; factors are numbers or arrays of one number."""
     t = dtype_to_ctype(dtype)
     a, b = (("*", "[i]") if on_device else ("", "") for on_device in (a_on_device, b_on_device))
@@ -32,13 +35,13 @@ def _lc2_kernel(dtype, a_on_device, b_on_device):
 
 
 @context_dependent_memoize
-def _guarded_div_kernel(dtype):
+def _guarded_div_kernel(dtype: np.dtype[Any]) -> ElementwiseKernel:
     t = dtype_to_ctype(dtype)
     expression = f"out[i] = b[i] == {t}(0) ? {t}(0) : a[i] / b[i]"
     return ElementwiseKernel(f"{t} *out, {t} *a, {t} *b", expression, "guarded_div")
 
 
-def _inner_left(vector):
+def _inner_left(vector: GPUArray) -> GPUArray:
     """The left operand of an inner product."""
     return vector.conj() if vector.dtype.kind == "c" else vector
 
@@ -63,7 +66,10 @@ class CGStateContainer:
         Sizes of residuals that were made with the operator, not yet looked at.
     """
 
-    def __init__(self, operator, precon=None, pagelocked_allocator=None):
+    def __init__(
+        self, operator: OperatorBase, precon: OperatorBase | None = None,
+        pagelocked_allocator: Callable[..., np.ndarray[Any, Any]] | None = None,
+    ) -> None:  # fmt: skip
         if operator.shape[0] != operator.shape[1]:
             raise ValueError(f"the operator has the shape {operator.shape}: it must be square")
         self.operator = operator
@@ -72,7 +78,7 @@ class CGStateContainer:
             pagelocked_allocator = PageLockedMemoryPool().allocate
         self.pagelocked_allocator = pagelocked_allocator
 
-    def lc2(self, a, x, b, y, out=None):
+    def lc2(self, a: Any, x: GPUArray, b: Any, y: GPUArray, out: GPUArray | None = None) -> GPUArray:
         """a x + b y.
 
         Parameters
@@ -86,17 +92,17 @@ class CGStateContainer:
             May be x or y.
         """
         out = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator) if out is None else out
-        on_device = (isinstance(a, gpuarray.GPUArray), isinstance(b, gpuarray.GPUArray))
+        on_device = (isinstance(a, GPUArray), isinstance(b, GPUArray))
         _lc2_kernel(x.dtype, *on_device)(out, a, x, b, y)
         return out
 
-    def guarded_div(self, a, b):
+    def guarded_div(self, a: GPUArray, b: GPUArray) -> GPUArray:
         """a / b, and 0 where b is 0."""
         out = gpuarray.empty(a.shape, a.dtype, allocator=a.allocator)
         _guarded_div_kernel(a.dtype)(out, a, b)
         return out
 
-    def reset(self, rhs, x=None):
+    def reset(self, rhs: GPUArray, x: GPUArray | None = None) -> None:
         """Begin with a right side.
 
         Parameters
@@ -119,18 +125,22 @@ class CGStateContainer:
         delta = self._delta(self.d)
         self.real_delta_queue = [delta]
         self.delta = delta.gpu_result
+        self._rhs_delta = delta if x is None else self._product(rhs, self.precon(rhs))
 
-    def _apart(self, vector):
+    def _apart(self, vector: GPUArray) -> GPUArray:
         """Not the residual itself, which the identity returns and the next iteration changes."""
         return vector.copy() if vector is self.residual else vector
 
-    def _delta(self, preconditioned) -> AsyncInnerProduct:
-        return AsyncInnerProduct(_inner_left(self.residual), preconditioned, self.pagelocked_allocator)
+    def _product(self, left: GPUArray, right: GPUArray) -> AsyncInnerProduct:
+        return AsyncInnerProduct(_inner_left(left), right, self.pagelocked_allocator)
+
+    def _delta(self, preconditioned: GPUArray) -> AsyncInnerProduct:
+        return self._product(self.residual, preconditioned)
 
     def _latest_delta(self) -> AsyncInnerProduct:
         return self.real_delta_queue[-1] if self.real_delta_queue else self._delta(self.precon(self.residual))
 
-    def one_iteration(self, compute_real_residual=False):
+    def one_iteration(self, compute_real_residual: bool = False) -> None:
         """Queue one step.
 
         Parameters
@@ -155,7 +165,10 @@ class CGStateContainer:
             self.delta = gpuarray.dot(_inner_left(self.residual), s)
         self.lc2(1, s, self.guarded_div(self.delta, before), self.d, out=self.d)
 
-    def run(self, max_iterations=None, tol=1e-7, debug_callback=None):
+    def run(
+        self, max_iterations: int | None = None, tol: float = 1e-7,
+        debug_callback: Callable[..., object] | None = None,
+    ) -> GPUArray:  # fmt: skip
         """Iterate until the residual is small enough.
 
         Parameters
@@ -163,7 +176,8 @@ class CGStateContainer:
         max_iterations : int, optional
             By default ten times the number of rows, at least 61.
         tol : float
-            What the residual's norm must fall to, relative to where this run begins.
+            What the residual's norm must fall to, relative to that where this run begins or, if larger, to
+            the right side's.
         debug_callback : callable, optional
             Called with ("it", "it+residual" or "end", number of iteration, x, residual, d, last known delta).
 
@@ -183,9 +197,9 @@ class CGStateContainer:
         if max_iterations is None:
             max_iterations = max(61, 10 * self.operator.shape[0])
         call = debug_callback or (lambda *args: None)
-        limit = _Limit(tol, self._latest_delta())
+        limit = _Limit(tol, self._latest_delta(), self._rhs_delta)
         self.real_delta_queue = []
-        made = []  # iterations of what is in the queue
+        made: list[int] = []  # iterations of what is in the queue
         for iteration in range(max_iterations):
             last = iteration == max_iterations - 1
             real = iteration % min(_REAL, self.operator.shape[0] or 1) == 0 or last
@@ -204,11 +218,15 @@ class CGStateContainer:
 
 
 class _Limit:
-    """Whether a residual is small enough."""
+    """Whether a residual is small enough. Relative to the first one alone it never would be after a good
+    start, whose residual is about what rounding leaves."""
 
-    def __init__(self, tol: float, first: AsyncInnerProduct):
-        self.tol, self.first = tol, first
+    def __init__(self, tol: float, first: AsyncInnerProduct, rhs: AsyncInnerProduct) -> None:
+        self.tol, self.first, self.rhs = tol, first, rhs
         self.delta: Any = None
+
+    def largest(self) -> Any:
+        return max(abs(self.first.wait()), abs(self.rhs.wait()))
 
     def reached(self, product: AsyncInnerProduct) -> bool:
         self.delta = product.wait()
@@ -217,28 +235,28 @@ class _Limit:
                 f"conjugate gradients: the residual became {self.delta}: is the operator positive definite, "
                 "and are all of its numbers finite?"
             )
-        return bool(abs(self.delta) <= self.tol**2 * abs(self.first.wait()))
+        return bool(abs(self.delta) <= self.tol**2 * self.largest())
 
     def failure(self, iterations: int) -> str:
         if self.delta is None:
             return f"conjugate gradients: max_iterations is {iterations}: nothing was done"
-        ratio = np.sqrt(abs(self.delta) / abs(self.first.wait()))
+        ratio = np.sqrt(abs(self.delta) / self.largest())
         return (
-            f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the first, "
-            f"and tol is {self.tol:g}: allow more iterations or a larger tol"
+            f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the first or "
+            f"of the right side, and tol is {self.tol:g}: allow more iterations or a larger tol"
         )
 
 
 def solve_pkt_with_cg(
-    pkt_spmv,
-    b,
-    precon=None,
-    x=None,
-    tol=1e-7,
-    max_iterations=None,
-    debug=False,
-    pagelocked_allocator=None,
-):
+    pkt_spmv: PacketedSpMV,
+    b: GPUArray,
+    precon: OperatorBase | None = None,
+    x: GPUArray | None = None,
+    tol: float = 1e-7,
+    max_iterations: int | None = None,
+    debug: bool = False,
+    pagelocked_allocator: Callable[..., np.ndarray[Any, Any]] | None = None,
+) -> tuple[GPUArray, int, int]:
     """The solution of A x = b by conjugate gradients.
 
     Parameters
@@ -251,7 +269,7 @@ def solve_pkt_with_cg(
     x : GPUArray, optional
         Where to begin; it is not changed.
     tol : float
-        What the residual's norm must fall to, relative to that of the first.
+        What the residual's norm must fall to, relative to that of the first or, if larger, of b.
     max_iterations : int, optional
     debug : bool
         Print the residual's square whenever one is known.
@@ -269,7 +287,7 @@ def solve_pkt_with_cg(
     """
     counts = {"it": 0, "it+residual": 0, "end": 0}
 
-    def count(what, iteration, x, residual, d, delta):
+    def count(what: str, iteration: int, x: object, residual: object, d: object, delta: Any) -> None:
         counts[what] += 1
         if debug and what != "it":
             print(f"iteration {iteration}: {'not known yet' if delta is None else delta}")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 
 class CoordinateSpMV(MatrixOperator):
@@ -28,5 +33,5 @@ class CoordinateSpMV(MatrixOperator):
     Sums have one order: a product has the same bits on every run and every device.
     """
 
-    def __init__(self, mat, dtype):
+    def __init__(self, mat: Any, dtype: DTypeLike) -> None:
         super().__init__(compressed_rows(mat, dtype))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from pycuda._driver import GPUArray
 from pycuda.sparse._matrix import DeviceMatrix
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._driver import _Stream
 
 
 class OperatorBase:
     """A linear operator. Derived classes have `dtype`, `shape` and `__call__(operand)`."""
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Of the vectors."""
         raise NotImplementedError(f"{type(self).__name__} must define dtype")
 
@@ -20,7 +28,7 @@ class OperatorBase:
         """(length of results, length of operands)."""
         raise NotImplementedError(f"{type(self).__name__} must define shape")
 
-    def __call__(self, operand):
+    def __call__(self, operand: GPUArray) -> GPUArray:
         """The operator applied to a vector."""
         raise NotImplementedError(f"{type(self).__name__} must define __call__")
 
@@ -34,14 +42,14 @@ class MatrixOperator(OperatorBase):
         Of float32, float64, complex64 or complex128.
     """
 
-    def __init__(self, csr):
+    def __init__(self, csr: Any) -> None:
         self._matrix = DeviceMatrix(csr)
         self.index_dtype = np.dtype(np.int32)
         self.nnz = self._matrix.nnz
         self.block_count = self._matrix.tile_count
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Of the elements."""
         return self._matrix.dtype
 
@@ -50,7 +58,7 @@ class MatrixOperator(OperatorBase):
         """(rows, columns)."""
         return self._matrix.shape
 
-    def __call__(self, x, y=None, stream=None):
+    def __call__(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
         """y += A x.
 
         Parameters
@@ -79,11 +87,11 @@ class IdentityOperator(OperatorBase):
         The length of vectors.
     """
 
-    def __init__(self, dtype, n):
+    def __init__(self, dtype: DTypeLike, n: int) -> None:
         self._dtype, self.n = np.dtype(dtype), int(n)
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Of the vectors."""
         return self._dtype
 
@@ -92,7 +100,7 @@ class IdentityOperator(OperatorBase):
         """(n, n)."""
         return self.n, self.n
 
-    def __call__(self, operand):
+    def __call__(self, operand: GPUArray) -> GPUArray:
         """The operand."""
         return operand
 
@@ -106,13 +114,13 @@ class DiagonalPreconditioner(OperatorBase):
         The elements of the diagonal.
     """
 
-    def __init__(self, diagonal):
+    def __init__(self, diagonal: GPUArray) -> None:
         if diagonal.ndim != 1:
             raise ValueError(f"diagonal has the shape {diagonal.shape}: it must have one axis")
         self.diagonal = diagonal
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> np.dtype[Any]:
         """Of the diagonal."""
         return self.diagonal.dtype
 
@@ -121,6 +129,6 @@ class DiagonalPreconditioner(OperatorBase):
         """(n, n)."""
         return self.diagonal.size, self.diagonal.size
 
-    def __call__(self, operand):
+    def __call__(self, operand: GPUArray) -> GPUArray:
         """The diagonal times the operand, element by element."""
         return self.diagonal * operand

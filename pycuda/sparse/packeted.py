@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._driver import GPUArray
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
-def _spread(csr) -> float:
+
+def _spread(csr: Any) -> float:
     """How far, on average, elements are from the diagonal."""
     rows = np.repeat(np.arange(csr.shape[0], dtype=np.int64), np.diff(csr.indptr))
     return float(abs(rows - csr.indices).mean()) if csr.nnz else 0.0
 
 
-def _renumbered(csr, is_symmetric):
+def _renumbered(csr: Any, is_symmetric: bool) -> tuple[Any, np.ndarray[Any, Any]]:
     """(matrix, old numbers in new order): by reverse Cuthill-McKee where that halves the spread at least."""
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -52,7 +58,7 @@ class PacketedSpMV(MatrixOperator):
         By which `permute` and `unpermute` take elements.
     """
 
-    def __init__(self, mat, is_symmetric, dtype):
+    def __init__(self, mat: Any, is_symmetric: bool, dtype: DTypeLike) -> None:
         shape = getattr(mat, "shape", (0, 0))
         if len(shape) == 2 and shape[0] != shape[1]:
             raise ValueError(f"only square matrices are supported: mat has the shape {shape}")
@@ -63,10 +69,10 @@ class PacketedSpMV(MatrixOperator):
         self.new2old_fetch_indices = gpuarray.to_gpu(numbers)
         self.old2new_fetch_indices = gpuarray.to_gpu(back)
 
-    def permute(self, x):
+    def permute(self, x: GPUArray) -> GPUArray:
         """A vector in the numbering of the operator, as a new array."""
         return gpuarray.take(x, self.new2old_fetch_indices)
 
-    def unpermute(self, x):
+    def unpermute(self, x: GPUArray) -> GPUArray:
         """A vector of the operator's numbering in that of the matrix, as a new array."""
         return gpuarray.take(x, self.old2new_fetch_indices)

@@ -8,6 +8,31 @@
 #include "core/pool_bins.c"
 #include "core/pool_sources.c"
 
+/* ---- A memory checker that remembers what it was told ---- */
+
+static bool checker_listens;
+static size_t heap_room, bytes_in_use;
+
+bool memory_marks_wanted(void) { return checker_listens; }
+
+IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t room)
+{
+    heap_room = room;
+    return (void *)(uintptr_t)pointer;
+}
+
+IN_CALL void memory_marks_use(void *heap, CUdeviceptr pointer, size_t size)
+{
+    CHECK(heap == (void *)(uintptr_t)pointer && bytes_in_use == 0 && size <= heap_room);
+    bytes_in_use = size;
+}
+
+IN_CALL void memory_marks_end(CUdeviceptr pointer)
+{
+    CHECK(pointer && bytes_in_use);
+    bytes_in_use = 0;
+}
+
 /* ---- A driver that remembers what it was asked ---- */
 
 enum { EVENTS = 64 };
@@ -88,6 +113,21 @@ static CUresult fake_synchronize_event(CUevent event)
     return event_result;
 }
 
+static CUstreamCaptureStatus capture_status;
+
+static CUresult fake_is_capturing(CUstream stream, CUstreamCaptureStatus *status)
+{
+    (void)stream;
+    *status = capture_status;
+    return CUDA_SUCCESS;
+}
+
+static CUresult fake_exchange_mode(CUstreamCaptureMode *mode)
+{
+    (void)mode;
+    return CUDA_SUCCESS;
+}
+
 DriverTable driver = {
     .cuMemAlloc = fake_alloc,
     .cuMemFree = fake_free,
@@ -98,6 +138,8 @@ DriverTable driver = {
     .cuStreamSynchronize = fake_synchronize,
     .cuCtxSynchronize = fake_synchronize_context,
     .cuEventSynchronize = fake_synchronize_event,
+    .cuStreamIsCapturing = fake_is_capturing,
+    .cuThreadExchangeStreamCaptureMode = fake_exchange_mode,
 };
 
 static const PoolSource host_uses = {.allocate = allocate_device,
@@ -551,6 +593,44 @@ static void test_memory_that_the_host_uses(void)
     end(&pool);
 }
 
+/* A marked pool says what is in use, and waits for the work on it before it says that it is no more. */
+static void test_marks(void)
+{
+    Pool pool;
+    PoolOrder order;
+    PoolBlock *block;
+    checker_listens = true;
+    start(&pool);
+    CHECK(pool.marked);
+    CHECK_EQUAL(pool_add(&pool, 100, stream_a, &block), CUDA_SUCCESS);
+    CHECK_EQUAL(bytes_in_use, 100);
+    CHECK_EQUAL(heap_room, block->room);
+    pool_end_use(block);
+    CHECK_EQUAL(bytes_in_use, 0);
+    CHECK_EQUAL(synchronised, 1);
+    CHECK(pool_put(&pool, block));
+    CHECK(!pool_take(&pool, 100, stream_a));
+    CHECK_EQUAL(pool_take_after(&pool, 102, stream_a, &block, &order), CUDA_SUCCESS);
+    CHECK_EQUAL(bytes_in_use, 102);
+    CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
+    pool_end_use(block);
+    CHECK(event_waits == 1 && synchronised == 1);
+    CHECK(pool_put(&pool, block));
+    CHECK_EQUAL(pool_add(&pool, 0, stream_a, &block), CUDA_SUCCESS);
+    capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+    pool_end_use(block);
+    capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
+    pool_pass_through(&pool);
+    CHECK(!pool.marked);
+    end(&pool);
+    CHECK(pool_init(&pool, &pool_managed_memory, 0, POOL_DEFAULT_BITS));
+    CHECK(!pool.marked);
+    end(&pool);
+    checker_listens = false;
+}
+
 static void test_leaving_an_event(void)
 {
     Pool pool;
@@ -667,6 +747,7 @@ int main(void)
     CHECK_GROUP(test_a_stream_ends_without_an_event);
     CHECK_GROUP(test_seal);
     CHECK_GROUP(test_memory_that_the_host_uses);
+    CHECK_GROUP(test_marks);
     CHECK_GROUP(test_leaving_an_event);
     CHECK_GROUP(test_order_that_fails);
     CHECK_GROUP(test_threads);

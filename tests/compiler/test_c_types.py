@@ -86,6 +86,19 @@ def test_registering():
         ("__half h", "ScalarArg", np.float16, "h", "e"),
         ("const\n  int\tn", "ScalarArg", np.int32, "n", "i"),
         ("pycuda :: complex<float>*w", "VectorArg", np.complex64, "w", "P"),
+        ("size_t n", "ScalarArg", np.uintp, "n", "L"),
+        ("const std::size_t n", "ScalarArg", np.uint64, "n", "L"),
+        ("std::uint16_t *x", "VectorArg", np.uint16, "x", "P"),
+        ("ptrdiff_t n", "ScalarArg", np.intp, "n", "l"),
+        ("intptr_t p", "ScalarArg", np.intp, "p", "l"),
+        ("uintptr_t p", "ScalarArg", np.uintp, "p", "L"),
+        ("ssize_t n", "ScalarArg", np.intp, "n", "l"),
+        ("uchar c", "ScalarArg", np.uint8, "c", "B"),
+        ("ushort s", "ScalarArg", np.uint16, "s", "H"),
+        ("uint u", "ScalarArg", np.uint32, "u", "I"),
+        ("ulong *u", "VectorArg", np.uint64, "u", "P"),
+        ("longlong n", "ScalarArg", np.int64, "n", "l"),
+        ("ulonglong n", "ScalarArg", np.uint64, "n", "L"),
     ],
 )
 def test_parse_c_arg(text, cls, dtype, name, code):
@@ -113,6 +126,8 @@ def test_parse_c_arg(text, cls, dtype, name, code):
         "unsigned double x",
         "long long long x",
         "char short x",
+        "std::float x",
+        "other::size_t n",
         "const",
     ],
 )

@@ -222,6 +222,31 @@ def test_dtypes(cls):
 
 
 @pytest.mark.parametrize("cls", ALL)
+def test_raw_outputs(cls):
+    """Those that fill_uniform puts into integers; unsigned and of the generator's size by default."""
+    one, other = new(cls), new(cls)
+    word = np.dtype(f"u{cls.generator_bits // 8}")
+    raw = one.gen_raw((3, 5))
+    assert raw.dtype == word and raw.shape == (3, 5)
+    assert (raw.get() == other.gen_uniform((3, 5), word).get()).all()
+    signed = gpuarray.empty(7, np.dtype(f"i{word.itemsize}"))
+    one.fill_raw(signed)
+    assert (signed.get().view(word) == other.gen_raw(7).get()).all()
+    for dtype in np.float32, np.uint16, "U3":
+        with pytest.raises(NotImplementedError, match="has no such numbers of dtype"):
+            one.gen_raw(3, dtype)
+
+
+@pytest.mark.parametrize("cls", PSEUDO)
+def test_skips_by_arrays_have_pycudas_parameter(cls):
+    generator = new(cls)
+    times = gpuarray.zeros(generator.block_count * generator.generators_per_block, np.uint32)
+    for name in dir(generator):
+        if name.startswith("call_skip_ahead") and name.endswith("_array"):
+            getattr(generator, name)(i_gpu=times)
+
+
+@pytest.mark.parametrize("cls", ALL)
 def test_fill_goes_where_gen_goes(cls):
     """Of every alignment, with any strides, on any stream, in pieces of any size."""
     expected = new(cls).gen_uniform((61, 40), np.float32).get()

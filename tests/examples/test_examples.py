@@ -12,6 +12,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples"
 DOCS = FOLDER.parent / "docs"
 EXAMPLES = [path for path in sorted(FOLDER.glob("*.py")) if not path.name.startswith("_")]
 EXAMPLES += [FOLDER / "opengl" / "life.py"]
+# Those whose library tells on stderr what it does.
+TALKATIVE = {"tensorflow_sharing", "jax_sharing"}
 PAGES = [page for page in sorted((DOCS / "gallery").glob("*.md")) if page.name != "index.md"]
 
 
@@ -27,9 +29,43 @@ def test_example(example, tmp_path):
         env=dict(os.environ),
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout and not done.stderr
+    assert done.stdout
+    assert not done.stderr or example.stem in TALKATIVE
     for picture in re.findall(r"\S+\.png", done.stdout):
         assert Path(picture).read_bytes().startswith(b"\x89PNG")
+
+
+SHARING = [
+    "cupy_sharing",
+    "jax_sharing",
+    "numba_sharing",
+    "opencl_exchange",
+    "tensorflow_sharing",
+    "torch_sharing",
+]
+
+
+@pytest.mark.parametrize("example", SHARING)
+def test_without_the_other_library(example, run_python):
+    """It says what it needs."""
+    package = example.split("_")[0].replace("opencl", "pyopencl")
+    program = f"""
+    import runpy
+    import sys
+
+    sys.modules[{package!r}] = None
+    runpy.run_path({str(FOLDER / example)!r} + ".py", run_name="__main__")
+    """
+    done = run_python(program, check=True)
+    assert done.stdout.startswith("this example needs ") and "pip install" in done.stdout
+    assert done.stdout.count("\n") == 1 and not done.stderr
+
+
+def test_an_exchange_with_opencl(run_python):
+    """Which any device can have, by pocl."""
+    pytest.importorskip("pyopencl")
+    done = run_python((FOLDER / "opencl_exchange.py").read_text(), check=True)
+    assert "[ 0. 10. 20. 30. 40. 50. 60. 70.]" in done.stdout or "a platform of OpenCL" in done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)

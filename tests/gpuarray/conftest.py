@@ -1,8 +1,6 @@
 """Tests of arrays share what draws their operands (drawing.py) and DLPack's structures (dlpack_abi.py)."""
 
 import os
-import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -29,19 +27,3 @@ def host():
 @pytest.fixture
 def ours(host):
     return gpuarray.to_gpu(host)
-
-
-@pytest.fixture
-def compiled(tmp_path):
-    """Compiles C to a shared library; returns its path."""
-    compiler = shutil.which(os.environ.get("CC", "cc")) or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler")
-
-    def compile(source):
-        file, library = tmp_path / "library.c", tmp_path / "library.so"
-        file.write_text(source)
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, file], check=True)
-        return str(library)
-
-    return compile

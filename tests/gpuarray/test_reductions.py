@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import reduction
+from pycuda._kernels import axis_scan, reduction
+from pycuda.tools import clear_context_caches
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -248,6 +249,18 @@ def test_scans_of_every_shape(shape, axis):
     check("cumsum", host, gpuarray.to_gpu(host), axis=axis)
     ones = np.where(host % 2, 1, -1).astype(np.float32)
     check("cumprod", ones, gpuarray.to_gpu(ones), axis=axis)
+
+
+@pytest.mark.parametrize("dtype", "bife")
+def test_scans_of_rows_with_a_block_each(dtype, monkeypatch):
+    clear_context_caches()
+    monkeypatch.setattr(axis_scan, "_MANY", 3)
+    host = np.random.default_rng(1).integers(-1, 2, (500, 9001)).astype(dtype)
+    expected = host.cumsum(1, dtype=None if host.dtype.kind == "i" else "d").astype(host.cumsum(0).dtype)
+    array = gpuarray.to_gpu(host)
+    assert (array.cumsum(1).get() == expected).all()
+    assert (array[::100, 1:].cumsum(1).get() == expected[::100, 1:] - host[::100, :1]).all()
+    clear_context_caches()
 
 
 def test_a_scan_in_place():

@@ -36,6 +36,21 @@ def test_tables_agree_with_cuda_h(tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+def test_nvtx_memory_agrees_with_its_header(tmp_path):
+    folder = next((path for path in HEADERS if (path / "nvtx3/nvToolsExtMem.h").is_file()), None)
+    if folder is None or shutil.which("gcc") is None:
+        pytest.skip("no headers of NVTX's extension for memory, or no gcc here")
+    program = tmp_path / "check_nvtx"
+    parts = []
+    for name, options in ("ours", []), ("real", ["-DABI_USE_NVTX_H", f"-I{folder}"]):
+        parts.append(tmp_path / f"{name}.o")
+        command = ["gcc", "-std=gnu11", f"-I{ROOT}", f"-I{HERE}", f"-DLIST={name}_facts", *options]
+        subprocess.run([*command, "-c", HERE / "check_nvtx.c", "-o", parts[-1]], check=True)
+    subprocess.run(["gcc", *parts, "-o", program, "-ldl"], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
 def test_no_symbol_has_two_rows():
     symbols = [row[1] for row in rows("cuda_functions.def", "CU_FN") + rows("cuda_exports.def", "CU_EXPORT")]
     assert len(symbols) == len(set(symbols))

@@ -81,6 +81,24 @@ def test_begins_where_it_is_told():
     assert (start_gpu.get() == start).all()
 
 
+@pytest.mark.parametrize("dtype, tol", [(np.float32, 1e-6), (np.float64, 1e-12)])
+@pytest.mark.parametrize("with_precon", [False, True])
+def test_a_solution_is_a_start(dtype, tol, with_precon):
+    """Its residual is about what rounding leaves: nothing is tol times as small."""
+    mat, b = positive(300, dtype), vector(300, dtype)
+    operator = PacketedSpMV(mat, True, dtype)
+    precon = None
+    if with_precon:
+        precon = DiagonalPreconditioner(operator.permute(gpuarray.to_gpu((1 / mat.diagonal()).astype(dtype))))
+    device_b = gpuarray.to_gpu(b)
+    x, iterations, _ = solve_pkt_with_cg(operator, device_b, precon, tol=tol)
+    for _ in range(2):
+        x, again, _ = solve_pkt_with_cg(operator, device_b, precon, x=x, tol=tol)
+        assert again <= 21 and off(mat, x.get(), b) < 3 * tol
+    x, never, _ = solve_pkt_with_cg(operator, 0 * device_b, precon, x=x, tol=tol)
+    assert never <= iterations + 20 and np.linalg.norm(x.get()) < 10 * tol
+
+
 def test_the_same_bits_and_iterations_each_time():
     mat, b = positive(200, np.float32), gpuarray.to_gpu(vector(200, np.float32))
     results = [solve_pkt_with_cg(PacketedSpMV(mat, True, np.float32), b, tol=1e-4) for _ in range(2)]

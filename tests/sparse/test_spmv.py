@@ -194,6 +194,32 @@ def test_tiles_have_every_element_once(itemsize, seed):
     assert (numbers == np.arange(found.pieces)).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+@pytest.mark.parametrize(
+    ("kind", "columns"),
+    [("NearColumns", 1 << 16), ("SplitColumns", (1 << 16) + 1), ("SplitColumns", 1 << 24),
+     ("WholeColumns", (1 << 24) + 1)],
+)  # fmt: skip
+def test_columns_of_every_width(kind, columns, dtype):
+    """The first and the last column are among those of a tile, others far apart, and rows without any."""
+    rows = np.array([0, 0, 0, 2, 2, 700, 900])
+    places = np.array([0, 1, columns - 1, columns // 2, columns - 1, 3, columns - 2])
+    mat = sparse.csr_matrix((vector(7, dtype), (rows, places)), shape=(1000, columns))
+    found = kernels.narrow_columns(kernels.plan(mat.indptr, 4).tiles, mat.indices, columns)
+    assert found.kind == kind
+    x = vector(columns, dtype)
+    check(CoordinateSpMV(mat, dtype)(gpuarray.to_gpu(x)).get(), mat, x)
+
+
+def test_near_columns_far_from_the_first():
+    mat = sparse.csr_matrix(sparse.diags([1.0, 2.0], [0, 30_000], shape=(200_000, 200_000)))
+    assert (
+        kernels.narrow_columns(kernels.plan(mat.indptr, 8).tiles, mat.indices, 200_000).kind == "NearColumns"
+    )
+    x = vector(200_000, np.float64)
+    check(CoordinateSpMV(mat, np.float64)(gpuarray.to_gpu(x)).get(), mat, x)
+
+
 def test_views_and_overlapping_vectors():
     mat = poisson(12)
     x = vector(288, np.float64)

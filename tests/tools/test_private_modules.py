@@ -116,10 +116,14 @@ def test_the_older_form_of_registering(monkeypatch):
     registry = dtypes.DTypeRegistry()
     monkeypatch.setattr(dtypes, "TYPE_REGISTRY", registry)
     pair = np.dtype([("x", np.float32), ("y", np.float32)])
-    dtypes.register_dtype(pair, "pair")
-    with pytest.raises(RuntimeError, match="already registered"):
+    deprecated = pytest.warns(DeprecationWarning, match="use get_or_register_dtype")
+    with deprecated as warned:
+        dtypes.register_dtype(pair, "pair")
+    assert warned[0].filename == __file__
+    with deprecated, pytest.raises(RuntimeError, match="already registered"):
         dtypes.register_dtype(pair, "couple")
-    dtypes.register_dtype(pair, ["couple"], alias_ok=True)
+    with deprecated:
+        dtypes.register_dtype(pair, ["couple"], alias_ok=True)
     assert registry.dtype_to_ctype(pair) == "pair" and registry.name_to_dtype["couple"] == pair
 
 

@@ -53,6 +53,27 @@ def test_in_a_run_of_its_own(tmp_path):
     assert "def assert_allclose" not in done.stdout  # the test's line is shown, not ours
 
 
+MARKED = """
+import pycuda.driver as drv
+from pycuda.tools import mark_cuda_test
+
+@mark_cuda_test
+def test_marked():
+    assert drv.Context.get_current() is not None
+
+def test_other():
+    pass
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["-W", "error"], ["--strict-markers"]])
+def test_mark_cuda_test_in_a_project_that_does_not_know_the_mark(tmp_path, options):
+    (tmp_path / "test_it.py").write_text(MARKED)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert "2 passed" in done.stdout and "warning" not in done.stdout, done.stdout + done.stderr
+
+
 class Foreign:
     def __init__(self, array):
         self.memory = array
