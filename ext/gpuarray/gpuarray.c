@@ -429,8 +429,8 @@ int gpuarray_check_whole(const GPUArrayObject *array)
 {
     if (!gpuarray_is_half(array)) return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "the real and the imaginary parts of a complex array lie in its memory, one after the "
-                    "other: for an address take a copy() of them");
+                    "the parts of complex numbers, and the fields of structures, lie in memory between "
+                    "others: for an address take a copy() of them");
     return -1;
 }
 

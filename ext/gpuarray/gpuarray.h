@@ -23,7 +23,7 @@ typedef struct GPUArrayObject {
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
     bool read_only;                         /* another library's, which said so, or made to be */
-    bool half;                              /* real or imaginary parts: numbers of others lie between */
+    bool half;                              /* parts of numbers, or fields: others lie between */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];

@@ -213,6 +213,7 @@ PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
 /* The contiguous axis, which is the one that another item size changes; -1 for none. */
 static int packed_axis(GPUArrayObject *array)
 {
+    if (array->size == 0) return array->ndim - 1;
     for (int i = 0; i < array->ndim; i++) {
         int axis = array->layout & GPUARRAY_C || !(array->layout & GPUARRAY_F) ? array->ndim - 1 - i : i;
         if (array->strides[axis] == array->itemsize || array->shape[axis] == 1) return axis;
@@ -365,9 +366,80 @@ static bool is_basic(ModuleState *state, PyObject *index)
     return true;
 }
 
+/* Kernels read numbers, and the words of what they only move, at multiples of their size. */
+static bool is_in_place(const GPUArrayObject *view)
+{
+    Py_ssize_t size = PyTypeNum_ISCOMPLEX(view->dtype->type_num) ? view->itemsize / 2 : view->itemsize;
+    Py_ssize_t word = size % 8 == 0 ? 8 : size & -size;
+    bool in_place = word == 0 || view->size == 0 || view->pointer % (CUdeviceptr)word == 0;
+    for (int i = 0; i < view->ndim && in_place && view->size; i++)
+        in_place = word == 0 || view->shape[i] < 2 || view->strides[i] % word == 0;
+    return in_place;
+}
+
+/* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A new
+ * reference. */
+static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t offset)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS], step;
+    int ndim = array->ndim, inner = 0;
+    PyObject *subarray = PyObject_GetAttrString((PyObject *)dtype, "subdtype"), *lengths = NULL;
+    if (!subarray) return NULL;
+    if (subarray != Py_None) {
+        dtype = (PyArray_Descr *)PyTuple_GET_ITEM(subarray, 0);
+        lengths = PyTuple_GET_ITEM(subarray, 1);
+        inner = (int)PyTuple_GET_SIZE(lengths);
+    }
+    PyObject *view = NULL;
+    if (ndim + inner > STRIDES_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", STRIDES_MAX_DIMS);
+    } else {
+        memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
+        memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
+        step = PyDataType_ELSIZE(dtype);
+        for (int i = inner; i-- > 0; step *= shape[ndim + i]) {
+            shape[ndim + i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(lengths, i));
+            strides[ndim + i] = step;
+        }
+        Py_INCREF(dtype);
+        view = gpuarray_new_view(array, dtype, ndim + inner, shape, strides,
+                                 array->pointer + (CUdeviceptr)(array->size ? offset : 0));
+    }
+    Py_DECREF(subarray);
+    return view;
+}
+
+/* What `name` is in each element, as a view. */
+static PyObject *view_field(GPUArrayObject *array, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL, *title = NULL;
+    PyArray_Descr *dtype = NULL;
+    Py_ssize_t offset = 0;
+    if (!fields) return NULL;
+    PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
+    if (fields == Py_None)
+        PyErr_Format(PyExc_IndexError, "an array of %S has no fields: its indices are no names", array->dtype);
+    else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
+        PyErr_Format(PyExc_ValueError, "no field of name %U", name);
+    else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
+        view = view_at(array, dtype, offset);
+    if (view) gpuarray_cast(view)->half = true;
+    if (view && !is_in_place(gpuarray_cast(view))) {
+        Py_CLEAR(view);
+        PyErr_Format(PyExc_ValueError,
+                     "the field %U does not begin at multiples of its size, where kernels could read it: make "
+                     "the dtype with align=True",
+                     name);
+    }
+    Py_XDECREF(field);
+    Py_DECREF(fields);
+    return view;
+}
+
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 {
     ModuleState *state = gpuarray_cast(self)->state;
+    if (PyUnicode_Check(index)) return view_field(gpuarray_cast(self), index);
     if (!is_basic(state, index))
         return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
     bool many = PyTuple_Check(index); /* which the caller holds */

@@ -53,6 +53,8 @@ def _read_item(item):
             raise IndexError(f"{_BAD_ITEM}, not {type(item).__name__}")
         item = np.asarray(item)
         item = item.astype(np.intp) if item.size == 0 and item.dtype == np.float64 else item
+    if item.dtype.kind == "U":
+        raise IndexError("fields are views one by one: a list of names is no index")
     if item.dtype.kind not in "biu":
         raise IndexError(f"{_BAD_ITEM}, not one of {item.dtype}")
     return item
@@ -238,6 +240,8 @@ def assign(view, value, stream=None) -> None:
     """Every element of a view, of any strides, from a number or an array that broadcasts to it."""
     from pycuda._array.elementwise import apply
 
+    if view.dtype.names and not isinstance(value, GPUArray):
+        value = np.asarray(value, view.dtype)  # tuples are elements
     number = _as_scalar(value, view.dtype)
     if number is None:
         shape = value.shape if isinstance(value, GPUArray) else np.shape(value)
@@ -290,6 +294,8 @@ def _assign_masked(a, index, value) -> bool:
 
 def setitem(a, index, value) -> None:
     """a[index] = value."""
+    if isinstance(index, str):
+        return assign(a[index], value)
     items = index if isinstance(index, tuple) else (index,)
     if not any(_is_array_item(item) for item in items):
         assign(a[index], value)
