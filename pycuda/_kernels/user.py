@@ -80,11 +80,15 @@ _BUILT_IN = frozenset(
 )  # fmt: skip
 
 
+_HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
+
+
 def headers(arguments, *others) -> str:
     """#include lines for the types of arguments and of other dtypes."""
     dtypes = {argument.dtype for argument in arguments} | {np.dtype(other) for other in others}
-    half = "#include <cuda_fp16.h>\n" if np.dtype(np.float16) in dtypes else ""
-    return f"{half}#include <pycuda-complex.hpp>\n"
+    names = {dtype.name for dtype in dtypes}
+    lines = [f"#include <{header}>\n" for name, header in _HEADERS.items() if name in names]
+    return "".join(lines) + "#include <pycuda-complex.hpp>\n"
 
 
 def size_checks(arguments) -> str:
@@ -102,6 +106,42 @@ def line(what: str) -> str:
     """The directive after which the compiler counts lines of the user's text `what`."""
     quoted = what.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")
     return f'\n#line 1 "{quoted}"\n'
+
+
+_SECTION = re.compile(r'\n#line 1 "([^"\n]*)"\n')
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+
+
+def open_brackets(source: str) -> str:
+    """The user's lines of a source with `line` directives whose brackets do not match, as compilers show lines;
+    compilers find that out in what comes after them."""
+    _, *parts = _SECTION.split(source)
+    found = (
+        _mismatch(what, text)
+        for what, text in zip(parts[::2], parts[1::2], strict=True)
+        if not what.startswith("kernel ")
+    )
+    return "".join(dict.fromkeys(found))
+
+
+def _mismatch(what: str, text: str) -> str:
+    visible = _HIDDEN.sub(lambda hidden: re.sub(r"[^\n]", " ", hidden[0]), text)
+    opened = []
+    for at, sign in enumerate(visible):
+        if sign in "([{":
+            opened.append(at)
+        elif sign in ")]}":
+            if not opened or visible[opened[-1]] != _PAIRS[sign]:
+                return _shown(what, text, at, "closes nothing")
+            opened.pop()
+    return _shown(what, text, opened[-1], "is not closed") if opened else ""
+
+
+def _shown(what: str, text: str, at: int, fault: str) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    number, shown = text.count("\n", 0, at) + 1, text[start:].split("\n", 1)[0]
+    pointer = re.sub(r"[^\t]", " ", text[start:at])
+    return f"{what}({number}): {text[at]!r} {fault}\n  {shown}\n  {pointer}^\n\n"
 
 
 # ---- what the text says

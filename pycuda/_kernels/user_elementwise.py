@@ -17,6 +17,7 @@ import numpy as np
 
 from pycuda._kernels import user
 from pycuda.compiler import SourceModule
+from pycuda.driver import CompileError
 from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 THREADS = 256  # of a block of a streaming kernel
@@ -49,17 +50,21 @@ class Text(NamedTuple):
     loop_prep: str = ""
     after_loop: str = ""
 
+    def _own(self, what: str, text: str) -> str:
+        """A text with its own line numbers; what follows is ours again."""
+        return f"{user.line(f'{what} of {self.name}')}{text}\n;{user.line(f'kernel {self.name}')}"
+
     def body(self) -> str:
         """The operation, with its own line numbers."""
-        return f"{user.line(f'operation of {self.name}')}{self.operation}\n;"
+        return self._own("operation", self.operation)
 
     def prepare(self) -> str:
         """What precedes the loop."""
-        return f"{user.line(f'loop_prep of {self.name}')}{self.loop_prep}\n;" if self.loop_prep else ""
+        return self._own("loop_prep", self.loop_prep) if self.loop_prep else ""
 
     def finish(self) -> str:
         """What follows the loop."""
-        return f"{user.line(f'after_loop of {self.name}')}{self.after_loop}\n;" if self.after_loop else ""
+        return self._own("after_loop", self.after_loop) if self.after_loop else ""
 
 
 _PYCUDAS_NAMES = """
@@ -386,7 +391,11 @@ def get_elwise_range_module(
 
 def module(source: str, keep, options):
     """The source compiled, kernels being extern "C" already."""
-    return SourceModule(source, keep=keep, options=options, no_extern_c=True)
+    try:
+        return SourceModule(source, keep=keep, options=options, no_extern_c=True)
+    except CompileError as error:
+        error.stderr = user.open_brackets(source) + (error.stderr or "")
+        raise
 
 
 def prepared(module, name: str, arguments, more: str = ""):

@@ -481,6 +481,29 @@ def test_an_error_shows_the_users_line():
     assert "preamble of wrong(2): error" in str(error.value)
 
 
+@pytest.mark.parametrize(
+    "operation, place, line",
+    [
+        ("x[i] = (1", "(1): '(' is not closed", "  x[i] = (1\n         ^"),
+        ("x[i] = 1;\nx[i] = f(2));", "(2): ')' closes nothing", "  x[i] = f(2));\n             ^"),
+        ("if (i) {\n  x[i] = 1; // }\n", "(1): '{' is not closed", "  if (i) {\n         ^"),
+        ("x[i] = 1; }", "(1): '}' closes nothing", "  x[i] = 1; }\n            ^"),
+        ("x[i] = ')' + (2]", "(1): ']' closes nothing", "  x[i] = ')' + (2]\n                 ^"),
+    ],
+)
+def test_brackets_that_do_not_match(operation, place, line):
+    """The compiler shows a line of ours, which the user has never seen."""
+    with pytest.raises(drv.CompileError) as error:
+        ElementwiseKernel("int *x", operation, "wrong")(gpuarray.zeros(10, np.int32))
+    assert f"operation of wrong{place}\n{line}\n" in str(error.value)
+
+
+def test_a_comment_at_the_end():
+    x = gpuarray.zeros(3, np.int32)
+    ElementwiseKernel("int *x", "x[i] = 1  // one, (not two")(x)
+    assert x.get().tolist() == [1, 1, 1]
+
+
 def test_other_librarys_arrays():
     class Foreign:
         def __init__(self, array):

@@ -444,3 +444,12 @@ def test_factories():
     with pytest.raises(ValueError, match="'min' or 'max'"):
         get.get_minmax_neutral("sum", np.float32)
     assert dtype_to_ctype(np.float32) == "float"
+
+
+@pytest.mark.parametrize("part, text", [("map_expr", "(x[i]"), ("reduce_expr", "a + b)"), ("neutral", "{0")])
+def test_brackets_that_do_not_match(part, text):
+    texts = {"neutral": "0", "reduce_expr": "a + b", "map_expr": "x[i]", part: text}
+    with pytest.raises(drv.CompileError) as error:
+        kernel = ReductionKernel(np.float32, arguments="const float *x", name="wrong", **texts)
+        kernel(gpuarray.zeros(10, np.float32))
+    assert f"{part} of wrong(1): " in str(error.value) and f"  {text}\n" in str(error.value)
