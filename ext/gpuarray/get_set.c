@@ -313,6 +313,12 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *view = NULL;
     if (gpuarray_check(state, ary)) return transfer_copy(gpuarray_cast(ary), 'K', allocator, mode);
+    if (PyArray_CheckScalar(ary) && !PyArray_Check(ary)) {
+        PyObject *element = PyArray_FromScalar(ary, NULL);
+        PyObject *array = element ? to_gpu(state, element, allocator, mode) : NULL;
+        Py_XDECREF(element);
+        return array;
+    }
     int found = PyArray_Check(ary) ? 0 : foreign_view(state, ary, mode, &view);
     if (found) {
         PyObject *copy = found > 0 ? transfer_copy(gpuarray_cast(view), 'K', allocator, mode) : NULL;

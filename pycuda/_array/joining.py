@@ -137,6 +137,8 @@ def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray
     self, axis = flat_or_axis(self, axis)
     allocator = allocator or self.allocator
     counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
+    if counts.size == 0 or counts.dtype.kind == "b":
+        counts = counts.astype(np.intp)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
         raise ValueError("repeats are integers of at least 0: one, or one for each part")
     if counts.size != 1:

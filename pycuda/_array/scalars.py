@@ -27,6 +27,11 @@ def tolist(array):
     return array.get().tolist()
 
 
+def __bytes__(array):
+    """GPUArray.__bytes__: without it bytes() would take the elements for those of the result."""
+    return array.get().tobytes()
+
+
 # ---- pickling and copying
 
 

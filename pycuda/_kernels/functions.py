@@ -223,7 +223,7 @@ _ROWS = (
     Function("rint", np.rint, _kinds(f="rint(a)", c="T0(rint(a._M_re), rint(a._M_im))")),
     Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
     Function("nextafter", np.nextafter, _kinds(f="pycuda::next_number<S1>(a, b)")),
-    Function("ldexp", np.ldexp, _kinds(f="ldexp(a, (int)b)")),
+    Function("ldexp", np.ldexp, _kinds(f="ldexp(a, pycuda::exponent(b))")),
     Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
     Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),
     # choices and copies

@@ -372,3 +372,13 @@ def test_copies_across_keep_all_bits(size):
         (packed(array[3:, ::-3]), host[3:, ::-3]),
     ):
         assert view.get().tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_functions_of_numbers():
+    for name, number in (("exp", 2.5), ("sqrt", 2), ("floor", 2.5), ("sin", 1j), ("fabs", np.float32(-2))):
+        result = getattr(cumath, name)(number)
+        expected = getattr(np, name)(number)
+        assert result.shape == () and result.dtype == expected.dtype
+        np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
+    with pytest.raises(TypeError, match="list"):
+        cumath.exp([1.0])
