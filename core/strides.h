@@ -53,8 +53,9 @@ typedef struct StridedForm {
     ptrdiff_t itemsize;
 } StridedForm;
 
-/* False when two arrays have no byte in common, as far as that shows in one step of either: halves of complex
- * numbers, every second element and columns are told apart. offset: bytes from element 0 of a to that of b. */
+/* False when two arrays have no byte in common, as far as that shows in one step of either: halves of
+ * complex numbers, every second element and columns are told apart. offset: bytes from element 0 of a to
+ * that of b. */
 bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offset);
 
 /* Strides that give the same elements another shape without moving them, read in row-major ('C') or

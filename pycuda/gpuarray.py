@@ -141,7 +141,7 @@ def empty_like(other_ary, dtype=None, order="K", *, stream=None):
 
 
 def zeros_like(other_ary, dtype=None, order="K", *, stream=None):
-    """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, of zeros."""
+    """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of this shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
 
 

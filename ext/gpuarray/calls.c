@@ -146,8 +146,8 @@ static uint64_t *describe_meetings(const CallsObject *calls, Values values, cons
                             : spans[i].low == spans[k].low;
             if (!meet) continue;
             *to++ = (uint64_t)i << 32 | (uint64_t)k;
-            *to++ = (uint64_t)(known_array(calls, values, i)->pointer
-                               - known_array(calls, values, k)->pointer);
+            *to++ =
+                (uint64_t)(known_array(calls, values, i)->pointer - known_array(calls, values, k)->pointer);
         }
     return to;
 }

@@ -97,8 +97,8 @@ static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObjec
 {
     if (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 3) return -1;
     loop->loop = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
-    loop->held = PyTuple_Pack(5, key->name, pairs, outputs, object_or_none(key->dtype),
-                              object_or_none(key->casting));
+    loop->held =
+        PyTuple_Pack(5, key->name, pairs, outputs, object_or_none(key->dtype), object_or_none(key->casting));
     loop->output_count = take_dtypes(PyTuple_GET_ITEM(answer, 1), loop->results, ELEMENTWISE_MAX_OUTPUTS);
     int inputs = take_dtypes(PyTuple_GET_ITEM(answer, 2), loop->inputs, ELEMENTWISE_MAX_INPUTS);
     return loop->held && loop->output_count > 0 && inputs == key->inputs ? 0 : -1;

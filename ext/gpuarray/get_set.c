@@ -272,7 +272,8 @@ PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = gpuarray_cast(self);
     TransferMode mode = transfer_now(array->state);
     PyObject *given[2] = {NULL};
-    if ((arg_count || keywords) && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+    if ((arg_count || keywords)
+        && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
         return NULL;
     char order = read_order(given[0]);
     if (!order || transfer_queued(array->state, given[1], &mode) < 0) return NULL;
@@ -281,8 +282,9 @@ PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
 
 /* empty_like */
 
-PyDoc_STRVAR(empty_like_doc, "_empty_like(array, dtype=None, order=\"K\", stream=None)\n--\n\n"
-                             "A new GPUArray of the same shape and allocator, unset, for work on the stream.");
+PyDoc_STRVAR(empty_like_doc,
+             "_empty_like(array, dtype=None, order=\"K\", stream=None)\n--\n\n"
+             "A new GPUArray of the same shape and allocator, unset, for work on the stream.");
 
 static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
 {

@@ -421,7 +421,8 @@ int gpuarray_check_memory(GPUArrayObject *array)
 int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
-    PyErr_SetString(PyExc_ValueError, "this array is read-only, or the library that its memory is from said so");
+    PyErr_SetString(PyExc_ValueError,
+                    "this array is read-only, or the library that its memory is from said so");
     return -1;
 }
 

@@ -19,10 +19,11 @@ bool shared_memory_is_possible(const GPUArrayObject *a, const GPUArrayObject *b)
 
 /* ---- For Python ---- */
 
-PyDoc_STRVAR(share_memory_doc,
-             "_share_memory(a, b, /)\n--\n\n"
-             "Whether elements of two GPUArrays may have a byte in common. With None for the second: whether\n"
-             "elements of the first may have one among themselves.");
+PyDoc_STRVAR(
+    share_memory_doc,
+    "_share_memory(a, b, /)\n--\n\n"
+    "Whether elements of two GPUArrays may have a byte in common. With None for the second: whether\n"
+    "elements of the first may have one among themselves.");
 
 static PyObject *share_memory_py(PyObject *module, FAST_PARAMETERS)
 {

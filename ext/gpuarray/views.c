@@ -166,7 +166,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
         if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0)
             stream = value;
         else if (PyUnicode_CompareWithASCIIString(keyword, "order") != 0)
-            return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'", keyword);
+            return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
+                                keyword);
         else if (!(order = read_order(value)))
             return NULL;
     }
@@ -377,8 +378,8 @@ static bool is_in_place(const GPUArrayObject *view)
     return in_place;
 }
 
-/* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A new
- * reference. */
+/* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A
+ * new reference. */
 static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t offset)
 {
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS], step;
@@ -412,13 +413,15 @@ static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t
 /* What `name` is in each element, as a view. */
 static PyObject *view_field(GPUArrayObject *array, PyObject *name)
 {
-    PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL, *title = NULL;
+    PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL,
+             *title = NULL;
     PyArray_Descr *dtype = NULL;
     Py_ssize_t offset = 0;
     if (!fields) return NULL;
     PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
     if (fields == Py_None)
-        PyErr_Format(PyExc_IndexError, "an array of %S has no fields: its indices are no names", array->dtype);
+        PyErr_Format(PyExc_IndexError, "an array of %S has no fields: its indices are no names",
+                     array->dtype);
     else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
         PyErr_Format(PyExc_ValueError, "no field of name %U", name);
     else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
@@ -426,10 +429,11 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     if (view) gpuarray_cast(view)->half = true;
     if (view && !is_in_place(gpuarray_cast(view))) {
         Py_CLEAR(view);
-        PyErr_Format(PyExc_ValueError,
-                     "the field %U does not begin at multiples of its size, where kernels could read it: make "
-                     "the dtype with align=True",
-                     name);
+        PyErr_Format(
+            PyExc_ValueError,
+            "the field %U does not begin at multiples of its size, where kernels could read it: make "
+            "the dtype with align=True",
+            name);
     }
     Py_XDECREF(field);
     Py_DECREF(fields);

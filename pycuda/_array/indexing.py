@@ -68,8 +68,8 @@ def _axes_taken(item) -> int:
 
 
 def _completed(items, ndim: int) -> list:
-    """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays: it
-    parts arrays as slices do.
+    """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays:
+    it parts arrays as slices do.
     """
     taken = sum(map(_axes_taken, items))
     dots = [position for position, item in enumerate(items) if item is Ellipsis]

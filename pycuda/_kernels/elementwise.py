@@ -142,8 +142,8 @@ def _types(loop: Loop) -> str:
 
 
 def _rounded(loop: Loop, k: int, value: str) -> str:
-    """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array is
-    of another one."""
+    """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array
+    is of another one."""
     dtype = loop.compute[k]
     exact = dtype == loop.storage[k] or _stored(dtype) == _computed(dtype)
     return value if exact else f"pycuda::convert<{_stored(dtype)}>({value})"

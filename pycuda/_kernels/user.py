@@ -113,8 +113,8 @@ _PAIRS = {")": "(", "]": "[", "}": "{"}
 
 
 def open_brackets(source: str) -> str:
-    """The user's lines of a source with `line` directives whose brackets do not match, as compilers show lines;
-    compilers find that out in what comes after them."""
+    """The user's lines of a source with `line` directives whose brackets do not match, as compilers show
+    lines. Compilers themselves complain about what comes after them."""
     _, *parts = _SECTION.split(source)
     found = (
         _mismatch(what, text)

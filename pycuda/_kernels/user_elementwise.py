@@ -163,9 +163,7 @@ def strided(arguments, text: Text, signature, use_range=False, constant=()) -> s
     pointers = pointers_of(vectors, constant)
     layout, names = layout_of(vectors, signature, pointers)
     declarations = [
-        " *".join(pointers[argument.name])
-        if argument.name in through
-        else _declarator(argument, constant)
+        " *".join(pointers[argument.name]) if argument.name in through else _declarator(argument, constant)
         for argument in arguments
     ]
     declarations += [argument.declarator() for argument in (RANGE if use_range else [SIZE])]

@@ -141,9 +141,14 @@ def test_kernels_that_users_write():
     check(widened.get(), host.astype(np.float32))
     total = ReductionKernel(np.float32, "0", "a + b", "__bfloat162float(x[i])", "__nv_bfloat16 *x")
     assert total(x).get() == host.astype(np.float32).sum()
-    largest = ReductionKernel(BFLOAT16, "__float2bfloat16(-1e30f)", "a > b ? a : b", "x[i]", "__nv_bfloat16 *x")
+    largest = ReductionKernel(
+        BFLOAT16, "__float2bfloat16(-1e30f)", "a > b ? a : b", "x[i]", "__nv_bfloat16 *x"
+    )
     check(largest(x).get(), host.max())
-    check(InclusiveScanKernel(BFLOAT16, "a + b")(x.copy()).get(), host.astype(np.float32).cumsum().astype(BFLOAT16))
+    check(
+        InclusiveScanKernel(BFLOAT16, "a + b")(x.copy()).get(),
+        host.astype(np.float32).cumsum().astype(BFLOAT16),
+    )
 
 
 def test_arguments_of_another_dtype_are_refused():
@@ -157,7 +162,20 @@ def test_numbers_are_rounded_to_bfloat16():
     kernel = ElementwiseKernel("__nv_bfloat16 *x, __nv_bfloat16 s", "x[i] = s", "set")
     x = gpuarray.zeros(3, BFLOAT16)
     tie, above = 1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-40
-    for number in (1.5, 3, np.float16(0.1), np.int16(7), -0.0, tie, above, -above, 1e-40, 2e-45, np.inf, np.nan):
+    for number in (
+        1.5,
+        3,
+        np.float16(0.1),
+        np.int16(7),
+        -0.0,
+        tie,
+        above,
+        -above,
+        1e-40,
+        2e-45,
+        np.inf,
+        np.nan,
+    ):
         kernel(x, number)
         expected = 1 + 2.0**-7 if abs(number) == above else BFLOAT16.type(number)
         check(x.get(), np.full(3, np.copysign(expected, number), BFLOAT16))

@@ -39,7 +39,9 @@ def test_spread_in_any_dtype(name, given):
     host = np.array([[1, 5, 9, 3], [4, 4, 0, 8], [7, 2, 2, 6]]).astype(given)
     host = host * np.complex64(1 + 2j) if given == "c8" else host
     device = gpuarray.to_gpu(host)
-    for wanted, axis, ddof in itertools.product((None, "i4", "f2", "f4", "f8", "c8", "c16"), (None, 0), (0, 1)):
+    for wanted, axis, ddof in itertools.product(
+        (None, "i4", "f2", "f4", "f8", "c8", "c16"), (None, 0), (0, 1)
+    ):
         if given == "c8" and wanted in ("f2", "f4", "f8"):
             continue  # NumPy takes the mean of the real parts and both parts' distances from it
         tolerance = {"f2": 2e-3, None: 1e-6}.get(wanted, 1e-6)
@@ -49,7 +51,9 @@ def test_spread_in_any_dtype(name, given):
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all", "mean", "cumsum", "cumprod", "std"])
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "max", "min", "any", "all", "mean", "cumsum", "cumprod", "std"]
+)
 @pytest.mark.parametrize("given", ["i1", "i4", "f4", "f8"])
 def test_results_are_cast_to_the_dtype_of_out(name, given):
     host = np.array([[1.5, 2.5, 100], [3, 1, 2]]).astype(given)

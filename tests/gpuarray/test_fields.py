@@ -11,7 +11,8 @@ pytestmark = pytest.mark.usefixtures("primary_context")
 
 POINT = np.dtype([("x", np.float32), ("y", np.float32)])
 MIXED = np.dtype(
-    [("a", np.int32), ("b", np.float64), ("v", np.float32, (2, 3)), ("z", np.complex64), ("p", POINT)], align=True
+    [("a", np.int32), ("b", np.float64), ("v", np.float32, (2, 3)), ("z", np.complex64), ("p", POINT)],
+    align=True,
 )
 
 
@@ -107,7 +108,7 @@ def test_addresses_of_fields_are_refused():
     """Programs would read one number after the other there."""
     device = gpuarray.to_gpu(structures())
     with pytest.raises(ValueError):
-        device["a"].ptr
+        _ = device["a"].ptr
     with pytest.raises(ValueError):
         drv.memcpy_dtoh(np.zeros(12, np.int32), device["a"].gpudata)
     double = ElementwiseKernel("int *a", "a[i] *= 2", "twice")

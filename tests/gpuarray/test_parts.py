@@ -23,7 +23,12 @@ def numbers(dtype, shape=(5, 7)):
 
 @COMPLEX
 def test_parts_are_views(dtype):
-    for host in (numbers(dtype), np.asfortranarray(numbers(dtype)), numbers(dtype, (0, 3)), numbers(dtype, ())):
+    for host in (
+        numbers(dtype),
+        np.asfortranarray(numbers(dtype)),
+        numbers(dtype, (0, 3)),
+        numbers(dtype, ()),
+    ):
         device = gpuarray.to_gpu(host)
         for name in ("real", "imag"):
             part, expected = getattr(device, name), getattr(host, name)
@@ -122,8 +127,12 @@ def test_operations_on_parts():
         (gpuarray.sort(x), np.sort(a)), (gpuarray.concatenate([x, y]), np.concatenate([a, b])),
         (gpuarray.dot(x, y), (a * b).sum()), (cumath.sin(x), np.sin(a)), (gpuarray.roll(x, 2), np.roll(a, 2)),
         (gpuarray.where(x > y, x, y), np.where(a > b, a, b)), (gpuarray.flip(x), np.flip(a)),
-        (gpuarray.to_gpu(x), a), (gpuarray.empty_like(x).fill(1), np.ones_like(a)), (x.clip(0, 2), a.clip(0, 2)),
-        (gpuarray.bincount(x.ravel().astype(int) + 9, y.ravel()), np.bincount(a.ravel().astype(int) + 9, b.ravel())),
+        (gpuarray.to_gpu(x), a), (gpuarray.empty_like(x).fill(1), np.ones_like(a)),
+        (x.clip(0, 2), a.clip(0, 2)),
+        (
+            gpuarray.bincount(x.ravel().astype(int) + 9, y.ravel()),
+            np.bincount(a.ravel().astype(int) + 9, b.ravel()),
+        ),
     ]:  # fmt: skip
         assert np.allclose(got.get(), expected, rtol=1e-5, atol=1e-5)
     assert (device.get() == host).all()

@@ -12,9 +12,7 @@ pytestmark = [
     pytest.mark.usefixtures("primary_context"),
     pytest.mark.filterwarnings("ignore"),  # NumPy's, about overflow and means of nothing
 ]
-DRAWN = settings(
-    max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-)
+DRAWN = settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 DTYPES = [np.dtype(code) for code in "?bHiqefdFD"]
 # Few, for each combination of operation and dtypes is a kernel to compile.
 OPERATIONS = [np.add, np.multiply, np.maximum, np.less]

@@ -247,7 +247,15 @@ class Foreign:
 def test_streams_of_other_libraries_and_the_default_one():
     operands, stream = Operands(), drv.Stream(NON_BLOCKING)
     for each in (Foreign(stream), drv.LEGACY_DEFAULT_STREAM):
-        for call in (F["concatenate"], F["dot"], F["sum"], F["roll"], M["copy"], F["zeros"], OTHERS["elementwise"]):
+        for call in (
+            F["concatenate"],
+            F["dot"],
+            F["sum"],
+            F["roll"],
+            M["copy"],
+            F["zeros"],
+            OTHERS["elementwise"],
+        ):
             want = results_of(call(operands))
             got = results_of(call(operands, stream=each), stream if isinstance(each, Foreign) else each)
             for one, other in zip(got, want, strict=True):
