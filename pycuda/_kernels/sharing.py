@@ -2,8 +2,8 @@
 
 The same element of the same array is fine: whoever writes it is who has read it. Where elements lie
 otherwise, the result would depend on which thread comes first. An array that is only read is then copied
-before the launch, so that all reads see what was there. Two written ones are refused, unless the text may keep
-them apart. Arrays whose addresses the text takes are left alone, as PyCUDA leaves them.
+before the launch, so that all reads see what was there. Two written ones are refused, unless the text may
+keep them apart. Arrays whose addresses the text takes are left alone, as PyCUDA leaves them.
 """
 
 from __future__ import annotations
