@@ -15,7 +15,8 @@
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static Context *contexts;             /* the newest first */
-static unsigned dead_contexts;        /* of them, those that are no primary ones */
+static unsigned dead_contexts;        /* of them, those that are closed and no primary ones */
+static unsigned walkers;              /* threads that go along them without the lock: none is freed */
 enum { DEAD_CONTEXTS = 64 };          /* so many are known as destroyed; then the oldest are forgotten */
 static unsigned long long last_id;
 
@@ -86,33 +87,35 @@ Context *context_new_shell(Context *base, struct CUgreenCtx_st *green)
     return shell;
 }
 
-/* The oldest dead context that is on no stack, taken from the list; NULL when there are few. */
+/* The oldest closed context that is on no stack, taken from the list; NULL when there are few. */
 static Context *oldest_dead_locked(void)
 {
     Context **oldest = NULL;
-    if (dead_contexts <= DEAD_CONTEXTS) return NULL;
+    if (dead_contexts <= DEAD_CONTEXTS || walkers) return NULL;
     for (Context **link = &contexts; *link; link = &(*link)->next)
-        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked))
-            oldest = link;
+        if (!(*link)->primary && (*link)->closed && !atomic_load(&(*link)->stacked)) oldest = link;
     Context *context = oldest ? *oldest : NULL;
     if (oldest) *oldest = context->next;
     if (oldest) dead_contexts--;
     return context;
 }
 
-static void forget_oldest(void)
+/* Nobody closes the context any more: until then it is not live, but in use. */
+static void note_closed(Context *closed)
 {
     pthread_mutex_lock(&contexts_lock);
+    closed->closed = true;
     dead_contexts++;
-    Context *context = oldest_dead_locked();
+    for (Context *oldest; (oldest = oldest_dead_locked()) != NULL;) {
+        pthread_mutex_destroy(&oldest->print_lock);
+        free(oldest);
+    }
     pthread_mutex_unlock(&contexts_lock);
-    if (context) pthread_mutex_destroy(&context->print_lock);
-    free(context);
 }
 
 void context_close_shell(Context *shell)
 {
-    if (atomic_exchange(&shell->live, false)) forget_oldest();
+    if (atomic_exchange(&shell->live, false)) note_closed(shell);
 }
 
 static Context *live_shell(const Context *base)
@@ -159,7 +162,7 @@ bool context_close(Context *context)
     free(context->print_text);
     context->print_text = NULL;
     context->print_length = context->print_capacity = 0;
-    if (!context->primary) forget_oldest();
+    if (!context->primary) note_closed(context);
     return true;
 }
 
@@ -229,14 +232,17 @@ void context_fail(Context *context, CUresult error, const char *text)
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
 }
 
-/* No context is ever freed. */
 void context_each_busy(void (*act)(Context *context))
 {
     pthread_mutex_lock(&contexts_lock);
     Context *context = contexts;
+    walkers++;
     pthread_mutex_unlock(&contexts_lock);
     for (; context; context = context->next)
         if (atomic_load(&context->live) && queue_context_busy(context)) act(context);
+    pthread_mutex_lock(&contexts_lock);
+    walkers--;
+    pthread_mutex_unlock(&contexts_lock);
 }
 
 static void show_locked(Context *context)

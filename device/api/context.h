@@ -14,6 +14,7 @@ struct CUctx_st {
     Context *base;              /* of the shell of a green context: what calls work in; else NULL */
     struct CUgreenCtx_st *green; /* of a shell, while it lives; borrowed */
     _Atomic bool live;
+    bool closed;                /* dead, and nobody closes it any more; under the list's lock */
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
     _Atomic bool cancelled;     /* its work was interrupted: none is begun */
     _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
