@@ -268,7 +268,6 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     if (!PyObject_TypeCheck(other, state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
-    unsigned long before;
     if (graph_exec_begin(exec, &before) < 0) return NULL;
     KeptObjects kept = share_kept(graph_cast(other));
     CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
