@@ -37,6 +37,7 @@ enum {
 };
 
 /* Handles and addresses. */
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -71,7 +72,9 @@ typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilte
     CUmemAccess_flags, CUmemLocationType, CUmemAllocationType, CUmemAllocationHandleType,
     CUmemAllocationGranularity_flags, CUstreamCaptureMode, CUstreamCaptureStatus,
     CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption, CUmoduleLoadingMode,
-    CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID, CUdevResourceType;
+    CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID, CUdevResourceType,
+    CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
+    CUtensorMapFloatOOBfill;
 typedef int CUfunction_attribute;
 
 enum {
@@ -129,6 +132,31 @@ enum {
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7,
     CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
     CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
+    CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
+    CU_TENSOR_MAP_DATA_TYPE_UINT16,
+    CU_TENSOR_MAP_DATA_TYPE_UINT32,
+    CU_TENSOR_MAP_DATA_TYPE_INT32,
+    CU_TENSOR_MAP_DATA_TYPE_UINT64,
+    CU_TENSOR_MAP_DATA_TYPE_INT64,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
+    CU_TENSOR_MAP_DATA_TYPE_BFLOAT16,
+    CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ,
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32,
+    CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ,
+    CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B,
+    CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B,
+    CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B,
+    CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
+    CU_TENSOR_MAP_INTERLEAVE_32B = 2,
+    CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+    CU_TENSOR_MAP_SWIZZLE_128B = 3,
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
+    CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
+    CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
+    CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };
 
 #define CU_LAUNCH_PARAM_END ((void *)0x00)
@@ -269,6 +297,10 @@ typedef struct CUDA_ARRAY_MEMORY_REQUIREMENTS_st {
     size_t size, alignment;
     unsigned int reserved[4];
 } CUDA_ARRAY_MEMORY_REQUIREMENTS;
+
+typedef struct CUtensorMap_st {
+    _Alignas(64) cuuint64_t opaque[16];
+} CUtensorMap;
 
 typedef union CUlaunchAttributeValue_union {
     char pad[64];

@@ -141,13 +141,14 @@ const char *driver_problem(void)
     return had ? problem : NULL;
 }
 
-const char *driver_init_problem(void)
+IN_CALL const char *driver_init_problem(void)
 {
     const char *text = cpu_device ? cpu_device->init_problem() : "";
     return *text ? text : NULL;
 }
 
-CpuParameterKind driver_parameter_kind(CUfunction function, size_t index)
+IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)
 {
-    return cpu_device ? cpu_device->parameter_kind(function, index) : CPU_PARAMETER_UNKNOWN;
+    *kind = cpu_device ? cpu_device->parameter_kind(function, index) : CPU_PARAMETER_UNKNOWN;
+    return CUDA_SUCCESS;
 }

@@ -39,9 +39,9 @@ int driver_version(void);
 const char *driver_problem(void);
 
 /* Why cuInit failed, in the words of the CPU device; NULL when it has none, and of other drivers. */
-const char *driver_init_problem(void);
+IN_CALL const char *driver_init_problem(void);
 
 /* The type of a kernel's parameter, as far as the driver tells. */
-CpuParameterKind driver_parameter_kind(CUfunction function, size_t index);
+IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 
 #endif

@@ -290,6 +290,17 @@ static void drop_event(Pool *pool, PoolBlock *block)
     unlock_pool(pool);
 }
 
+/* A block of a stream needs no event: the stream has waited for it. */
+static void hold_locked(Pool *pool, PoolBlock *block)
+{
+    deactivate_locked(pool, block);
+    if (block->stream != POOL_NO_STREAM) drop_event_locked(pool, block);
+    block->reused = true;
+    block->next = pool->bins[block->bin];
+    pool->bins[block->bin] = block;
+    pool->now.held_blocks++;
+}
+
 /* The host waits until the block's last work is done. */
 IN_CALL static void await_block(Pool *pool, PoolBlock *block, PoolOrder *order)
 {
@@ -312,6 +323,12 @@ IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolB
     }
     pthread_mutex_unlock(&pool->streams);
     if (block && pool->source->host_uses) await_block(pool, block, order);
+    if (block && order->result == CUDA_ERROR_NOT_READY) {
+        lock_pool(pool);
+        hold_locked(pool, block);
+        unlock_pool(pool);
+        block = *out = NULL;
+    }
     if (block) block->stream = stream;
     if (block && order->result == CUDA_SUCCESS) mark_use(pool, block);
     return order->result;
@@ -434,19 +451,11 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
 
 /* ---- Giving back ---- */
 
-/* A block of a stream needs no event: the stream has waited for it. */
 bool pool_put(Pool *pool, PoolBlock *block)
 {
     lock_pool(pool);
     bool held = !pool->stopped;
-    if (held) {
-        deactivate_locked(pool, block);
-        if (block->stream != POOL_NO_STREAM) drop_event_locked(pool, block);
-        block->reused = true;
-        block->next = pool->bins[block->bin];
-        pool->bins[block->bin] = block;
-        pool->now.held_blocks++;
-    }
+    if (held) hold_locked(pool, block);
     unlock_pool(pool);
     return held;
 }

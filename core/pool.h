@@ -132,7 +132,8 @@ typedef struct PoolOrder {
 } PoolOrder;
 
 /* A held block for `size` bytes, now active and of this stream, which waits for the block's last work. *out
- * is NULL when there is none. After an error the block is good for pool_drop only. */
+ * is NULL when there is none. After an error the block is good for pool_drop only; after
+ * CUDA_ERROR_NOT_READY, in a thread of limited patience, it is held again. */
 IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
 
 /* A block of new memory, active, of this stream. */

@@ -22,7 +22,8 @@
  *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.[h def]    the virtual devices
- *   context.[ch] context_stack.c context_state.c       contexts, current ones, limits
+ *   context.[ch] context_list.c        contexts, and those that are known
+ *   context_stack.c context_state.c    current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] event.[ch]             streams and events as handles
@@ -33,6 +34,7 @@
  *   copy.[ch] copy_shaped.c fill.[ch]  copies, fills
  *   array.[ch] mipmap.[ch]             CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
+ *   tensor_map.c                       descriptions of tensors
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] module.[ch] jit_options.c               from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
@@ -62,7 +64,8 @@
  *   bind.[ch]                          chooses the instruction set at load
  * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)
  * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
- * exec/memory/    the memory map, memory shared by processes, mbarriers, bulk copies, cache policies
+ * exec/memory/    the memory map, memory shared by processes, mbarriers, copies of bulks and tensors, cache
+ *                 policies
  * exec/matrix/    matrices that a warp holds: fragments, products
  * exec/texture/   sampling, texels, levels of detail, gradients, directions into cubes
  * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc

@@ -173,6 +173,40 @@ static const char *caller_text(CUresult result)
     return result == CUDA_ERROR_NOT_PERMITTED && host_function_runs() ? host_function_text : "";
 }
 
+/* ---- Faults of kernels ---- */
+
+static void drop_kept_fault(ModuleState *state)
+{
+    PyMem_RawFree(state->kept_fault.log);
+    state->kept_fault = (KeptFault){CUDA_SUCCESS, NULL, NULL};
+}
+
+/* A release met a fault. The driver tells of it once; without a word of it, after one that was shown, it is
+ * that one again: of a context that was given up for another. */
+static void keep_fault(ModuleState *state, CUresult result, const char *routine)
+{
+    char log[LOG_SIZE];
+    if (atomic_load(&state->fault_shown) || state->kept_fault.result != CUDA_SUCCESS) return;
+    read_log(state, log, sizeof log);
+    if ((!*log && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
+    state->kept_fault = (KeptFault){result, routine, NULL};
+    size_t size = strlen(log) + 1;
+    if (*log && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
+}
+
+/* What the driver says of a fault that is about to be shown, or has said to a release before. */
+static void read_fault(ModuleState *state, char *log, size_t size)
+{
+    const char *kept = state->kept_fault.log;
+    bool own = *log && kept;
+    if (!*log && kept) snprintf(log, size, "%s", kept);
+    if (!own) drop_kept_fault(state);
+    atomic_store(&state->fault_shown, true);
+    state->fault_before = true;
+}
+
+/* ---- Exceptions ---- */
+
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
@@ -186,12 +220,12 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         vsnprintf(given, sizeof given, detail, values);
         va_end(values);
     }
-    if (cls == CLASS_KERNEL) atomic_store(&state->fault_shown, true);
     if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);
     else if (!*caller && !problem)
         errors_skip_log(state);
+    if (cls == CLASS_KERNEL) read_fault(state, log, sizeof log);
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
              problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "",
              log, *caller ? " - " : "", caller);
@@ -213,18 +247,16 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...)
     return NULL;
 }
 
-static bool report_is_due(ModuleState *state, CUresult result)
+static bool report_is_due(CUresult result)
 {
-    if (result == CUDA_SUCCESS || result == CUDA_ERROR_DEINITIALIZED || result == CUDA_ERROR_NOT_INITIALIZED
-        || result == CUDA_ERROR_CONTEXT_IS_DESTROYED || context_forked() || ext_is_finalizing())
-        return false;
-    return class_of(result) != CLASS_KERNEL || !atomic_exchange(&state->fault_shown, true);
+    return result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED
+           && result != CUDA_ERROR_NOT_INITIALIZED && result != CUDA_ERROR_CONTEXT_IS_DESTROYED
+           && !context_forked() && !ext_is_finalizing();
 }
 
 static void report(ModuleState *state, CUresult result, const char *routine, const char *when)
 {
     PyObject *type, *value, *trace;
-    if (!report_is_due(state, result)) return;
     PyErr_Fetch(&type, &value, &trace);
     PyObject *where = PyUnicode_FromString(routine);
     PyErr_Clear();
@@ -234,14 +266,28 @@ static void report(ModuleState *state, CUresult result, const char *routine, con
     PyErr_Restore(type, value, trace);
 }
 
+static const char while_releasing[] = "while releasing it";
+
 void report_driver(ModuleState *state, CUresult result, const char *routine)
 {
-    report(state, result, routine, "while releasing it");
+    if (!report_is_due(result)) return;
+    if (class_of(result) == CLASS_KERNEL)
+        keep_fault(state, result, routine);
+    else
+        report(state, result, routine, while_releasing);
 }
 
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine)
 {
-    report(state, result, routine, "at the end of the program");
+    if (!report_is_due(result)) return;
+    if (class_of(result) != CLASS_KERNEL || !atomic_load(&state->fault_shown))
+        report(state, result, routine, "at the end of the program");
+}
+
+void report_kept_fault(ModuleState *state)
+{
+    CUresult result = state->kept_fault.result;
+    if (report_is_due(result)) report(state, result, state->kept_fault.routine, while_releasing);
 }
 
 int errors_give_notice(void)

@@ -4,16 +4,18 @@
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  *
  * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that
- * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. tests/layout finds any other.
+ * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. Neither asks Python for
+ * anything. tests/layout finds any other.
  *
- *   CALL            what only queues or asks: keeps the GIL, unless streams have Python functions to run
- *   CALL_ASKING     what surely queues nothing: a wait that follows need not look for it
+ *   CALL            what only asks: keeps the GIL, unless streams have Python functions to run
+ *   CALL_QUEUING    what queues (wait.h): the same while there is room in the queue, else as the next
  *   CALL_BLOCKING   what may wait: always without the GIL
- *   CALL_NEAR, CALL_UNLOCKED   the same two for releases and for calls that need no context: one attempt
+ *   CALL_NEAR, CALL_UNLOCKED   the first and the last for releases and for calls that need no context: one
+ *                              attempt
  *
- * CALL, CALL_ASKING and CALL_BLOCKING make the default context when the thread has none, and call again. At
- * each of the macros other threads may run: what was read from shared objects before is to be owned or read
- * again.
+ * Which of these a driver function needs is said in abi/cuda_waits.def. CALL, CALL_QUEUING and CALL_BLOCKING
+ * make the default context when the thread has none, and call again. At each of the macros other threads may
+ * run: what was read from shared objects before is to be owned or read again.
  *
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
  * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
@@ -41,12 +43,15 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
 bool errors_is_loss(CUresult result);
 
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.
- * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, for a context that is
- * gone, and for a kernel's fault that was shown before. */
+ * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, and for a context that is
+ * gone. A kernel's fault is not the release's business: what the driver said of it is kept for the next call
+ * that meets it and can raise. */
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
-/* The same for what only the end of the program waited for. */
+/* The same for what only the end of the program waited for, a kernel's fault included unless it was shown
+ * before; and for one that is kept still. */
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
+void report_kept_fault(ModuleState *state);
 
 /* "CUDA_ERROR_OUT_OF_MEMORY", and the driver's text for it. Never NULL. */
 const char *errors_name(ModuleState *state, CUresult result);
@@ -92,11 +97,7 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CUDA_ERROR_NOT_PERMITTED; \
             break; \
         } \
-        bool call_at_end = gate_enter(); \
-        Py_BEGIN_ALLOW_THREADS(result) \
-        = CALL_HERE(expression); \
-        gate_leave(call_at_end); \
-        Py_END_ALLOW_THREADS \
+        WITHOUT_GIL((result) = CALL_HERE(expression)); \
     } while (0)
 
 /* Where there is no GIL, CPython still stops all threads at times and waits for each that is not let go: so
@@ -115,23 +116,11 @@ int context_make_default(ModuleState *state, CUresult result);
             (result) = CALL_HERE(expression); \
     } while (0)
 
-/* One thread at a time counts, or a count is lost that another one makes up for. */
-#define CALL_COUNTED(state) \
-    atomic_store_explicit(&(state)->queued, \
-                          atomic_load_explicit(&(state)->queued, memory_order_relaxed) + 1, \
-                          memory_order_relaxed)
-
-#define CALL_ASKING(state, result, expression) \
+#define CALL(state, result, expression) \
     do { \
         CALL_NEAR(state, result, expression); \
         if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
             CALL_NEAR(state, result, expression); \
-    } while (0)
-
-#define CALL(state, result, expression) \
-    do { \
-        CALL_COUNTED(state); \
-        CALL_ASKING(state, result, expression); \
     } while (0)
 
 #define CALL_BLOCKING(state, result, expression) \
@@ -148,6 +137,16 @@ int context_make_default(ModuleState *state, CUresult result);
         CALL_NEAR(state, quiet_result, expression); \
         (void)quiet_result; \
     } while (0)
+
+#define CALL_QUIET_UNLOCKED(expression) \
+    do { \
+        CUresult quiet_result; \
+        CALL_UNLOCKED(quiet_result, expression); \
+        (void)quiet_result; \
+    } while (0)
+
+/* A call by a pointer, of which the caller says that it queues and does not wait: for tests/layout. */
+#define QUEUES(expression) (expression)
 
 /* A release: its failure is reported. */
 #define CALL_REPORTED(state, routine, expression) \

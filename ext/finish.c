@@ -34,13 +34,12 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
     while (done && atomic_load(outstanding) > 0) {
         keep_alive_collect(state);
-        Py_BEGIN_ALLOW_THREADS
-        nanosleep(&moment, NULL);
-        Py_END_ALLOW_THREADS
+        WITHOUT_GIL(nanosleep(&moment, NULL));
         done = PyErr_CheckSignals() == 0 && !wait_is_over(&limit);
     }
     if (!done) wait_give_up(state, &limit);
     deferred_release(state);
+    report_kept_fault(state);
     compilation_finish(state);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

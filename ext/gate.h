@@ -1,20 +1,30 @@
-/* Threads inside the driver at the end of the process.
+/* Threads inside the driver, or the compiler, at the end of the process.
  *
- * The driver is torn down by the C library's exit, after the interpreter's. A daemon thread does not end
+ * Libraries are torn down by the C library's exit, after the interpreter's. A daemon thread does not end
  * before: it may be inside a call that releases the GIL, and crash with what is torn down under
  * it. So such calls are counted, and the interpreter's end waits for those inside. New ones do not begin:
  * that takes the GIL, which only the thread that ends it has by then. A thread that comes out too
  * late never returns, as it would not get the GIL again.
+ *
+ * So the GIL is let go of in WITHOUT_GIL only (tests/layout).
  */
 #ifndef EXT_GATE_H
 #define EXT_GATE_H
 
 #include "ext/ext.h"
 
-/* Around a driver call without the GIL: gate_enter while the thread still has it, gate_leave before it
- * takes it again. Between them lies the result of gate_enter: whether this is the thread that ends the
- * interpreter. */
+/* gate_enter while the thread still has the GIL, gate_leave before it takes it again. Between them lies the
+ * result of gate_enter: whether this is the thread that ends the interpreter. */
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
+
+#define WITHOUT_GIL(statement) \
+    do { \
+        bool gate_at_end = gate_enter(); \
+        PyThreadState *gate_thread = PyEval_SaveThread(); \
+        statement; \
+        gate_leave(gate_at_end); \
+        PyEval_RestoreThread(gate_thread); \
+    } while (0)
 
 #endif

@@ -252,6 +252,8 @@ static void module_free(void *module)
     word_map_clear(&state->bodies);
     free_list_clear(&state->free_arrays);
     free_list_clear(&state->free_pooled);
+    PyMem_RawFree(state->room.queues);
+    PyMem_RawFree(state->kept_fault.log);
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 

@@ -11,6 +11,7 @@
 
 #include "core/word_map.h"
 #include "ext/free_list.h"
+#include "ext/room.h"
 
 struct Captured;
 struct Compilation;
@@ -35,6 +36,14 @@ typedef void (*GiveBackFn)(ModuleState *state);
 enum { STATE_GIVE_BACK_MAX = 8 };
 
 enum { STATE_DTYPES = 16 };
+
+/* A kernel's fault that a release met, until it is told: with the exception of the next call that meets it,
+ * or at the end of the program (errors.c). */
+typedef struct KeptFault {
+    CUresult result; /* CUDA_SUCCESS: there is none */
+    const char *routine;
+    char *log; /* owned: what the driver said of it; NULL: nothing */
+} KeptFault;
 
 struct ModuleState {
 #define STATE_TYPE(name) PyTypeObject *name##_type;
@@ -76,10 +85,9 @@ struct ModuleState {
     struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    atomic_ulong queued; /* counts the calls that may have queued work */
-    unsigned long queued_before; /* of these, the main thread's: when its wait began */
-    unsigned long idle_at; /* when all work of the context below was waited for */
-    CUcontext idle_context, waiting_context;
+    Room room; /* what is queued (room.h) */
+    uint64_t idle_begin; /* of the last wait for all work of the context below */
+    CUcontext idle_context;
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
     atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */
@@ -87,6 +95,8 @@ struct ModuleState {
     atomic_long host_functions; /* Python functions in streams that are still to run */
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
+    bool fault_before; /* the same of any context; the above begins anew with each */
+    KeptFault kept_fault;
 };
 
 static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->lock); }

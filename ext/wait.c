@@ -54,9 +54,21 @@ static void pause_for(uint64_t elapsed)
     nanosleep(&moment, NULL);
 }
 
+/* A mark is nobody's business: no capture of others is to end because of it. */
+IN_CALL static CUresult ask_mark(CUevent mark)
+{
+    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode);
+    if (result != CUDA_SUCCESS) return result;
+    result = driver.cuEventQuery(mark);
+    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    return result;
+}
+
 IN_CALL static CUresult ask(const WaitPlace *place)
 {
     return place->kind == WAIT_STREAM ? driver.cuStreamQuery(place->stream)
+           : place->kind == WAIT_ROOM ? ask_mark(place->event)
                                       : driver.cuEventQuery(place->event);
 }
 
@@ -118,37 +130,88 @@ static CUresult poll_context(ModuleState *state)
 }
 
 /* Whether nothing was queued here since all work of the context was waited for. */
-static bool is_known_idle(ModuleState *state)
+static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
 {
-    CUcontext context = NULL;
-    state->queued_before = atomic_load_explicit(&state->queued, memory_order_relaxed);
-    CALL_QUIET(state, driver.cuCtxGetCurrent(&context));
-    state->waiting_context = context;
-    return context && state->queued_before == state->idle_at && context == state->idle_context;
+    return place->context && place->begin == state->idle_begin && place->context == state->idle_context;
+}
+
+/* Whatever asking for the mark says but that it is not reached, the call is to say itself. */
+static bool poll_room(ModuleState *state, WaitPlace *place, CUresult *result)
+{
+    RoomMark mark;
+    if (!room_take_mark(state, place->stream, &mark)) return true;
+    place->event = mark.event;
+    bool reached = poll(place) != CUDA_ERROR_NOT_READY;
+    room_put_mark(state, &mark, reached);
+    if (!reached) *result = CUDA_ERROR_NOT_READY;
+    return reached;
+}
+
+/* What asking says of the work is what the call would say of it, but the call can make a context. */
+static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
+{
+    if (is_known_idle(state, place)) return true;
+    *result = place->kind == WAIT_CONTEXT ? poll_context(state) : poll(place);
+    if (*result == CUDA_SUCCESS) place->surely = true;
+    return *result == CUDA_SUCCESS || CALL_WANTS_CONTEXT(*result);
+}
+
+/* ---- Copies ---- */
+
+/* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a
+ * graph is launched. */
+IN_CALL static CUresult ask_for_copy(const void *host, CUstream stream, bool *waits)
+{
+    unsigned type = 0;
+    CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    void *answers[] = {&type};
+    CUresult result = driver.cuPointerGetAttributes(1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
+    if (result == CUDA_SUCCESS && !type) result = driver.cuStreamIsCapturing(stream, &status);
+    *waits = result == CUDA_SUCCESS && !type && status == CU_STREAM_CAPTURE_STATUS_NONE;
+    return result;
+}
+
+WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
+{
+    CUresult result;
+    bool waits = false;
+    WaitPlace place = ON_ROOM(stream, 1);
+    if (!wait_is_interruptible(state) || has_patience(state)) return place;
+    CALL(state, result, ask_for_copy(host, stream, &waits));
+    if (result == CUDA_SUCCESS && waits) place.kind = WAIT_STREAM;
+    return place;
 }
 
 /* ---- Both ---- */
 
-/* What asking says of the work is what the call would say of it, but the call can make a context. */
-bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result)
+bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
 {
-    if (place.kind == WAIT_NOTHING) CALL_COUNTED(state); /* it queues: later waits are to see that */
+    *result = CUDA_ERROR_NOT_READY;
+    if (place->calls && room_count(state, place->stream, place->calls) < 0) return false;
+    if (place->kind > WAIT_ROOM) {
+        place->begin = room_begin_wait(state);
+        CALL_QUIET(state, driver.cuCtxGetCurrent(&place->context));
+    }
     if (!wait_is_interruptible(state)) return true;
     if (has_patience(state)) {
         set_patience(state, SLICE_MICROSECONDS);
         return true;
     }
-    if (place.kind == WAIT_NOTHING || is_known_idle(state)) return true;
-    *result = place.kind == WAIT_CONTEXT ? poll_context(state) : poll(&place);
-    if (*result == CUDA_SUCCESS || CALL_WANTS_CONTEXT(*result)) {
-        if (place.kind == WAIT_CONTEXT && *result == CUDA_SUCCESS) {
-            state->idle_at = state->queued_before;
-            state->idle_context = state->waiting_context;
-        }
-        return true;
-    }
-    if (*result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
-    return false;
+    if (place->kind == WAIT_NOTHING) return true;
+    bool made = place->kind == WAIT_ROOM ? poll_room(state, place, result) : poll_work(state, place, result);
+    if (!made && *result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
+    return made;
+}
+
+void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
+{
+    if (result != CUDA_SUCCESS || !place->surely || !place->context) return;
+    if (place->kind == WAIT_STREAM) room_end_wait(state, place->context, place->stream, place->begin);
+    if (place->kind != WAIT_CONTEXT) return;
+    room_end_wait(state, place->context, ROOM_ALL_STREAMS, place->begin);
+    state->idle_begin = place->begin;
+    state->idle_context = place->context;
 }
 
 /* Nobody waits any more for what this thread waited for last. Who interrupts knows why it fails. */

@@ -17,25 +17,40 @@
 
 #include "ext/errors.h"
 
-typedef enum WaitKind { WAIT_NOTHING, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
+typedef enum WaitKind { WAIT_NOTHING, WAIT_ROOM, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
 
 /* What a call waits for before it does its own part. */
 typedef struct WaitPlace {
     WaitKind kind;
     CUstream stream;
     CUevent event;
+    long calls;             /* that it queues on the stream, counted for their room (room.h) */
+    bool surely;            /* all work of the place is done after it */
+    CUcontext context;      /* when it begins */
+    uint64_t begin;         /* of room_begin_wait */
 } WaitPlace;
 
-#define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
+#define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle), .surely = true})
 #define ON_EVENT(handle) ((WaitPlace){.kind = WAIT_EVENT, .event = (handle)})
-#define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
-/* For what only may wait, and else queues: nothing is waited for before it. */
+#define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT, .surely = true})
+/* For what may come back before: a copy within the device, a fill. */
+#define AFTER_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
+#define AFTER_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
+/* For what only queues, perhaps on a full stream. */
+#define ON_ROOM(handle, count) ((WaitPlace){.kind = WAIT_ROOM, .stream = (handle), .calls = (count)})
+/* For what only may wait: nothing is waited for before it. */
 #define ON_NOTHING ((WaitPlace){.kind = WAIT_NOTHING})
 
+/* A copy in a stream to or from this host memory. If that is not page-locked, the driver waits for the stream
+ * before it copies. */
+WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream);
+
 /* Before the call: false when it is not to be made, *result says why. */
-bool wait_begin(ModuleState *state, WaitPlace place, CUresult *result);
+bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result);
 /* After it: whether it is to be made again. */
 bool wait_again(ModuleState *state, CUresult *result);
+/* After the last of them. */
+void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 
 /* The same around a release, which cannot raise: the exception of a handler comes out of the next
  * instruction of the program. Only where what is waited for can be ended: else the release waits for it. */
@@ -61,12 +76,37 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
 /* CALL_BLOCKING for a call that waits for the work of a place. */
-#define CALL_WAITING(state, result, place, expression) \
+#define CALL_WAITING(state, result, where, expression) \
     do { \
-        if (!wait_begin((state), (place), &(result))) break; \
+        WaitPlace waiting_place = (where); \
+        if (!wait_begin((state), &waiting_place, &(result))) break; \
         do CALL_BLOCKING(state, result, expression); \
         while (wait_again((state), &(result))); \
+        wait_end((state), &waiting_place, (result)); \
     } while (0)
+
+/* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The
+ * second is for what takes the room of several calls, a graph; the third where waiting is another function's
+ * business, which gives the result. */
+#define CALL_QUEUING(state, result, handle, expression) \
+    CALL_QUEUING_MUCH(state, result, handle, 1, expression)
+#define CALL_QUEUING_MUCH(state, result, handle, calls, expression) \
+    do { \
+        if (room_is_left(&(state)->room, (handle), (calls)) || room_find((state), (handle), (calls))) \
+            CALL(state, result, expression); \
+        else \
+            CALL_WAITING(state, result, ON_ROOM(handle, calls), expression); \
+    } while (0)
+#define CALL_QUEUING_OR(state, result, handle, expression, waiting) \
+    do { \
+        if (room_is_left(&(state)->room, (handle), 1) || room_find((state), (handle), 1)) \
+            CALL(state, result, expression); \
+        else \
+            (result) = (waiting); \
+    } while (0)
+
+/* CALL_NEAR for what queues, where there surely is room: the room keeper's own call (room.c). */
+#define CALL_WITH_ROOM(state, result, expression) CALL_NEAR(state, result, expression)
 
 /* CALL_UNLOCKED for a release that waits for work. */
 #define CALL_RELEASING(state, result, expression) \

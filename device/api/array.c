@@ -32,7 +32,7 @@ static void array_release(Object *object)
     if (array->whole)
         PUT(array->whole);
     else if (array->storage)
-        memory_release(array->storage);
+        memory_release_of(object, array->storage);
 }
 
 static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)

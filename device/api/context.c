@@ -13,12 +13,6 @@
 #include "api/queue.h"
 #include "api/stream.h"
 
-static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
-static Context *contexts;             /* the newest first */
-static unsigned dead_contexts;        /* of them, those that are no primary ones */
-enum { DEAD_CONTEXTS = 64 };          /* so many are known as destroyed; then the oldest are forgotten */
-static unsigned long long last_id;
-
 static const uint64_t default_limits[CONTEXT_LIMITS] = {
     [CU_LIMIT_STACK_SIZE] = 1024,
     [CU_LIMIT_PRINTF_FIFO_SIZE] = 1 << 20,
@@ -30,11 +24,8 @@ static const uint64_t default_limits[CONTEXT_LIMITS] = {
 
 bool context_open(Context *context, unsigned flags)
 {
-    Stream *legacy = stream_new(context, CU_STREAM_DEFAULT, 0);
-    if (!legacy) return false;
-    pthread_mutex_lock(&contexts_lock);
-    context->id = ++last_id;
-    pthread_mutex_unlock(&contexts_lock);
+    context->id = context_new_id();
+    if (!queue_open_context(context)) return false;
     atomic_store(&context->flags, flags);
     atomic_store(&context->error, 0);
     atomic_store(&context->cancelled, false);
@@ -42,10 +33,16 @@ bool context_open(Context *context, unsigned flags)
     atomic_store(&context->cache_config, 0);
     atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
     for (int i = 0; i < CONTEXT_LIMITS; i++) atomic_store(&context->limits[i], default_limits[i]);
-    context->legacy = legacy;
-    queue_set_legacy(legacy);
+    atomic_store(&context->closed, false);
     atomic_store(&context->live, true);
     return true;
+}
+
+void context_free(Context *context)
+{
+    pthread_mutex_destroy(&context->print_lock);
+    free(context->print_text);
+    free(context);
 }
 
 Context *context_new(Device *device, unsigned flags, bool primary)
@@ -57,18 +54,14 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     context->version = 3020;
     pthread_mutex_init(&context->print_lock, NULL);
     if (!context_open(context, flags)) {
-        pthread_mutex_destroy(&context->print_lock);
-        free(context);
+        context_free(context);
         return NULL;
     }
-    pthread_mutex_lock(&contexts_lock);
-    context->next = contexts;
-    contexts = context;
-    pthread_mutex_unlock(&contexts_lock);
+    context_enlist(context);
     return context;
 }
 
-Context *context_new_shell(Context *base, struct CUgreenCtx_st *green)
+Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range)
 {
     Context *shell = calloc(1, sizeof *shell);
     if (!shell) return NULL;
@@ -76,55 +69,20 @@ Context *context_new_shell(Context *base, struct CUgreenCtx_st *green)
     shell->version = base->version;
     shell->base = base;
     shell->green = green;
+    shell->range = range;
+    shell->id = context_new_id();
     pthread_mutex_init(&shell->print_lock, NULL);
     atomic_store(&shell->live, true);
-    pthread_mutex_lock(&contexts_lock);
-    shell->id = ++last_id;
-    shell->next = contexts;
-    contexts = shell;
-    pthread_mutex_unlock(&contexts_lock);
+    context_enlist(context_hold(shell));
     return shell;
-}
-
-/* The oldest dead context that is on no stack, taken from the list; NULL when there are few. */
-static Context *oldest_dead_locked(void)
-{
-    Context **oldest = NULL;
-    if (dead_contexts <= DEAD_CONTEXTS) return NULL;
-    for (Context **link = &contexts; *link; link = &(*link)->next)
-        if (!(*link)->primary && !atomic_load(&(*link)->live) && !atomic_load(&(*link)->stacked))
-            oldest = link;
-    Context *context = oldest ? *oldest : NULL;
-    if (oldest) *oldest = context->next;
-    if (oldest) dead_contexts--;
-    return context;
-}
-
-static void forget_oldest(void)
-{
-    pthread_mutex_lock(&contexts_lock);
-    dead_contexts++;
-    Context *context = oldest_dead_locked();
-    pthread_mutex_unlock(&contexts_lock);
-    if (context) pthread_mutex_destroy(&context->print_lock);
-    free(context);
 }
 
 void context_close_shell(Context *shell)
 {
-    if (atomic_exchange(&shell->live, false)) forget_oldest();
+    if (context_begin_close(shell)) context_closed(shell);
 }
 
-static Context *live_shell(const Context *base)
-{
-    pthread_mutex_lock(&contexts_lock);
-    Context *shell = contexts;
-    while (shell && (shell->base != base || !atomic_load(&shell->live))) shell = shell->next;
-    pthread_mutex_unlock(&contexts_lock);
-    return shell;
-}
-
-/* Counted before `live` is looked at, as context_close looks at the count after it has cleared that. */
+/* Counted before `live` is looked at, as context_finish_close looks at the count after that was cleared. */
 bool context_keep_open(Context *context)
 {
     atomic_fetch_add(&context->kept_open, 1);
@@ -135,18 +93,35 @@ bool context_keep_open(Context *context)
 
 void context_let_close(Context *context) { atomic_fetch_sub(&context->kept_open, 1); }
 
-bool context_close(Context *context)
+bool context_begin_close(Context *context) { return atomic_exchange(&context->live, false); }
+
+static void show_locked(Context *context)
+{
+    if (!context->print_length) return;
+    fwrite(context->print_text, 1, context->print_length, stdout);
+    fflush(stdout);
+    context->print_length = 0;
+}
+
+static void drop_text(Context *context)
+{
+    pthread_mutex_lock(&context->print_lock);
+    show_locked(context);
+    free(context->print_text);
+    context->print_text = NULL;
+    context->print_length = context->print_capacity = 0;
+    pthread_mutex_unlock(&context->print_lock);
+}
+
+void context_finish_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
-    if (!atomic_exchange(&context->live, false)) return false;
-    for (Context *shell; (shell = live_shell(context)) != NULL;) context_close_shell(shell);
+    for (Context *shell; (shell = context_find_shell(context)) != NULL; context_put(shell))
+        context_close_shell(shell);
     queue_close_context(context);
     while (atomic_load(&context->kept_open)) sched_yield();
-    context_flush(context);
+    drop_text(context);
     object_retire_context(context);
-    Stream *legacy = context->legacy;
-    context->legacy = NULL;
-    PUT(legacy);
     device_heap_destroy(context->heap);
     device_heap_destroy(context->buffers);
     context->heap = context->buffers = NULL;
@@ -156,20 +131,14 @@ bool context_close(Context *context)
     managed_sweep();
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);
-    free(context->print_text);
-    context->print_text = NULL;
-    context->print_length = context->print_capacity = 0;
-    if (!context->primary) forget_oldest();
-    return true;
+    context_closed(context);
 }
 
-static bool is_known(const Context *handle)
+bool context_close(Context *context)
 {
-    pthread_mutex_lock(&contexts_lock);
-    const Context *context = contexts;
-    while (context && context != handle) context = context->next;
-    pthread_mutex_unlock(&contexts_lock);
-    return context != NULL;
+    bool mine = context_begin_close(context);
+    if (mine) context_finish_close(context);
+    return mine;
 }
 
 /* The context that calls work in when this one is meant. */
@@ -204,17 +173,30 @@ CUresult context_enter(Context **out)
 
 CUresult context_check(CUcontext handle, Context **out)
 {
-    if (!handle) return context_enter_any(out);
-    TRY(context_named(handle, out));
-    return inside(*out, out);
+    Context *named;
+    if (!handle) {
+        TRY(context_enter_any(out));
+        context_hold(*out);
+        return CUDA_SUCCESS;
+    }
+    TRY(context_named(handle, &named));
+    CUresult result = inside(named, out);
+    if (!result) context_hold(*out);
+    context_put(named);
+    return result;
 }
 
 CUresult context_named(CUcontext handle, Context **out)
 {
     TRY(driver_check());
-    if (!is_known(handle)) return CUDA_ERROR_INVALID_CONTEXT;
-    *out = handle;
-    return atomic_load(&handle->live) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    Context *context = context_find(handle);
+    if (!context) return CUDA_ERROR_INVALID_CONTEXT;
+    if (atomic_load(&context->live)) {
+        *out = context;
+        return CUDA_SUCCESS;
+    }
+    context_put(context);
+    return CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult context_error(const Context *context)
@@ -227,24 +209,6 @@ void context_fail(Context *context, CUresult error, const char *text)
     int none = 0;
     log_error("%s", text);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
-}
-
-/* No context is ever freed. */
-void context_each_busy(void (*act)(Context *context))
-{
-    pthread_mutex_lock(&contexts_lock);
-    Context *context = contexts;
-    pthread_mutex_unlock(&contexts_lock);
-    for (; context; context = context->next)
-        if (atomic_load(&context->live) && queue_context_busy(context)) act(context);
-}
-
-static void show_locked(Context *context)
-{
-    if (!context->print_length) return;
-    fwrite(context->print_text, 1, context->print_length, stdout);
-    fflush(stdout);
-    context->print_length = 0;
 }
 
 static bool reserve_print_locked(Context *context, size_t count)

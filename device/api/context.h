@@ -2,34 +2,37 @@
 #ifndef DEVICE_API_CONTEXT_H
 #define DEVICE_API_CONTEXT_H
 
-#include "api/driver.h"
+#include "api/resource.h"
 
 enum { CONTEXT_LIMITS = 10 };
 
 struct CUctx_st {
     Context *next;              /* in the list of all that are known: the living, and the last that died */
-    _Atomic unsigned stacked;   /* places on threads' stacks: not forgotten before they are left */
+    _Atomic unsigned users; /* places on threads' stacks, objects, calls: not forgotten before they end */
     Device *device;
     bool primary;
-    Context *base;              /* of the shell of a green context: what calls work in; else NULL */
-    struct CUgreenCtx_st *green; /* of a shell, while it lives; borrowed */
+    Context *base; /* of the shell of a green context: what calls work in; else NULL */
+    struct CUgreenCtx_st *green; /* of a shell: a handle, which may name nothing any more */
+    SmRange range; /* of a shell: its part of the device */
     _Atomic bool live;
+    _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
-    _Atomic bool cancelled;     /* its work was interrupted: none is begun */
-    _Atomic int error;          /* the fault that ended it: every call answers with it from then on */
-    unsigned retained;          /* primary: retains; made: cuCtxAttach's count */
+    _Atomic bool cancelled; /* its work was interrupted: none is begun */
+    _Atomic int error; /* the fault that ended it: every call answers with it from then on */
+    unsigned retained; /* primary: retains; made: cuCtxAttach's count */
     _Atomic unsigned flags;
-    unsigned long long id;
+    _Atomic unsigned long long id; /* a new one whenever it is opened */
     unsigned version;
     _Atomic unsigned cache_config, shared_config;
     _Atomic uint64_t limits[CONTEXT_LIMITS];
-    _Atomic uint64_t peers;     /* bit d: access to device d's memory is enabled */
+    _Atomic uint64_t peers; /* bit d: access to device d's memory is enabled */
 
-    Stream *streams;            /* all not yet destroyed, default streams too; under the queue's lock */
-    Stream *legacy;             /* the NULL stream */
+    Stream *streams; /* all not yet destroyed, default streams too; under the queue's lock */
+    Stream *legacy; /* the NULL stream, a reference; under the queue's lock */
+    bool shut; /* no more streams are made; under the queue's lock */
     _Atomic uint64_t grid_count, stream_count;
-    DeviceHeap *heap;           /* made at the first launch, under the driver's lock */
-    DeviceHeap *buffers;        /* for parameters that kernels pass on: made at the first launch by one */
+    DeviceHeap *heap; /* made at the first launch, under the driver's lock */
+    DeviceHeap *buffers; /* for parameters that kernels pass on: made at the first launch by one */
 
     pthread_mutex_t print_lock; /* printf's output, until a synchronisation shows it */
     char *print_text;
@@ -44,23 +47,48 @@ CUresult context_enter_any(Context **out);
 void context_leave_top(const Context *context);
 /* What the thread has made current: a context, the shell of a green one, or NULL. */
 Context *context_on_top(void);
-/* NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or CUDA_ERROR_CONTEXT_IS_DESTROYED. */
+/* With a reference. NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_check(CUcontext handle, Context **out);
 /* The same of a handle only, and a shell as it is. */
 CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
+
+/* --- context_list.c --- */
+/* The calling thread has it on its stack, or has a reference already. */
+static inline Context *context_hold(Context *context)
+{
+    atomic_fetch_add(&context->users, 1);
+    return context;
+}
+static inline void context_put(Context *context) { atomic_fetch_sub(&context->users, 1); }
+/* The context of that handle with a reference, dead or alive; NULL when there is none. */
+Context *context_find(const void *handle);
+/* A live shell of the context with a reference, or NULL. */
+Context *context_find_shell(const Context *base);
 /* For each live context with work to do. */
 void context_each_busy(void (*act)(Context *context));
+unsigned long long context_new_id(void);
+/* Handles name it from now on. */
+void context_enlist(Context *context);
+/* Its close is over: it may be freed as soon as nobody has a reference. Forgets the oldest of many dead. */
+void context_closed(Context *context);
+/* Waits until a close is over, or another thread has opened it again. */
+void context_await_closed(const Context *context);
 
 /* A live context with its default stream; NULL without memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
-/* The shell of a green context. NULL without memory. */
-Context *context_new_shell(Context *base, struct CUgreenCtx_st *green);
+void context_free(Context *context);
+/* The shell of a green context, with the caller's reference. NULL without memory. */
+Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range);
 void context_close_shell(Context *shell);
-/* Waits for its work and gives everything back; false when another thread did. A primary context may be
- * opened again. */
+/* From now on it takes no calls; true for the one caller that has to finish the close. */
+bool context_begin_close(Context *context);
+/* Waits for its work and gives everything back. A primary context may be opened again. */
+void context_finish_close(Context *context);
+/* Both; false when another thread does it. */
 bool context_close(Context *context);
 bool context_open(Context *context, unsigned flags);
 
@@ -74,16 +102,10 @@ void context_print(void *context, const char *bytes, size_t count);
 void context_flush(Context *context);
 
 /* The thread's own data. */
-typedef struct ThreadStream {
-    const Context *context;
-    unsigned long long context_id;
-    Stream *stream;
-} ThreadStream;
-
 typedef struct ThreadState {
     Context **stack;
     size_t depth, capacity;
-    ThreadStream *streams;      /* its default streams, one for each context used so */
+    Stream **streams; /* its default streams, a reference each, one for each context used so */
     size_t stream_count;
 } ThreadState;
 

@@ -13,7 +13,7 @@ static _Thread_local ThreadState *mine;
 static Context *pop(ThreadState *state)
 {
     Context *context = state->stack[--state->depth];
-    atomic_fetch_sub(&context->stacked, 1);
+    context_put(context);
     return context;
 }
 
@@ -23,8 +23,8 @@ static void drop_thread_state(void *value)
     ThreadState *state = value;
     bool forked = driver_check() == CUDA_ERROR_NOT_INITIALIZED;
     for (size_t i = 0; i < state->stream_count && !forked; i++) {
-        queue_close(state->streams[i].stream);
-        PUT(state->streams[i].stream);
+        queue_close(state->streams[i]);
+        PUT(state->streams[i]);
     }
     while (state->depth) pop(state);
     free(state->streams);
@@ -59,8 +59,7 @@ static CUresult push(ThreadState *state, Context *context)
         state->stack = stack;
         state->capacity = capacity;
     }
-    state->stack[state->depth++] = context;
-    atomic_fetch_add(&context->stacked, 1);
+    state->stack[state->depth++] = context_hold(context);
     return CUDA_SUCCESS;
 }
 
@@ -103,15 +102,22 @@ CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int 
     return create(out, flags, device, 3020);
 }
 
+static CUresult destroy(Context *context)
+{
+    if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
+    if (patience_limited()) TRY(queue_wait_context_anyway(context));
+    context_leave_top(context);
+    return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
 CUresult cuCtxDestroy_v2(CUcontext handle)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(context_named(handle, &context));
-    if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
-    if (patience_limited()) TRY(queue_wait_context_anyway(context));
-    context_leave_top(context);
-    return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = destroy(context);
+    context_put(context);
+    return result;
 }
 
 CUresult cuCtxAttach(CUcontext *out, unsigned int flags)
@@ -130,11 +136,15 @@ CUresult cuCtxDetach(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
-    if (context->primary) return CUDA_ERROR_INVALID_CONTEXT;
-    driver_lock();
-    unsigned left = context->retained ? --context->retained : 0;
-    driver_unlock();
-    return left ? CUDA_SUCCESS : cuCtxDestroy_v2(context);
+    CUresult result = CUDA_ERROR_INVALID_CONTEXT;
+    if (!context->primary) {
+        driver_lock();
+        unsigned left = context->retained ? --context->retained : 0;
+        driver_unlock();
+        result = left ? CUDA_SUCCESS : destroy(context);
+    }
+    context_put(context);
+    return result;
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle)
@@ -144,7 +154,9 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
     TRY(context_named(handle, &context));
     ThreadState *state = thread_state();
-    return state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
+    context_put(context);
+    return result;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext *out)
@@ -169,7 +181,9 @@ CUresult cuCtxSetCurrent(CUcontext handle)
     }
     TRY(context_named(handle, &context));
     if (state->depth) pop(state);
-    return push(state, context);
+    CUresult result = push(state, context);
+    context_put(context);
+    return result;
 }
 
 CUresult cuCtxGetCurrent(CUcontext *out)
@@ -183,6 +197,21 @@ CUresult cuCtxGetCurrent(CUcontext *out)
 
 /* Primary contexts: one for each device, the same handle whenever it lives. */
 
+/* Under the driver's lock, which opens while another thread closes the context. NULL without memory. */
+static Context *live_primary_locked(Device *device)
+{
+    for (;;) {
+        Context *context = device->primary;
+        if (!context) return device->primary = context_new(device, device->primary_flags, true);
+        if (atomic_load(&context->live)) return context;
+        if (atomic_load(&context->closed))
+            return context_open(context, device->primary_flags) ? context : NULL;
+        driver_unlock();
+        context_await_closed(context);
+        driver_lock();
+    }
+}
+
 CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice ordinal)
 {
     TRY(driver_check());
@@ -190,15 +219,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice ordinal)
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     driver_lock();
-    Context *context = device->primary;
-    bool ok = true;
-    if (!context)
-        ok = (context = device->primary = context_new(device, device->primary_flags, true)) != NULL;
-    else if (!atomic_load(&context->live))
-        ok = context_open(context, device->primary_flags);
-    if (ok) context->retained++;
+    Context *context = live_primary_locked(device);
+    if (context) context->retained++;
     driver_unlock();
-    if (!ok) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = context;
     return CUDA_SUCCESS;
 }
@@ -216,9 +240,9 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     driver_lock();
     context = device->primary;
     bool retained = context && context->retained;
-    bool last = retained && --context->retained == 0 && atomic_load(&context->live);
+    bool last = retained && --context->retained == 0 && context_begin_close(context);
     driver_unlock();
-    if (last) context_close(context);
+    if (last) context_finish_close(context);
     return retained ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -230,7 +254,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice ordinal)
     driver_lock();
     Context *context = device->primary;
     driver_unlock();
-    if (context && atomic_load(&context->live)) context_close(context);
+    if (context) context_close(context);
     return CUDA_SUCCESS;
 }
 

@@ -5,10 +5,8 @@
 #include "api/queue.h"
 #include "graph/capture.h"
 
-CUresult cuCtxSynchronize(void)
+static CUresult synchronize(Context *context)
 {
-    Context *context;
-    TRY(context_enter_any(&context));
     TRY(capture_check_context(context));
     TRY(queue_wait_context(context));
     pools_observe(context->device, NULL);
@@ -16,15 +14,20 @@ CUresult cuCtxSynchronize(void)
     return context_error(context);
 }
 
+CUresult cuCtxSynchronize(void)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    return synchronize(context);
+}
+
 CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_check(handle, &context));
-    TRY(capture_check_context(context));
-    TRY(queue_wait_context(context));
-    pools_observe(context->device, NULL);
-    context_flush(context);
-    return context_error(context);
+    CUresult result = synchronize(context);
+    context_put(context);
+    return result;
 }
 
 CUresult cuCtxGetDevice(CUdevice *device)
@@ -36,31 +39,34 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext handle)
-{
-    Context *context;
-    TRY(context_check(handle, &context));
-    if (!device) return CUDA_ERROR_INVALID_VALUE;
-    *device = context->device->ordinal;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int *version)
-{
-    Context *context;
-    TRY(context_check(handle, &context));
-    if (!version) return CUDA_ERROR_INVALID_VALUE;
-    *version = context->version;
-    return CUDA_SUCCESS;
-}
+/* A function that tells one fact of a context, by its handle. */
+#define CONTEXT_FACT(function, params, out, fact) \
+    CUresult function params \
+    { \
+        Context *context; \
+        TRY(context_check(handle, &context)); \
+        if (out) *out = (fact); \
+        context_put(context); \
+        return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; \
+    }
+CONTEXT_FACT(cuCtxGetDevice_v2, (CUdevice * out, CUcontext handle), out, context->device->ordinal)
+CONTEXT_FACT(cuCtxGetApiVersion, (CUcontext handle, unsigned int *out), out, context->version)
+#undef CONTEXT_FACT
 
 /* That of a green context is its own. */
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     Context *context;
     TRY(context_check(handle, &context));
+    context_put(context);
     if (!id) return CUDA_ERROR_INVALID_VALUE;
-    *id = (handle ? handle : context_on_top())->id;
+    if (!handle) {
+        *id = atomic_load(&context_on_top()->id);
+        return CUDA_SUCCESS;
+    }
+    TRY(context_named(handle, &context));
+    *id = atomic_load(&context->id);
+    context_put(context);
     return CUDA_SUCCESS;
 }
 
@@ -162,26 +168,38 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
     return CUDA_SUCCESS;
 }
 
-CUresult cuCtxEnablePeerAccess(CUcontext peer_handle, unsigned int flags)
+/* The bit of a context's `peers` that stands for another context's device. */
+static CUresult peer_bit(CUcontext handle, Device **device, uint64_t *bit)
 {
-    Context *context, *peer;
+    Context *peer;
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_check(handle, &peer));
+    *device = peer->device;
+    *bit = UINT64_C(1) << peer->device->ordinal;
+    context_put(peer);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags)
+{
+    Context *context;
+    Device *device;
+    uint64_t bit;
     TRY(context_enter(&context));
     if (flags) return CUDA_ERROR_INVALID_VALUE;
-    if (!peer_handle) return CUDA_ERROR_INVALID_CONTEXT;
-    TRY(context_check(peer_handle, &peer));
-    if (peer->device == context->device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-    uint64_t bit = UINT64_C(1) << peer->device->ordinal;
+    TRY(peer_bit(peer, &device, &bit));
+    if (device == context->device) return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
     uint64_t before = atomic_fetch_or(&context->peers, bit);
     return before & bit ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_SUCCESS;
 }
 
-CUresult cuCtxDisablePeerAccess(CUcontext peer_handle)
+CUresult cuCtxDisablePeerAccess(CUcontext peer)
 {
-    Context *context, *peer;
+    Context *context;
+    Device *device;
+    uint64_t bit;
     TRY(context_enter(&context));
-    if (!peer_handle) return CUDA_ERROR_INVALID_CONTEXT;
-    TRY(context_check(peer_handle, &peer));
-    uint64_t bit = UINT64_C(1) << peer->device->ordinal;
+    TRY(peer_bit(peer, &device, &bit));
     uint64_t before = atomic_fetch_and(&context->peers, ~bit);
     return before & bit ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }

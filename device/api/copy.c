@@ -240,18 +240,25 @@ CUresult copy_is_captured(const CUstream *handle, bool *captured)
     return CUDA_SUCCESS;
 }
 
+CUresult copy_enter_peer(CUcontext handle, bool captured)
+{
+    Context *context;
+    TRY(context_check(handle, &context));
+    CUresult result = context_error(context);
+    if (!result && !captured) result = queue_wait_context(context);
+    context_put(context);
+    return result;
+}
+
 /* A copy between contexts waits for the other context's work as well. */
 static CUresult enter_peers(CUcontext first, CUcontext second, const CUstream *handle)
 {
-    Context *context;
     bool captured;
     TRY(copy_is_captured(handle, &captured));
     CUcontext handles[2] = {first, second};
     for (int i = 0; i < 2; i++) {
         if (!handles[i]) return CUDA_ERROR_INVALID_CONTEXT;
-        TRY(context_check(handles[i], &context));
-        TRY(context_error(context));
-        if (!captured) TRY(queue_wait_context(context));
+        TRY(copy_enter_peer(handles[i], captured));
     }
     return CUDA_SUCCESS;
 }

@@ -25,6 +25,8 @@ CUresult copy_in_stream(const CopyJob *job, CUstream stream);
 CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]);
 /* Whether it would be captured in that stream; NULL: in none. */
 CUresult copy_is_captured(const CUstream *stream, bool *captured);
+/* The context of one side of a copy between contexts: waits for its work, where the copy is not captured. */
+CUresult copy_enter_peer(CUcontext handle, bool captured);
 /* In pieces, for copies that are kept: */
 bool copy_check(const CopyJob *job);
 /* When its turn has come. It fails, and the context with it, if reserved addresses have lost their memory

@@ -155,16 +155,11 @@ static CUresult copy_3d(const CUDA_MEMCPY3D *copy, const CUstream *stream)
 
 static CUresult copy_3d_peer(const CUDA_MEMCPY3D_PEER *copy, const CUstream *stream)
 {
-    Context *context;
     if (!copy) return CUDA_ERROR_INVALID_VALUE;
-    CUcontext handles[2] = {copy->srcContext, copy->dstContext};
     bool captured;
     TRY(copy_is_captured(stream, &captured));
-    for (int i = 0; i < 2; i++) {
-        TRY(context_check(handles[i], &context));
-        TRY(context_error(context));
-        if (!captured) TRY(queue_wait_context(context));
-    }
+    TRY(copy_enter_peer(copy->srcContext, captured));
+    TRY(copy_enter_peer(copy->dstContext, captured));
     COPY_3D(copy, stream);
 }
 

@@ -218,6 +218,7 @@ static CUresult record_in(Stream *stream, Event *event, bool external)
     if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_record(stream, event, external);
     if (external) return CUDA_ERROR_INVALID_VALUE;
+    TRY(queue_wait_room(stream));
     capture_forget(event);
     return record(event, stream);
 }
@@ -389,6 +390,7 @@ static CUresult wait_in(Stream *stream, Event *event, bool external)
     if (external) return CUDA_ERROR_INVALID_VALUE;
     TRY(capture_join(stream, event, &joined));
     if (joined) return CUDA_SUCCESS;
+    TRY(queue_wait_room(stream));
     return event_wait_in(stream, event);
 }
 

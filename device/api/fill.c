@@ -75,6 +75,7 @@ static CUresult perform(Stream *stream, const FillJob *fill)
     if (!fill_check(fill, &bytes)) return CUDA_ERROR_INVALID_VALUE;
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
     if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_here(fill, stream->object.context);
+    TRY(queue_wait_room(stream));
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     *task = (FillTask){.task = {.run = run_fill, .release = free_fill}, .job = *fill};

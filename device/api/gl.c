@@ -177,7 +177,7 @@ typedef struct CUgraphicsResource_st {
 
 static void forget_mapping(Resource *resource)
 {
-    if (resource->memory) memory_release(resource->memory);
+    if (resource->memory) memory_release_of(OBJECT(resource), resource->memory);
     if (resource->array) cuArrayDestroy(resource->array);
     resource->memory = 0;
     resource->array = NULL;
@@ -188,7 +188,7 @@ static void forget_mapping(Resource *resource)
 static void release_resource(Object *object)
 {
     Resource *resource = (Resource *)object;
-    if (resource->memory) memory_release(resource->memory);
+    if (resource->memory) memory_release_of(object, resource->memory);
 }
 
 static CUresult publish(CUgraphicsResource *out, unsigned name, unsigned target, unsigned flags)
@@ -279,7 +279,7 @@ static bool writes(const Resource *resource)
     return !(resource->flags & CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY);
 }
 
-static CUresult map_buffer(const OpenGL *gl, Resource *resource, Context *context)
+static CUresult map_buffer(const OpenGL *gl, Resource *resource)
 {
     int before, size = 0;
     CUresult result = CUDA_ERROR_MAP_FAILED;
@@ -288,7 +288,7 @@ static CUresult map_buffer(const OpenGL *gl, Resource *resource, Context *contex
     gl->glGetBufferParameteriv(GL_COPY_WRITE_BUFFER, GL_BUFFER_SIZE, &size);
     if (size > 0) {
         MemoryRequest request = {.size = (uint64_t)size, .kind = MEMORY_DEVICE};
-        result = memory_allocate(context, &request, &resource->memory);
+        result = memory_allocate(resource->object.context, &request, &resource->memory);
         resource->size = (size_t)size;
     }
     if (!result && reads(resource))
@@ -364,13 +364,13 @@ static void put_image(const OpenGL *gl, const Resource *resource)
 
 /* ---- Mapping ---- */
 
-static CUresult map_one(const OpenGL *gl, CUgraphicsResource handle, Context *context)
+static CUresult map_one(const OpenGL *gl, CUgraphicsResource handle)
 {
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
     CUresult result = CUDA_ERROR_ALREADY_MAPPED;
     if (!resource->mapped) {
-        result = resource->target ? map_image(gl, resource) : map_buffer(gl, resource, context);
+        result = resource->target ? map_image(gl, resource) : map_buffer(gl, resource);
         resource->mapped = !result;
         if (result) forget_mapping(resource);
     }
@@ -404,7 +404,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *resources, C
     TRY(context_enter(&context));
     TRY(enter_gl(&gl));
     TRY(cuStreamSynchronize(stream));
-    while (!result && done < count) result = map_one(&gl, resources[done++], context);
+    while (!result && done < count) result = map_one(&gl, resources[done++]);
     if (result)
         for (done--; done;) unmap_one(&gl, resources[--done]);
     return result;
@@ -438,15 +438,27 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pointer, size_t *siz
     return result;
 }
 
+/* Of an image its first level was copied. */
+static CUresult check_part(const CUarray *array, unsigned index, unsigned level)
+{
+    if (!array) return CUDA_ERROR_INVALID_VALUE;
+    if (index) {
+        log_error("a texture of two dimensions has no layer or face %u: the index is 0", index);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!level) return CUDA_SUCCESS;
+    log_error("of a texture's levels the CPU device maps the first one alone, not level %u", level);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource handle, unsigned index,
                                              unsigned level)
 {
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = !resource->mapped                    ? CUDA_ERROR_NOT_MAPPED
-                      : !resource->target                  ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
-                      : !array || index != 0 || level != 0 ? CUDA_ERROR_INVALID_VALUE
-                                                           : CUDA_SUCCESS;
+    CUresult result = !resource->mapped   ? CUDA_ERROR_NOT_MAPPED
+                      : !resource->target ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
+                                          : check_part(array, index, level);
     if (!result) *array = resource->array;
     PUT(resource);
     return result;

@@ -5,27 +5,37 @@
 
 #include "graph/capture.h"
 
+/* The live shell that is current, or NULL. */
+static Context *current_shell(void)
+{
+    Context *top = context_on_top();
+    return top && top->base && atomic_load(&top->live) ? top : NULL;
+}
+
 GreenContext *green_current(void)
 {
-    const Context *top = context_on_top();
-    return top && top->base && atomic_load(&top->live) ? top->green : NULL;
+    const Context *shell = current_shell();
+    return shell ? object_get(shell->green, OBJECT_GREEN_CONTEXT) : NULL;
 }
 
-GreenContext *green_of_stream(const Stream *stream)
+CUgreenCtx green_of_stream(const Stream *stream)
 {
-    return stream->standard ? green_current() : stream->green;
+    const Context *shell = stream->standard ? current_shell() : NULL;
+    return shell ? shell->green : stream->green;
 }
 
-Context *green_shell(const Stream *stream)
+CUcontext green_shell(const Stream *stream)
 {
-    const GreenContext *green = green_of_stream(stream);
-    return green ? green->shell : stream->object.context;
+    Context *shell = stream->standard ? current_shell() : stream->green ? stream->green->shell : NULL;
+    return shell ? shell : stream->object.context;
 }
 
 unsigned green_multiprocessors(const Stream *stream)
 {
-    const GreenContext *green = stream ? green_of_stream(stream) : green_current();
-    return green ? green->range.count : (unsigned)driver_multiprocessors();
+    if (stream && !stream->standard)
+        return stream->green ? stream->green->range.count : (unsigned)driver_multiprocessors();
+    const Context *shell = current_shell();
+    return shell ? shell->range.count : (unsigned)driver_multiprocessors();
 }
 
 /* Where the gate has come to. */
@@ -49,6 +59,7 @@ static void green_release(Object *object)
 {
     GreenContext *green = (GreenContext *)object;
     if (green->gate) PUT(green->gate);
+    if (green->shell) context_put(green->shell);
 }
 
 /* The gate is a stream that the program has no handle of. */
@@ -67,11 +78,11 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
     if (!green) return CUDA_ERROR_OUT_OF_MEMORY;
     green->range = *range;
     green->gate = make_gate(base);
-    green->shell = green->gate ? context_new_shell(base, green) : NULL;
+    green->shell = green->gate ? context_new_shell(base, green, *range) : NULL;
     atomic_store(&green->live, green->shell != NULL);
     bool ok = green->shell && object_publish(OBJECT(green));
     if (ok) {
-        green->id = green->shell->id;
+        green->id = atomic_load(&green->shell->id);
         *out = green;
     } else {
         if (green->shell) context_close_shell(green->shell);
@@ -99,8 +110,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevic
 static CUresult enter_green(CUgreenCtx handle, bool current, GreenContext **out)
 {
     TRY(driver_check());
-    if (!handle && current) handle = green_current();
-    *out = object_get(handle, OBJECT_GREEN_CONTEXT);
+    *out = !handle && current ? green_current() : object_get(handle, OBJECT_GREEN_CONTEXT);
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
@@ -161,9 +171,11 @@ CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *out, CUdevResource
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
     TRY(context_named(handle, &context));
+    SmRange range = context->base ? context->range : resource_of_device(context->device);
+    context_put(context);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
-    *out = resource_of_range(context->base ? context->green->range : resource_of_device(context->device));
+    *out = resource_of_range(range);
     return CUDA_SUCCESS;
 }
 

@@ -6,24 +6,23 @@
 #ifndef DEVICE_API_GREEN_H
 #define DEVICE_API_GREEN_H
 
-#include "api/resource.h"
 #include "api/stream.h"
 
 typedef struct CUgreenCtx_st {
     Object object;
     _Atomic bool live;
-    Context *shell;         /* valid while it is live */
+    Context *shell;         /* a reference */
     unsigned long long id;
     SmRange range;
     Stream *gate;           /* a reference; its new streams wait for what this one waits for */
 } GreenContext;
 
-/* That of the thread's current context, borrowed; NULL: it is none. */
+/* That of the thread's current context, with a reference; NULL: it is none. */
 GreenContext *green_current(void);
-/* That in which work of the stream runs, borrowed; NULL: in none. */
-GreenContext *green_of_stream(const Stream *stream);
+/* The handle of that in which work of the stream runs; NULL: in none. */
+CUgreenCtx green_of_stream(const Stream *stream);
 /* What the stream's context is to the program. */
-Context *green_shell(const Stream *stream);
+CUcontext green_shell(const Stream *stream);
 /* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
 unsigned green_multiprocessors(const Stream *stream);
 /* Makes a new stream one of the green context's. */

@@ -1,7 +1,6 @@
 /* Page-locked host memory: made here, or the program's own, registered. Kernels see it under the same
  * address. */
 #include "api/memory.h"
-#include "api/queue.h"
 
 enum { HOST_FLAGS = 7, REGISTER_FLAGS = 15 };
 
@@ -28,7 +27,7 @@ CUresult cuMemFreeHost(void *pointer)
     if (!pointer) return context_error(context);
     if (!memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.base != address || range.kind != MEMORY_HOST_PINNED) return CUDA_ERROR_INVALID_VALUE;
-    TRY(queue_wait_context(range.owner));
+    TRY(memory_wait(&range, context));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }
@@ -49,9 +48,10 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
         .device = context->device->ordinal,
         .read_only = (flags & CU_MEMHOSTREGISTER_READ_ONLY) != 0,
     };
-    return memory_map_register(driver_memory(), address, &request)
-               ? CUDA_SUCCESS
-               : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    bool registered = memory_map_register(driver_memory(), address, &request);
+    context_let_close(context);
+    return registered ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 
 CUresult cuMemHostUnregister(void *pointer)
@@ -64,7 +64,7 @@ CUresult cuMemHostUnregister(void *pointer)
     if (!memory_map_told(driver_memory(), address, 1, &range) || range.kind != MEMORY_REGISTERED
         || range.base != address)
         return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-    TRY(queue_wait_context(range.owner));
+    TRY(memory_wait(&range, context));
     bool gone = memory_map_unregister(driver_memory(), address, NULL);
     if (!gone) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
     return context_error(context);

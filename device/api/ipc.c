@@ -159,6 +159,7 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
 CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
                  CUdeviceptr *out)
 {
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     pthread_mutex_lock(&imports_lock);
     Import *import = pool ? NULL : find_locked(context, handle);
     if (!import) import = import_locked(context, handle, file, pool);
@@ -167,6 +168,7 @@ CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *fi
         *out = import->address;
     }
     pthread_mutex_unlock(&imports_lock);
+    context_let_close(context);
     return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
 

@@ -17,7 +17,7 @@ typedef struct LaunchTask {
     Function *function;     /* a reference */
     GridLaunch launch;
     KernelRun run;
-    _Alignas(16) uint8_t params[];
+    uint8_t params_room[]; /* the parameters, aligned within it */
 } LaunchTask;
 
 static uint32_t multiprocessors_of(const LaunchShape *shape)
@@ -186,19 +186,20 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *as
     TRY(launch_check_shape(function, shape));
     if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
     TRY(queue_wait_room(stream));
-    LaunchTask *task = aligned_alloc(16, (sizeof *task + function->code->param_size + 31) & ~(size_t)15);
+    LaunchTask *task = malloc(params_room(sizeof *task + function->code->param_size) + PARAMS_ALIGN);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    uint8_t *params = task->params_room + (-(uintptr_t)task->params_room & (PARAMS_ALIGN - 1));
     task->task = (Task){.run = run_launch, .release = free_launch, .stoppable = true};
     task->run.grid = NULL;
-    memset(task->params, 0, function->code->param_size);
-    CUresult result = launch_copy_params(function->code, pointers, extra, task->params);
+    memset(params, 0, function->code->param_size);
+    CUresult result = launch_copy_params(function->code, pointers, extra, params);
     if (result) {
         free(task);
         return result;
     }
     object_hold(OBJECT(function));
     task->function = function;
-    launch_prepare(&task->launch, function, shape, task->params);
+    launch_prepare(&task->launch, function, shape, params);
     queue_submit(stream, &task->task, NULL);
     return CUDA_SUCCESS;
 }

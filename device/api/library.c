@@ -12,13 +12,6 @@ typedef struct CUkern_st {
     const char *name;      /* in the library's names */
 } Kernel;
 
-/* What the library has become in one context. */
-typedef struct Instance {
-    Context *context;
-    unsigned long long context_id;
-    Module *module;        /* a reference */
-} Instance;
-
 struct CUlib_st {
     Object object;
     char *data;            /* its PTX texts */
@@ -27,14 +20,14 @@ struct CUlib_st {
     char **names;
     unsigned kernel_count;
     pthread_mutex_t lock;
-    Instance *instances;
+    Module **instances;    /* what it has become in each context that uses it, a reference each */
     size_t instance_count;
 };
 
 static void library_release(Object *object)
 {
     Library *library = (Library *)object;
-    for (size_t i = 0; i < library->instance_count; i++) PUT(library->instances[i].module);
+    for (size_t i = 0; i < library->instance_count; i++) PUT(library->instances[i]);
     for (unsigned k = 0; k < library->kernel_count; k++) free(library->names[k]);
     free(library->names);
     free(library->kernels);
@@ -99,8 +92,9 @@ static bool library_unload(Library *library)
     }
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->instance_count; i++) {
-        queue_wait_context_anyway(library->instances[i].context);
-        module_unload(library->instances[i].module);
+        if (object_in_life(OBJECT(library->instances[i])))
+            queue_wait_context_anyway(library->instances[i]->object.context);
+        module_unload(library->instances[i]);
     }
     pthread_mutex_unlock(&library->lock);
     return mine;
@@ -165,11 +159,26 @@ CUresult cuLibraryUnload(CUlibrary handle)
     return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+/* Those of contexts that are gone are needed no more. */
+static void drop_dead_locked(Library *library)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < library->instance_count; i++) {
+        Module *module = library->instances[i];
+        if (object_in_life(OBJECT(module)))
+            library->instances[left++] = module;
+        else
+            PUT(module);
+    }
+    library->instance_count = left;
+}
+
 static CUresult instantiate_locked(Library *library, Context *context, Module **out)
 {
     Image image;
     PtxLog log = {0};
-    Instance *instances = realloc(library->instances, (library->instance_count + 1) * sizeof *instances);
+    drop_dead_locked(library);
+    Module **instances = realloc(library->instances, (library->instance_count + 1) * sizeof *instances);
     if (!instances) return CUDA_ERROR_OUT_OF_MEMORY;
     library->instances = instances;
     JitOptions options = {0};
@@ -177,11 +186,11 @@ static CUresult instantiate_locked(Library *library, Context *context, Module **
     if (!result) result = module_load(context, &image, library, &log, out);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
-    if (!result) instances[library->instance_count++] = (Instance){context, context->id, *out};
+    if (!result) instances[library->instance_count++] = *out;
     return result;
 }
 
-/* The library's module in the current context; it stays valid as long as the library. */
+/* The library's module in the current context, with a reference. */
 static CUresult library_module(Library *library, Module **out)
 {
     Context *context;
@@ -190,9 +199,9 @@ static CUresult library_module(Library *library, Module **out)
     *out = NULL;
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->instance_count; i++)
-        if (library->instances[i].context == context && library->instances[i].context_id == context->id)
-            *out = library->instances[i].module;
+        if (object_is_of(OBJECT(library->instances[i]), context)) *out = library->instances[i];
     if (!*out) result = instantiate_locked(library, context, out);
+    if (!result) object_hold(OBJECT(*out));
     pthread_mutex_unlock(&library->lock);
     return result;
 }
@@ -206,6 +215,7 @@ CUresult kernel_function(const void *handle, Function **out)
     if (!result) {
         *out = object_get(module_function(module, kernel->name), OBJECT_FUNCTION);
         if (!*out) result = CUDA_ERROR_NOT_FOUND;
+        PUT(module);
     }
     PUT(kernel);
     return result;
@@ -260,7 +270,10 @@ CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle)
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     TRY(library_enter(handle, &library));
     CUresult result = library_module(library, &module);
-    if (!result) *out = module;
+    if (!result) {
+        *out = module;
+        PUT(module);
+    }
     PUT(library);
     return result;
 }
@@ -268,7 +281,7 @@ CUresult cuLibraryGetModule(CUmodule *out, CUlibrary handle)
 CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle, const char *name)
 {
     Library *library;
-    Module *module;
+    Module *module = NULL;
     if (!name || (!address && !size)) return CUDA_ERROR_INVALID_VALUE;
     TRY(library_enter(handle, &library));
     CUresult result = library_module(library, &module);
@@ -276,6 +289,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *address, size_t *size, CUlibrary handle
     if (!result && !global) result = CUDA_ERROR_NOT_FOUND;
     if (global && address) *address = global->address;
     if (global && size) *size = global->size;
+    if (module) PUT(module);
     PUT(library);
     return result;
 }

@@ -50,7 +50,10 @@ void memory_tell_short(Device *device, uint64_t size)
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out)
 {
     TRY(capture_check_thread());
-    return memory_allocate_inside(context, request, out);
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = memory_allocate_inside(context, request, out);
+    context_let_close(context);
+    return result;
 }
 
 CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, CUdeviceptr *out)
@@ -76,6 +79,23 @@ bool memory_release(CUdeviceptr address)
     if (!memory_map_free(driver_memory(), address, &range)) return false;
     memory_uncharge(driver_device(range.device), range.kind, range.size);
     return true;
+}
+
+void memory_release_of(const Object *object, CUdeviceptr address)
+{
+    if (!context_keep_open(object->context)) return;
+    if (object_in_life(object)) memory_release(address);
+    context_let_close(object->context);
+}
+
+CUresult memory_wait(const MemoryRange *range, Context *current)
+{
+    if (range->owner == current) return queue_wait_context(current);
+    Context *owner = context_find(range->owner);
+    if (!owner) return capture_check_thread();
+    CUresult result = queue_wait_context(owner);
+    context_put(owner);
+    return result;
 }
 
 CUresult memory_fail_closed(Context *context, const char *what)
@@ -163,7 +183,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     bool imported = range.kind == MEMORY_IMPORTED && range.tag;
     if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported)
         return CUDA_ERROR_INVALID_VALUE;
-    TRY(queue_wait_context(range.owner));
+    TRY(memory_wait(&range, context));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;
     return context_error(context);
 }

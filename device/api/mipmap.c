@@ -7,7 +7,7 @@
 static void mipmap_release(Object *object)
 {
     MipmappedArray *mipmap = (MipmappedArray *)object;
-    if (mipmap->storage) memory_release(mipmap->storage);
+    if (mipmap->storage) memory_release_of(object, mipmap->storage);
 }
 
 static size_t halved(size_t size) { return size > 1 ? size / 2 : size; }

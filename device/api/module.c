@@ -15,7 +15,7 @@ static void module_release(Object *object)
 {
     Module *module = (Module *)object;
     for (uint32_t g = 0; module->code && g < module->code->global_count; g++)
-        memory_release(module->code->globals[g].address);
+        memory_release_of(object, module->code->globals[g].address);
     code_module_free(module->code);
     free(module->functions);
 }
@@ -37,8 +37,8 @@ static uint64_t allocate_variable(void *closure, const char *name, uint64_t size
 
 static void release_variable(void *closure, uint64_t address)
 {
-    (void)closure;
-    memory_release(address);
+    const Module *module = closure;
+    memory_release_of(OBJECT(module), address);
 }
 
 const CodeGlobal *module_global(const Module *module, const char *name)
@@ -111,7 +111,8 @@ static PtxModule *join(const Image *image, PtxLog *log)
     return whole;
 }
 
-static CUresult compile(Module *module, const Image *image, PtxLog *log)
+/* The module's variables are memory of its context. */
+static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
 {
     LowerHost host = {.closure = module,
                       .allocate = allocate_variable,
@@ -127,6 +128,15 @@ static CUresult compile(Module *module, const Image *image, PtxLog *log)
     if (!module->code) return module_result(log);
     exec_bind(module->code);
     return CUDA_SUCCESS;
+}
+
+static CUresult compile(Module *module, const Image *image, PtxLog *log)
+{
+    Context *context = module->object.context;
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = compile_open(module, image, log);
+    context_let_close(context);
+    return result;
 }
 
 static void function_release(Object *object) { PUT(((Function *)object)->module); }

@@ -3,8 +3,8 @@
  * A handle is the address of an object that is in the registry of live objects. Whoever works with an object
  * holds a reference: destroying takes the object out of the registry at once, its resources go with the last
  * reference, and the addresses of the most recently dead are not used again for a while, so that stale
- * handles are told from live ones. Contexts are never freed: their addresses stay what they were, dead or
- * alive.
+ * handles are told from live ones. An object keeps its context from being forgotten, dead or alive, so that
+ * it can always be asked; what the context gives back when it closes, its objects find gone (`life`).
  */
 #ifndef DEVICE_API_OBJECTS_H
 #define DEVICE_API_OBJECTS_H
@@ -52,14 +52,19 @@ struct Object {
     ObjectKind kind;
     _Atomic unsigned references;
     bool live;                     /* in the registry */
-    Context *context;              /* NULL: belongs to the process */
+    Context *context;              /* a reference; NULL: belongs to the process */
+    unsigned long long life;       /* the id that the context had: it has another when it is opened anew */
     Object *chain;                 /* next in its bucket of the registry */
     void (*release)(Object *self); /* frees what it holds, not the object; may be NULL */
 };
 
 /* Allocates an object of that many bytes, zeroed, with the caller's reference; not in the registry yet. */
 void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)(Object *self));
-/* Enters it: handles now name it, the registry holds a reference. false without memory. */
+/* Whether its context lives since before the object, or a given context is that. */
+bool object_in_life(const Object *object);
+bool object_is_of(const Object *object, const Context *context);
+/* Enters it: handles now name it, the registry holds a reference. false without memory, or when its context
+ * closes. */
 bool object_publish(Object *object);
 /* The live object of that kind with a new reference, or NULL. */
 void *object_get(const void *handle, ObjectKind kind);

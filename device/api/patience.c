@@ -6,7 +6,8 @@
 #include "api/queue.h"
 
 static _Thread_local unsigned patience;     /* microseconds; 0: without end */
-static _Thread_local Context *awaited;      /* by the last wait */
+static _Thread_local const Context *awaited; /* by the last wait: a handle, and the life it had */
+static _Thread_local unsigned long long awaited_life;
 
 uint64_t patience_now(void)
 {
@@ -17,10 +18,11 @@ uint64_t patience_now(void)
 
 bool patience_limited(void) { return patience != 0; }
 
-uint64_t patience_end(Context *context)
+uint64_t patience_end(const Context *context)
 {
     if (!patience) return 0;
     awaited = context;
+    awaited_life = atomic_load(&context->id);
     return patience_now() + (uint64_t)patience * 1000;
 }
 
@@ -32,6 +34,15 @@ CUresult cuPycudaSetPatience(unsigned int microseconds)
     return CUDA_SUCCESS;
 }
 
+static void cancel_awaited(void)
+{
+    Context *context = awaited ? context_find(awaited) : NULL;
+    if (!context) return;
+    if (atomic_load(&context->live) && atomic_load(&context->id) == awaited_life)
+        queue_cancel_context(context);
+    context_put(context);
+}
+
 /* Ends the kernels of the context that this thread waited for last, or of all contexts that have work to do.
  * Such a context fails, as after a kernel's fault. */
 CUresult cuPycudaCancel(unsigned int all)
@@ -39,7 +50,7 @@ CUresult cuPycudaCancel(unsigned int all)
     TRY(driver_check());
     if (all)
         context_each_busy(queue_cancel_context);
-    else if (awaited && atomic_load(&awaited->live))
-        queue_cancel_context(awaited);
+    else
+        cancel_awaited();
     return CUDA_SUCCESS;
 }

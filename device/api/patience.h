@@ -12,6 +12,6 @@
 uint64_t patience_now(void);    /* nanoseconds of CLOCK_MONOTONIC */
 bool patience_limited(void);
 /* When a wait for work of that context that begins now has to end; 0: never. */
-uint64_t patience_end(Context *context);
+uint64_t patience_end(const Context *context);
 
 #endif

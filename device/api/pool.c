@@ -107,15 +107,15 @@ static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
     Pool *pool;
     DevicePools *pools = pools_of(device, kind);
     if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
-    TRY(pool_enter(handle, &pool));
-    bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
-    CUresult result = fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    driver_lock(); /* as cuMemPoolDestroy has it when it looks whether the pool is current */
+    CUresult result = pool_enter(handle, &pool);
     if (!result) {
-        driver_lock();
-        pools->current = pool;
-        driver_unlock();
+        bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
+        result = fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        if (fits) pools->current = pool;
+        PUT(pool);
     }
-    PUT(pool);
+    driver_unlock();
     return result;
 }
 
@@ -166,8 +166,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
     bool may = !pool->is_default;
     driver_lock();
     if (may && pools->current == pool) pools->current = pools->standard;
+    bool mine = may && object_retire(OBJECT(pool));
     driver_unlock();
-    if (may && object_retire(OBJECT(pool))) pool_let_go(pool);
+    if (mine) pool_let_go(pool);
     PUT(pool);
     return may ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

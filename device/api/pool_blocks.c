@@ -343,7 +343,7 @@ static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency w
     }
 }
 
-static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+static CUresult allocate_open(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     Dependency pending, wait = {NULL, 0};
     RangeTask *task = task_new(run_begin);
@@ -376,6 +376,15 @@ static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *o
     return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+{
+    Context *context = stream->object.context;
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = allocate_open(pool, stream, size, out);
+    context_let_close(context);
+    return result;
+}
+
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream_handle)
 {
     Pool *pool;
@@ -406,10 +415,19 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
     return result ? result : cuMemAllocFromPoolAsync(out, size, pool, handle);
 }
 
-/* Takes the range from the calls' sight, and its block from those in use; false when it is no allocation. */
-static bool withdraw(CUdeviceptr address, MemoryRange *range)
+/* The block of what calls find at that address; NULL when it has none. *range is what they find. */
+static const Block *told_block_locked(CUdeviceptr address, MemoryRange *range)
 {
-    pthread_mutex_lock(&blocks_lock);
+    bool told = memory_map_told(driver_memory(), address, 1, range) && range->base == address;
+    return told ? range->block : NULL;
+}
+
+/* Of a graph that has not handed it out: nobody else frees it. */
+static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
+
+/* Takes the range from the calls' sight, and its block from those in use; false when it is no allocation. */
+static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
+{
     bool found = memory_map_withdraw(driver_memory(), address, range);
     Block *block = found ? range->block : NULL;
     if (block) {
@@ -418,25 +436,26 @@ static bool withdraw(CUdeviceptr address, MemoryRange *range)
         count_locked(block->pool, block->pool->in_use - block->size, block->pool->reserved);
         block->tasks++;
     }
+    return found;
+}
+
+bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
+{
+    MemoryRange told = {0};
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &told);
+    bool freed_so = told.base == address && !is_kept(block)
+                    && (told.kind == MEMORY_DEVICE || told.kind == MEMORY_MANAGED || told.tag);
+    bool found = freed_so && withdraw_locked(address, range);
     pthread_mutex_unlock(&blocks_lock);
     return found;
 }
 
-static bool is_freed_so(CUdeviceptr address)
-{
-    MemoryRange range;
-    bool told = memory_map_told(driver_memory(), address, 1, &range) && range.base == address;
-    const Block *block = told ? range.block : NULL;
-    if (block && block->bound && !block->handed) return false;
-    return told && (range.kind == MEMORY_DEVICE || range.kind == MEMORY_MANAGED || range.tag);
-}
-
 static CUresult free_in(Stream *stream, CUdeviceptr address)
 {
-    if (!is_freed_so(address)) return CUDA_ERROR_INVALID_VALUE;
     RangeTask *task = task_new(run_end);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
-    if (!withdraw(address, &task->range)) {
+    if (!pool_withdraw(address, &task->range)) {
         free(task);
         return CUDA_ERROR_INVALID_VALUE;
     }
@@ -482,9 +501,10 @@ static void end_now(const MemoryRange *range)
 bool pool_release(CUdeviceptr address)
 {
     MemoryRange range;
-    bool told = memory_map_told(driver_memory(), address, 1, &range);
-    const Block *block = told ? range.block : NULL;
-    bool mine = block && !(block->bound && !block->handed) && withdraw(address, &range);
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &range);
+    bool mine = block && !is_kept(block) && withdraw_locked(address, &range);
+    pthread_mutex_unlock(&blocks_lock);
     if (mine) end_now(&range);
     return mine;
 }
@@ -601,17 +621,14 @@ MemoryRange pool_bound_take(Block *block, bool keep)
     return range;
 }
 
-bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
-{
-    return is_freed_so(address) && withdraw(address, range);
-}
-
 bool pool_is_bound(CUdeviceptr address)
 {
     MemoryRange range;
-    bool told = memory_map_told(driver_memory(), address, 1, &range) && range.base == address;
-    const Block *block = told ? range.block : NULL;
-    return block && block->bound;
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &range);
+    bool bound = block && block->bound;
+    pthread_mutex_unlock(&blocks_lock);
+    return bound;
 }
 
 void pool_range_begin(const MemoryRange *range) { begin(range); }

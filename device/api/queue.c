@@ -52,6 +52,14 @@ bool queue_reached(const Stream *stream, uint64_t number)
 
 static bool is_cancelled(const Stream *stream) { return atomic_load(&stream->object.context->cancelled); }
 
+static bool has_failed(const Stream *stream)
+{
+    return is_cancelled(stream) || context_error(stream->object.context);
+}
+
+/* A task comes late: nothing of its context is left. */
+static bool is_over_locked(const Stream *stream) { return stream->object.context->shut && !stream->listed; }
+
 static bool is_idle(const Stream *stream) { return queue_reached(stream, queue_last(stream)); }
 
 static void make_condition(pthread_cond_t *condition)
@@ -71,14 +79,16 @@ static void stream_release(Object *object)
     object_put((Object *)(void *)stream->green);
 }
 
-static void list_locked(Stream *stream)
+static bool list_locked(Stream *stream)
 {
     Context *context = stream->object.context;
+    if (context->shut) return false;
     object_hold(OBJECT(stream));
     stream->listed = true;
     stream->next = context->streams;
     if (stream->next) stream->next->previous = stream;
     context->streams = stream;
+    return true;
 }
 
 /* true when it was in the list: the caller puts the list's reference once the lock is open. */
@@ -107,12 +117,35 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
     make_condition(&stream->work);
     make_condition(&stream->done);
     pthread_mutex_lock(&queue_lock);
-    list_locked(stream);
+    bool listed = list_locked(stream);
+    pthread_mutex_unlock(&queue_lock);
+    if (listed) return stream;
+    PUT(stream);
+    return NULL;
+}
+
+bool queue_open_context(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    context->shut = false;
+    pthread_mutex_unlock(&queue_lock);
+    Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
+    if (!stream) return false;
+    stream->legacy = stream->standard = true;
+    pthread_mutex_lock(&queue_lock);
+    context->legacy = stream;
+    pthread_mutex_unlock(&queue_lock);
+    return true;
+}
+
+Stream *queue_legacy(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    Stream *stream = context->legacy;
+    if (stream) object_hold(OBJECT(stream));
     pthread_mutex_unlock(&queue_lock);
     return stream;
 }
-
-void queue_set_legacy(Stream *stream) { stream->legacy = stream->standard = true; }
 
 size_t queue_streams(Context *context, Stream **out, size_t room)
 {
@@ -193,9 +226,9 @@ static bool run_head_locked(Stream *stream, uint64_t until)
         leave_head_locked(stream);
         return false;
     }
+    bool runs = task->always || task->unfinished || !(is_over_locked(stream) || has_failed(stream));
     pthread_mutex_unlock(&queue_lock);
-    if (task->always || task->unfinished || !(is_cancelled(stream) || context_error(stream->object.context)))
-        task->run(task, stream);
+    if (runs) task->run(task, stream);
     pthread_mutex_lock(&queue_lock);
     if (task->unfinished) {
         leave_head_locked(stream);
@@ -332,11 +365,11 @@ static void depend_on_legacy_locked(Stream *stream, Task *task)
 void queue_note_wait(Stream *stream, const Dependency *record)
 {
     const Stream *other = record->stream;
-    Waited now = {other->object.context, other->id, record->number};
+    Waited now = {other->object.life, other->id, record->number};
     Waited *place = NULL;
     pthread_mutex_lock(&queue_lock);
     for (int i = 0; i < STREAM_WAITS && !place; i++)
-        if (stream->waited[i].context == now.context && stream->waited[i].stream == now.stream)
+        if (stream->waited[i].life == now.life && stream->waited[i].stream == now.stream)
             place = &stream->waited[i];
     if (!place) place = &stream->waited[stream->waited_next++ % STREAM_WAITS], *place = now;
     if (place->number < now.number) place->number = now.number;
@@ -347,8 +380,7 @@ static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_
 {
     for (int i = 0; i < STREAM_WAITS; i++) {
         const Waited *waited = &stream->waited[i];
-        if (waited->context == other->object.context && waited->stream == other->id
-            && waited->number >= number)
+        if (waited->life == other->object.life && waited->stream == other->id && waited->number >= number)
             return true;
     }
     return false;
@@ -451,7 +483,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     pthread_mutex_unlock(&queue_lock);
     if (helpless)
         wait_until(stream, number, 0);
-    else if (number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
+    else if (!patience_limited() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
         wait_until(stream, number - MOST_PENDING, 0);
     return number;
 }
@@ -627,17 +659,27 @@ void queue_close(Stream *stream)
     if (gone) PUT(stream);
 }
 
+/* The next stream to be closed, with a reference; NULL when none is left. */
+static Stream *shut(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    context->shut = true;
+    Stream *stream = context->streams;
+    if (stream) object_hold(OBJECT(stream));
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
 void queue_close_context(Context *context)
 {
-    for (;;) {
-        pthread_mutex_lock(&queue_lock);
-        Stream *stream = context->streams;
-        if (stream) object_hold(OBJECT(stream));
-        pthread_mutex_unlock(&queue_lock);
-        if (!stream) return;
+    for (Stream *stream; (stream = shut(context)) != NULL; PUT(stream)) {
         capture_leave(stream);
         queue_close(stream);
         wait_until(stream, queue_last(stream), 0);
-        PUT(stream);
     }
+    pthread_mutex_lock(&queue_lock);
+    Stream *legacy = context->legacy;
+    context->legacy = NULL;
+    pthread_mutex_unlock(&queue_lock);
+    if (legacy) PUT(legacy);
 }

@@ -40,8 +40,7 @@ struct Task {
 
 /* What a stream waited for by an event, told by names that never come again. */
 typedef struct Waited {
-    const Context *context;
-    unsigned long long stream;
+    unsigned long long life, stream;
     uint64_t number;
 } Waited;
 
@@ -70,9 +69,12 @@ struct CUstream_st {
     uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
-/* A stream in its context's list; the caller's reference. NULL without memory. */
+/* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
-void queue_set_legacy(Stream *stream);
+/* Makes the context's default stream: from now on it has streams. false without memory. */
+bool queue_open_context(Context *context);
+/* The default stream with a reference; NULL when the context closes. */
+Stream *queue_legacy(Context *context);
 
 /* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its
  * number. */
@@ -101,11 +103,12 @@ CUresult queue_wait_context(Context *context);
 /* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
 CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
-/* Waits until one more task would not have to wait for room in the queue. */
+/* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
+ * wait in a thread of limited patience. */
 CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);
-/* Waits for and closes all of a context's streams, however long it takes. */
+/* Waits for and closes all of a context's streams, however long it takes. It gets no new ones. */
 void queue_close_context(Context *context);
 /* Ends the kernels that run in the context, which fails; what is queued is not begun. */
 void queue_cancel_context(Context *context);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/objects.h"
+#include "api/context.h"
 
 enum { FIRST_BUCKETS = 1024, GRAVES = 256 };
 
@@ -43,16 +43,28 @@ void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)
     Object *object = calloc(1, size);
     if (!object) return NULL;
     object->kind = kind;
-    object->context = context;
+    object->context = context ? context_hold(context) : NULL;
+    object->life = context ? atomic_load(&context->id) : 0;
     object->release = release;
     atomic_init(&object->references, 1);
     return object;
 }
 
+bool object_is_of(const Object *object, const Context *context)
+{
+    return object->context == context && object->life == atomic_load(&context->id);
+}
+
+bool object_in_life(const Object *object)
+{
+    return atomic_load(&object->context->live) && object_is_of(object, object->context);
+}
+
+/* A context retires its objects after `live` was cleared: none comes later. */
 bool object_publish(Object *object)
 {
     pthread_rwlock_wrlock(&registry_lock);
-    bool ok = grow_locked();
+    bool ok = (!object->context || object_in_life(object)) && grow_locked();
     if (ok) {
         size_t home = bucket_of(object, bucket_count);
         object->chain = buckets[home];
@@ -89,6 +101,7 @@ void object_put(Object *object)
 {
     if (!object || atomic_fetch_sub(&object->references, 1) != 1) return;
     if (object->release) object->release(object);
+    if (object->context) context_put(object->context);
     pthread_mutex_lock(&grave_lock);
     Object **grave = &graves[grave_next++ % GRAVES], *old = *grave;
     *grave = object;

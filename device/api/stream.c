@@ -15,26 +15,46 @@ bool stream_null_is_per_thread(bool per_thread)
     return before;
 }
 
+/* Puts those of contexts that are gone. */
+static void drop_dead_streams(ThreadState *state)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < state->stream_count; i++) {
+        Stream *stream = state->streams[i];
+        if (object_in_life(OBJECT(stream)))
+            state->streams[left++] = stream;
+        else
+            PUT(stream);
+    }
+    state->stream_count = left;
+}
+
 /* The thread's default stream in that context, made at the first use; NULL without memory. */
 static Stream *thread_stream(Context *context)
 {
     ThreadState *state = thread_state();
     if (!state) return NULL;
     for (size_t i = 0; i < state->stream_count; i++)
-        if (state->streams[i].context == context && state->streams[i].context_id == context->id)
-            return state->streams[i].stream;
-    ThreadStream *streams = realloc(state->streams, (state->stream_count + 1) * sizeof *streams);
+        if (object_is_of(OBJECT(state->streams[i]), context)) return state->streams[i];
+    drop_dead_streams(state);
+    Stream **streams = realloc(state->streams, (state->stream_count + 1) * sizeof *streams);
     if (!streams) return NULL;
     state->streams = streams;
     Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
     if (stream) stream->standard = true;
-    if (stream) streams[state->stream_count++] = (ThreadStream){context, context->id, stream};
+    if (stream) streams[state->stream_count++] = stream;
     return stream;
 }
 
 static bool is_special(CUstream handle)
 {
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
+
+/* Why there is none. */
+static CUresult no_stream(const Context *context)
+{
+    return atomic_load(&context->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 CUresult stream_enter_any(CUstream handle, Stream **out)
@@ -49,11 +69,10 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
         return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     }
     bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
-    Stream *stream = own ? thread_stream(context) : context->legacy;
-    if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
-    object_hold(OBJECT(stream));
+    Stream *stream = own ? thread_stream(context) : queue_legacy(context);
+    if (stream && own) object_hold(OBJECT(stream));
     *out = stream;
-    return CUDA_SUCCESS;
+    return stream ? CUDA_SUCCESS : no_stream(context);
 }
 
 CUresult stream_error(const Stream *stream) { return context_error(stream->object.context); }
@@ -101,7 +120,7 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
     if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
     Stream *stream = stream_new(context, flags, priority);
-    if (!stream) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!stream) return no_stream(context);
     if (green) green_adopt(green, stream);
     bool ok = object_publish(OBJECT(stream));
     if (ok)
@@ -109,14 +128,17 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     else
         queue_close(stream);
     PUT(stream);
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return ok ? CUDA_SUCCESS : no_stream(context);
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
 {
     Context *context;
     TRY(context_enter(&context));
-    return stream_create(context, green_current(), out, flags, priority);
+    GreenContext *green = green_current();
+    CUresult result = stream_create(context, green, out, flags, priority);
+    if (green) PUT(green);
+    return result;
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned int flags)
@@ -225,6 +247,10 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
         CUresult result = capture_add_host(stream, function, data);
         PUT(stream);
         return result;
+    }
+    if (queue_wait_room(stream)) {
+        PUT(stream);
+        return CUDA_ERROR_NOT_READY;
     }
     CallbackTask *task = calloc(1, sizeof *task);
     if (task) {

@@ -54,11 +54,19 @@ typedef struct DeviceRuntime {
     _Atomic uint64_t handles; /* streams and events made so far */
 } DeviceRuntime;
 
+/* Kernels may ask for the addresses of their parameters: none is aligned more than a tensor map. */
+enum { PARAMS_ALIGN = 64 };
+/* Bytes to allocate for so many: whole lines, and 16 more, which a wide load of the last may read. */
+static inline size_t params_room(size_t bytes)
+{
+    return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1);
+}
+
 typedef struct GridLaunch {
     const CodeFunction *function; /* an entry, bound by exec_bind */
     uint32_t grid[3], block[3]; /* each at least 1; the caller has checked the limits */
     uint32_t dynamic_shared; /* bytes */
-    const void *params; /* param_size bytes, alive until grid_run returns */
+    const void *params; /* param_size bytes at a multiple of PARAMS_ALIGN, alive until grid_run returns */
     uint32_t cluster[3]; /* blocks of a cluster along each axis, which divide the grid; 0 counts as 1 */
     bool explicit_cluster; /* the launch or the kernel names a cluster */
     bool cooperative; /* every block is resident: grid-wide waiting is allowed */

@@ -369,7 +369,9 @@ CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr 
     params.poolProps.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, pool->device->ordinal};
     TRY(graph_memory_new(stream->object.context, &params, &memory));
     CUdeviceptr address = memory->params.dptr;
-    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .context = stream->object.context, .memory = memory};
+    Work work;
+    work_begin(&work, CU_GRAPH_NODE_TYPE_MEM_ALLOC, stream->object.context);
+    work.memory = memory;
     TRY(capture_add(stream, &work));
     *out = address;
     return CUDA_SUCCESS;

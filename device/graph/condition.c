@@ -20,7 +20,9 @@ void condition_put(Condition *condition)
     while (last && *link && *link != condition) link = &(*link)->next_of_all;
     if (last && *link) *link = condition->next_of_all;
     pthread_mutex_unlock(&lock);
-    if (last) free(condition);
+    if (!last) return;
+    context_put(condition->context);
+    free(condition);
 }
 
 static Condition *find_locked(CUgraphConditionalHandle handle)
@@ -57,7 +59,7 @@ static CUresult create(CUgraph handle, Context *context, unsigned initial, unsig
     Condition *condition = calloc(1, sizeof *condition);
     if (!condition) return CUDA_ERROR_OUT_OF_MEMORY;
     atomic_init(&condition->references, 1);
-    condition->context = context;
+    condition->context = context_hold(context);
     condition->initial = initial;
     condition->flags = flags;
     atomic_init(&condition->value, initial);
@@ -78,11 +80,10 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g
     Context *context;
     TRY(driver_check());
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
-    if (handle)
-        TRY(context_check(handle, &context));
-    else
-        TRY(context_enter(&context));
-    return WITH_GRAPHS(create(graph, context, initial, flags, out));
+    TRY(work_enter(handle, &context));
+    CUresult result = WITH_GRAPHS(create(graph, context, initial, flags, out));
+    context_put(context);
+    return result;
 }
 
 static bool valid_size(const CUDA_CONDITIONAL_NODE_PARAMS *params)
@@ -113,7 +114,7 @@ CUresult condition_work(Work *work, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS 
     Condition *condition = take(graph, params->handle);
     graphs_unlock(CUDA_SUCCESS);
     if (!condition) return CUDA_ERROR_INVALID_VALUE;
-    *work = (Work){.type = CU_GRAPH_NODE_TYPE_CONDITIONAL, .context = condition->context};
+    work_begin(work, CU_GRAPH_NODE_TYPE_CONDITIONAL, condition->context);
     ConditionalWork *conditional = &work->conditional;
     *conditional = (ConditionalWork){condition, params->type, params->size, NULL};
     conditional->bodies = calloc(params->size, sizeof *conditional->bodies);

@@ -7,7 +7,7 @@
 struct Condition {
     _Atomic unsigned references;
     CUgraphConditionalHandle handle;
-    Context *context;
+    Context *context;           /* a reference */
     unsigned initial, flags;
     _Atomic unsigned value;
     bool used;                  /* by a node */

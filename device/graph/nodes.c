@@ -128,7 +128,9 @@ static CUresult add_alloc(CUgraphNode *out, CUgraph graph, const CUgraphNode *be
     GraphMemory *memory;
     TRY(context_enter(&context));
     TRY(graph_memory_new(context, params, &memory));
-    Work work = {.type = CU_GRAPH_NODE_TYPE_MEM_ALLOC, .context = context, .memory = memory};
+    Work work;
+    work_begin(&work, CU_GRAPH_NODE_TYPE_MEM_ALLOC, context);
+    work.memory = memory;
     CUdeviceptr address = memory->params.dptr;
     TRY(add(out, graph, before, data, count, CUDA_SUCCESS, &work));
     params->dptr = address;

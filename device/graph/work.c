@@ -18,12 +18,17 @@ const char *work_type_name(CUgraphNodeType type)
     return type < sizeof names / sizeof *names ? names[type] : "?";
 }
 
+void work_begin(Work *work, CUgraphNodeType type, Context *context)
+{
+    *work = (Work){.type = type, .context = context ? context_hold(context) : NULL};
+}
+
 /* ---- Kernels ---- */
 
 /* Room for the parameters, and pointers to them. */
 static bool make_params(KernelWork *kernel, const CodeFunction *code)
 {
-    kernel->params = aligned_alloc(16, (code->param_size + 31) & ~(size_t)15);
+    kernel->params = aligned_alloc(PARAMS_ALIGN, params_room(code->param_size));
     kernel->pointers = calloc(code->param_count + 1, sizeof *kernel->pointers);
     if (!kernel->params || !kernel->pointers) return false;
     memset(kernel->params, 0, code->param_size);
@@ -36,7 +41,7 @@ CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, v
 {
     TRY(launch_check_shape(function, shape));
     if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
-    *work = (Work){.type = CU_GRAPH_NODE_TYPE_KERNEL, .context = function->object.context};
+    work_begin(work, CU_GRAPH_NODE_TYPE_KERNEL, function->object.context);
     work->kernel.function = function;
     work->kernel.shape = *shape;
     object_hold(OBJECT(function));
@@ -149,7 +154,7 @@ static SideShape describe(const CopySide *side, const CopyJob *job)
 
 CUresult work_copy_job(Work *work, const CopyJob *job, Context *context)
 {
-    *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .context = context};
+    work_begin(work, CU_GRAPH_NODE_TYPE_MEMCPY, context);
     CopyWork *copy = &work->copy;
     copy->job = *job;
     copy->arrays[0] = job->to.array;
@@ -163,18 +168,23 @@ CUresult work_copy_job(Work *work, const CopyJob *job, Context *context)
     return CUDA_SUCCESS;
 }
 
+CUresult work_enter(CUcontext handle, Context **out)
+{
+    if (handle) return context_check(handle, out);
+    TRY(context_enter(out));
+    context_hold(*out);
+    return CUDA_SUCCESS;
+}
+
 CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext handle)
 {
     Context *context;
-    if (handle)
-        TRY(context_check(handle, &context));
-    else
-        TRY(context_enter(&context));
+    TRY(work_enter(handle, &context));
     *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMCPY, .context = context};
     work->copy.shape = *shape;
     CUresult result = copy_resolve(shape, &work->copy.job, work->copy.arrays);
     if (!result && !copy_check(&work->copy.job)) result = CUDA_ERROR_INVALID_VALUE;
-    if (result) put_arrays(&work->copy);
+    if (result) work_free(work);
     return result;
 }
 
@@ -187,24 +197,24 @@ CUresult work_fill(Work *work, const FillJob *job, Context *context)
     bool small = job->element == 4 || !(job->value >> (8 * job->element));
     if (!element || !small || !job->width || !job->height || !fill_check(job, &bytes))
         return CUDA_ERROR_INVALID_VALUE;
-    *work = (Work){.type = CU_GRAPH_NODE_TYPE_MEMSET, .context = context, .fill = *job};
+    work_begin(work, CU_GRAPH_NODE_TYPE_MEMSET, context);
+    work->fill = *job;
     return CUDA_SUCCESS;
 }
 
 static CUresult fill_from(Work *work, const CUDA_MEMSET_NODE_PARAMS_v2 *params)
 {
     Context *context;
-    if (params->ctx)
-        TRY(context_check(params->ctx, &context));
-    else
-        TRY(context_enter(&context));
+    TRY(work_enter(params->ctx, &context));
     FillJob job = {.address = params->dst,
                    .pitch = params->pitch,
                    .width = params->width,
                    .height = params->height,
                    .element = params->elementSize,
                    .value = params->value};
-    return work_fill(work, &job, context);
+    CUresult result = work_fill(work, &job, context);
+    context_put(context);
+    return result;
 }
 
 CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context)
@@ -227,7 +237,8 @@ CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
 {
     Event *event;
     TRY(event_enter(handle, &event));
-    *work = (Work){.type = type, .context = event_context(event), .event = event};
+    work_begin(work, type, event_context(event));
+    work->event = event;
     return CUDA_SUCCESS;
 }
 
@@ -257,6 +268,7 @@ CUresult work_copy(Work *to, const Work *from)
 {
     CUresult result = CUDA_SUCCESS;
     *to = *from;
+    if (to->context) context_hold(to->context);
     switch (from->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: result = copy_kernel(&to->kernel, &from->kernel); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: hold_arrays(&to->copy); break;
@@ -299,6 +311,7 @@ void work_free(Work *work)
     case CU_GRAPH_NODE_TYPE_CONDITIONAL: free_conditional(&work->conditional); break;
     default: break;
     }
+    if (work->context) context_put(work->context);
     *work = (Work){.type = CU_GRAPH_NODE_TYPE_EMPTY};
 }
 

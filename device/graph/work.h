@@ -50,7 +50,7 @@ typedef struct ConditionalWork {
 
 typedef struct Work {
     CUgraphNodeType type;
-    Context *context; /* NULL where it does not matter */
+    Context *context; /* a reference; NULL where it does not matter */
     union {
         KernelWork kernel;
         CopyWork copy;
@@ -64,6 +64,10 @@ typedef struct Work {
     };
 } Work;
 
+/* The context of that handle, or the current one, with a reference. */
+CUresult work_enter(CUcontext handle, Context **out);
+/* Work of that kind in the context, or NULL; the caller adds the rest. */
+void work_begin(Work *work, CUgraphNodeType type, Context *context);
 /* Makes the work, checked as the call of that name would; it holds what it names. What the caller does not
  * hand on it gives back by work_free. */
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);

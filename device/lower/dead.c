@@ -1,62 +1,196 @@
 /* Dead code elimination: instructions, old values of atomic operations and elements of vector loads without a
- * use. */
+ * use.
+ *
+ * A value has a use when an instruction that is not dead itself may read it: what is needed at a place is
+ * found backwards, over branches and round loops, and where nothing is needed of an instruction nothing of it
+ * is needed before. Each lane goes its own way through the graph, so this too is a matter of one lane.
+ */
 #include <string.h>
 
 #include "lower/ir.h"
 
-typedef struct Readers {
+typedef struct Needs {
     LowerFunction *f;
-    uint32_t *reads; /* of each register */
-    bool unread;
-} Readers;
+    const LowerInsn *insn; /* being visited */
+    uint32_t *index; /* of each register its place in a set: first those that cross blocks */
+    uint32_t crossing, words;
+    uint64_t *in; /* what crosses and is needed at the start of each block: rows of words */
+    uint64_t *now; /* what is needed after the instruction being visited */
+    uint32_t *seen; /* block + 1 that last wrote a register */
+    uint32_t *grown, *done; /* when more was last needed at a block's start, and when it was looked at */
+    uint32_t block, time;
+    bool needed;
+} Needs;
+#define LOCAL UINT32_MAX
 
-static void count(void *closure, Ref *ref, bool read, bool written)
+/* --- sets --------------------------------------------------------------------------------------------- */
+
+/* A register read in a block before it was written there crosses blocks. */
+static void find_crossing(void *closure, Ref *ref, bool read, bool written)
 {
-    Readers *r = closure;
-    (void)written;
-    r->reads[ref_number(*ref)] += read;
+    Needs *n = closure;
+    uint32_t r = ref_number(*ref);
+    if (read && n->seen[r] != n->block + 1 && n->index[r] == LOCAL) n->index[r] = n->crossing++;
+    if (written) n->seen[r] = n->block + 1;
 }
 
-static void uncount(void *closure, Ref *ref, bool read, bool written)
+static void make_sets(Needs *n)
 {
-    Readers *r = closure;
-    (void)written;
-    r->reads[ref_number(*ref)] -= read;
+    LowerFunction *f = n->f;
+    uint32_t count = f->register_count;
+    n->index = ARENA_ARRAY(f->scratch, uint32_t, count);
+    n->seen = ARENA_ZEROS(f->scratch, uint32_t, count);
+    for (uint32_t r = 0; r < count; r++) n->index[r] = LOCAL;
+    for (n->block = 0; n->block < f->block_count; n->block++) {
+        const LowerBlock *block = &f->blocks[n->block];
+        for (uint32_t k = 0; k < block->count; k++)
+            lower_visit(f, &f->insns[block->first + k], find_crossing, n);
+    }
+    uint32_t next = n->crossing;
+    for (uint32_t r = 0; r < count; r++)
+        if (n->index[r] == LOCAL) n->index[r] = next++;
+    n->words = (n->crossing + 63) / 64;
+    n->in = ARENA_ZEROS(f->scratch, uint64_t, (size_t)n->words * f->block_count);
+    n->now = ARENA_ZEROS(f->scratch, uint64_t, (size_t)count / 64 + 1);
 }
 
-/* A guarded destination reads itself: that does not keep it. */
-static void check_unread(void *closure, Ref *ref, bool read, bool written)
+static bool is_needed(const Needs *n, Ref ref)
 {
-    Readers *r = closure;
-    if (written && r->reads[ref_number(*ref)] != (read ? 1u : 0u)) r->unread = false;
+    uint32_t x = n->index[ref_number(ref)];
+    return n->now[x / 64] >> (x % 64) & 1;
 }
 
-static bool is_dead(Readers *r, LowerInsn *i)
+/* --- one instruction ---------------------------------------------------------------------------------- */
+
+static void look_at_results(void *closure, Ref *ref, bool read, bool written)
+{
+    Needs *n = closure;
+    (void)read;
+    if (written && is_needed(n, *ref)) n->needed = true;
+}
+
+/* What a guard leaves out keeps its value, which is needed before if it is after. */
+static void drop_results(void *closure, Ref *ref, bool read, bool written)
+{
+    Needs *n = closure;
+    uint32_t x = n->index[ref_number(*ref)];
+    if (written && !read) n->now[x / 64] &= ~(UINT64_C(1) << (x % 64));
+}
+
+static void add_reads(void *closure, Ref *ref, bool read, bool written)
+{
+    Needs *n = closure;
+    uint32_t x = n->index[ref_number(*ref)];
+    bool reads = read && (!written || (ref == &n->insn->d && n->insn->flags & FLAG_D_READ));
+    if (reads) n->now[x / 64] |= UINT64_C(1) << (x % 64);
+}
+
+static bool is_dead(Needs *n, LowerInsn *i)
 {
     if (!(i->flags & FLAG_PURE)) return false;
     if (i->flags & FLAG_COPY && i->a == i->d) return true;
-    r->unread = true;
-    lower_visit(r->f, i, check_unread, r);
-    return r->unread;
+    n->needed = false;
+    lower_visit(n->f, i, look_at_results, n);
+    return !n->needed;
+}
+
+/* From what is needed after the instruction to what is needed before it; false when it is dead. */
+static bool step_back(Needs *n, LowerInsn *i)
+{
+    if (is_dead(n, i)) return false;
+    n->insn = i;
+    lower_visit(n->f, i, drop_results, n);
+    lower_visit(n->f, i, add_reads, n);
+    return true;
 }
 
 /* An atomic operation whose old value has no use is a reduction. */
-static void drop_old_value(const Readers *r, LowerInsn *i)
+static void drop_old_value(const Needs *n, LowerInsn *i)
 {
     bool atomic = i->op >= OP_atom_add_u32 && i->op <= OP_atom_cas_b128;
-    if (atomic && ref_is_register(i->d) && r->reads[ref_number(i->d)] == (i->guard != REF_ABSENT))
-        i->d = REF_ABSENT;
+    if (atomic && ref_is_register(i->d) && !is_needed(n, i->d)) i->d = REF_ABSENT;
 }
 
-/* What is loaded with others and never read need not be there. */
-static void drop_elements(const Readers *r, const LowerInsn *i)
+/* What is loaded with others and has no use need not be there. */
+static void drop_elements(const Needs *n, const LowerInsn *i)
 {
-    if (strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
+    if (!i->more_written || strncmp(exec_op_names[i->op], "ldv_", 4) != 0 || i->mods & MEM_STRONG) return;
     for (uint32_t e = 0; e < i->more_written; e++) {
-        Ref *ref = &r->f->refs[i->more + e];
-        if (ref_is_register(*ref) && r->reads[ref_number(*ref)] == (i->guard != REF_ABSENT))
-            *ref = REF_ABSENT;
+        Ref *ref = &n->f->refs[i->more + e];
+        if (ref_is_register(*ref) && !is_needed(n, *ref)) *ref = REF_ABSENT;
     }
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------- */
+
+/* What is needed at the end of a block. Nothing of the rest is: that is needed within its block alone. */
+static void begin_at_end(Needs *n, uint32_t block)
+{
+    const LowerFunction *f = n->f;
+    if (n->words) memset(n->now, 0, n->words * sizeof *n->now);
+    for (uint32_t e = f->start[block]; e < f->start[block + 1]; e++)
+        for (uint32_t w = 0; w < n->words; w++) n->now[w] |= n->in[(size_t)f->next[e] * n->words + w];
+}
+
+/* True when more is needed at its start than was known. */
+static bool end_at_start(Needs *n, uint32_t block)
+{
+    uint64_t *in = n->in + (size_t)block * n->words, grew = 0;
+    for (uint32_t w = 0; w < n->words; w++) {
+        uint64_t bits = n->crossing - w * 64 < 64 ? (UINT64_C(1) << (n->crossing - w * 64)) - 1 : UINT64_MAX;
+        grew |= n->now[w] & bits & ~in[w];
+        in[w] |= n->now[w] & bits;
+    }
+    return grew != 0;
+}
+
+/* Whether what comes after a block needs more than when the block was last looked at. */
+static bool is_stale(const Needs *n, uint32_t block)
+{
+    const LowerFunction *f = n->f;
+    if (!n->done[block]) return true;
+    for (uint32_t e = f->start[block]; e < f->start[block + 1]; e++)
+        if (n->grown[f->next[e]] >= n->done[block]) return true;
+    return false;
+}
+
+static void flow_block(Needs *n, uint32_t block)
+{
+    const LowerBlock *b = &n->f->blocks[block];
+    n->done[block] = ++n->time;
+    begin_at_end(n, block);
+    for (uint32_t k = b->count; k-- > 0;) step_back(n, &n->f->insns[b->first + k]);
+    if (end_at_start(n, block)) n->grown[block] = n->time;
+}
+
+/* Without loops each block is looked at once, in the sweep; with them until nothing grows any more. */
+static void flow(Needs *n)
+{
+    const LowerFunction *f = n->f;
+    bool loops = false;
+    for (uint32_t b = 0; b < f->block_count; b++)
+        for (uint32_t e = f->start[b]; e < f->start[b + 1]; e++) loops |= f->next[e] <= b;
+    if (!loops || !n->words) return;
+    n->grown = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
+    n->done = ARENA_ZEROS(f->scratch, uint32_t, f->block_count);
+    for (uint32_t before = UINT32_MAX; before != n->time;) {
+        before = n->time;
+        for (uint32_t b = f->block_count; b-- > 0;)
+            if (is_stale(n, b)) flow_block(n, b);
+    }
+}
+
+static void sweep_block(Needs *n, uint32_t block)
+{
+    const LowerBlock *b = &n->f->blocks[block];
+    begin_at_end(n, block);
+    for (uint32_t k = b->count; k-- > 0;) {
+        LowerInsn *i = &n->f->insns[b->first + k];
+        drop_old_value(n, i);
+        drop_elements(n, i);
+        if (!step_back(n, i)) i->op = OP_COUNT;
+    }
+    end_at_start(n, block);
 }
 
 static void close_ranks(LowerFunction *f)
@@ -73,17 +207,11 @@ static void close_ranks(LowerFunction *f)
     f->insn_count = kept;
 }
 
-/* Backwards, so that what only fed a dead instruction is dead in its turn. */
 void lower_dead(LowerFunction *f)
 {
-    Readers r = {.f = f, .reads = ARENA_ZEROS(f->scratch, uint32_t, f->register_count)};
-    for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count, &r);
-    for (uint32_t n = f->insn_count; n-- > 0;) {
-        drop_old_value(&r, &f->insns[n]);
-        drop_elements(&r, &f->insns[n]);
-        if (!is_dead(&r, &f->insns[n])) continue;
-        lower_visit(f, &f->insns[n], uncount, &r);
-        f->insns[n].op = OP_COUNT;
-    }
+    Needs n = {.f = f};
+    make_sets(&n);
+    flow(&n);
+    for (uint32_t b = f->block_count; b-- > 0;) sweep_block(&n, b);
     close_ranks(f);
 }

@@ -108,6 +108,8 @@ typedef struct Address {
 bool select_address(Select *s, const PtxOperand *operand, PtxSpace space, Address *address);
 /* An address as a value: the row with the offset added; of 32 bits, or of 64 where *wide. */
 Ref select_address_value(Select *s, const Address *address, bool *wide);
+/* An address operand as a value of 64 bits; *shared (may be NULL): it is an offset in shared memory. */
+Ref select_wide_address(Select *s, const PtxOperand *operand, PtxSpace space, bool *shared);
 /* The address of a variable in its own space, as a value of 64 or, where it is a constant, fewer bits. */
 Ref select_variable_address(Select *s, const PtxOperand *operand, RegisterClass class);
 /* Result of a read of the kernel's parameters, pre-broadcast. */
@@ -157,6 +159,7 @@ void select_elect(Select *s);
 void select_activemask(Select *s);
 void select_call(Select *s);
 void select_cp(Select *s);
+void select_tensor_copy(Select *s);
 void select_mbarrier(Select *s);
 /* The operation of atom.what.type; OP_COUNT when there is none. */
 uint16_t select_atomic_op(PtxModifier what, PtxType type);

@@ -1,5 +1,6 @@
 /* cp.async, cp.async.bulk and mbarriers. */
 #include "exec/checks/check.h"
+#include "exec/memory/bulk.h"
 #include "exec/memory/mbarrier.h"
 #include "lower/select.h"
 
@@ -42,8 +43,7 @@ static void select_copy_async(Select *s)
     insn->mods = (uint16_t)(size | (wide ? 0 : MEM_ADDR32));
 }
 
-/* An address as a value of 64 bits. */
-static Ref wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *shared)
+Ref select_wide_address(Select *s, const PtxOperand *o, PtxSpace space, bool *shared)
 {
     Address a;
     bool wide;
@@ -76,10 +76,10 @@ static void select_bulk(Select *s)
         select_unsupported(s, "a copy of parts");
         return;
     }
-    Ref b = wide_address(s, operand_at(s, 0), form->spaces[0], &to);
-    Ref a = wide_address(s, operand_at(s, 1), form->spaces[1], &from);
+    Ref b = select_wide_address(s, operand_at(s, 0), form->spaces[0], &to);
+    Ref a = select_wide_address(s, operand_at(s, 1), form->spaces[1], &from);
     Ref bytes = select_source(s, operand_at(s, 2), PTX_u32);
-    Ref barrier = arrives ? wide_address(s, operand_at(s, 3), PTX_SPACE_SHARED, NULL) : REF_ABSENT;
+    Ref barrier = arrives ? select_wide_address(s, operand_at(s, 3), PTX_SPACE_SHARED, NULL) : REF_ABSENT;
     Ref ranks = several ? select_source(s, operand_at(s, 4), PTX_u32) : REF_ABSENT;
     LowerInsn *insn = select_emit(s, operation == OP_cp_bulk ? OP_cp_bulk : OP_cp_bulk_reduce);
     insn->a = a;
@@ -182,12 +182,6 @@ void select_mbarrier(Select *s)
                            REF_ABSENT);
 }
 
-/* A CUtensorMap's bytes are documented nowhere, and nothing here makes or reads one. */
-void select_tensormap(Select *s)
-{
-    select_error(s, 0, "tensor maps (cuTensorMapEncodeTiled) are not supported by the CPU device");
-}
-
 /* Only checks want to know where groups of copies end and what is waited for. */
 static void end_copies(Select *s, uint32_t kept)
 {
@@ -202,7 +196,7 @@ void select_cp(Select *s)
     const PtxForm *form = s->insn->form;
     const PtxOperand *groups = operand_at(s, 0);
     if (ptx_has(form, PTX_MOD_tensor)) {
-        select_unsupported(s, "");
+        select_tensor_copy(s);
     } else if (ptx_has(form, PTX_MOD_mbarrier)) {
         bool counted = ptx_has(form, PTX_MOD_noinc);
         end_copies(s, COPIES_ALL);

@@ -140,7 +140,7 @@ static bool ptx_check_vector(PtxCheck *c, const PtxOperandRule *rule, const PtxO
     unsigned size = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
-        if (item->kind == PTX_OPERAND_SINK) continue;
+        if (item->kind == PTX_OPERAND_SINK && (destination || rule->sink)) continue;
         if (destination && item->kind != PTX_OPERAND_REGISTER)
             return ptx_mismatch(c, item, (PtxType)rule->type, "a register");
         if (!ptx_check_value(c, rule, item)) return false;
@@ -250,6 +250,31 @@ static bool ptx_check_coordinates(PtxCheck *c, const PtxOperand *place)
     return true;
 }
 
+/* A place in a tensor: so many numbers of 32 bits, but .tile::gather4 and scatter4 name four rows. */
+static bool ptx_check_box(PtxCheck *c, const PtxOperand *operand)
+{
+    static const PtxModifier dimensions[] = {PTX_MOD_1d, PTX_MOD_2d, PTX_MOD_3d, PTX_MOD_4d, PTX_MOD_5d};
+    const PtxForm *form = &c->rule->form;
+    const PtxOperand *map = &operand->items[0], *place = &operand->items[1];
+    bool rows = ptx_has(form, PTX_MOD_tile_gather4) || ptx_has(form, PTX_MOD_tile_scatter4);
+    uint32_t count = 0;
+    while (!ptx_has(form, dimensions[count++])) {}
+    if (map->offset
+        || (map->kind == PTX_OPERAND_VARIABLE && map->variable->space != PTX_SPACE_GLOBAL
+            && map->variable->space != PTX_SPACE_CONST))
+        return ptx_mismatch(c, map, PTX_TYPE_NONE, "a tensor map in global or constant memory");
+    if (operand->count != 2 || place->kind != PTX_OPERAND_VECTOR || (!rows && place->count != count))
+        return ptx_mismatch(c, place, PTX_TYPE_NONE, "a coordinate in braces for each dimension");
+    for (uint32_t i = 0; i < place->count; i++) {
+        const PtxOperand *item = &place->items[i];
+        bool number = item->kind == PTX_OPERAND_IMMEDIATE && ptx_immediate_fits(PTX_s32, item);
+        bool held = item->kind == PTX_OPERAND_REGISTER || item->kind == PTX_OPERAND_SPECIAL;
+        if (!number && !(held && ptx_type_bits((PtxType)item->type) == 32))
+            return ptx_mismatch(c, item, PTX_s32, NULL);
+    }
+    return true;
+}
+
 /* A texture, surface or tensor map with coordinates: [a, {b, c}], or a plain address. */
 static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOperand *operand)
 {
@@ -261,6 +286,7 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
                   && ptx_types[first->type].class != PTX_FLOAT;
     if (first->kind != PTX_OPERAND_VARIABLE && !handle)
         return ptx_mismatch(c, first, PTX_b64, "a variable or a 64-bit handle");
+    if (c->rule->form.opcode == PTX_OP_cp) return ptx_check_box(c, operand);
     for (uint32_t i = 1; i < operand->count; i++)
         if (operand->items[i].kind != PTX_OPERAND_REGISTER && operand->items[i].kind != PTX_OPERAND_VECTOR)
             return ptx_mismatch(c, &operand->items[i], PTX_TYPE_NONE, "coordinates in registers");
@@ -271,17 +297,21 @@ static bool ptx_check_tuple(PtxCheck *c, const PtxOperandRule *rule, const PtxOp
 /* mov d, {a, b}: the parts fill the register; mov {d, e}, a likewise. */
 static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operand, bool destination)
 {
-    unsigned bits = 0, each = 0;
+    unsigned bits = 0, each = 0, without = 0, specials = 0;
     for (uint32_t i = 0; i < operand->count; i++) {
         const PtxOperand *item = &operand->items[i];
-        if (item->kind == PTX_OPERAND_REGISTER)
-            each = ptx_type_bits((PtxType)item->type);
-        else if (item->kind != PTX_OPERAND_SINK && (destination || item->kind != PTX_OPERAND_IMMEDIATE))
-            return ptx_mismatch(c, item, type, "registers in the vector");
-        if (item->kind == PTX_OPERAND_REGISTER) bits += each;
+        bool is_register =
+            item->kind == PTX_OPERAND_REGISTER || (item->kind == PTX_OPERAND_SPECIAL && !destination);
+        bool fits_any = destination ? item->kind == PTX_OPERAND_SINK : item->kind == PTX_OPERAND_IMMEDIATE;
+        if (!is_register && !fits_any) return ptx_mismatch(c, item, type, "registers in the vector");
+        if (is_register) each = ptx_type_bits((PtxType)item->type);
+        bits += is_register ? each : 0;
+        without += !is_register;
+        specials += item->kind == PTX_OPERAND_SPECIAL;
     }
-    for (uint32_t i = 0; i < operand->count; i++)
-        if (operand->items[i].kind != PTX_OPERAND_REGISTER) bits += each;
+    if (specials && without)
+        return ptx_mismatch(c, operand, type, "no number beside a special register in the vector");
+    bits += without * each;
     if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
         return ptx_mismatch(c, operand, type, "a vector that fills the other operand");
     return true;
@@ -398,7 +428,13 @@ static void ptx_describe(PtxParser *p, const PtxOperand *operand, char *text, si
     const PtxRegister *reg = operand->kind == PTX_OPERAND_REGISTER || operand->base == PTX_BASE_REGISTER
                                  ? (const PtxRegister *)p->registers.items + operand->reg
                                  : NULL;
-    if (operand->kind == PTX_OPERAND_IMMEDIATE)
+    bool whole = operand->kind == PTX_OPERAND_VECTOR && operand->count
+                 && operand->items[0].kind == PTX_OPERAND_SPECIAL
+                 && operand->items[0].column == operand->column;
+    if (whole)
+        snprintf(text, size, "all of %%%s (.x, .y, .z or .w is missing)",
+                 ptx_specials[operand->items[0].special].name);
+    else if (operand->kind == PTX_OPERAND_IMMEDIATE)
         snprintf(text, size, "%s",
                  operand->type == PTX_f32 || operand->type == PTX_f64 ? "a floating-point constant"
                                                                       : "an integer constant");

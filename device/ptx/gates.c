@@ -14,15 +14,21 @@ static const PtxGate ptx_gates[] = {
 #include "ptx/gates.def"
 };
 
+static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
+{
+    if (length == strlen("generic") && !strncmp(word, "generic", length)) return !form->space_count;
+    const char *at = strchr(form->spelling, '.');
+    while (at && (strncmp(at + 1, word, length) != 0 || (at[1 + length] && at[1 + length] != '.')))
+        at = strchr(at + 1, '.');
+    return at != NULL;
+}
+
 /* Whether a mnemonic has all of the words. */
-static bool ptx_has_words(const char *mnemonic, const char *words)
+static bool ptx_has_words(const PtxForm *form, const char *words)
 {
     while (*words) {
         size_t length = strcspn(words, " ");
-        const char *at = strchr(mnemonic, '.');
-        while (at && (strncmp(at + 1, words, length) != 0 || (at[1 + length] && at[1 + length] != '.')))
-            at = strchr(at + 1, '.');
-        if (!at) return false;
+        if (!ptx_has_word(form, words, length)) return false;
         words += length + (words[length] == ' ');
     }
     return true;
@@ -35,7 +41,7 @@ void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t 
         const PtxGate *gate = &ptx_gates[i];
         if (gate->opcode != form->opcode && gate->opcode != PTX_OP_NONE) continue;
         if (m->target >= gate->target && m->version >= gate->version) continue;
-        if (!ptx_has_words(form->spelling, gate->words)) continue;
+        if (!ptx_has_words(form, gate->words)) continue;
         if (m->target < gate->target)
             ptx_fail(p, line, column, "'%s' needs .target sm_%u or higher, not sm_%d", form->spelling,
                      (unsigned)gate->target, m->target);

@@ -24,6 +24,18 @@ static uint32_t ptx_component(PtxParser *p)
     return (uint32_t)(found - letters) % 4;
 }
 
+/* A special register of four parts named whole stands for their vector. */
+static void ptx_whole_special(PtxParser *p, PtxOperand *out)
+{
+    enum { PARTS = 4 };
+    PtxOperand *items = ptx_new(p, PARTS * sizeof *items);
+    for (uint16_t i = 0; i < PARTS; i++) {
+        items[i] = *out;
+        items[i].component = i;
+    }
+    *out = (PtxOperand){.kind = PTX_OPERAND_VECTOR, .column = out->column, .count = PARTS, .items = items};
+}
+
 /* special = "%" name component? */
 static void ptx_special(PtxParser *p, PtxOperand *out)
 {
@@ -37,9 +49,9 @@ static void ptx_special(PtxParser *p, PtxOperand *out)
     if (info->numbered || info->components == 1) return;
     uint32_t component = ptx_component(p);
     if (component > 3)
-        ptx_fail(p, tok.line, tok.column, "'%s' has four components: .x, .y, .z or .w is missing",
-                 tok.name->text);
-    out->component = (uint16_t)component;
+        ptx_whole_special(p, out);
+    else
+        out->component = (uint16_t)component;
 }
 
 /* selector = ".b" digit+ | ".h" digit+ */

@@ -15,7 +15,7 @@ static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodul
 {
     CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
     if (!module) {
-        CALL_QUIET(state, driver.cuModuleUnload(handle));
+        CALL_QUIET_UNLOCKED(driver.cuModuleUnload(handle));
         context_drop(context);
         return NULL;
     }
@@ -275,7 +275,7 @@ static PyObject *read_file(PyObject *path)
 }
 
 /* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
-static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
+static void explain_file(PyObject *path, char *log, size_t size)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -287,7 +287,7 @@ static void explain_file(ModuleState *state, PyObject *path, char *log, size_t s
         const void *image = PyBytes_AS_STRING(content);
         CALL_UNLOCKED(result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options,
                                                         request.values));
-        if (result == CUDA_SUCCESS) CALL_QUIET(state, driver.cuModuleUnload(handle));
+        if (result == CUDA_SUCCESS) CALL_QUIET_UNLOCKED(driver.cuModuleUnload(handle));
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);
     }
@@ -300,7 +300,7 @@ static void raise_file(ModuleState *state, CUresult result, PyObject *path)
     static char no_log[1];
     char *log = NULL;
     if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
-        explain_file(state, path, log, JIT_LOG_BYTES);
+        explain_file(path, log, JIT_LOG_BYTES);
     raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
     PyMem_Free(log);
 }
@@ -322,6 +322,7 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(self);
     PyObject *given[1], *path;
+    const char *name;
     CUmodule handle = NULL;
     CUresult result;
     if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
@@ -332,7 +333,8 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
         Py_DECREF(path);
         return NULL;
     }
-    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, PyBytes_AS_STRING(path)));
+    name = PyBytes_AS_STRING(path);
+    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, name));
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);

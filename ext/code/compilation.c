@@ -82,9 +82,7 @@ static void collect(ModuleState *state, uint64_t microseconds)
     for (Compilation **link = &state->left; *link;) {
         Compilation *self = *link;
         bool over;
-        Py_BEGIN_ALLOW_THREADS
-        over = await(self, microseconds);
-        Py_END_ALLOW_THREADS
+        WITHOUT_GIL(over = await(self, microseconds));
         if (!over) {
             link = &self->next;
             continue;
@@ -104,9 +102,7 @@ static int wait_for(ModuleState *state, Compilation *self)
 {
     bool over = false;
     while (!over) {
-        Py_BEGIN_ALLOW_THREADS
-        over = await(self, SLICE_MICROSECONDS);
-        Py_END_ALLOW_THREADS
+        WITHOUT_GIL(over = await(self, SLICE_MICROSECONDS));
         if (over || PyErr_CheckSignals() == 0) continue;
         atomic_store(&self->abandoned, true);
         self->next = state->left;
@@ -123,8 +119,6 @@ int compilation_run(ModuleState *state, Compilation *self)
     if (apart) collect(state, 0);
     if (apart && start(self)) return wait_for(state, self);
     self->job.abandoned = NULL;
-    Py_BEGIN_ALLOW_THREADS
-    self->compiled = nvrtc_compile(self->table, &self->job, &self->product);
-    Py_END_ALLOW_THREADS
+    WITHOUT_GIL(self->compiled = nvrtc_compile(self->table, &self->job, &self->product));
     return 0;
 }

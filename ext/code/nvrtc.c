@@ -5,6 +5,7 @@
 #include "ext/code/code_module.h"
 #include "ext/code/compilation.h"
 #include "ext/convert/convert.h"
+#include "ext/gate.h"
 
 static const char table_name[] = "pycuda._driver.nvrtc";
 
@@ -25,12 +26,9 @@ static PyObject *nvrtc_open(PyObject *module, PyObject *path)
     PyObject *bytes;
     if (!PyUnicode_FSConverter(path, &bytes)) return NULL;
     NvrtcTable *table = PyMem_Malloc(sizeof *table);
+    const char *name = PyBytes_AS_STRING(bytes);
     bool loaded = false;
-    if (table) {
-        Py_BEGIN_ALLOW_THREADS
-        loaded = nvrtc_load(table, PyBytes_AS_STRING(bytes), problem, sizeof problem);
-        Py_END_ALLOW_THREADS
-    }
+    if (table) WITHOUT_GIL(loaded = nvrtc_load(table, name, problem, sizeof problem));
     Py_DECREF(bytes);
     PyObject *capsule = loaded ? PyCapsule_New(table, table_name, free_table) : NULL;
     if (!capsule) {

@@ -19,22 +19,40 @@ static void unlink_context(ContextObject *context)
     ContextObject **link = &context->state->contexts;
     while (*link && *link != context) link = &(*link)->next;
     if (*link) *link = context->next;
-    if (context->state->recent_context == context) context->state->recent_context = NULL;
     state_unlock(context->state);
 }
 
-/* A new reference or NULL, without an exception. */
-static ContextObject *find_context(ModuleState *state, CUcontext handle)
+/* From here on it is found as one that was detached, until the driver has ended it: no thread in which it is
+ * current takes it for somebody else's. False when it was so before. */
+static bool mark_detached(ContextObject *context)
 {
-    ContextObject *context = state->recent_context;
-    if (context && context->handle == handle) return (ContextObject *)Py_NewRef((PyObject *)context);
+    state_lock(context->state);
+    bool first = !atomic_exchange(&context->detached, true);
+    if (context->state->recent_context == context) context->state->recent_context = NULL;
+    state_unlock(context->state);
+    return first;
+}
+
+/* A new reference or NULL, without an exception. Where there is only one that was detached, that is *leaving,
+ * borrowed, else NULL. */
+static ContextObject *find_context(ModuleState *state, CUcontext handle, const ContextObject **leaving)
+{
+    ContextObject *found = state->recent_context;
+    *leaving = NULL;
+    if (found && found->handle == handle) return (ContextObject *)Py_NewRef((PyObject *)found);
     state_lock(state);
-    context = state->contexts;
-    while (context && context->handle != handle) context = context->next;
-    Py_XINCREF((PyObject *)context);
-    state->recent_context = context;
+    found = NULL;
+    for (ContextObject *context = state->contexts; context && !found; context = context->next) {
+        if (context->handle != handle) continue;
+        if (atomic_load(&context->detached))
+            *leaving = context;
+        else
+            found = context;
+    }
+    Py_XINCREF((PyObject *)found);
+    state->recent_context = found;
     state_unlock(state);
-    return context;
+    return found;
 }
 
 static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind)
@@ -54,6 +72,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
+    room_close(state);
     state_lock(state);
     context->next = state->contexts;
     state->contexts = context;
@@ -65,7 +84,8 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there)
 {
-    ContextObject *context = find_context(state, handle);
+    const ContextObject *leaving;
+    ContextObject *context = find_context(state, handle, &leaving);
     ContextKind foreign = CONTEXT_FOREIGN;
     if (!context) {
         *was_there = false;
@@ -114,12 +134,12 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     context_note_initialised(state);
     CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
     if (result != CUDA_SUCCESS) {
-        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
         return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
     }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
-        CALL_QUIET(state, driver.cuCtxDestroy(handle));
+        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
         return NULL;
     }
     atomic_store(&state->fault_shown, false);
@@ -138,7 +158,7 @@ static ContextObject *retain_primary(ModuleState *state, CUdevice device, bool *
         return (ContextObject *)raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, was_there);
-    if (!context || *was_there) CALL_QUIET(state, driver.cuDevicePrimaryCtxRelease(device));
+    if (!context || *was_there) CALL_QUIET_UNLOCKED(driver.cuDevicePrimaryCtxRelease(device));
     return context;
 }
 
@@ -164,16 +184,38 @@ IN_CALL static CUresult current_handle(CUcontext *handle)
     return result == CUDA_SUCCESS && !*handle ? CUDA_ERROR_INVALID_CONTEXT : result;
 }
 
+static ContextObject *raise_detached(ModuleState *state)
+{
+    return (ContextObject *)raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetCurrent",
+                                         "the current context was detached");
+}
+
+/* The object for a context that is current here and was detached elsewhere. A primary one may be kept by
+ * others, of whom this thread has it: so that it stays while it is used, it is retained once more. */
+static ContextObject *succeed(ModuleState *state, CUcontext handle, CUdevice device)
+{
+    bool was_there;
+    if (context_stack_top_is_detached(state)) return raise_detached(state);
+    ContextObject *context = retain_primary(state, device, &was_there);
+    if (!context || context->handle == handle) return context;
+    Py_DECREF((PyObject *)context);
+    return raise_detached(state);
+}
+
 ContextObject *context_current(ModuleState *state)
 {
     CUcontext handle = NULL;
     CUdevice device = CU_DEVICE_INVALID;
     CUresult result;
+    const ContextObject *leaving;
     bool was_there;
-    CALL_ASKING(state, result, current_handle(&handle));
+    CALL(state, result, current_handle(&handle));
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
-    ContextObject *context = find_context(state, handle);
+    ContextObject *context = find_context(state, handle, &leaving);
     if (context) return context;
+    ContextKind kind = leaving ? atomic_load(&leaving->kind) : CONTEXT_FOREIGN;
+    if (kind == CONTEXT_PRIMARY) return succeed(state, handle, leaving->device);
+    if (kind != CONTEXT_FOREIGN) return raise_detached(state);
     CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
     return context_of_handle(state, handle, device, CONTEXT_FOREIGN, &was_there);
@@ -192,9 +234,7 @@ static void wait_until_left(ContextObject *context)
     long own = 0;
     for (const ContextScope *scope = innermost; scope; scope = scope->outer) own += scope->context == context;
     if (atomic_load(&context->entered) == own) return;
-    Py_BEGIN_ALLOW_THREADS
-    while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL);
-    Py_END_ALLOW_THREADS
+    WITHOUT_GIL(while (atomic_load(&context->entered) > own) nanosleep(&moment, NULL));
 }
 
 static const char *ending_routine(ContextKind kind)
@@ -210,6 +250,7 @@ static void end_in_driver(ContextObject *context)
     ContextKind kind = atomic_load(&context->kind);
     if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
+    room_forget(context, kind != CONTEXT_FOREIGN);
     if (kind != CONTEXT_FOREIGN)
         for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
     if (kind == CONTEXT_OWNED)
@@ -229,6 +270,7 @@ static void end_context(ContextObject *context)
     context_count(context, false);
     end_in_driver(context);
     atomic_store(&context->over, true);
+    unlink_context(context);
     if (context->primary) context_drop(context->primary);
 }
 
@@ -272,12 +314,11 @@ int context_detach(ContextObject *context)
     bool was_current = is_current(context);
     int status = 0;
     if (host_function_refuses(context->state, "context::detach")) return -1;
-    if (atomic_exchange(&context->detached, true)) {
+    if (!mark_detached(context)) {
         raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
                      "the context was detached before");
         return -1;
     }
-    unlink_context(context);
     Py_INCREF((PyObject *)context);
     tell_end(context);
     if (atomic_load(&context->kind) == CONTEXT_OWNED) {
@@ -319,9 +360,7 @@ static void wait_until_over(ContextObject *context)
 {
     struct timespec moment = {0, 50000};
     if (atomic_load(&context->over) || atomic_load(&context->ender) == PyThread_get_thread_ident()) return;
-    Py_BEGIN_ALLOW_THREADS
-    while (!atomic_load(&context->over)) nanosleep(&moment, NULL);
-    Py_END_ALLOW_THREADS
+    WITHOUT_GIL(while (!atomic_load(&context->over)) nanosleep(&moment, NULL));
 }
 
 /* Counted before `dead` is looked at, as end_context looks at the count after it has set that. */
@@ -411,13 +450,13 @@ bool context_raise_dead(ContextObject *context, const char *what)
     return false;
 }
 
-/* tp_dealloc: the last reference ends the context. */
+/* tp_dealloc: the last reference ends the context. Nobody takes one that is detached. */
 void context_dealloc(PyObject *self)
 {
     ContextObject *context = context_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     atomic_store(&context->unreferenced, true);
-    unlink_context(context);
+    mark_detached(context);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(context->state, context_dealloc, self)) return;
     tell_end(context);

@@ -7,6 +7,10 @@
  * An object that owns a driver resource holds its context (context_hold) and releases the resource between
  * context_enter and context_leave, from any thread and at any time. A primary context that is detached while
  * resources remain is released with the last of them, as others may be using it and the memory would leak.
+ *
+ * Other threads may have a context current that is detached. Until the driver has ended it they find that out
+ * by its object, later from the driver: nothing new is made in it, and no other context takes its place
+ * unasked.
  */
 #ifndef EXT_CONTEXT_CONTEXT_H
 #define EXT_CONTEXT_CONTEXT_H
@@ -24,7 +28,7 @@ typedef struct ContextObject {
     CUgreenCtx green;               /* that a GREEN one is made of */
     struct ContextObject *primary;  /* of a GREEN one: held until that is over */
     _Atomic(ContextKind) kind;
-    atomic_bool detached;           /* by its user: it may not be pushed any more */
+    atomic_bool detached;           /* by its user, or unreferenced: it may not be pushed any more */
     atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it (gil_count) */
@@ -136,5 +140,7 @@ int context_stack_push(ContextObject *context);
 int context_stack_pop(ModuleState *state);
 int context_stack_forget(ContextObject *context); /* after it was detached: the next one becomes current */
 bool context_stack_is_top(ContextObject *context);
+bool context_stack_is_used(ModuleState *state); /* something was pushed */
+bool context_stack_top_is_detached(ModuleState *state);
 
 #endif

@@ -1,5 +1,6 @@
 /* Initialising the driver, noticing a fork, and the context that a thread gets when it has none: the primary
- * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. */
+ * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. A thread that has pushed
+ * one itself gets no other. */
 #include "ext/context/context.h"
 
 #include <errno.h>
@@ -29,18 +30,25 @@ void context_note_initialised(ModuleState *state)
     if (!atomic_exchange(&initialised, true)) errors_skip_log(state);
 }
 
+IN_CALL static CUresult init_and_explain(unsigned flags, const char **problem)
+{
+    CUresult result = driver.cuInit(flags);
+    if (result != CUDA_SUCCESS) *problem = driver_init_problem();
+    return result;
+}
+
 /* cuInit itself answers that it is not initialised only in a child of a process that had used the driver
  * without us. */
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     CUresult result;
+    const char *problem = NULL;
     char wrong[256];
     if (!settings_are_good(wrong, sizeof wrong)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
         return -1;
     }
-    CALL_UNLOCKED(result, driver.cuInit(flags));
-    const char *problem = result == CUDA_SUCCESS ? NULL : driver_init_problem();
+    CALL_UNLOCKED(result, init_and_explain(flags, &problem));
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
         raise_driver(state, result, "cuInit",
                      "CUDA cannot be used in a process forked after it was initialised");
@@ -121,6 +129,12 @@ int context_make_default(ModuleState *state, CUresult result)
         return -1;
     }
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
+    if (context_stack_is_used(state)) {
+        raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetCurrent",
+                     "the context on top of this thread's stack is not current any more: it was detached, or "
+                     "other code has popped it");
+        return -1;
+    }
     if (find_default(state) < 0) return -1;
     ContextObject *context = context_hold(context_cast(state->default_context));
     CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));

@@ -4,6 +4,7 @@
 #include "ext/context/captured.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 enum { BATCH_SIZE = 64, RECENT = 16 };
 
@@ -153,13 +154,20 @@ IN_CALL static CUresult record_event(KeepBatch *batch)
 }
 
 /* Records an event after the work of a batch, which is not in the list meanwhile. Without one the batch waits
- * for its stream to be idle. */
-static void seal_batch(ModuleState *state, KeepBatch *batch)
+ * for its stream to be idle. Before a call that queues -1 with an exception when a signal ended it; before a
+ * release never. */
+static int seal_batch(KeepBatch *batch, bool releasing)
 {
     ContextScope scope;
-    if (!context_enter(batch->context, &scope)) return;
-    CALL_QUIET(state, record_event(batch));
+    CUresult ignored;
+    if (!context_enter(batch->context, &scope)) return 0;
+    if (releasing)
+        CALL_RELEASING(batch->context->state, ignored, record_event(batch));
+    else
+        CALL_WAITING(batch->context->state, ignored, ON_ROOM(batch->stream, 1), record_event(batch));
+    (void)ignored;
     context_leave(&scope);
+    return !releasing && PyErr_Occurred() ? -1 : 0;
 }
 
 static void put_back(ModuleState *state, KeepBatch *batch)
@@ -221,8 +229,9 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
     if (captured) return captured < 0 ? -1 : 0;
     KeepBatch *batch = take_open(state, context, stream);
     if (batch && batch->count + 2 > BATCH_SIZE) {
-        seal_batch(state, batch);
+        int failed = seal_batch(batch, false);
         put_back(state, batch);
+        if (failed) return -1;
         collect(state, true);
         batch = NULL;
     }
@@ -273,7 +282,7 @@ int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream st
     KeepBatch *batch = new_batch(context, stream);
     if (!batch) return -1;
     add_object(batch, object);
-    seal_batch(state, batch);
+    seal_batch(batch, true);
     put_back(state, batch);
     if (!batch->event) wait_for_stream(state, context, stream);
     return 0;
@@ -286,7 +295,7 @@ void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream
             free_batch(batch);
             continue;
         }
-        seal_batch(state, batch);
+        seal_batch(batch, true);
         const bool sealed = batch->event;
         put_back(state, batch);
         if (sealed) continue;

@@ -116,6 +116,15 @@ int context_stack_forget(ContextObject *context)
     return context_forked() ? 0 : activate_top(context->state);
 }
 
+bool context_stack_is_used(ModuleState *state) { return get_stack(state) != NULL; }
+
+bool context_stack_top_is_detached(ModuleState *state)
+{
+    PyObject *stack = get_stack(state);
+    Py_ssize_t size = stack ? PyList_GET_SIZE(stack) : 0;
+    return size > 1 && is_detached(PyList_GET_ITEM(stack, size - 1));
+}
+
 bool context_stack_is_top(ContextObject *context)
 {
     PyObject *stack = get_stack(context->state);

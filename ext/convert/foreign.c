@@ -126,9 +126,9 @@ int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consum
     if (!array->has_stream || foreign_same_stream(array->stream, consumer)) return 0;
     CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
-    CALL_NEAR(state, result, driver.cuEventRecord(event, array->stream));
+    CALL_QUEUING(state, result, array->stream, driver.cuEventRecord(event, array->stream));
     bool recorded = result == CUDA_SUCCESS;
-    if (recorded) CALL_NEAR(state, result, driver.cuStreamWaitEvent(consumer, event, 0));
+    if (recorded) CALL_QUEUING(state, result, consumer, driver.cuStreamWaitEvent(consumer, event, 0));
     CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(event));
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);

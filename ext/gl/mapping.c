@@ -199,7 +199,8 @@ static PyObject *mapping_array(PyObject *self, FAST_PARAMETERS)
          driver.cuGraphicsSubResourceGetMappedArray(&handle, mapping->object->resource, index, level));
     if (result == CUDA_SUCCESS)
         return cuda_array_lent(mapping->object->context, handle, self, &mapping->over);
-    return raise_driver(mapping->state, result, "cuGraphicsSubResourceGetMappedArray", NULL);
+    return raise_driver(mapping->state, result, "cuGraphicsSubResourceGetMappedArray", "index %u, level %u",
+                        index, level);
 }
 
 /* ---- The type ---- */

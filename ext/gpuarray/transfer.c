@@ -63,15 +63,16 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
     CUresult result;
     bool queued = mode.async || mode.stream;
     if (to.device && from.device)
-        CALL(state, result, driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
+        CALL_QUEUING(state, result, mode.stream,
+                     driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
     else if (to.device && queued)
-        CALL_WAITING(state, result, ON_NOTHING,
+        CALL_WAITING(state, result, wait_for_copy(state, (void *)from.address, mode.stream),
                      driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
         CALL_WAITING(state, result, ON_STREAM(NULL),
                      driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
-        CALL_WAITING(state, result, ON_NOTHING,
+        CALL_WAITING(state, result, wait_for_copy(state, (void *)to.address, mode.stream),
                      driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
     else
         CALL_WAITING(state, result, ON_STREAM(NULL),
@@ -109,7 +110,11 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
         .WidthInBytes = (size_t)plan->width,
         .Height = (size_t)plan->height,
     };
-    CALL_WAITING(state, result, ON_NOTHING, driver.cuMemcpy2DAsync(&copy, stream));
+    if (to.device && from.device)
+        CALL_QUEUING(state, result, stream, driver.cuMemcpy2DAsync(&copy, stream));
+    else
+        CALL_WAITING(state, result, wait_for_copy(state, to.device ? copy.srcHost : copy.dstHost, stream),
+                     driver.cuMemcpy2DAsync(&copy, stream));
     return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
 }
 

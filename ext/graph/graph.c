@@ -175,8 +175,8 @@ static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
         return NULL;
     int verbose = given[1] ? PyObject_IsTrue(given[1]) : 0;
     if (verbose < 0 || !PyUnicode_FSConverter(given[0], &path)) return NULL;
-    CALL_BLOCKING(graph->state, result,
-                  driver.cuGraphDebugDotPrint(graph->handle, PyBytes_AS_STRING(path), (unsigned)verbose));
+    const char *name = PyBytes_AS_STRING(path);
+    CALL_BLOCKING(graph->state, result, driver.cuGraphDebugDotPrint(graph->handle, name, (unsigned)verbose));
     Py_DECREF(path);
     return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
 }

@@ -42,6 +42,7 @@ typedef struct GraphExecObject {
     KeptObjects kept;
     PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
     CUstream noted; /* where all of these are known to be used; GRAPH_NOWHERE at first */
+    unsigned long user; /* the thread that is in a driver call on it; 0: none */
     PyObject *weak_references;
 } GraphExecObject;
 
@@ -165,6 +166,12 @@ extern PyMethodDef graph_node_set_methods[], graph_exec_set_methods[];
 
 /* Adds more methods to a type. -1 with an exception. */
 int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods);
+
+/* The driver wants calls on one from one thread at a time, and a launch may wait for room without the GIL. A
+ * signal's handler is of the same thread, and runs between two attempts. *before is for the end. -1 with an
+ * exception, and no end is due. */
+int graph_exec_begin_use(GraphExecObject *exec, unsigned long *before);
+static inline void graph_exec_end_use(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
 /* What the executable graph keeps has changed. */
 void graph_exec_forget(GraphExecObject *exec);

@@ -11,6 +11,7 @@ typedef struct Target {
     GraphNodeObject *node;
     GraphExecObject *exec;
     const char *routine;
+    unsigned long before; /* of graph_exec_begin_use */
 } Target;
 
 /* The call of the driver that is made, by where the change is. */
@@ -32,6 +33,17 @@ static int aim(Target *target, PyObject *self, PyObject *node, const char *in_gr
 static CUcontext context_of(const Target *target)
 {
     return target->exec ? target->exec->context->handle : target->node->graph->context->handle;
+}
+
+/* Around the call; -1 with an exception, and no end is due. */
+static int begin(Target *target)
+{
+    return target->exec ? graph_exec_begin_use(target->exec, &target->before) : 0;
+}
+
+static void end(const Target *target)
+{
+    if (target->exec) graph_exec_end_use(target->exec, target->before);
 }
 
 /* After the call: None, and the objects are kept in place of those before; or the exception. */
@@ -81,12 +93,17 @@ static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *giv
     if (aim(&target, self, node, "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams") < 0
         || graph_read_copy(target.state, given, &copy) < 0)
         return NULL;
+    if (begin(&target) < 0) {
+        graph_copy_clear(&copy);
+        return NULL;
+    }
     if (target.exec)
         CALL(target.state, result,
              driver.cuGraphExecMemcpyNodeSetParams(target.exec->handle, target.node->handle, &copy.shape,
                                                    context_of(&target)));
     else
         CALL(target.state, result, driver.cuGraphMemcpyNodeSetParams(target.node->handle, &copy.shape));
+    end(&target);
     PyObject *done = finish(&target, result, copy.objects, 2);
     graph_copy_clear(&copy);
     return done;
@@ -103,7 +120,7 @@ static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *giv
     CUDA_MEMSET_NODE_PARAMS fill;
     CUresult result;
     if (aim(&target, self, node, "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams") < 0
-        || graph_read_fill(target.state, given, &fill) < 0)
+        || graph_read_fill(target.state, given, &fill) < 0 || begin(&target) < 0)
         return NULL;
     if (target.exec)
         CALL(target.state, result,
@@ -111,6 +128,7 @@ static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *giv
                                                    context_of(&target)));
     else
         CALL(target.state, result, driver.cuGraphMemsetNodeSetParams(target.node->handle, &fill));
+    end(&target);
     return finish(&target, result, given, 1);
 }
 
@@ -145,8 +163,9 @@ static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *give
         return NULL;
     if (!PyObject_TypeCheck(given[0], target.state->Event_type))
         return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(given[0])->tp_name);
-    if (!context_check(event_cast(given[0])->context, target.routine)) return NULL;
+    if (!context_check(event_cast(given[0])->context, target.routine) || begin(&target) < 0) return NULL;
     CALL(target.state, result, change_event(&target, event_cast(given[0])->handle));
+    end(&target);
     return finish(&target, result, given, 1);
 }
 
@@ -179,12 +198,16 @@ static PyObject *set_host(PyObject *self, PyObject *node, PyObject *const *args,
         return PyErr_Format(PyExc_TypeError, "set_host() takes a function and its arguments");
     PyObject *call =
         host_function_for_graph(target.state, args[0], args + 1, count - 1, &params.fn, &params.userData);
-    if (!call) return NULL;
+    if (!call || begin(&target) < 0) {
+        Py_XDECREF(call);
+        return NULL;
+    }
     if (target.exec)
         CALL(target.state, result,
              driver.cuGraphExecHostNodeSetParams(target.exec->handle, target.node->handle, &params));
     else
         CALL(target.state, result, driver.cuGraphHostNodeSetParams(target.node->handle, &params));
+    end(&target);
     PyObject *done = finish(&target, result, &call, 1);
     Py_DECREF(call);
     return done;
@@ -222,10 +245,12 @@ static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
     if (!PyObject_TypeCheck(given[1], target.state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "child must be a Graph, not %s", Py_TYPE(given[1])->tp_name);
     GraphObject *child = graph_cast(given[1]);
-    if (!graph_check(child, target.routine)) return NULL;
+    if (!graph_check(child, target.routine) || begin(&target) < 0) return NULL;
     PyObject *objects = Py_NewRef(graph_kept(child)->dict);
     CALL(target.state, result,
-         driver.cuGraphExecChildGraphNodeSetParams(target.exec->handle, target.node->handle, child->handle));
+         driver.cuGraphExecChildGraphNodeSetParams(graph_exec_cast(self)->handle, target.node->handle,
+                                                   child->handle));
+    end(&target);
     PyObject *done = finish(&target, result, &objects, 1);
     Py_DECREF(objects);
     return done;
@@ -247,9 +272,10 @@ static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
         || aim(&target, self, given[0], NULL, "cuGraphNodeSetEnabled") < 0)
         return NULL;
     int enabled = PyObject_IsTrue(given[1]);
-    if (enabled < 0) return NULL;
+    if (enabled < 0 || begin(&target) < 0) return NULL;
     CALL(target.state, result,
-         driver.cuGraphNodeSetEnabled(target.exec->handle, target.node->handle, (unsigned)enabled));
+         driver.cuGraphNodeSetEnabled(graph_exec_cast(self)->handle, target.node->handle, (unsigned)enabled));
+    end(&target);
     return none_or_raise(target.state, result, target.routine);
 }
 
@@ -267,10 +293,11 @@ static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
     CUresult result;
     unsigned enabled = 0;
     if (convert_arguments(is_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0)
+        || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0 || begin(&target) < 0)
         return NULL;
     CALL(target.state, result,
-         driver.cuGraphNodeGetEnabled(target.exec->handle, target.node->handle, &enabled));
+         driver.cuGraphNodeGetEnabled(graph_exec_cast(self)->handle, target.node->handle, &enabled));
+    end(&target);
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)
                                   : raise_driver(target.state, result, target.routine, NULL);
 }

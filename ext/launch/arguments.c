@@ -390,13 +390,21 @@ static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
     return value < 0 ? value >= LLONG_MIN >> unused : (CUdeviceptr)value <= ULLONG_MAX >> unused;
 }
 
+static bool is_integer(FunctionObject *function, Py_ssize_t position)
+{
+    CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
+    CUresult result;
+    CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, (size_t)position, &kind));
+    return result == CUDA_SUCCESS && kind == CPU_PARAMETER_INTEGER;
+}
+
 /* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so
  * only where the driver knows that the parameter is one. 1 when the value was taken. */
 static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     uint32_t size = launch->function->layout.params[position].size;
     if (!PyArray_IsScalar(argument, Integer) || size > sizeof(CUdeviceptr)
-        || driver_parameter_kind(launch->function->handle, (size_t)position) != CPU_PARAMETER_INTEGER)
+        || !is_integer(launch->function, position))
         return 0;
     PyObject *number = PyNumber_Index(argument);
     if (!number) return -1;

@@ -6,6 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/launch/function.h"
+#include "ext/wait.h"
 
 PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name)
 {
@@ -105,7 +106,8 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
         .numAttrs = extras->count,
     };
     CUresult result;
-    CALL(function->state, result, driver.cuLaunchKernelEx(&config, function->handle, params, extra));
+    CALL_QUEUING(function->state, result, stream,
+                 driver.cuLaunchKernelEx(&config, function->handle, params, extra));
     return result;
 }
 

@@ -51,15 +51,32 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
     raise_driver(function->state, result, routine, "%s", text);
 }
 
+IN_CALL static inline CUresult launch_kernel(const FunctionObject *function, const LaunchShape *shape,
+                                             CUstream stream, void **params, void **extra)
+{
+    return driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
+                                 shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes,
+                                 stream, params, extra);
+}
+
+/* Apart: inline it would cost the usual launch registers. */
+__attribute__((noinline)) static CUresult launch_without_room(const FunctionObject *function,
+                                                              const LaunchShape *shape, CUstream stream,
+                                                              void **params, void **extra)
+{
+    CUresult result;
+    CALL_WAITING(function->state, result, ON_ROOM(stream, 1),
+                 launch_kernel(function, shape, stream, params, extra));
+    return result;
+}
+
 static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                              CUstream stream, void **params, void **extra)
 {
     CUresult result;
     if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
-    CALL(function->state, result,
-         driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
-                               shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes, stream,
-                               params, extra));
+    CALL_QUEUING_OR(function->state, result, stream, launch_kernel(function, shape, stream, params, extra),
+                    launch_without_room(function, shape, stream, params, extra));
     return result;
 }
 
@@ -118,14 +135,14 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
     if (result == CUDA_SUCCESS)
         CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
     if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
-    CALL(state, result, driver.cuEventRecord(timer->start, stream));
+    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->start, stream));
     return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
 }
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
     CUresult result;
-    CALL(state, result, driver.cuEventRecord(timer->stop, stream));
+    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->stop, stream));
     return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
 }
 

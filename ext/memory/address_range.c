@@ -256,7 +256,7 @@ static int map_memory(AddressRangeObject *range, PhysicalMemoryObject *physical,
     if (result == CUDA_SUCCESS && access != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
         routine = "cuMemSetAccess";
         result = give_access(range, offset, size, physical->device, access);
-        if (result != CUDA_SUCCESS) CALL_QUIET(state, driver.cuMemUnmap(address, size));
+        if (result != CUDA_SUCCESS) CALL_QUIET_UNLOCKED(driver.cuMemUnmap(address, size));
     }
     if (result == CUDA_SUCCESS) {
         add_mapping(range, mapping);

@@ -91,7 +91,7 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
         || prepare_transfer(state, form, given, &copy) < 0)
         return NULL;
     if (copy.host.size && form->async)
-        CALL(state, result, form->run(&copy));
+        CALL_WAITING(state, result, wait_for_copy(state, copy.host.pointer, copy.stream), form->run(&copy));
     else if (copy.host.size)
         CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
     keep_alive_end(state, &copy.kept);
@@ -146,7 +146,7 @@ PyDoc_STRVAR(memcpy_dtoh_async_doc,
              "Calls cuMemcpyDtoHAsync.");
 
 #define TRANSFER(name, routine, to_device, async, ...) \
-    static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
+    IN_CALL static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
         static const TransferForm form = {name##_doc, #routine, to_device, async, run_##name}; \
@@ -202,7 +202,7 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
     if (copy.size)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+        CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
@@ -227,7 +227,9 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(memcpy_dtod_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
-    if (copy.size) CALL(state, result, driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    if (copy.size)
+        CALL_QUEUING(state, result, copy.stream,
+                     driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
     keep_alive_end(state, &copy.kept);
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
@@ -260,11 +262,11 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async)
-        CALL(
-            state, result,
+        CALL_QUEUING(
+            state, result, copy.stream,
             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
     else if (copy.size)
-        CALL_WAITING(state, result, ON_CONTEXT,
+        CALL_WAITING(state, result, AFTER_CONTEXT,
                      driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
     keep_alive_end(state, &copy.kept);
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
@@ -352,9 +354,9 @@ static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form
     if (convert_range(state, device, "devptr", bytes, &pointer) == 0)
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
+    void *data = array ? PyArray_DATA((PyArrayObject *)array) : NULL;
     if (array && bytes)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
-                     driver.cuMemcpyDtoH(PyArray_DATA((PyArrayObject *)array), pointer, bytes));
+        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(data, pointer, bytes));
     if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);

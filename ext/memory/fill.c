@@ -99,9 +99,9 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;
     if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL, &kept) < 0) return NULL;
     if (form->async)
-        CALL(state, result, form->run(&fill));
+        CALL_QUEUING(state, result, fill.stream, QUEUES(form->run(&fill)));
     else
-        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&fill));
+        CALL_WAITING(state, result, AFTER_STREAM(NULL), form->run(&fill));
     keep_alive_end(state, &kept);
     return none_or_raise(state, result, form->routine);
 }

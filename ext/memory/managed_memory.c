@@ -4,6 +4,7 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
 {
@@ -56,7 +57,7 @@ static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "mem_flags", &flags) < 0 || convert_stream(state, given[1], &stream) < 0
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
-    CALL(state, result, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
+    CALL_QUEUING(state, result, stream, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
     return none_or_raise(state, result, "cuStreamAttachMemAsync");
 }
 

@@ -313,13 +313,16 @@ IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 }
 
 /* In the pool's context, for which nobody waits longer than this takes: Python code runs between two
- * attempts, never inside of one. */
+ * attempts, never inside of one, but for handlers of signals where one may wait for room in a queue. */
 static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
 {
     ContextScope scope;
     CUresult result;
     if (!context_enter(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CALL_UNLOCKED(result, how(&pool->core, asked));
+    if (how == take_or_add)
+        CALL_WAITING(pool->state, result, ON_ROOM(asked->stream, 0), how(&pool->core, asked));
+    else
+        CALL_UNLOCKED(result, how(&pool->core, asked));
     context_leave(&scope);
     return result;
 }

@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 typedef struct UsedStream {
     CUstream handle;
@@ -135,7 +136,7 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
                     "before, takes part in a capture, where nothing can wait for it");
         return -1;
     }
-    CALL(state, result, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
+    CALL_QUEUING(state, result, handle, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
     Py_DECREF(event);
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
@@ -163,7 +164,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
         return -1;
     }
     PyObject *owner = Py_XNewRef(allocation->stream);
-    CALL_NEAR(pool->state, result, pool_follow(&pool->core, &block, handle, &order));
+    CALL_WAITING(pool->state, result, ON_ROOM(handle, 1), pool_follow(&pool->core, &block, handle, &order));
     context_leave(&scope);
     Py_XDECREF(owner);
     if (result == CUDA_SUCCESS) return 0;
@@ -271,7 +272,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;
-    CALL_NEAR(pool->state, result, gather(allocation, foreign, &order));
+    CALL_RELEASING(pool->state, result, gather(allocation, foreign, &order));
     context_leave(&scope);
     report_driver(pool->state, result, order.call);
     return result == CUDA_SUCCESS;

@@ -96,7 +96,7 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
         || convert_stream(event->state, stream_or_current(event->state, given[0]), &stream) < 0
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
-    CALL(event->state, result, driver.cuEventRecord(event->handle, stream));
+    CALL_QUEUING(event->state, result, stream, driver.cuEventRecord(event->handle, stream));
     return result == CUDA_SUCCESS ? Py_NewRef(self)
                                   : raise_driver(event->state, result, "cuEventRecord", NULL);
 }

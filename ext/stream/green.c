@@ -132,7 +132,6 @@ static PyObject *green_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 /* Of a context that was checked: it does not end meanwhile. */
 #define CALL_GREEN(context, result, expression) \
     do { \
-        CALL_COUNTED((context)->state); \
         context_hold(context); \
         CALL_UNLOCKED(result, EXCLUSIVE(expression)); \
         context_drop(context); \

@@ -23,8 +23,8 @@ static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
         || convert_unsigned(given[2], "output_mode", &mode) < 0 || !PyUnicode_FSConverter(given[0], &config))
         return NULL;
     if (PyUnicode_FSConverter(given[1], &output)) {
-        CALL(state, result,
-             driver.cuProfilerInitialize(PyBytes_AS_STRING(config), PyBytes_AS_STRING(output), mode));
+        const char *from = PyBytes_AS_STRING(config), *to = PyBytes_AS_STRING(output);
+        CALL(state, result, driver.cuProfilerInitialize(from, to, mode));
         answer = none_or_raise(state, result, "cuProfilerInitialize");
         Py_DECREF(output);
     }

@@ -66,6 +66,7 @@ static void destroy_stream(StreamObject *stream)
     if (!memory_pools_stream_gone(stream->state, stream->context, stream->handle)
         || !context_enter(stream->context, &scope))
         return;
+    room_stream_gone(stream->state, stream->handle);
     CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
     context_leave(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");
@@ -143,7 +144,8 @@ static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
     if (!context_check(stream->context, "cuStreamWaitEvent")
         || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
         return NULL;
-    CALL(state, result, driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
+    CALL_QUEUING(state, result, stream->handle,
+                 driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
     return none_or_raise(state, result, "cuStreamWaitEvent");
 }
 

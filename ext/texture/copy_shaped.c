@@ -115,6 +115,23 @@ typedef struct ShapedCall {
     Kept kept;
 } ShapedCall;
 
+/* Of an end in host memory, the one that the copy waits for; NULL when there is none. */
+static const void *host_end(const CUDA_MEMCPY3D_PEER *copy)
+{
+    if (copy->dstMemoryType == CU_MEMORYTYPE_HOST) return copy->dstHost;
+    return copy->srcMemoryType == CU_MEMORYTYPE_HOST ? copy->srcHost : NULL;
+}
+
+/* A copy that is queued. */
+#define CALL_SHAPED(state, result, call, expression) \
+    do { \
+        const void *shaped_host = host_end(&(call)->copy); \
+        if (shaped_host) \
+            CALL_WAITING(state, result, wait_for_copy((state), shaped_host, (call)->stream), expression); \
+        else \
+            CALL_QUEUING(state, result, (call)->stream, expression); \
+    } while (0)
+
 /* GIL released while waiting; *routine is the driver function for messages. */
 static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
 {
@@ -123,24 +140,24 @@ static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call,
         CUDA_MEMCPY2D flat = flat_copy(&call->copy);
         *routine = call->async ? "cuMemcpy2DAsync" : call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
         if (call->async)
-            CALL(state, result, driver.cuMemcpy2DAsync(&flat, call->stream));
+            CALL_SHAPED(state, result, call, driver.cuMemcpy2DAsync(&flat, call->stream));
         else if (call->unaligned)
-            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2DUnaligned(&flat));
+            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy2DUnaligned(&flat));
         else
-            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy2D(&flat));
+            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy2D(&flat));
     } else if (kind == SHAPED_3D) {
         CUDA_MEMCPY3D deep = deep_copy(&call->copy);
         *routine = call->async ? "cuMemcpy3DAsync" : "cuMemcpy3D";
         if (call->async)
-            CALL(state, result, driver.cuMemcpy3DAsync(&deep, call->stream));
+            CALL_SHAPED(state, result, call, driver.cuMemcpy3DAsync(&deep, call->stream));
         else
-            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpy3D(&deep));
+            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy3D(&deep));
     } else {
         *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
         if (call->async)
-            CALL(state, result, driver.cuMemcpy3DPeerAsync(&call->copy, call->stream));
+            CALL_SHAPED(state, result, call, driver.cuMemcpy3DPeerAsync(&call->copy, call->stream));
         else
-            CALL_WAITING(state, result, ON_CONTEXT, driver.cuMemcpy3DPeer(&call->copy));
+            CALL_WAITING(state, result, AFTER_CONTEXT, driver.cuMemcpy3DPeer(&call->copy));
     }
     return result;
 }

@@ -81,10 +81,10 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
         || copy_begin(state, false, NULL, &stream, given[memory], NULL, &kept) < 0)
         return NULL;
     if (size && to_array)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
+        CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyDtoA(place.handle, place.offset, device, size));
     else if (size)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
+        CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyAtoD(device, place.handle, place.offset, size));
     return none_or_raise(state, result, to_array ? "cuMemcpyDtoA" : "cuMemcpyAtoD");
 }
@@ -105,10 +105,10 @@ static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
         return NULL;
     if (host.size && to_array)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
+        CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
     else if (host.size)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
+        CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyAtoH(host.pointer, place.handle, place.offset, host.size));
     buffers_release(&host);
     return none_or_raise(state, result, to_array ? "cuMemcpyHtoA" : "cuMemcpyAtoH");
@@ -149,7 +149,7 @@ static PyObject *memcpy_atoa(PyObject *module, FAST_PARAMETERS)
         || convert_size(given[4], "len", &size) < 0)
         return NULL;
     if (size)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
+        CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyAtoA(to.handle, to.offset, from.handle, from.offset, size));
     return none_or_raise(state, result, "cuMemcpyAtoA");
 }

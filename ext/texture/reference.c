@@ -115,9 +115,9 @@ static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool su
     CUsurfref surface_handle;
     CUresult result;
     if (surface)
-        CALL_NEAR(module->state, result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
+        CALL_UNLOCKED(result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
     else
-        CALL_NEAR(module->state, result, driver.cuModuleGetTexRef(&texture, module->handle, name));
+        CALL_UNLOCKED(result, driver.cuModuleGetTexRef(&texture, module->handle, name));
     return result == CUDA_SUCCESS;
 }
 
@@ -147,7 +147,8 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
         if (context_check(module->context, "the module")) raise_logic(state, "CUDA cannot be used any more");
         return -1;
     }
-    CALL(state, result, driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
+    CALL_BLOCKING(state, result,
+                  driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
         CALL_WAITING(state, result, ON_STREAM(NULL),

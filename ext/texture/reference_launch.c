@@ -95,9 +95,7 @@ static int acquire(PyThread_type_lock lock, bool may_leave)
     enum { SIGNALS_MICROSECONDS = 100000 };
     PyLockStatus status = PyThread_acquire_lock_timed(lock, 0, 0);
     while (status != PY_LOCK_ACQUIRED) {
-        Py_BEGIN_ALLOW_THREADS
-        status = PyThread_acquire_lock_timed(lock, SIGNALS_MICROSECONDS, 0);
-        Py_END_ALLOW_THREADS
+        WITHOUT_GIL(status = PyThread_acquire_lock_timed(lock, SIGNALS_MICROSECONDS, 0));
         if (status != PY_LOCK_ACQUIRED && may_leave && PyErr_CheckSignals() < 0) return -1;
     }
     return 0;
@@ -204,7 +202,8 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
     if (refuse_capture(state, reference, stream) < 0
         || (reference->written && note_replaced(module->references, reference->written, stream) < 0))
         return -1;
-    CALL(state, result, driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
+    CALL_WAITING(state, result, ON_ROOM(stream, 1), /* so few bytes are taken at once */
+                 driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemcpyHtoDAsync", "the handle of '%s'", reference->name);
         return -1;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int check_count, check_failures;
+static _Atomic int check_count, check_failures; /* threads check, too */
 
 #define CHECK(condition) check_one(!!(condition), #condition, __FILE__, __LINE__)
 #define CHECK_EQUAL(a, b) check_equal((long long)(a), (long long)(b), #a " == " #b, __FILE__, __LINE__)

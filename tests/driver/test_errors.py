@@ -1,6 +1,7 @@
 """Exceptions: their tree, their texts, their facts; and what happens where nothing can be raised."""
 
 import builtins
+import textwrap
 
 import pytest
 from devices import on_cpu_device
@@ -287,6 +288,84 @@ def test_a_kernels_fault_that_nobody_waited_for_is_reported_once(run_python):
     )
     assert done.stdout == "[42  0  0  0]\nend\n"
     assert done.stderr.count("an illegal memory access was encountered") == 1
+
+
+RELEASES = {
+    "memory": "drv.mem_alloc(100)",
+    "event": "drv.Event()",
+    "page-locked memory": "drv.pagelocked_zeros(100, np.int8)",
+    "stream": "drv.Stream()",
+    "array": "gpuarray.zeros(100, np.int8)",
+    "image": "drv.np_to_array(np.zeros((4, 4), np.float32), 'C')",
+    "module": "drv.module_from_buffer(PTX)",
+}
+
+
+@pytest.mark.parametrize("what", RELEASES)
+def test_clean_up_before_the_exception_takes_nothing_from_it(run_python, what):
+    done = run_python(
+        f"""
+import time
+from pycuda import gpuarray
+{textwrap.dedent(FAULT.replace("poke(np.uint64(16), block=(1, 1, 1))", ""))}
+thing = {RELEASES[what]}
+drv.Context.synchronize()
+poke(np.uint64(16), block=(1, 1, 1))
+time.sleep(0.2)
+del thing
+try:
+    drv.Context.synchronize()
+except drv.KernelError as error:
+    print(error)
+del memory, stream, event, poke, module
+context.detach()
+""",
+        check=True,
+    )
+    lines = done.stdout.splitlines()
+    assert (len(lines), done.stderr) == (2, ""), done.stderr
+    assert lines[1].startswith("cuCtxSynchronize failed: an illegal memory access was encountered")
+    if on_cpu_device():
+        assert "kernel poke" in lines[1]
+
+
+def test_a_module_that_goes_before_its_fault_is_raised(run_python):
+    """Here with the expression that made it."""
+    done = run_python(
+        f"""
+import time
+import pycuda.autoinit
+{textwrap.dedent(FAULT[: FAULT.index("    drv.init()")])}
+drv.module_from_buffer(PTX).get_function("poke")(np.uint64(16), block=(1, 1, 1)), time.sleep(0.2)
+try:
+    drv.Context.synchronize()
+except drv.KernelError as error:
+    print(error)
+""",
+        check=True,
+    )
+    assert (done.stdout.count("illegal memory access"), done.stderr) == (1, "")
+    if on_cpu_device():
+        assert "kernel poke" in done.stdout
+
+
+@pytest.mark.cpu("a GPU's driver may have given the whole process up")
+def test_a_fault_that_was_told_is_not_told_again_for_a_context_that_was_given_up(run_python):
+    done = run_python(
+        FAULT
+        + """
+    try:
+        drv.Context.synchronize()
+    except drv.LogicError:
+        pass
+    context.pop()
+    other = drv.Device(0).make_context()
+    del memory, stream, event, poke, module
+    drv.Context.synchronize()
+""",
+        check=True,
+    )
+    assert done.stderr == ""
 
 
 def test_another_context_after_a_fault(run_python):

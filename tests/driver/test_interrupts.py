@@ -131,10 +131,39 @@ WAITS = {
     "timed prepared": "loop.prepare('P').prepared_timed_call((1, 1), (32, 1, 1), memory)()",
     "free": "memory.free()",
     "last reference": "del memory; time.sleep(0)",
+    "dtoh async": "drv.memcpy_dtoh_async(host, memory, stream)",
+    "get_async": "array.get_async(stream)",
+    "rows async": "rows(stream)",
 }
+# What waits when as much is queued as the driver takes.
+FULL = {
+    "launches": "loop(**SHAPE)",
+    "launches with attributes": "loop(priority=0, **SHAPE)",
+    "prepared launches": "prepared.prepared_async_call((1, 1), (32, 1, 1), stream)",
+    "fills": "drv.memset_d32_async(memory, 0, 1024, stream)",
+    "copies": "drv.memcpy_dtod_async(memory, int(memory) + 2048, 1024, stream)",
+    "page-locked copies": "drv.memcpy_htod_async(memory, locked, stream)",
+    "events": "event.record(stream)",
+    "functions": "stream.launch_host_func(len, ())",
+    "graphs": "graph.launch(stream)",
+    "arrays": "with stream: array + array",
+}
+WAITS |= {name: f"while True:\n        {call}" for name, call in FULL.items()}
 
 WAIT = """
 SHAPE["stream"] = stream
+def rows(stream):
+    copy = drv.Memcpy2D()
+    copy.set_src_device(memory)
+    copy.set_dst_host(host)
+    copy.width_in_bytes = copy.src_pitch = copy.dst_pitch = 16
+    copy.height = 4
+    copy(stream)
+prepared = KERNEL["some"].prepare("")
+locked = drv.pagelocked_zeros(16, np.uint32)
+graph = drv.Graph()
+graph.add_kernel(KERNEL["some"], block=(1, 1, 1))
+graph = graph.instantiate()
 loop(**SHAPE)
 event.record(stream)
 try:
@@ -160,7 +189,9 @@ POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetPatience,cuPycudaCancel"}
 
 
 @pytest.mark.parametrize(
-    "wait", ["context", "stream", "default stream", "event", "htod", "get", "set", "to_device", "time_kernel"]
+    "wait",
+    ["context", "stream", "default stream", "event", "htod", "get", "set", "to_device", "time_kernel"]
+    + ["dtoh async", "get_async", "rows async", *FULL],
 )
 def test_a_signal_ends_the_wait_where_kernels_go_on(program, wait):
     """As on a GPU; there, and so here, the kernel is still running afterwards."""

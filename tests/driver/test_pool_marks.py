@@ -164,7 +164,7 @@ block = pool.allocate(100)
 write(block, np.int32(99), block=(1, 1, 1))
 drv.Context.synchronize()
 address = int(block)
-if {after_free}:
+if AFTER_FREE:
     block.free()
     write(np.uintp(address), np.int32(99), block=(1, 1, 1))
 else:
@@ -181,7 +181,7 @@ def test_compute_sanitizer_sees_it(tmp_path, after_free):
     if not checker:
         pytest.skip("compute-sanitizer is not installed")
     program = tmp_path / "overrun.py"
-    program.write_text(OVERRUN.format(after_free=after_free))
+    program.write_text(f"AFTER_FREE = {after_free}\n{OVERRUN}")
     command = [checker, "--tool", "memcheck", "--nvtx", "yes", sys.executable, str(program)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.stdout.count("Invalid __global__ write of size 1 bytes") == 1, done.stdout + done.stderr

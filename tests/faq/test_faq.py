@@ -3,10 +3,12 @@
 import re
 
 import pytest
+from devices import on_cpu_device
 
 PRELUDE = """
 import gc
 import threading
+import time
 
 import numpy as np
 
@@ -109,6 +111,8 @@ def main():
         kept = [drv.mem_alloc(1000), drv.Stream(), drv.Event(), drv.DeviceMemoryPool().allocate(100)]
         wild(np.intp(8), block=(1, 1, 1))
         print("launched")
+        time.sleep(0.2)
+        del wild, kept[1:]  # some go before the failure is noticed
         drv.memcpy_dtoh(np.empty(250, np.int32), kept[0])
         print("never")
     finally:
@@ -123,6 +127,7 @@ def test_a_launch_failure_is_one_exception(run_python):
     assert done.returncode == 1 and done.stdout == "launched\n"
     assert done.stderr.count("Traceback") == 1 and "terminate" not in done.stderr, done.stderr
     assert re.search(r"(LaunchError|LogicError|KernelError): cuMemcpyDtoH failed: ", done.stderr), done.stderr
+    assert "kernel wild" in done.stderr or not on_cpu_device(), done.stderr
 
 
 def test_a_program_goes_on_after_a_launch_failure(program):

@@ -152,7 +152,11 @@ def compare_older(path, target, version):
     assert not found, f"{len(found)}:\n" + "\n".join(found[:40])
 
 
-@pytest.mark.parametrize("older", [("sm_75", "7.0"), ("sm_80", "7.4"), ("sm_90", "8.1"), ("sm_100", "8.6")])
+OLDER = [("sm_75", "7.0"), ("sm_80", "7.4"), ("sm_90", "8.1"), ("sm_100", "8.6")]
+OLDER += [(f"sm_{number}", "9.0") for number in (10, 13, 20, 30, 50, 60, 70)]
+
+
+@pytest.mark.parametrize("older", OLDER)
 def test_older_targets(at_capability, ptxas, older):
     at_capability(HIGHEST, compare_older, ptxas, *older)
 

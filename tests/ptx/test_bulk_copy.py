@@ -109,8 +109,6 @@ TO_SHARED = "@first cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::
 REFUSED = {
     "mbarrier.arrive.shared::cluster.b64 w, [bar];": "expected '_'",
     f"{TO_SHARED} [near], [from], size;": "takes 4 to 5 operands",
-    "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [to, {t}], [near];": "not supported",
-    "tensormap.replace.tile.rank.shared::cta.b1024.b32 [near], 1;": "not supported",
 }
 
 
@@ -126,7 +124,7 @@ def test_copies(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
-@pytest.mark.cpu("a GPU waits for ever, copies tensors, and has neighbours in launches of clusters only")
+@pytest.mark.cpu("a GPU waits for ever, and has neighbours in launches of clusters only")
 def test_what_a_gpu_would_do_otherwise(at_capability, check):
     at_capability((9, 0), check)
 

@@ -10,8 +10,8 @@ KERNEL = """.version 7.0
 .address_size 64
 .visible .entry k(.param .u64 p, .param .u64 out)
 {{
-.reg .b64 a, o; .reg .b32 x, y, z, w; .reg .pred q;
-ld.param.u64 a, [p]; ld.param.u64 o, [out]; setp.ne.u64 q, a, 0;
+.reg .b64 a, o; .reg .b32 x, y, z, w, n, m; .reg .pred q, again;
+ld.param.u64 a, [p]; ld.param.u64 o, [out]; setp.ne.u64 q, a, 0; mov.u32 n, 0; mov.u32 w, 0;
 {text}
 ret;
 }}
@@ -34,6 +34,22 @@ def test_last_element_is_dead(primary_context, load):
     assert run(load + SUM) == 3 * 0x01010101
 
 
+DEAD = {
+    "overwritten": LOAD + "mov.u32 w, 5;" + SUM + "add.u32 x, x, w; st.global.u32 [o], x;",
+    "overwritten on every way": LOAD + SUM + "@q bra A; mov.u32 w, 1; bra B; A: mov.u32 w, 5; B:"
+    "add.u32 x, x, w; st.global.u32 [o], x;",
+    "only for what is dead": LOAD + "add.u32 n, w, 1; add.u32 n, n, 2;" + SUM,
+    "only for itself in a loop": "L:" + LOAD + "add.u32 y, y, 0; add.u32 w, w, 1; add.u32 n, n, 1;"
+    "setp.lt.u32 again, n, 3; @again bra L;" + SUM,
+}
+
+
+@pytest.mark.parametrize("case", DEAD)
+def test_last_value_is_dead(primary_context, case):
+    """It is the value that has no use; the register may have one."""
+    assert run(DEAD[case]) == 3 * 0x01010101 + (5 if "overwritten" in case else 0)
+
+
 def test_first_elements_are_dead(primary_context):
     """16 bytes before the end of what is there begin 12 bytes before it starts."""
     given = drv.mem_alloc(16)
@@ -43,6 +59,20 @@ def test_first_elements_are_dead(primary_context):
 
 FAULTS = {
     "read": (LOAD + SUM + "st.global.u32 [o], w;", 12, 0, "invalid read of 16 bytes"),
+    "read after a branch": (LOAD + SUM + "@!q bra E; st.global.u32 [o], w; E:", 12, 0, "read of 16 bytes"),
+    "read in the next turn": (
+        "L: add.u32 m, w, 0;" + LOAD + "add.u32 n, n, 1; setp.lt.u32 again, n, 2; @again bra L;"
+        "st.global.u32 [o], m;",
+        12,
+        0,
+        "read of 16 bytes",
+    ),
+    "overwritten in some lanes": (
+        LOAD + SUM + "@!q mov.u32 w, 5; st.global.u32 [o], w;",
+        12,
+        0,
+        "read of 16 bytes",
+    ),
     "volatile": (LOAD.replace("ld.", "ld.volatile.") + SUM, 12, 0, "invalid read of 16 bytes"),
     "misaligned": (LOAD + SUM, 32, 4, "misaligned read of 16 bytes"),
     "too short for what is read": (LOAD + SUM, 8, 0, "invalid read of 16 bytes"),

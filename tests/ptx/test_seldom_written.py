@@ -71,6 +71,26 @@ def test_decimal_expressions():
     assert got.view(np.float32)[4:7].tolist() == [6.5, np.float32(-1.0 / 3.0), np.float32(1.0 / 3.0)]
 
 
+SPECIALS = {"tid": (1, 2, 3, 0), "ntid": (2, 3, 4, 1), "ctaid": (1, 1, 0, 0), "nctaid": (2, 2, 1, 1)}
+
+
+@pytest.mark.parametrize("name", SPECIALS)
+def test_all_parts_of_a_special_register(name):
+    body = f"""mov.v4.u32 {{u0, u1, u2, u3}}, %{name}; mov.v4.b16 {{h0, _, h2, h3}}, %{name};
+    mov.b64 d0, {{%{name}.x, %{name}.y}}; cvt.u32.u16 u4, h0; cvt.u32.u16 u5, h2;
+    mov.u32 r0, %tid.x; mov.u32 r1, %tid.y; mov.u32 r2, %tid.z; mov.u32 r3, %ctaid.x; mov.u32 r4, %ctaid.y;
+    mad.lo.u32 r0, r1, 10, r0; mad.lo.u32 r0, r2, 100, r0; mad.lo.u32 r0, r3, 1000, r0;
+    mad.lo.u32 r0, r4, 10000, r0; setp.eq.u32 p0, r0, 11321;
+    @p0 st.global.v4.u32 [to], {{u0, u1, u2, u3}}; @p0 st.global.v2.u32 [to+16], {{u4, u5}};
+    @p0 st.global.f64 [to+24], d0;"""
+    text = KERNEL.format(body=body, version="7.8", target="sm_75")
+    out = np.zeros(16, np.uint32)
+    kernel = module_from_buffer(text.encode()).get_function("run")
+    kernel(drv.InOut(out), np.uint64(0), block=(2, 3, 4), grid=(2, 2))
+    x, y, z, w = SPECIALS[name]
+    assert out[:8].tolist() == [x, y, z, w, x, z, x, y]
+
+
 def test_warp_size_negated():
     assert run("mov.u32 u0, -WARP_SZ; st.global.u32 [to], u0;")[0] == 2**32 - 32
 

@@ -287,6 +287,14 @@ def check_old_ptx():
                 further = np.abs(wanted.astype(float)) > np.abs(sums)
                 wanted = np.where(further, np.nextafter(wanted, np.float16(0)), wanted)
             assert (out == wanted).all(), (version, last)
+    for last in ("", ".satfinite"):
+        form = FORMS[0]
+        given = [stored(np.full((16, 16), x), "f16", column, 16) for x, column in ((64, 0), (64, 1), (0, 0))]
+        out = np.zeros((16, 16), np.float16)
+        old_ptx(whole(form, layouts, last=last), form, "6.4")(
+            drv.InOut(out), *map(drv.In, given), block=(32, 1, 1)
+        )
+        assert np.isposinf(out).all(), last
     with pytest.raises(drv.Error):
         old_ptx(whole(form, layouts).replace(".sync.aligned", ".sync"), form, "6.3")
 

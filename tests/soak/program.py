@@ -4,7 +4,7 @@ the kernels into the compiler's cache.
 
 SOAK_TIMEOUT: seconds after which every thread's stack is shown. To narrow a failure down: SOAK_ENDING and
 SOAK_STEPS are another ending and number of steps than drawn, SOAK_WITHOUT and SOAK_ONLY name steps (those of
-steps.py) to leave out, or to do and no others, SOAK_POOLS the kinds of pools to use.
+choice.py) to leave out, or to do and no others, SOAK_POOLS the kinds of pools to use.
 """
 
 import atexit
@@ -20,6 +20,7 @@ import warnings
 
 sys.path.insert(0, os.path.dirname(__file__))
 
+import choice
 import numpy as np
 import steps
 from plan import make_plan
@@ -96,8 +97,8 @@ def start(world):
     for number in range(plan.threads):
         worker = Worker(world, number)
         count = int(os.environ.get("SOAK_STEPS", plan.steps))
-        todo = steps.endless_steps(worker.dice, plan) if plan.ending in ("daemon", "_exit") else None
-        todo = todo or steps.choose_steps(worker.dice, plan, count)
+        todo = choice.endless_steps(worker.dice, plan) if plan.ending in ("daemon", "_exit") else None
+        todo = todo or choice.choose_steps(worker.dice, plan, count)
         thread = threading.Thread(target=worker.run, args=(todo,), daemon=plan.ending in ("daemon", "_exit"))
         thread.worker = worker
         thread.start()

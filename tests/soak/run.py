@@ -12,6 +12,7 @@ import concurrent.futures
 import functools
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -94,13 +95,18 @@ def classify(plan, code, out, error):
 
 @functools.cache
 def warm_up(timeout):
-    """Compiles into the cache, once."""
+    """Compiles into the cache, once. Where there is no GPU this says so; for the programs, whose words count,
+    the CPU device is then meant."""
     done = subprocess.run(
         [sys.executable, PROGRAM], capture_output=True, text=True, timeout=timeout,
         env=environment(make_plan(0), timeout),
     )  # fmt: skip
     if done.returncode:
         sys.exit(f"the kernels do not compile:\n{done.stdout}{done.stderr}")
+    notice = re.search(r"RuntimeWarning: (.*)", done.stderr)
+    if notice:
+        print(notice[1], file=sys.stderr, flush=True)
+        os.environ["PYCUDA_DEVICE"] = "cpu"
 
 
 def seed_range(text):

@@ -1,11 +1,10 @@
 """What the threads of a random program do: each function is one step of a Worker. Results are compared with
-NumPy's. A row of STEPS is a step and how often it comes.
+NumPy's. choice.py says how often each comes.
 """
 
 import contextlib
 import gc
 import os
-import random
 import threading
 import time
 
@@ -680,36 +679,3 @@ def asked(w):
     drv.mem_get_info(), drv.Context.get_device().name(), drv.Context.get_limit(drv.limit.STACK_SIZE)
     w.code.add.num_regs, drv.Context.get_stream_priority_range()
     w.dice.choice(w.streams[1:]).is_done()
-
-
-STEPS = [
-    (copy_and_launch, 3), (launch_on_streams, 5), (fills, 2), (host_arguments, 3), (prepared_calls, 2),
-    (arrays, 3), (lent_arrays, 3), (pooled, 3),
-    (managed, 2), (registered, 2), (shaped_copies, 3), (grown_memory, 2), (between_devices, 1), (green, 1),
-    (texture_object, 3), (surface_object, 3), (texture_reference, 2), (texture_of_array, 2),
-    (surface_reference, 2), (modules, 2), (half_linked, 1), (globals_of_modules, 1), (compiling, 1),
-    (streams, 3), (events, 3), (contexts, 1), (primary, 1), (drop, 6), (keep_some, 2), (cycles, 2),
-    (function_order, 3), (function_drops, 4), (function_does, 4), (graphs, 3), (refused, 2), (raised, 2),
-    (asked, 1),
-]  # fmt: skip
-
-
-def kinds_of(plan):
-    """All, or a few: then the threads of the program meet more often."""
-    without, only = (os.environ.get(name, "").split(",") for name in ("SOAK_WITHOUT", "SOAK_ONLY"))
-    kinds = [row for row in STEPS if row[0].__name__ not in without]
-    if only != [""]:
-        return [row for row in STEPS if row[0].__name__ in only]
-    return random.Random(f"kinds {plan.seed}").sample(kinds, plan.focus) if plan.focus else kinds
-
-
-def choose_steps(dice, plan, count):
-    kinds = kinds_of(plan)
-    return dice.choices([step for step, _ in kinds], [weight for _, weight in kinds], k=count)
-
-
-def endless_steps(dice, plan):
-    while True:
-        yield from choose_steps(dice, plan, 5)
-        if dice.random() < 0.7:
-            yield long_wait

@@ -1,5 +1,6 @@
 """A fixed set of random programs (run.py has thousands): each must end as it means to."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -21,6 +22,16 @@ def test_random_programs(part):
     failed = [f"seed {seed}: {kind}\n{details}" for seed, kind, details, _ in results if kind]
     again = f"{len(failed)} failed; one again: python {run.__file__} --seeds N"
     assert not failed, "\n".join([*failed[:3], again])
+
+
+def test_a_missing_gpu_is_told(monkeypatch, capfd):
+    """Once, and not in the words of every program."""
+    monkeypatch.setenv("PYCUDA_DEVICE", "")  # comes back after the test, whatever it is then
+    monkeypatch.delenv("PYCUDA_DEVICE")
+    run.warm_up.__wrapped__(300)
+    told = "kernels run on the CPU device" in capfd.readouterr().err
+    assert told == (os.environ.get("PYCUDA_DEVICE") == "cpu")
+    assert run.run_seed(6, 60)[1] is None
 
 
 def test_every_ending_is_among_them():

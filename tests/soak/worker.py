@@ -126,6 +126,9 @@ class World:
         self.doomed = []  # contexts that somebody will detach
         self.context = self.code = None
         self.contexts_left = 3  # a GPU takes its time to make one
+        self.crowds_left = 1
+        self.full_queues_left = 6
+        self.compilations_left = 3  # in programs that end; others never stop
         self.errors = []
         self.endless = False  # the threads never stop
         self.ending = threading.Event()

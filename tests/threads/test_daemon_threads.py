@@ -11,6 +11,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda.compiler import compile
 
 faulthandler.dump_traceback_later(60, exit=True)
 drv.init()
@@ -44,6 +45,7 @@ class Thread:
         self.spin = drv.module_from_buffer(PTX).get_function("spin")
         self.memory, self.host = drv.mem_alloc(1 << 16), np.zeros(1 << 16, np.int8)
         self.stream = drv.Stream()
+        compile("__global__ void first() { }")  # finds the compiler
 
     def launch(self, time, stream=None):
         self.spin(time, block=(1, 1, 1), stream=stream)
@@ -74,6 +76,10 @@ class Thread:
         self.stream.launch_host_func(time.sleep, 0.6)
         self.stream.synchronize()
 
+    def compiling(self):
+        kernels = [f"__global__ void f{n}(double *a) {{ *a = pow(sin(a[1]), {n}); }}" for n in range(20)]
+        compile(" ".join(kernels), cache_dir=False)
+
     def contexts(self):
         mine = drv.Device(0).make_context()
         drv.module_from_buffer(PTX).get_function("spin")(LONG, block=(1, 1, 1))
@@ -99,7 +105,7 @@ time.sleep(0.05)
 drv.Context.pop()
 '''
 ENDINGS = {"end": ("", 0), "exit": ("sys.exit(3)", 3), "error": ("raise SystemExit('told')", 1)}
-WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions", "contexts"]
+WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions", "contexts", "compiling"]
 
 
 @pytest.mark.parametrize("work", WORK)

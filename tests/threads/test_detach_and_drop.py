@@ -79,3 +79,124 @@ KINDS = [
 def test_drop_against_detach(run_python, kind):
     done = run_python(f"LATE, KIND = {LATE!r}, {kind!r}\n" + PROGRAM)
     assert (done.returncode, done.stdout, done.stderr) == (0, "{}\n", ""), done.stdout + done.stderr
+
+
+LEAVING = """
+import faulthandler, threading, time
+import numpy as np
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.tools import DeviceMemoryPool
+
+faulthandler.dump_traceback_later(60, exit=True)
+drv.init()
+context = drv.Device(0).make_context()
+array = drv.np_to_array(np.zeros((4, 4), np.float32), "C")
+shape = array.get_descriptor()
+gpuarray.zeros(100, np.int8)
+del array
+drv.Context.pop()
+MAKE = {
+    "get_current": drv.Context.get_current,
+    "memory": lambda: drv.mem_alloc(1000),
+    "managed": lambda: drv.managed_zeros(100, np.int8),
+    "page-locked": lambda: drv.pagelocked_zeros(100, np.int8),
+    "array": lambda: drv.Array(shape),
+    "module": lambda: drv.module_from_file(LATE),
+    "stream": drv.Stream,
+    "event": drv.Event,
+    "pool": lambda: DeviceMemoryPool().allocate(100),
+    "gpuarray": lambda: gpuarray.zeros(100, np.int8),
+}
+ready, leaving = threading.Event(), threading.Event()
+
+def work():
+    context.push()
+    ready.set()
+    leaving.wait()
+    time.sleep(0.1)
+    for name, make in MAKE.items():
+        try:
+            make()
+            print("made", name)
+        except drv.Error as error:
+            assert error.name == "CUDA_ERROR_CONTEXT_IS_DESTROYED", error
+    drv.Context.pop()
+    print(drv.Context.get_current())
+
+thread = threading.Thread(target=work)
+thread.start()
+ready.wait()
+assert drv._driver._fault_delay("cuCtxDestroy", 1500)
+leaving.set()
+context.detach()
+thread.join()
+"""
+
+
+def test_nothing_is_made_in_a_context_that_another_thread_ends(run_python):
+    """It would be of a context that is taken for somebody else's, and be released after the end of that."""
+    done = run_python(f"LATE = {LATE!r}\n" + LEAVING, env={"PYCUDA_FAULT_CALL": "0"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", ""), done.stderr
+
+
+BY_DRIVER = """
+import ctypes, faulthandler, threading
+import numpy as np
+import pycuda.driver as drv
+
+faulthandler.dump_traceback_later(60, exit=True)
+drv.init()
+with open("/proc/self/maps") as maps:
+    library = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
+"""
+
+
+def test_a_thread_that_lost_its_context_gets_no_other_one(run_python):
+    """Its work would go on in the default context, unnoticed, without what it had made."""
+    done = run_python(
+        BY_DRIVER
+        + """
+context = drv.Device(0).make_context()
+assert library.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p())) == 0
+for call in (lambda: drv.mem_alloc(100), drv.Stream, drv.Context.synchronize):
+    try:
+        call()
+    except drv.LogicError as error:
+        print(error.name)
+context.pop()
+print(drv.Context.get_current(), int(drv.mem_alloc(100)) > 0)  # in the default context
+""",
+        check=True,
+    )
+    assert done.stdout == "CUDA_ERROR_CONTEXT_IS_DESTROYED\n" * 3 + "None True\n"
+
+
+def test_a_primary_context_that_is_current_elsewhere_stays_while_it_is_used(run_python):
+    """Where another library has made it current, and whoever had retained it here has detached it."""
+    done = run_python(
+        BY_DRIVER
+        + """
+context = drv.Device(0).retain_primary_context()
+context.push()
+memory, handle = drv.mem_alloc(100), context.handle
+drv.Context.pop()
+context.detach()
+numbers = np.arange(100, dtype=np.int32)
+
+def work():
+    global memory
+    assert library.cuCtxSetCurrent(ctypes.c_void_p(handle)) == 0
+    other = drv.to_device(numbers)
+    assert drv.Context.get_current() is not context
+    memory = None  # the last of those that were made before
+    print((drv.from_device_like(other, numbers) == numbers).all())
+    del other
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print({name: count for name, count in drv._live_objects().items() if count})
+"""
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n{}\n", ""), done.stderr

@@ -99,6 +99,10 @@ CALLS = [
     ("cuMemcpyDtoH", lambda: drv.from_device_like(memory, host)),
     ("cuMemcpyDtoH", array.get),
     ("cuMemcpyDtoH", lambda: nothing(drv.Out(host), **ONE)),
+    ("cuMemcpyHtoDAsync", lambda: drv.memcpy_htod_async(memory, host, stream)),
+    ("cuMemcpyHtoDAsync", lambda: array.set_async(host, stream)),
+    ("cuMemcpyDtoHAsync", lambda: drv.memcpy_dtoh_async(host, memory, stream)),
+    ("cuMemcpyDtoHAsync", lambda: array.get_async(stream)),
     ("cuMemcpyDtoD", lambda: drv.memcpy_dtod(other, memory, 4)),
     ("cuMemcpyPeer", lambda: drv.memcpy_peer(other, memory, 4)),
     ("cuMemsetD8", lambda: drv.memset_d8(memory, 0, N)),
@@ -106,6 +110,8 @@ CALLS = [
     ("cuMemcpy2D", lambda: shaped(drv.Memcpy2D)(aligned=True)),
     ("cuMemcpy2DUnaligned", lambda: shaped(drv.Memcpy2D)(aligned=False)),
     ("cuMemcpy3D", lambda: shaped(drv.Memcpy3D)()),
+    ("cuMemcpy2DAsync", lambda: shaped(drv.Memcpy2D)(stream)),
+    ("cuMemcpy3DAsync", lambda: shaped(drv.Memcpy3D)(stream)),
     ("cuMemAlloc", lambda: drv.mem_alloc(1 << 20)),
     ("cuMemAllocPitch", lambda: drv.mem_alloc_pitch(64, 4, 4)),
     ("cuMemFree", lambda: drv.mem_alloc(100).free()),
@@ -159,7 +165,7 @@ print(len(CALLS), "calls")
 def test_every_call_that_waits_lets_others_run(run_python):
     done = run_python(PROGRAM, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
-    assert done.stdout == "41 calls\n"
+    assert done.stdout == "47 calls\n"
 
 
 def test_compiling_lets_others_run(run_python):
@@ -223,3 +229,99 @@ def test_real_work_is_waited_for_while_others_run(run_python, wait):
         check=True,
     )
     assert done.stdout == "True True\n"
+
+
+WAITING = """
+import faulthandler, threading, time
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+faulthandler.dump_traceback_later(40, exit=True)
+module = drv.module_from_buffer(b'''
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry wait(.param .u64 flag)
+{{
+    .reg .b64 %rd<2>;
+    .reg .b32 %r<2>;
+    .reg .pred %p<2>;
+    ld.param.u64 %rd1, [flag];
+$again:
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra $again;
+    ret;
+}}
+.visible .entry nothing()
+{{
+    ret;
+}}
+''')
+wait, nothing = module.get_function("wait"), module.get_function("nothing")
+flag = drv.pagelocked_zeros(1, np.uint32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+memory, host, locked = drv.mem_alloc(400), np.zeros(100, np.uint32), drv.pagelocked_zeros(100, np.uint32)
+stream, other, event, array = drv.Stream(), drv.Stream(), drv.Event(), gpuarray.zeros(100, np.float32)
+rows = drv.Memcpy2D()
+rows.set_src_device(memory)
+rows.set_dst_host(host)
+rows.width_in_bytes = rows.src_pitch = rows.dst_pitch = 40
+rows.height = 10
+graph = drv.Graph()
+graph.add_kernel(nothing, block=(1, 1, 1))
+graph = graph.instantiate()
+array + array
+drv.Context.synchronize()
+
+def answer():
+    time.sleep(0.3)
+    flag[0] = 1
+
+def call():
+    {call}
+
+def work():
+    pycuda.autoinit.context.push()
+    wait(np.intp(flag.base.get_device_pointer()), block=(1, 1, 1), stream=stream)
+    threading.Thread(target=answer, daemon=True).start()
+    for _ in range({count}):
+        call()
+    stream.synchronize()
+    pycuda.autoinit.context.pop()
+
+if {main}:
+    work()
+else:
+    worker = threading.Thread(target=work)
+    worker.start()
+    worker.join()
+print("done", flag[0])
+"""
+COPIES = {
+    "a copy": "drv.memcpy_dtoh_async(host, memory, stream)",
+    "an array's copy": "array.get_async(stream, host.view(np.float32))",
+    "rows": "rows(stream)",
+}
+FULL = {
+    "launches": "nothing(block=(1, 1, 1), stream=stream)",
+    "fills": "drv.memset_d32_async(memory, 0, 100, stream)",
+    "copies": "drv.memcpy_dtod_async(memory, int(memory) + 200, 200, stream)",
+    "page-locked copies": "drv.memcpy_htod_async(memory, locked, stream)",
+    "events": "event.record(stream)",
+    "graphs": "graph.launch(stream)",
+    "arrays": "with stream: array + array",
+    "launches by turns": "nothing(block=(1, 1, 1), stream=stream), nothing(block=(1, 1, 1), stream=other)",
+}
+
+
+@pytest.mark.parametrize("polls", [False, True])
+@pytest.mark.parametrize("main", [False, True])
+@pytest.mark.parametrize("what", [*COPIES, *FULL])
+def test_a_kernel_that_waits_for_a_python_thread_ends(run_python, what, main, polls):
+    """The call behind it waits, for the copy's sake or because the queue is full; the other thread runs."""
+    count = 1 if what in COPIES else 2500
+    program = WAITING.format(call=(COPIES | FULL)[what], count=count, main=main)
+    hides = "cuPycudaSetPatience,cuPycudaCancel" if polls else ""
+    done = run_python(program, env={"PYCUDA_FAULT_HIDES": hides}, check=True)
+    assert done.stdout == "done 1\n"

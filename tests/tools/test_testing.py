@@ -1,5 +1,6 @@
 """What users' own tests get, in a run of pytest of its own."""
 
+import os
 import subprocess
 import sys
 
@@ -70,7 +71,9 @@ def test_other():
 def test_mark_cuda_test_in_a_project_that_does_not_know_the_mark(tmp_path, options):
     (tmp_path / "test_it.py").write_text(MARKED)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options, str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    # Plugins read what pytest-xdist says to its workers there.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=alone)
     assert "2 passed" in done.stdout and "warning" not in done.stdout, done.stdout + done.stderr
 
 

@@ -1,6 +1,8 @@
 /* cp.async.bulk and cp.reduce.async.bulk: a lane moves many bytes between global and shared memory, to
  * several blocks of the cluster at once, or combines them with what is there. Done when it is issued, like
  * cp.async. */
+#include "exec/memory/bulk.h"
+
 #include <string.h>
 
 #include "exec/checks/check.h"
@@ -61,7 +63,7 @@ static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x
     }
 ELEMENTS(COMBINE_FN)
 
-static void combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
+void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     switch (op) {
 #define COMBINE_CASE(name, T, value) \
@@ -83,15 +85,6 @@ bool bulk_combines(unsigned op)
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-/* One lane's: where from, where to, and where the bytes are counted. */
-typedef struct Bulk {
-    Warp *warp;
-    const Insn *insn;
-    int lane;
-    uint32_t bytes;
-    uint64_t source, target, barrier;
-} Bulk;
-
 static bool move(const Bulk *x)
 {
     const Reach source = {.address = x->source,
@@ -112,14 +105,14 @@ static bool move(const Bulk *x)
             || !check_reach(x->warp, x->insn, x->lane, to, x->bytes,
                             combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
         return false;
-    combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
+    bulk_combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
     return true;
 }
 
 /* To one place, and the bytes arrive there. */
 static bool deliver(const Bulk *x)
 {
-    if (x->bytes && !move(x)) return false;
+    if (x->bytes && !x->move(x)) return false;
     return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
 }
 
@@ -145,6 +138,11 @@ static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
     return true;
 }
 
+bool bulk_deliver(const Bulk *x, uint32_t ranks)
+{
+    return x->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(x, ranks & 0xffff) : deliver(x);
+}
+
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)
 {
     uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
@@ -159,10 +157,11 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
                     .bytes = bytes,
                     .source = ROW(const uint64_t, warp, insn->a)[lane],
                     .target = ROW(const uint64_t, warp, insn->b)[lane],
-                    .barrier = ROW(const uint64_t, warp, insn->e)[lane]};
-    if (!(insn->mods & BULK_TO_BLOCKS)) return deliver(&x);
-    Ref ranks = warp->current->function->refs[insn->more];
-    return deliver_to_blocks(&x, ROW(const uint32_t, warp, ranks)[lane] & 0xffff);
+                    .barrier = ROW(const uint64_t, warp, insn->e)[lane],
+                    .move = move};
+    bool several = insn->mods & BULK_TO_BLOCKS;
+    Ref ranks = several ? warp->current->function->refs[insn->more] : REF_ABSENT;
+    return bulk_deliver(&x, several ? ROW(const uint32_t, warp, ranks)[lane] : 0);
 }
 
 const Insn *bulk_copy(Warp *warp, const Insn *insn)

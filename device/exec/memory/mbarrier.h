@@ -28,12 +28,6 @@ const Insn *mbarrier_arrive(Warp *warp, const Insn *insn);
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn);
 const Insn *mbarrier_pending(Warp *warp, const Insn *insn);
 
-/* cp.async.bulk, cp.reduce.async.bulk: copies or combines, then complete_tx at an mbarrier, if there is one.
- */
-const Insn *bulk_copy(Warp *warp, const Insn *insn);
-/* Whether bytes may be combined by that atomic operation. */
-bool bulk_combines(unsigned op);
-
 /* complete_tx at an address of the cluster's: bytes of a lane's copy have arrived; false after a fault. */
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes);
 

@@ -6,6 +6,8 @@
 #include "exec/numbers/float.h"
 
 #define HALF_NAN 0x7fffu /* of every f16 and bf16 result */
+/* Copies of tensors fill with a NaN of its own what is out of bounds; in fma.oob a product with it is 0. */
+#define HALF_OUT_OF_BOUNDS 0xfff7u
 
 LANE_FN f32 bf16_to_f32(b32 h) { return f32_from(h << 16); }
 

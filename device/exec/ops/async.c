@@ -2,7 +2,9 @@
  * waiting for it does nothing. */
 #include "exec/ops/addresses.h"
 #include "exec/checks/check.h"
+#include "exec/memory/bulk.h"
 #include "exec/memory/mbarrier.h"
+#include "exec/memory/tensor_map.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \
@@ -60,6 +62,9 @@ BOTH(cp_async, return copy_lanes(w, i);)
 BOTH(cp_async_end, check_copies_end(w, w->mask, (uint32_t)i->imm); return i + 1;)
 BOTH(cp_bulk, return bulk_copy(w, i);)
 BOTH(cp_bulk_reduce, return bulk_copy(w, i);)
+BOTH(cp_tensor, return tensor_copy(w, i);)
+BOTH(tensormap_replace, return tensor_map_replace(w, i);)
+BOTH(tensormap_copy, return tensor_map_copy(w, i);)
 BOTH(mbarrier_init, return mbarrier_init(w, i);)
 BOTH(mbarrier_inval, return mbarrier_inval(w, i);)
 BOTH(mbarrier_tx, return mbarrier_tx(w, i);)

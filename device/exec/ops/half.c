@@ -114,12 +114,10 @@ HALF_BITS(bf16, 0x7f80)
 HALF_FMA(f16)
 HALF_FMA(bf16)
 
-/* Loads past the bounds of a tensor give a NaN of their own; a product with it counts for nothing. */
-#define OUT_OF_BOUNDS 0xfff7
 #define HALF_FMA_OOB(F) \
     LANE_FN b32 fma_oob_of_##F(b32 a, b32 b, b32 c) \
     { \
-        return a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS ? 0 : fma_of_##F(a, b, c); \
+        return a == HALF_OUT_OF_BOUNDS || b == HALF_OUT_OF_BOUNDS ? 0 : fma_of_##F(a, b, c); \
     } \
     TERNARY(fma_oob_##F, b16, fma_oob_of_##F(a, b, c)) \
     TERNARY(fma_oob_##F##x2, b32, fma_oob_of_##F(a & 0xffff, b & 0xffff, c & 0xffff) | \

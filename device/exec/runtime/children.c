@@ -52,7 +52,7 @@ static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size,
 {
     *error = RUNTIME_TOO_MANY_PENDING;
     if (!count_pending(runtime)) return NULL;
-    Child *child = aligned_alloc(16, (sizeof *child + size + 31) & ~(size_t)15);
+    Child *child = aligned_alloc(PARAMS_ALIGN, params_room(sizeof *child + size));
     if (!child) {
         *error = RUNTIME_OUT_OF_MEMORY;
         atomic_fetch_sub(&runtime->pending, 1);

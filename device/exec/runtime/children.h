@@ -56,7 +56,7 @@ struct Child {
     uint32_t size; /* of the buffer and of params */
     uint32_t queue;
     bool after_all;
-    _Alignas(16) uint8_t params[]; /* or a Transfer */
+    _Alignas(PARAMS_ALIGN) uint8_t params[]; /* or a Transfer */
 };
 
 void children_init(Children *children);

@@ -11,6 +11,7 @@ from .statements import ENDING, preamble
 
 PLACE = re.compile(r"^ptxas \S+, line (\d+); (error|fatal) +: (.*)$", re.M)
 BATCH = 300
+OLDEST = "sm_75"  # that ptxas 13 compiles for; modules may name older ones
 CRASH = "ptxas ended with"
 
 
@@ -42,7 +43,8 @@ class Ptxas:
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "a.ptx"
             file.write_text(text)
-            arch = self.target.replace("sm_", "compute_") if parse_only else self.target
+            target = max(self.target, OLDEST, key=lambda name: int(re.search(r"\d+", name)[0]))
+            arch = target.replace("sm_", "compute_") if parse_only else target
             done = subprocess.run(
                 [self.path, "-arch", arch, "-O0", "-c", str(file), "-o", os.devnull],
                 capture_output=True,

@@ -134,7 +134,7 @@ STRICT = [
         r"is not an instruction",
         "what the manual does not have: neither .ftz for .f64 nor directed rounding for .bf16",
     ),
-    (r"^multimem\.st\.\S* gv\[", r"expected an address in brackets", "an address has brackets"),
+    (r"^multimem\.(st|red)\.\S* gv\[", r"expected an address in brackets", "an address has brackets"),
     (
         r"^(ld|st)matrix\.\S*\.(row|col)\b|^mapa\.\S*s64|^vset\.\S*\.(lo|ls|hi|hs)\b",
         r"is not a modifier",
@@ -177,6 +177,18 @@ STRICT = [
         "ptxas takes a number for this type alone",
     ),
     (
+        r"(?<!\[)\b(f16|f32|f64|pred|b8|u8|s8|b128|bf16)_\d\+",
+        r"a number is added to an integer register that is read",
+        "ptxas takes one beside any register, but crashes or hangs when the sum has a use",
+    ),
+    (
+        r"^st\.async\.",
+        r"takes [23] operands, found [23]",
+        "a barrier without the words for it, or the other way",
+    ),
+    (r"^multimem\.st\.\S* .*\{\w+\}", r"found a vector", "a vector of one is no vector"),
+    (r"(?<!\[)\b\w+_\d\+", r"expected a value of type", "nor does ptxas look at the register's type then"),
+    (
         r"^tex\.\S*f16x2\.(f32|s32) ",
         r"expected a value of type \.(f32|s32|f16x2), found [usf]32_",
         "ptxas overlooks types beside .f16x2",
@@ -196,6 +208,7 @@ OLDER = [
         "a version of one target only",
     ),
     (r"^cp\.async\.bulk\.shared::cta", ".", "the same"),
+    (r"^(tex|txq|suld|sust|suq)\.", "sm_20", "handles in registers are of sm_20"),
 ]
 
 

@@ -25,9 +25,12 @@ PREAMBLE = (
 
 
 def preamble(version, target):
-    """PREAMBLE for a target; without registers that its version has not."""
+    """PREAMBLE for a target; without registers that this or its version has not."""
     text = PREAMBLE.replace("VERSION", version).replace("TARGET", target)
-    return text if float(version) >= 8.3 else text.replace(".reg .b128 b128_<8>;", "")
+    capability = int(re.search(r"\d+", target)[0])
+    if float(version) < 8.3 or capability < 70:
+        text = text.replace(".reg .b128 b128_<8>;", "")
+    return text if capability >= 53 else text.replace(".reg .f16x2 f16x2_<8>;", "")
 
 
 ENDING = "\nend: ret;\n}\n"
@@ -196,6 +199,7 @@ POOL += (
     " WARP_SZ ~1 !0 1<<4 [b64_1] [b64_1+4] [b64_1+-4] [b64_1-4] [b64_1+4+4] [gv] [gv+8] [sv] [cv] [lv] [pv]"
     " [f32_1] [f64_1] [fn]"
     " gv[1] b32_1.x b32_1.b0 b32_1.h1 f32_0|pred_1 b32_0|pred_1 pred_0|pred_1 b64_0|pred_1"
+    " %ctaid %nctaid.y b32_1+1 u16_1+-1 b64_1+4 f32_1+1 f64_1+1 pred_1+1"
 ).split()
 POOL += [
     "[b64_1, 4]",

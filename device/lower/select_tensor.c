@@ -1,0 +1,132 @@
+/* Tensor maps, and copies of boxes of tensors. */
+#include "exec/memory/mbarrier.h"
+#include "exec/memory/tensor_map.h"
+#include "lower/select.h"
+
+/* The value of the first row whose word the form has. */
+typedef struct Word {
+    PtxModifier word;
+    uint8_t value;
+} Word;
+
+static uint8_t value_of(const PtxForm *form, const Word *words, size_t count, uint8_t otherwise)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ptx_has(form, words[i].word)) return words[i].value;
+    return otherwise;
+}
+#define VALUE_OF(form, words, otherwise) value_of(form, words, sizeof(words) / sizeof *(words), otherwise)
+
+/* --- tensormap ---------------------------------------------------------------------------------------- */
+
+static const Word fields[] = {
+    {PTX_MOD_global_address, TENSOR_ADDRESS},
+    {PTX_MOD_rank, TENSOR_RANK_LESS_1},
+    {PTX_MOD_box_dim, TENSOR_BOX_DIM},
+    {PTX_MOD_global_dim, TENSOR_GLOBAL_DIM},
+    {PTX_MOD_global_stride, TENSOR_GLOBAL_STRIDE},
+    {PTX_MOD_element_stride, TENSOR_ELEMENT_STRIDE},
+    {PTX_MOD_elemtype, TENSOR_ELEMTYPE},
+    {PTX_MOD_interleave_layout, TENSOR_INTERLEAVE},
+    {PTX_MOD_swizzle_mode, TENSOR_SWIZZLE},
+    {PTX_MOD_swizzle_atomicity, TENSOR_ATOMICITY},
+    {PTX_MOD_fill_mode, TENSOR_FILL},
+};
+
+/* Operands: the map, the number of a dimension where there are several, the value. */
+static void select_replace(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    unsigned field = VALUE_OF(form, fields, TENSOR_FILL), dimension = 0;
+    bool several = field == TENSOR_BOX_DIM || field == TENSOR_GLOBAL_DIM || field == TENSOR_GLOBAL_STRIDE
+                   || field == TENSOR_ELEMENT_STRIDE;
+    bool shared = false;
+    if (several) dimension = (unsigned)operand_at(s, 1)->bits & 0xff;
+    const PtxOperand *value = operand_at(s, 1 + several);
+    TensorMap probe;
+    tensor_map_begin(&probe);
+    if (field >= TENSOR_ELEMTYPE && tensor_map_set(&probe, (TensorField)field, 0, value->bits)) {
+        select_unsupported(s, "a tensor map with this value");
+        return;
+    }
+    Ref a = select_wide_address(s, operand_at(s, 0), form->spaces[0], &shared);
+    Ref b = select_source(s, value, form->types[1]);
+    LowerInsn *insn = select_emit(s, OP_tensormap_replace);
+    insn->a = a;
+    insn->b = b;
+    insn->imm = field | dimension << 8;
+    insn->mods = shared ? MEM_SHARED : 0;
+}
+
+void select_tensormap(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    if (ptx_has(form, PTX_MOD_replace)) {
+        select_replace(s);
+        return;
+    }
+    Ref b = select_wide_address(s, operand_at(s, 0), form->spaces[0], NULL);
+    Ref a = select_wide_address(s, operand_at(s, 1), form->spaces[1], NULL);
+    LowerInsn *insn = select_emit(s, OP_tensormap_copy);
+    insn->a = a;
+    insn->b = b;
+}
+
+/* --- copies ------------------------------------------------------------------------------------------- */
+
+static const Word reductions[] = {
+    {PTX_MOD_add, TENSOR_ADD}, {PTX_MOD_min, TENSOR_MIN}, {PTX_MOD_max, TENSOR_MAX},
+    {PTX_MOD_inc, TENSOR_INC}, {PTX_MOD_dec, TENSOR_DEC}, {PTX_MOD_and, TENSOR_AND},
+    {PTX_MOD_or, TENSOR_OR},   {PTX_MOD_xor, TENSOR_XOR},
+};
+
+static bool is_plain_tile(const PtxForm *form)
+{
+    static const PtxModifier others[] = {PTX_MOD_im2col,       PTX_MOD_im2col_w,      PTX_MOD_im2col_w_128,
+                                         PTX_MOD_tile_gather4, PTX_MOD_tile_scatter4, PTX_MOD_im2col_no_offs,
+                                         PTX_MOD_cta_group_1,  PTX_MOD_cta_group_2};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (ptx_has(form, others[i])) return false;
+    return true;
+}
+
+/* Operands: where to, where from, one of them in shared memory and the other a tensor; then a barrier where
+ * bytes arrive at one, and a mask of the cluster's blocks. */
+static void select_box(Select *s, bool store)
+{
+    const PtxForm *form = s->insn->form;
+    const PtxOperand *map = &operand_at(s, !store)->items[0], *place = map + 1;
+    bool several = ptx_has(form, PTX_MOD_multicast_cluster);
+    uint32_t given = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
+    Ref refs[TENSOR_RANK + 1];
+    if (given != 2u + !store + several) {
+        select_unsupported(s, "a copy with offsets");
+        return;
+    }
+    uint32_t rank = place->count, count = rank;
+    for (uint32_t i = 0; i < rank; i++) refs[i] = select_source(s, &place->items[i], PTX_s32);
+    Ref a = select_source(s, map, PTX_b64);
+    Ref b = select_wide_address(s, operand_at(s, store), form->spaces[store], NULL);
+    Ref barrier = store ? REF_ABSENT : select_wide_address(s, operand_at(s, 2), PTX_SPACE_SHARED, NULL);
+    if (several) refs[count++] = select_source(s, operand_at(s, 3), PTX_u32);
+    uint32_t more = lower_new_refs(s->f, refs, count);
+    LowerInsn *insn = select_emit(s, OP_cp_tensor);
+    insn->a = a;
+    insn->b = b;
+    insn->e = barrier;
+    insn->more = more;
+    insn->more_count = (uint8_t)count;
+    insn->imm = (int64_t)rank | (store ? TENSOR_STORE : 0);
+    if (ptx_has(form, PTX_MOD_reduce))
+        insn->imm |= (int64_t)VALUE_OF(form, reductions, TENSOR_COPIED) << TENSOR_REDUCE_SHIFT;
+    insn->mods = several ? BULK_TO_BLOCKS : 0;
+}
+
+void select_tensor_copy(Select *s)
+{
+    const PtxForm *form = s->insn->form;
+    if (!is_plain_tile(form))
+        select_unsupported(s, "a copy of a tensor that is not in mode .tile");
+    else if (!ptx_has(form, PTX_MOD_prefetch))
+        select_box(s, form->spaces[0] == PTX_SPACE_GLOBAL);
+}

@@ -1,0 +1,295 @@
+"""cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: boxes of tensors, against slices in NumPy."""
+
+import sys
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from tensor_maps import box_of, encode, swizzled, with_box
+
+import pycuda.driver as drv
+
+ROOM = 16384
+KERNEL = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 tensor[128], .param .u64 memory, .param .u32 bytes,
+  .param .u32 p0, .param .u32 p1, .param .u32 p2, .param .u32 p3, .param .u32 p4)
+{{
+.reg .b64 m, at, o, w; .reg .b32 t, u, x, y, near, size, c0, c1, c2, c3, c4; .reg .b16 ranks;
+.reg .pred p, first;
+.shared .align 1024 .b8 room[{room}]; .shared .align 8 .b64 bar;
+mov.b64 m, tensor; cvta.param.u64 m, m;
+ld.param.u64 at, [memory]; ld.param.u32 size, [bytes];
+ld.param.u32 c0, [p0]; ld.param.u32 c1, [p1]; ld.param.u32 c2, [p2];
+ld.param.u32 c3, [p3]; ld.param.u32 c4, [p4];
+mov.u32 t, %tid.x; setp.eq.u32 first, t, 0; mov.u32 near, room; mov.b16 ranks, 1;
+createpolicy.fractional.L2::evict_first.b64 w;
+@first mbarrier.init.shared.b64 [bar], 1;
+mul.wide.u32 o, t, 4; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
+put: ld.global.b32 y, [at]; st.shared.b32 [x], y; add.u64 at, at, 512; add.u32 x, x, 512;
+add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra put;
+fence.proxy.async.shared::cta;
+bar.sync 0;
+{text}
+bar.sync 0;
+ld.param.u64 at, [memory]; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
+take: ld.shared.b32 y, [x]; st.global.b32 [at], y; add.u64 at, at, 512; add.u32 x, x, 512;
+add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra take;
+ret;
+}}
+"""
+LOAD = """@first mbarrier.arrive.expect_tx.shared.b64 _, [bar], size;
+@first cp.async.bulk.tensor.{rank}d.{space}.global{mode}.mbarrier::complete_tx::bytes{words}
+ [room], [m, {at}], [bar]{more};
+again: mbarrier.try_wait.parity.shared.b64 p, [bar], 0; @!p bra again;"""
+STORE = """@!first bra over; {name}.{rank}d.global.shared::cta{words} [m, {at}], [near]{more};
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; over:"""
+
+
+def load_text(rank, space="shared::cluster", mode=".tile", words="", more=""):
+    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
+    return LOAD.format(rank=rank, space=space, mode=mode, words=words, at=at, more=more)
+
+
+def store_text(rank, name="cp.async.bulk.tensor", words=".tile.bulk_group", more=""):
+    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
+    return STORE.format(rank=rank, name=name, words=words, at=at, more=more)
+
+
+def run(text, tensor, shared, corner, size=0):
+    """The bytes of shared memory after the kernel, which begins with `shared`."""
+    memory = np.full(ROOM, 0xA5, np.uint8)
+    memory[: len(shared)] = shared
+    place = drv.to_device(memory)
+    source = KERNEL.format(text=text, room=ROOM, words=ROOM // 4)
+    corner = [*corner[::-1], 0, 0, 0, 0][:5]
+    function = drv.module_from_buffer(source.encode()).get_function("k")
+    function(tensor, place, np.uint32(size), *map(np.int32, corner), block=(128, 1, 1))
+    return drv.from_device(place, ROOM, np.uint8)
+
+
+def numbers(shape, kind):
+    random = np.random.default_rng(1)
+    dtype = np.dtype(kind)
+    if dtype.kind == "f":
+        return random.normal(size=shape).astype(dtype)
+    return random.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
+
+
+def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
+    array = numbers(shape, kind)
+    memory = drv.to_device(array)
+    tile = box_of(array, corner, box, steps)
+    tensor = encode(memory, kind, shape, box, steps=steps, swizzle=swizzle)
+    found = run(text or load_text(len(shape)), tensor, [], corner, tile.nbytes)
+    wanted = swizzled(tile, swizzle)
+    told = swizzled(np.ones(tile.nbytes, bool), swizzle).astype(bool)
+    assert (found[: len(wanted)][told] == wanted[told]).all(), (kind, shape, box, corner, steps, swizzle)
+    untouched = np.concatenate([~told, np.ones(ROOM - len(told), bool)])
+    assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
+
+
+# An array, a box, where it lies.
+BOXES = [
+    ((64,), (16,), [(0,), (5,), (60,), (-3,), (64,), (-16,)]),
+    ((256,), (256,), [(0,), (1,)]),
+    ((8, 16), (4, 8), [(0, 0), (2, 3), (6, 12), (-1, -1), (8, 0), (0, -8), (-5, 4)]),
+    ((5, 6, 8), (2, 3, 4), [(0, 0, 0), (1, 2, 3), (4, 5, 6), (-1, 2, -3), (5, 0, 0)]),
+    ((3, 4, 5, 8), (2, 2, 2, 4), [(0, 0, 0, 0), (2, 3, 4, 6), (-1, -1, -1, -1), (1, 2, 3, 2)]),
+    ((2, 3, 4, 5, 8), (2, 2, 2, 2, 4), [(0, 0, 0, 0, 0), (1, 2, 3, 4, 6), (-1, 1, -1, 2, -2)]),
+]
+
+
+def check_boxes():
+    for shape, box, corners in BOXES:
+        for corner in corners:
+            check_load("f4", shape, box, corner)
+
+
+def check_types():
+    for kind in ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"):
+        size = np.dtype(kind).itemsize
+        for corner in ((1, 3), (-2, -5), (5, 21)):
+            check_load(kind, (7, 32), (4, 32 // size), corner)
+
+
+def check_steps():
+    for steps in ((1, 2), (3, 1), (2, 5), (8, 1)):
+        for corner in ((0, 0), (1, 2), (-3, -4), (9, 20)):
+            check_load("u2", (16, 32), (8, 16), corner, steps=(steps[0], 1))
+            check_load("u4", (5, 16, 32), (3, 8, 4), (1, *corner), steps=(*steps, 1))
+    # The innermost dimension's is ignored.
+    array = numbers((8, 32), "u2")
+    memory = drv.to_device(array)
+    tensor = encode(memory, "u2", (8, 32), (4, 8), steps=(1, 2))
+    found = run(load_text(2), tensor, [], (2, 4), 64)
+    assert (found[:64].view("u2").reshape(4, 8) == array[2:6, 4:12]).all()
+
+
+def check_swizzles():
+    for mode in (1, 2, 3):
+        inner = 16 << mode
+        for corner in ((0, 0), (3, 16), (-2, -16), (20, 96)):
+            check_load("u1", (32, 256), (24, inner), corner, swizzle=mode)
+            check_load("f2", (32, 128), (8, inner // 2), corner, swizzle=mode)
+            check_load("f4", (3, 32, 64), (2, 11, inner // 4), (1, *corner), swizzle=mode)
+
+
+def check_swizzle_goes_by_addresses():
+    """A box that does not begin a pattern of 1024 bytes continues it."""
+    array = numbers((32, 128), "u1")
+    memory = drv.to_device(array)
+    for mode, start in product((1, 2, 3), (128, 384, 896)):
+        inner = 16 << mode
+        tensor = encode(memory, "u1", (32, 128), (8, inner), swizzle=mode)
+        text = load_text(2).replace("[room]", f"[room+{start}]")
+        found = run(text, tensor, [], (4, 0), 8 * inner)
+        before = np.concatenate([np.full(start, 0xA5, np.uint8), array[4:12, :inner].ravel()])
+        wanted = swizzled(before, mode)
+        assert (found[start : start + 8 * inner] == wanted[start : start + 8 * inner]).all(), (mode, start)
+
+
+def check_strides():
+    """Rows that are further apart than they are long, and rows that are in several planes."""
+    array = numbers((8, 32), "u4")
+    memory = drv.to_device(array)
+    tensor = encode(memory, "u4", (8, 20), (4, 8), strides=[128])
+    found = run(load_text(2), tensor, [], (5, 16), 128)[:128].view("u4").reshape(4, 8)
+    assert (found == box_of(array[:, :20], (5, 16), (4, 8))).all()
+    tensor = encode(int(memory) + 16, "u4", (4, 4, 8), (2, 4, 8), strides=[128, 128])
+    found = run(load_text(3), tensor, [], (1, 0, 0), 256)[:256].view("u4").reshape(2, 4, 8)
+    assert (found == array[[[1, 2, 3, 4], [2, 3, 4, 5]], 4:12]).all()
+
+
+def check_nan():
+    for kind in ("f2", "f4", "f8"):
+        array = numbers((8, 16), kind)
+        memory = drv.to_device(array)
+        for corner in ((-2, -3), (6, 10), (8, 0)):
+            tensor = encode(memory, kind, (8, 16), (4, 8), fill=1)
+            wanted = box_of(array, corner, (4, 8), fill=np.nan)
+            found = run(load_text(2), tensor, [], corner, wanted.nbytes)[: wanted.nbytes].view(kind)
+            assert np.array_equal(found, wanted.ravel(), equal_nan=True), (kind, corner)
+            bits = found[np.isnan(found)].view(f"u{array.itemsize}")
+            assert kind != "f2" or (bits == 0xFFF7).all()  # what fma.oob takes for out of bounds
+    array = np.full(16, 0x3F80, "u2")
+    memory = drv.to_device(array)
+    tensor = encode(memory, "bf16", (16,), (8,), fill=1)
+    found = run(load_text(1), tensor, [], (-3,), 16)[:16].view("u2")
+    assert found.tolist() == [0xFFF7] * 3 + [0x3F80] * 5
+
+
+def check_spellings():
+    shape, box, corner = (8, 16), (4, 8), (3, 5)
+    for space, mode, policy in product(("shared::cluster", "shared::cta"), (".tile", ""), (False, True)):
+        words = ".L2::cache_hint" if policy else ""
+        more = ", w" if policy else ""
+        check_load("f4", shape, box, corner, text=load_text(2, space, mode, words, more))
+    check_load("f4", shape, box, corner,
+               text=load_text(2, words=".multicast::cluster", more=", ranks"))  # fmt: skip
+    check_load("f4", shape, box, corner,
+               text=load_text(2, words=".multicast::cluster.L2::cache_hint", more=", ranks, w"))  # fmt: skip
+    check_load("f4", shape, box, corner, text=load_text(2).replace("{c0, c1}", "{5, 3}"))
+    prefetch = "cp.async.bulk.prefetch.tensor.2d.L2.global{} [m, {{c0, c1}}]{}; "
+    for words, more in (("", ""), (".tile", ""), (".tile.L2::cache_hint", ", w")):
+        text = "prefetch.tensormap [m]; " + prefetch.format(words, more) + load_text(2)
+        check_load("f4", shape, box, corner, text=text)
+
+
+def check_store(kind, shape, box, corner, *, steps=None, swizzle=0, text=None, combine=None, limit=None):
+    array, tile = numbers(shape, kind), numbers(box, kind)
+    tile = np.ascontiguousarray(box_of(tile, (0,) * len(box), box, steps))[..., ::-1].copy()
+    if limit:
+        array, tile = array % limit, tile % limit
+    memory = drv.to_device(array)
+    tensor = encode(memory, kind, shape, box, steps=steps, swizzle=swizzle)
+    run(text or store_text(len(shape)), tensor, swizzled(tile, swizzle), corner)
+    wanted = with_box(array, tile, corner, box, steps, combine or (lambda old, new: new))
+    found = drv.from_device(memory, shape, array.dtype)
+    assert np.array_equal(found, wanted), (kind, shape, box, corner, steps, swizzle, text)
+
+
+def check_stores():
+    for shape, box, corners in BOXES:
+        for corner in corners:
+            check_store("f4", shape, box, corner)
+    for kind in ("u1", "u2", "i8", "f2", "f8"):
+        check_store(kind, (7, 32), (4, 32 // np.dtype(kind).itemsize), (5, 21))
+    for mode in (1, 2, 3):
+        check_store("f2", (32, 128), (24, 8 << mode), (12, 96), swizzle=mode)
+    check_store("u4", (5, 16, 32), (3, 8, 4), (1, 2, 30), steps=(2, 3, 1))
+    for words, more in ((".bulk_group", ""), (".tile.bulk_group.L2::cache_hint", ", w")):
+        check_store("f4", (8, 16), (4, 8), (6, -3), text=store_text(2, words=words, more=more))
+
+
+ORDERED = ("u4", "i4", "u8", "i8")
+REDUCTIONS = {
+    "add": (np.add, (*ORDERED, "f2", "f4", "f8")),
+    "min": (np.minimum, (*ORDERED, "f2")),
+    "max": (np.maximum, (*ORDERED, "f2")),
+    "inc": (lambda old, new: np.where(old >= new, 0, old + 1), ("u4",)),
+    "dec": (lambda old, new: np.where((old == 0) | (old > new), new, old - 1), ("u4",)),
+    "and": (np.bitwise_and, ORDERED),
+    "or": (np.bitwise_or, ORDERED),
+    "xor": (np.bitwise_xor, ORDERED),
+}
+
+
+def check_reductions():
+    for name, (combine, kinds) in REDUCTIONS.items():
+        for kind, corner in product(kinds, ((0, 0), (6, -3))):
+            words = f".{name}.tile.bulk_group"
+            check_store(
+                kind, (8, 16), (4, 8), corner, combine=combine, limit=10 if name in ("inc", "dec") else None,
+                text=store_text(2, "cp.reduce.async.bulk.tensor", words),
+            )  # fmt: skip
+
+
+CLUSTER = """.version 8.6
+.target sm_90
+.address_size 64
+.visible .entry k(.param .align 64 .b8 tensor[128], .param .u64 memory) .reqntid 32 .reqnctapercluster 2
+{
+.reg .b64 m, at, o; .reg .b32 t, x, y, rank; .reg .pred p, first, leads;
+.shared .align 128 .b8 room[128]; .shared .align 8 .b64 bar;
+mov.b64 m, tensor; cvta.param.u64 m, m; ld.param.u64 at, [memory];
+mov.u32 t, %tid.x; setp.eq.u32 first, t, 0; mov.u32 rank, %cluster_ctarank;
+setp.eq.and.u32 leads, rank, 1, first;
+@first mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+@first mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+@leads cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+ [room], [m, {6, 1}], [bar], 3;
+again: mbarrier.try_wait.parity.shared.b64 p, [bar], 0; @!p bra again;
+mov.u32 y, room; mad.lo.u32 y, t, 4, y; ld.shared.b32 x, [y];
+mad.lo.u32 y, rank, 32, t; mul.wide.u32 o, y, 4; add.u64 at, at, o; st.global.b32 [at], x;
+barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+ret;
+}
+"""
+
+
+def check_multicast():
+    """To the same place of each block of a cluster, whose barriers count the bytes each."""
+    array = numbers((8, 16), "u4")
+    memory = drv.to_device(array)
+    tensor, out = encode(memory, "u4", (8, 16), (4, 8)), np.zeros((2, 4, 8), "u4")
+    function = drv.module_from_buffer(CLUSTER.encode()).get_function("k")
+    function(tensor, drv.InOut(out), grid=(2, 1), block=(32, 1, 1))
+    assert (out == box_of(array, (1, 6), (4, 8))).all()
+
+
+CASES = [
+    check_boxes, check_types, check_steps, check_swizzles, check_swizzle_goes_by_addresses, check_strides,
+    check_nan, check_spellings, check_stores, check_reductions, check_multicast,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_copies(at_capability, check):
+    at_capability((9, 0), check)
