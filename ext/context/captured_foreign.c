@@ -72,15 +72,14 @@ static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
     return NULL;
 }
 
-IN_CALL static CUresult give_to_graph(CUgraph graph, GraphEnd *end)
+/* *given: it is the driver's, which ends it whatever happens. */
+IN_CALL static CUresult give_to_graph(CUgraph graph, GraphEnd *end, bool *given)
 {
     CUuserObject user;
     CUresult result =
         driver.cuUserObjectCreate(&user, end, end_of_graph, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-    if (result != CUDA_SUCCESS) {
-        end_of_graph(end);
-        return result;
-    }
+    *given = result == CUDA_SUCCESS;
+    if (!*given) return result;
     result = driver.cuGraphRetainUserObject(graph, user, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (result != CUDA_SUCCESS) driver.cuUserObjectRelease(user, 1);
     return result;
@@ -99,15 +98,17 @@ static bool is_known(const ModuleState *state, unsigned long long id)
 static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsigned long long id,
                    CUgraph graph)
 {
-    ForeignCapture *capture;
+    ForeignCapture *capture = NULL;
     CUresult result;
+    bool given = false;
     PyObject *capsule = new_capture(object, &capture);
     GraphEnd *end = capsule ? new_end(state, capsule) : NULL;
-    if (!end) {
+    if (!capture || !end) {
         Py_XDECREF(capsule);
         return -1;
     }
-    CALL_NEAR(state, result, give_to_graph(graph, end));
+    CALL_NEAR(state, result, give_to_graph(graph, end, &given));
+    if (!given) end_of_graph(end);
     if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
         Py_DECREF(capsule);
         if (result == CUDA_SUCCESS) return 0;

@@ -5,6 +5,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 typedef struct CaptureObject {
     PyObject_HEAD
@@ -101,18 +102,21 @@ PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
-/* Without the event who needs it gets an error. */
-static void record_before(CaptureObject *capture)
+/* Without the event who needs it gets an error. -1 with the exception of a signal's handler. */
+static int record_before(CaptureObject *capture)
 {
     ModuleState *state = capture->state;
+    CUstream stream = capture->stream->handle;
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     PyObject *event = PyObject_CallFunction((PyObject *)state->Event_type, "i", CU_EVENT_DISABLE_TIMING);
     if (event)
-        CALL_NEAR(state, result, driver.cuEventRecord(event_cast(event)->handle, capture->stream->handle));
+        CALL_QUEUING(state, result, stream, driver.cuEventRecord(event_cast(event)->handle, stream));
+    else
+        PyErr_Clear();
     if (result != CUDA_SUCCESS) Py_CLEAR(event);
-    PyErr_Clear();
     capture->captured.before = event;
-    capture->captured.stream = capture->stream->handle;
+    capture->captured.stream = stream;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 IN_CALL static CUresult begin(CaptureObject *capture)
@@ -147,7 +151,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
 {
     CaptureObject *capture = capture_cast(self);
     ModuleState *state = capture->state;
-    CUresult result;
+    CUresult result = CUDA_ERROR_NOT_READY;
     if (capture->open) return raise_logic(state, "this capture has begun already");
     if (!context_check(capture->stream->context, "cuStreamBeginCapture") || make_graph(capture) < 0
         || !graph_check(graph_cast(capture->graph), "cuStreamBeginCapture"))
@@ -155,8 +159,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
-    record_before(capture);
-    CALL(state, result, begin(capture));
+    if (record_before(capture) == 0) CALL(state, result, begin(capture));
     if (result == CUDA_SUCCESS) {
         capture->open = true;
         capture->captured.graph = capture->graph;

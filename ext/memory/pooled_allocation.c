@@ -136,7 +136,7 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
                     "before, takes part in a capture, where nothing can wait for it");
         return -1;
     }
-    CALL(state, result, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
+    CALL_QUEUING(state, result, handle, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
     Py_DECREF(event);
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
