@@ -4,6 +4,7 @@ Macros of the project are expanded, those of its headers and tables too, except 
 headers are left out, Python's and NumPy's among them: the names of these remain.
 """
 
+import atexit
 import functools
 import re
 import shutil
@@ -66,13 +67,14 @@ def prepared_tree():
     def has(name):
         return name not in LEFT_OUT and (ROOT / name).is_file()
 
-    place = tempfile.TemporaryDirectory()
+    place = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, place)
     for folder in FOLDERS:
         for path in (ROOT / folder).rglob("*.[chd]*"):
             name = path.relative_to(ROOT)
             if path.suffix not in (".c", ".h", ".def"):
                 continue
-            target = Path(place.name, name)
+            target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
             text = prepared(path.read_text(), name.as_posix() in KEPT_IN, has)
             target.write_text(text)
@@ -82,7 +84,7 @@ def prepared_tree():
 def preprocessed(path, conditions=()):
     """(what the file says itself, rows of tables included; what its headers say). Paths that are not absolute
     are those of the prepared tree."""
-    tree = prepared_tree().name
+    tree = prepared_tree()
     command = [compiler(), "-E", "-undef", "-nostdinc", "-w", "-xc", f"-I{tree}"]
     command += [f"-D{condition}" for condition in conditions] + [str(Path(tree, path))]
     done = subprocess.run(command, capture_output=True, text=True)
