@@ -598,48 +598,6 @@ static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_transpose(gpuarray_cast(self), NULL);
 }
 
-/* One of the two numbers of each element, as a view. */
-static PyObject *view_part(GPUArrayObject *array, bool real)
-{
-    int number = array->dtype->type_num == NPY_CFLOAT ? NPY_FLOAT : NPY_DOUBLE;
-    CUdeviceptr offset = real || !array->size ? 0 : (CUdeviceptr)array->itemsize / 2;
-    PyObject *view = gpuarray_new_view(array, PyArray_DescrFromType(number), array->ndim, array->shape,
-                                       array->strides, array->pointer + offset);
-    if (view) gpuarray_cast(view)->half = true;
-    return view;
-}
-
-/* Of arrays that are not complex the array itself, and zeros that nobody may write to. closure is the part's
- * name. */
-static PyObject *get_part(PyObject *self, void *closure)
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    ModuleState *state = array->state;
-    bool real = closure != NULL;
-    if (PyTypeNum_ISCOMPLEX(array->dtype->type_num)) return view_part(array, real);
-    if (real) return Py_NewRef(self);
-    ElementwiseCall call = {.name = state->str_imag, .operands = &self, .count = 1};
-    PyObject *zeros = elementwise_call(state, &call);
-    if (zeros) gpuarray_cast(zeros)->read_only = true;
-    return zeros;
-}
-
-static int set_part(PyObject *self, PyObject *value, void *closure)
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    bool settable = closure || PyTypeNum_ISCOMPLEX(array->dtype->type_num);
-    if (!value || !settable) {
-        PyErr_SetString(value ? PyExc_TypeError : PyExc_AttributeError,
-                        value ? "an array that is not complex has no imaginary part to set"
-                              : "parts of an array cannot be deleted");
-        return -1;
-    }
-    PyObject *part = get_part(self, closure);
-    int failed = part ? gpuarray_assign_subscript(part, Py_Ellipsis, value) : -1;
-    Py_XDECREF(part);
-    return failed;
-}
-
 /* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
 static PyObject *get_splay(PyObject *self, void *closure)
 {
@@ -749,9 +707,9 @@ static PyGetSetDef gpuarray_getset[] = {
      "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
     {"flags", gpuarray_flags, NULL, "c_contiguous, f_contiguous, forc; others by name.", NULL},
-    {"real", get_part, set_part, "The real parts: a view, or the array itself when it is not complex.",
+    {"real", gpuarray_get_part, gpuarray_set_part, "The real parts: a view, or the array itself when it is not complex.",
      "real"},
-    {"imag", get_part, set_part, "The imaginary parts: a view, or zeros to read when it is not complex.",
+    {"imag", gpuarray_get_part, gpuarray_set_part, "The imaginary parts: a view, or zeros to read when it is not complex.",
      NULL},
     {"_address", get_address, NULL, "Address of element 0, which others lie between; 0 without elements.",
      NULL},

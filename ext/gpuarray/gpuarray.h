@@ -114,6 +114,11 @@ extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_rav
 PyObject *gpuarray_flags(PyObject *self, void *closure);
 int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
 
+/* ext/gpuarray/parts.c: of arrays that are not complex the array itself, and zeros that nobody may write to.
+ * closure is not NULL for the real part. */
+PyObject *gpuarray_get_part(PyObject *self, void *closure);
+int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
+
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);
 

@@ -262,7 +262,8 @@ PyDoc_STRVAR(set_enabled_doc, "set_enabled($self, node, enabled)\n--\n\n"
 
 IN_CALL static CUresult change_enabled(const Target *target, const void *params)
 {
-    return driver.cuGraphNodeSetEnabled(target->exec->handle, target->node->handle, *(const unsigned *)params);
+    const unsigned *enabled = params;
+    return driver.cuGraphNodeSetEnabled(target->exec->handle, target->node->handle, *enabled);
 }
 
 static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
