@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots figures coverage \
-  acceptance docs gallery wheels format lint clean
+  acceptance docs gallery wheels try-wheel format lint clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
@@ -111,15 +111,18 @@ older: setup ## the driver tests while the CPU device poses as drivers of CUDA 1
 	for version in 11040 12000 12040; do \
 	  PYCUDA_DEVICE=cpu PYCUDA_CPU_DRIVER_VERSION=$$version $(BIN)/pytest tests/driver -n $(JOBS) || exit 1; done
 
-bench: setup ## measure against raw C and the peers that are installed; prints tables
+bench: setup ## measure against raw C and the peers that are installed; prints tables, writes JSON
+	$(BIN)/python -m compileall -q pycuda
 	$(BIN)/python benchmarks/run.py
 
-plots: setup ## measure GB/s of array operations against the size, within a minute, and draw it
-	$(BIN)/python -W ignore benchmarks/bandwidth.py
-	$(BIN)/python benchmarks/plots.py
+RESULTS ?= benchmarks/results
+plots: setup ## draw what `make bench` measured (installs matplotlib; RESULTS=FOLDER for other JSON)
+	$(BIN)/python -m pip install -q matplotlib
+	$(BIN)/python benchmarks/plots.py $(RESULTS)
 
-figures: setup ## write docs/figures.md from what `make bench` and `make plots` measured
-	$(BIN)/python benchmarks/page.py
+figures: setup ## write docs/figures.md and its pictures from the same JSON (RESULTS=FOLDER)
+	$(BIN)/python -m pip install -q matplotlib
+	$(BIN)/python benchmarks/page.py $(RESULTS)
 
 coverage: setup ## print which PTX instructions the CPU device executes, and what the others answer
 	$(BIN)/python -W ignore tools/ptx_coverage.py
@@ -129,7 +132,7 @@ acceptance: setup ## compare with ptxas what the CPU device accepts, twenty time
 
 docs: setup ## build the documentation into docs/_build
 	$(BIN)/python -m pip install -q sphinx furo numpydoc myst-parser
-	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	PYCUDA_DEVICE=cpu $(BIN)/python -m sphinx -q -E -W --keep-going -b html docs docs/_build
 
 gallery: setup ## run the examples of the gallery and keep their pictures in docs/pictures/gallery
 	for program in $$(sed -n 's/.*literalinclude} ..\/..\///p' docs/gallery/*.md); do \
@@ -140,6 +143,11 @@ wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="
 	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 
+SUITE ?= trixie
+ARCH ?= amd64
+try-wheel: ## try a wheel of dist in a bare Debian, as root (SUITE=trixie ARCH=amd64)
+	PIP="$(BIN)/python -m pip" tools/try_wheel.sh $(SUITE) $(ARCH)
+
 $(VENV)/.tools: Makefile | $(SETUP)
 	$(BIN)/python -m pip install -q ruff==0.8.4 clang-format==19.1.7 clang-tidy==19.1.0.1 mypy==2.4.1
 	touch $@
@@ -149,15 +157,16 @@ C_FILES = $(shell git ls-files '*.c' '*.h')
 format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/python tools/columns.py $(C_FILES) $(shell git ls-files '*.md')
 	$(BIN)/clang-format -i $(C_FILES)
-	$(BIN)/ruff format -q pycuda tests benchmarks examples tools
-	$(BIN)/ruff check -q --fix pycuda tests benchmarks examples tools
+	$(BIN)/ruff format -q pycuda tests benchmarks docs examples tools
+	$(BIN)/ruff check -q --fix pycuda tests benchmarks docs examples tools
 
 lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
-	$(BIN)/ruff format -q --check pycuda tests benchmarks examples tools
-	$(BIN)/ruff check pycuda tests benchmarks examples tools
+	$(BIN)/ruff format -q --check pycuda tests benchmarks docs examples tools
+	$(BIN)/ruff check pycuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
+	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/test_typing.py
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built

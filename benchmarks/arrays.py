@@ -8,8 +8,7 @@ import math
 import sys
 
 import numpy as np
-import plots
-from common import RESULTS, processor, seconds, table
+from common import processor, seconds, table
 from libraries import installed
 
 import pycuda.driver as drv
@@ -82,22 +81,6 @@ def rates(library, n):
     return found
 
 
-def draw(results, copies):
-    """A picture for each work, where matplotlib is installed."""
-    work = {
-        name: {
-            library: {n: found[name] for n, found in by_size.items() if name in found}
-            for library, by_size in results.items()
-        }
-        for name in WORK
-    }
-    device = drv.Context.get_device().name()
-    try:
-        plots.draw({"device": device, "copy": copies, "work": work}, RESULTS / "arrays.png")
-    except ImportError:
-        print("\n(no matplotlib: no picture)")
-
-
 def main():
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else LARGEST
     sizes = [1 << exponent for exponent in EXPONENTS if exponent <= largest]
@@ -115,7 +98,6 @@ def main():
         header = ["GB/s", *[library.name for library in libraries], "x best peer", "of copy"]
         where = "" if ON_GPU else " on the CPU device"
         table(f"Arrays of {n} float32{where}", header, rows, on=None if ON_GPU else processor())
-    draw(results, copies)
 
 
 if __name__ == "__main__":

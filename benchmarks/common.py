@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import re
 import statistics
 import subprocess
@@ -93,26 +94,88 @@ def median_time(call, repeats=7):
     return statistics.median(times)
 
 
+def upstream(file):
+    """A function that asks PyCUDA for a number, or None where UPSTREAM_PYTHON names no interpreter with it.
+
+    PyCUDA has our package's name, so `file` runs once more there, with the argument "serve": it prints a
+    number for each line that comes in.
+    """
+    python = os.environ.get("UPSTREAM_PYTHON")
+    if not python:
+        return None
+    process = subprocess.Popen(
+        [python, "-W", "ignore", file, "serve"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=upstream_environment(),
+    )
+
+    def ask(name):
+        process.stdin.write(f"{name}\n")
+        process.stdin.flush()
+        return float(process.stdout.readline())
+
+    return ask
+
+
+def upstream_environment():
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def upstream_version():
+    """PyCUDA's, as in "2026.1", or None without UPSTREAM_PYTHON."""
+    python = os.environ.get("UPSTREAM_PYTHON")
+    if not python:
+        return None
+    command = [python, "-W", "ignore", "-c", "import pycuda; print(pycuda.VERSION_TEXT)"]
+    done = subprocess.run(command, capture_output=True, text=True, env=upstream_environment(), check=True)
+    return done.stdout.strip()
+
+
+def driver_release():
+    """NVIDIA's number of the driver, as in 580.95.05, or None."""
+    try:
+        found = re.search(r"\b\d+\.\d+(?:\.\d+)?\b", Path("/proc/driver/nvidia/version").read_text())
+        return found[0] if found else None
+    except OSError:
+        pass
+    try:
+        command = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[0]
+    except (OSError, subprocess.SubprocessError, IndexError):
+        return None
+
+
+PEERS = ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-cuda", "scipy")
+
+
 def machine():
     """Keeps in results/ what was measured where, and with what."""
     import datetime
     import importlib.metadata
+    import platform
 
     import pycuda
     import pycuda.driver as drv
 
     drv.init()
     version = drv.get_driver_version()
+    cuda, name = f"CUDA {version // 1000}.{version % 1000 // 10}", drv.Device(0).name()
+    release = None if name.startswith("CPU device") else driver_release()
     found = {
-        "Measured on": f"{drv.Device(0).name()} on {datetime.date.today()}",
-        "driver of CUDA": f"{version // 1000}.{version % 1000 // 10}",
+        "Measured on": f"{name} on {datetime.date.today()}",
+        "driver": f"{release} ({cuda})" if release else cuda,
+        "Python": platform.python_version(),
         "pycuda": pycuda.VERSION_TEXT,
     }
-    for name in ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-cuda"):
+    for name in PEERS:
         try:
             found[name.partition("-cuda1")[0]] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             continue
+    if there := upstream_version():
+        found["PyCUDA"] = there
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "machine.json").write_text(json.dumps(found, indent=1))
 
@@ -120,7 +183,6 @@ def machine():
 def processor():
     """What tables of the CPU device say that they were measured on."""
     import datetime
-    import os
 
     found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), flags=re.M)
     name = found[1] if found else "unknown processor"

@@ -1,4 +1,7 @@
-"""Time from source to a loaded function: ours cold and cached, NVRTC alone, CuPy."""
+"""Time from source to a loaded function: ours cold and cached, NVRTC alone, and the peers that are installed.
+
+PyCUDA, which starts nvcc, runs in a process of its own: UPSTREAM_PYTHON names an interpreter that has it.
+"""
 
 import ctypes
 import itertools
@@ -9,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from common import build_raw, loaded_library, median_time, rounds, table
+from common import build_raw, loaded_library, rounds, table, upstream, upstream_version
 
 import pycuda.autoinit
 import pycuda.driver as drv
@@ -78,7 +81,7 @@ def cold(counter):
 
 
 def cached_in_new_process():
-    """Seconds of SourceModule in fresh processes that find the result in the cache."""
+    """Nanoseconds of SourceModule in fresh processes that find the result in the cache."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "PYCUDA_CACHE_DIR": folder}
         times = []
@@ -90,8 +93,8 @@ def cached_in_new_process():
                 text=True,
                 env=environment,
             )
-            times.append(float(done.stdout))
-        return statistics.median(times[1:])
+            times.append(float(done.stdout) * 1e9)
+        return times[1:]
 
 
 def cupy_cold(counter):
@@ -109,28 +112,63 @@ def cupy_cold(counter):
     return once
 
 
+def cuda_core_cold(counter):
+    try:
+        from cuda.core import Device, Program, ProgramOptions
+    except ImportError:
+        return None
+    device = Device()
+    device.set_current()
+    options = ProgramOptions(arch=f"sm_{device.arch}")
+
+    def source_to_function(number):
+        code = 'extern "C" {' + SOURCE % number + "}"
+        program = Program(code, code_type="c++", options=options)
+        program.compile("cubin").get_kernel(f"doublify_{number}")
+
+    return lambda: timed(lambda: source_to_function(next(counter)))
+
+
+def upstream_cold():
+    """{name: measure} of PyCUDA's SourceModule."""
+    ask = upstream(__file__)
+    return {f"PyCUDA {upstream_version()} SourceModule, cold": lambda: ask("cold")} if ask else {}
+
+
+def serve():
+    """In PyCUDA's interpreter: answers with nanoseconds."""
+    measure = cold(itertools.count(1000))
+    for _ in sys.stdin:
+        print(measure(), flush=True)
+
+
 def main():
     counter = itertools.count(1000)
     SourceModule(SOURCE % 0, cache_dir=False)
     measures = {
         "NVRTC alone": nvrtc_alone(counter),
         "SourceModule, cold": cold(counter),
+        **upstream_cold(),
         "CuPy RawModule, cold": cupy_cold(counter),
+        "cuda.core Program, cold": cuda_core_cold(counter),
     }
     measures = {name: measure for name, measure in measures.items() if measure}
-    times = {name: statistics.median(values) * 1e-9 for name, values in rounds(measures, 15).items()}
-    source = SOURCE % 0
+    times = rounds(measures, 15)
+    source, again = SOURCE % 0, "SourceModule, same process, cached"
     SourceModule(source)
-    times["SourceModule, same process, cached"] = median_time(lambda: SourceModule(source), 50)
+    times |= rounds({again: lambda: timed(lambda: SourceModule(source))}, 50)
     times["SourceModule, new process, cached"] = cached_in_new_process()
-    alone = times["NVRTC alone"]
-    table(
-        "From source to function",
-        ["what", "ms", "x NVRTC"],
-        [(name, f"{seconds * 1e3:.3f}", f"{seconds / alone:.3f}") for name, seconds in times.items()],
-    )
+    alone = statistics.median(times["NVRTC alone"])
+    rows = []
+    for name, mine in times.items():
+        cells = [f"{of(mine) / 1e6:.3f}" for of in (statistics.median, min, max)]
+        rows.append((name, *cells, f"{statistics.median(mine) / alone:.3f}"))
+    table("From source to function", ["what", "ms", "min", "max", "x NVRTC"], rows)
 
 
 if __name__ == "__main__":
-    print(pycuda.autoinit.device.name())
-    main()
+    if sys.argv[1:] == ["serve"]:
+        serve()
+    else:
+        print(pycuda.autoinit.device.name())
+        main()

@@ -1,4 +1,4 @@
-"""What the CPU device costs beside the instructions: loading a module, launching, handing out blocks."""
+"""What the CPU device takes for loading a module, launching and handing out blocks."""
 
 import ctypes
 import os
@@ -129,7 +129,10 @@ def ratio(times, name, other):
 def main():
     statements, load = load_measure()
     processes, scaling = scaling_measures()
-    times = rounds({f"load of 1,000 statements of {statements}": load, **launch_measures(400)}, 25)
+    times = rounds(
+        {f"loading a module, for 1,000 of its {statements:,} PTX statements": load, **launch_measures(400)},
+        25,
+    )
     goals = ["1000", "2", "2", "2"]
     rows = [
         (name, "us", *(f"{value / 1e3:.2f}" for value in (statistics.median(t), min(t), max(t))), f"< {goal}")
@@ -137,12 +140,12 @@ def main():
     ]
     times = rounds(scaling, 9)
     rows.append(
-        (f"{BLOCK_COUNT} blocks of {BLOCK_SIZE}, one worker over two", "x")
+        (f"{BLOCK_COUNT:,} blocks of {BLOCK_SIZE} threads: time of one worker / time of two", "x")
         + (*ratio(times, "one worker", "two workers"), ">= 1.8")
     )
     rows.append(
         (
-            "matrices in plain C, one thread over two, in the same rounds",
+            "the same ratio of plain C on two threads, for comparison",
             "x",
             *ratio(times, "one thread", "two threads"),
             "",
@@ -151,7 +154,7 @@ def main():
     for process in processes:
         process.communicate()
     header = ["what", "unit", "median", "min", "max", "goal"]
-    table("CPU device, beside the instructions", header, rows, on=processor())
+    table("CPU device: loading, launching, handing out blocks", header, rows, on=processor())
 
 
 if __name__ == "__main__":

@@ -5,13 +5,11 @@ has it.
 """
 
 import ctypes
-import os
 import statistics
-import subprocess
 import sys
 
 import numpy as np
-from common import build_raw, burst, loaded_library, rounds, table
+from common import build_raw, burst, loaded_library, rounds, table, upstream, upstream_version
 
 import pycuda.autoprimaryctx
 import pycuda.driver as drv
@@ -68,33 +66,16 @@ def pycuda_measures(none, five, arrays):
 
 def upstream_measures(names):
     """PyCUDA's, asked for by name."""
-    python = os.environ.get("UPSTREAM_PYTHON")
-    if not python:
-        return {}
-    process = subprocess.Popen(
-        [python, "-W", "ignore", __file__, "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
-    )
-
-    def ask(name):
-        process.stdin.write(f"{name}\n")
-        process.stdin.flush()
-        return float(process.stdout.readline())
-
-    version = ask("version")
-    return {f"PyCUDA {version:.1f} {name}": lambda name=name: ask(name) for name in names}
+    ask = upstream(__file__)
+    version = upstream_version()
+    return {f"PyCUDA {version} {name}": lambda name=name: ask(name) for name in names} if ask else {}
 
 
 def serve():
     """Answers with nanoseconds, a line for each name that comes in."""
     measures = pycuda_measures(*kernels())
     for line in sys.stdin:
-        name = line.strip()
-        found = float(".".join(map(str, pycuda.VERSION[:2]))) if name == "version" else measures[name]()
-        print(found, flush=True)
+        print(measures[line.strip()](), flush=True)
 
 
 def cupy_measures():

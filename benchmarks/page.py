@@ -1,39 +1,57 @@
-"""Writes docs/figures.md and its pictures from what the benchmarks left in results/: `make figures`."""
+"""Writes docs/figures.md and its pictures from what the benchmarks left in results/, or in another folder:
+`make figures`.
+"""
 
 import json
-import shutil
 import sys
 import textwrap
+from pathlib import Path
 
 from common import HERE, RESULTS
+from plots import curves, draw, points, tables
 
-PICTURES = HERE.parent / "docs" / "pictures"
+PAGES = HERE.parent / "docs"
+SHOWN = PAGES / "pictures" / "figures"
 LARGE = 1 << 28  # the size of which the page shows numbers
 
 HEAD = """# Figures
 
 {machine}
 
-Every table is of one run, in which all that is compared was measured in turn; rows where pycuda loses stand
-beside the others. To repeat it on your machine:
+Every table is of one run, in which all that is compared was measured in turn. Rows where pycuda loses stand
+beside the others. A dot is the median and the line through it reaches from the least to the most; scales are
+logarithmic. To repeat it on your machine, in a clone:
 
 ```
-make bench
-make plots
-make figures
+.venv/bin/pip install cupy-cuda13x torch "cuda-core[cu13]" "numba-cuda[cu13]" scipy    # those that you want
+export UPSTREAM_PYTHON=/path/to/python      # an environment that has PyCUDA itself, if you want
+make bench                                  # measures, prints tables, writes JSON
+make figures                                # draws (installs matplotlib), writes this page
 ```
 
-![The ratios of the tables below, each to its own measure](pictures/benchmarks.png)
-
+What is not installed is left out. `nvcc` on the PATH adds plain CUDA C++ and CUB. `make figures
+RESULTS=FOLDER` takes the JSON of another machine.
+"""
+BANDWIDTH = """
 ## Bandwidth against size
 
-![GB/s against the number of elements, of pycuda, CuPy, torch and CUDA](pictures/bandwidth.png)
-
 GB/s of what must be read and written, by the host's clock over many calls, so that small sizes show what a
-call costs. "CUDA" is plain CUDA C++ and CUB (`benchmarks/cub.cu`), CuPy has CUB switched on, the dotted
-line is the driver's copy from device to device. At 2^28 elements of float32:
+call costs. The dotted line is the driver's copy from device to device.{peers}
+
+```{{container}} figures
+{pictures}
+```
+
+At {size} elements of float32:
 
 """
+PEERS = """ "C, CUDA" is plain CUDA C++ and CUB
+(`benchmarks/cub.cu`), CuPy has CUB switched on."""
+# The order of the page, by how titles begin; what is not here comes last.
+ORDER = [
+    "Host time of one launch", "Host time of an array", "Host time of graphs", "Host time of one allocation",
+    "From source", "Import", "The first calls", "Random", "Sorting", "Axes", "Sparse", "Arrays", "CPU device",
+]  # fmt: skip
 
 
 def markdown(header, rows):
@@ -43,35 +61,61 @@ def markdown(header, rows):
     return text.replace("](", "]\\(")
 
 
-def bandwidth():
-    results = json.loads((RESULTS / "bandwidth.data.json").read_text())
-    names = list(dict.fromkeys(name for rates in results["work"].values() for name in rates))
-    n = str(min(LARGE, max(int(size) for size in results["copy"])))
-    rows = []
-    for work, rates in results["work"].items():
-        own = [rates.get(name, {}).get(n) for name in names]
+def power(n):
+    """2^28, where it is a power of two."""
+    return f"2^{n.bit_length() - 1}" if n & (n - 1) == 0 else str(n)
+
+
+def bandwidth(results):
+    """The section with the curves of bandwidth.py, and its numbers of one size."""
+    measured = curves(results)
+    if not measured:
+        return ""
+    work = measured["work"]
+    names = list(dict.fromkeys(name for rates in work.values() for name in rates))
+    size = min(LARGE, max(int(size) for size in measured["copy"]))
+    n, rows = str(size), []
+    for name, rates in work.items():
+        own = [rates.get(library, {}).get(n) for library in names]
         if any(own):
-            rows.append([work, *(f"{rate:.0f}" if rate else "-" for rate in own)])
-    rows.append(["device to device copy", f"{results['copy'][n]:.0f}", *["-"] * (len(names) - 1)])
-    return markdown(["GB/s", *names], rows)
+            rows.append([name, *(f"{rate:.1f}" if rate else "-" for rate in own)])
+    rows.append(["the driver's copy", f"{measured['copy'][n]:.1f}", *["-"] * (len(names) - 1)])
+    pictures = "".join(picture(f"bandwidth-{name}", f"GB/s of {name} by elements") for name in work)
+    head = BANDWIDTH.format(
+        peers=PEERS if "CUDA" in names else "", pictures=pictures.strip(), size=power(size)
+    )
+    return head + markdown(["GB/s", *names], rows)
+
+
+def picture(name, title):
+    """Markdown of one; nothing where plots.py drew none."""
+    path = SHOWN / f"{name}.svg"
+    return f"![{title}](pictures/figures/{path.name})\n" if path.exists() else ""
+
+
+def place(table):
+    found = (i for i, start in enumerate(ORDER) if table["title"].startswith(start))
+    return next(found, len(ORDER))
+
+
+def sections(results):
+    found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
+    for name, table in sorted(found.items(), key=lambda item: place(item[1])):
+        on = f"{table['on']}\n\n" if table.get("on") else ""
+        drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
+        drawn += "\n" if drawn else ""
+        yield f"\n## {table['title']}\n\n{on}{drawn}{markdown(table['header'], table['rows'])}"
 
 
 def main():
-    if not (RESULTS / "machine.json").exists() or not (RESULTS / "bandwidth.data.json").exists():
-        sys.exit("run `make bench` and `make plots` first")
-    machine = json.loads((RESULTS / "machine.json").read_text())
+    results = Path(sys.argv[1]) if sys.argv[1:] else RESULTS
+    if not (results / "machine.json").exists():
+        sys.exit("run `make bench` first")
+    draw(results, SHOWN)
+    machine = json.loads((results / "machine.json").read_text())
     said = ", ".join(f"{name} {value}" for name, value in machine.items()) + "."
-    text = HEAD.format(machine="\n".join(textwrap.wrap(said, 105)))
-    text += bandwidth()
-    for path in sorted(RESULTS.glob("*.json")):
-        found = json.loads(path.read_text())
-        if "title" in found and found["title"] != "Bandwidth":
-            said = f"{found['on']}\n\n" if found.get("on") else ""
-            text += f"\n## {found['title']}\n\n{said}{markdown(found['header'], found['rows'])}"
-    (HERE.parent / "docs" / "figures.md").write_text(text)
-    for name in ("bandwidth.png", "benchmarks.png"):
-        if (RESULTS / name).exists():
-            shutil.copy(RESULTS / name, PICTURES / name)
+    head = HEAD.format(machine="\n".join(textwrap.wrap(said, 105)))
+    (PAGES / "figures.md").write_text(head + bandwidth(results) + "".join(sections(results)))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,9 @@ static PyObject *constant_repr(PyObject *self)
 
 static PyType_Slot constant_slots[] = {
     {Py_tp_doc, "Constant(value, /)\n--\n\n"
-                "An int with a name. The class lists its members in the dicts `names` and `values`."},
+                "An int with a name. The class lists its members in the dicts `names` and `values`.\n"
+                "\nAttributes\n----------\n"
+                "name : str or None\n    None where no member has the value."},
     {Py_tp_str, AS_SLOT(constant_str)},
     {Py_tp_repr, AS_SLOT(constant_repr)},
     {0, NULL},

@@ -58,7 +58,19 @@ static inline bool room_is_left(Room *room, CUstream stream, long calls)
 #endif
 }
 
-/* The same when that said no, with a look at the device where it is time for one. True: the calls are
+/* The same, and nothing is counted when it says no. */
+static inline bool room_take(Room *room, CUstream stream, long calls)
+{
+#ifdef Py_GIL_DISABLED
+    return (void)room, (void)stream, (void)calls, false;
+#else
+    if (stream != room->stream || room->left < calls) return false;
+    room->left -= calls;
+    return true;
+#endif
+}
+
+/* The same when room_is_left said no, with a look at the device where it is time for one. True: the calls are
  * counted. False, perhaps with an exception: to be followed by room_count. */
 bool room_find(struct ModuleState *state, CUstream stream, long calls);
 

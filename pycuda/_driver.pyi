@@ -975,6 +975,11 @@ class GPUArray:
     @property
     def T(self) -> GPUArray: ...
     @property
+    def mT(self) -> GPUArray: ...
+    @property
+    def data(self) -> Any: ...
+    flat: Any
+    @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
     def __dlpack__(
         self,
@@ -1006,10 +1011,22 @@ class GPUArray:
         self, stream: _Stream = None, ary: np.ndarray[Any, Any] | None = None
     ) -> np.ndarray[Any, Any]: ...
     def copy(self) -> GPUArray: ...
-    def reshape(self, *shape: Any, order: str = "C") -> GPUArray: ...
-    def ravel(self) -> GPUArray: ...
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> GPUArray: ...
+    def ravel(self, order: str = "C") -> GPUArray: ...
     def transpose(self, axes: Any = None) -> GPUArray: ...
-    def squeeze(self) -> GPUArray: ...
+    def squeeze(self, axis: _Axes = None) -> GPUArray: ...
+    def swapaxes(self, axis1: int, axis2: int) -> GPUArray: ...
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GPUArray: ...
+    def trace(
+        self,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: DTypeLike | None = None,
+        out: GPUArray | None = None,
+    ) -> GPUArray: ...
+    def dot(self, b: Any, out: GPUArray | None = None) -> GPUArray: ...
+    def choose(self, choices: Any, out: GPUArray | None = None, mode: str = "raise") -> GPUArray: ...
     def view(self, dtype: DTypeLike | None = None) -> GPUArray: ...
     def bind_to_texref(self, texref: TextureReference, allow_offset: bool = False) -> float: ...
     def bind_to_texref_ext(
@@ -1026,6 +1043,8 @@ class GPUArray:
         dtype: DTypeLike | None = None,
         out: GPUArray | None = None,
         keepdims: bool = False,
+        initial: Any = None,
+        where: GPUArray | bool = True,
         *,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1036,6 +1055,8 @@ class GPUArray:
         dtype: DTypeLike | None = None,
         out: GPUArray | None = None,
         keepdims: bool = False,
+        initial: Any = None,
+        where: GPUArray | bool = True,
         *,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1045,6 +1066,8 @@ class GPUArray:
         axis: _Axes = None,
         out: GPUArray | None = None,
         keepdims: bool = False,
+        initial: Any = None,
+        where: GPUArray | bool = True,
         *,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1054,6 +1077,8 @@ class GPUArray:
         axis: _Axes = None,
         out: GPUArray | None = None,
         keepdims: bool = False,
+        initial: Any = None,
+        where: GPUArray | bool = True,
         *,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1064,6 +1089,7 @@ class GPUArray:
         out: GPUArray | None = None,
         keepdims: bool = False,
         *,
+        where: GPUArray | bool = True,
         stream: _Stream = None,
         allocator: _Allocator = None,
     ) -> GPUArray: ...
@@ -1073,6 +1099,7 @@ class GPUArray:
         out: GPUArray | None = None,
         keepdims: bool = False,
         *,
+        where: GPUArray | bool = True,
         stream: _Stream = None,
         allocator: _Allocator = None,
     ) -> GPUArray: ...
@@ -1083,6 +1110,7 @@ class GPUArray:
         out: GPUArray | None = None,
         keepdims: bool = False,
         *,
+        where: GPUArray | bool = True,
         stream: _Stream = None,
         allocator: _Allocator = None,
     ) -> GPUArray: ...
@@ -1094,6 +1122,8 @@ class GPUArray:
         ddof: float = 0,
         keepdims: bool = False,
         *,
+        where: GPUArray | bool = True,
+        mean: GPUArray | None = None,
         correction: float | None = None,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1106,6 +1136,8 @@ class GPUArray:
         ddof: float = 0,
         keepdims: bool = False,
         *,
+        where: GPUArray | bool = True,
+        mean: GPUArray | None = None,
         correction: float | None = None,
         stream: _Stream = None,
         allocator: _Allocator = None,
@@ -1221,7 +1253,14 @@ class GPUArray:
     def __getitem__(self, key: Any, /) -> GPUArray: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
     def astype(
-        self, dtype: Any, order: Any = "K", copy: Any = True, *, stream: _Stream = None
+        self,
+        dtype: Any,
+        order: Any = "K",
+        copy: Any = True,
+        *,
+        casting: str = "unsafe",
+        subok: bool = True,
+        stream: _Stream = None,
     ) -> GPUArray: ...
     def fill(self, value: Any, stream: _Stream = None) -> GPUArray: ...
     def conj(self, out: GPUArray | None = None) -> GPUArray: ...
@@ -1251,6 +1290,10 @@ class GPUArray:
     def _new_like_me(self, dtype: Any = None, order: Any = "C") -> GPUArray: ...
     def item(self, *args: Any) -> Any: ...
     def tolist(self) -> Any: ...
+    def tobytes(self, order: str = "C") -> bytes: ...
+    def __format__(self, format_spec: str, /) -> str: ...
+    def __contains__(self, key: Any, /) -> bool: ...
+    def __dask_tokenize__(self) -> Any: ...
     def __reduce_ex__(self, protocol: Any, /) -> Any: ...
     def __copy__(self) -> Any: ...
     def __deepcopy__(self, memo: Any) -> Any: ...

@@ -19,7 +19,7 @@ import time
 from typing import NamedTuple
 
 from pycuda._compile import cache as _cache
-from pycuda._pool_snapshot import size_text
+from pycuda._pool_snapshot import size_text as _size_text
 
 
 class Entry(NamedTuple):
@@ -113,7 +113,7 @@ def summary() -> str:
     if where is None:
         return "off (PYCUDA_DISABLE_CACHE)"
     found = entries()
-    return f"{where}: {len(found)} files, {size_text(sum(entry.size for entry in found))}"
+    return f"{where}: {len(found)} files, {_size_text(sum(entry.size for entry in found))}"
 
 
 def main(arguments=None) -> int:
@@ -141,7 +141,7 @@ def main(arguments=None) -> int:
     if what == "list":
         for entry in entries():
             when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.written))
-            print(f"{when} {size_text(entry.size):>12}  {entry.path}")
+            print(f"{when} {_size_text(entry.size):>12}  {entry.path}")
     elif what == "clear":
         print(f"{clear()} files removed")
     else:

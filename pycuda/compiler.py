@@ -287,7 +287,13 @@ def _dotted(version) -> str:
 
 
 class CudaModule:
-    """What modules made from source have in common. ``module`` is the pycuda.driver.Module."""
+    """What modules made from source have in common.
+
+    Attributes
+    ----------
+    module : pycuda.driver.Module
+        What was loaded.
+    """
 
     module: drv.Module | None = None
 

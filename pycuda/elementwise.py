@@ -101,10 +101,16 @@ class ElementwiseKernel:
     not broadcast, is refused unless a condition on ``i`` may keep the kernel within it. Longer arrays are
     used from their start.
 
-    With ``import numpy as np``, ``a`` and ``b`` GPUArrays of float32:
-
-    >>> add = ElementwiseKernel("float *x, float *y, float *z", "z[i] = x[i] + y[i]", "add")  # doctest: +SKIP
-    >>> add(a, b, out)  # doctest: +SKIP
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pycuda import gpuarray
+    >>> x = gpuarray.to_gpu(np.arange(4, dtype=np.float32))
+    >>> z = gpuarray.empty_like(x)
+    >>> double = ElementwiseKernel("const float *x, float *z", "z[i] = 2 * x[i]", "double_each")
+    >>> double(x, z)
+    >>> z.get()
+    array([0., 2., 4., 6.], dtype=float32)
     """
 
     def __init__(

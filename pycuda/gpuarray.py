@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,101 @@ from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
 from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Shape
+
+__all__ = [
+    "ArrayFlags",
+    "GPUArray",
+    "all",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "bincount",
+    "broadcast_to",
+    "clip",
+    "compress",
+    "concatenate",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "dot",
+    "empty",
+    "empty_like",
+    "extract",
+    "eye",
+    "flatnonzero",
+    "flip",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "get_common_dtype",
+    "get_or_register_dtype",
+    "histogram",
+    "hstack",
+    "identity",
+    "if_positive",
+    "lexsort",
+    "linspace",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "meshgrid",
+    "min",
+    "minimum",
+    "multi_put",
+    "multi_take",
+    "multi_take_put",
+    "nonzero",
+    "ones",
+    "ones_like",
+    "partition",
+    "prod",
+    "put",
+    "repeat",
+    "reshape",
+    "roll",
+    "round",
+    "searchsorted",
+    "sort",
+    "sort_by_key",
+    "splay",
+    "split",
+    "stack",
+    "std",
+    "subset_dot",
+    "subset_max",
+    "subset_min",
+    "subset_sum",
+    "sum",
+    "take",
+    "take_along_axis",
+    "tile",
+    "to_gpu",
+    "to_gpu_async",
+    "topk",
+    "transpose",
+    "tri",
+    "tril",
+    "triu",
+    "unique",
+    "var",
+    "vec",
+    "vstack",
+    "where",
+    "zeros",
+    "zeros_like",
+]
 
 # ---- vector types
 
@@ -44,7 +140,12 @@ _VECTOR_SCALARS = {
 }
 
 
-class vec:
+class _VectorTypes(type):
+    def __getattr__(cls, name: str) -> Any:
+        raise AttributeError(f"CUDA has no vector type for {name}")
+
+
+class vec(metaclass=_VectorTypes):
     """CUDA's vector types as structured dtypes (vec.float4), and what makes a value of each
     (vec.make_float4(x, y, z, w)).
     """
@@ -86,7 +187,7 @@ def _splay(n: int, multiprocessors: int):
     return (limit, 1), (threads, 1, 1)
 
 
-def splay(n, dev=None):
+def splay(n: int, dev: drv.Device | None = None) -> tuple[tuple[int, int], tuple[int, int, int]]:
     """splay(n, dev=None) -> ((blocks, 1), (threads, 1, 1)): a launch shape for a loop over n items."""
     dev = drv.Context.get_device() if dev is None else dev
     return _splay(int(n), dev.get_attribute(drv.device_attribute.MULTIPROCESSOR_COUNT))
@@ -107,7 +208,9 @@ def _compact_strides(ary):
     return tuple(strides)
 
 
-def zeros(shape, dtype=np.float64, allocator=None, order="C"):
+def zeros(
+    shape: Shape, dtype: DTypeLike = np.float64, allocator: Allocator = None, order: str = "C"
+) -> GPUArray:
     """zeros(shape, dtype=float64, allocator=None, order="C") -> GPUArray of zeros."""
     return _zeroed(GPUArray(shape, dtype, allocator, order=order))
 
@@ -122,25 +225,24 @@ def _zeroed(result):
     return result
 
 
-def empty_like(other_ary, dtype=None, order="K"):
+def empty_like(other_ary: Array, dtype: DTypeLike | None = None, order: str = "K") -> GPUArray:
     """empty_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, unset. order "K" and "A"
     keep the other's axis order.
     """
     if isinstance(other_ary, GPUArray):
         return _empty_like(other_ary, dtype, order)
-    dtype = np.dtype(other_ary.dtype if dtype is None else dtype)
-    allocator = getattr(other_ary, "allocator", None)
+    other: Any = other_ary  # anything with strides, shape and dtype
+    dtype = np.dtype(other.dtype if dtype is None else dtype)
+    allocator = getattr(other, "allocator", None)
     if order in ("C", "F"):
-        return GPUArray(other_ary.shape, dtype, allocator, order=order)
+        return GPUArray(other.shape, dtype, allocator, order=order)
     if order not in ("K", "A"):
         raise ValueError(f"order is {order!r}: it may be C, F, A or K")
-    strides = tuple(
-        stride // other_ary.dtype.itemsize * dtype.itemsize for stride in _compact_strides(other_ary)
-    )
-    return GPUArray(other_ary.shape, dtype, allocator, strides=strides)
+    strides = tuple(stride // other.dtype.itemsize * dtype.itemsize for stride in _compact_strides(other))
+    return GPUArray(other.shape, dtype, allocator, strides=strides)
 
 
-def zeros_like(other_ary, dtype=None, order="K"):
+def zeros_like(other_ary: Array, dtype: DTypeLike | None = None, order: str = "K") -> GPUArray:
     """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
 
@@ -191,6 +293,7 @@ from pycuda._array.creation import (
     tril,
     triu,
 )  # fmt: skip
+from pycuda._array.dask import register_beside_dask as _register_beside_dask
 from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
 from pycuda._array.facade_reductions import (
     all,
@@ -238,3 +341,4 @@ from pycuda._array.sets import unique
 from pycuda._array.sorting import argpartition, argsort, searchsorted
 
 _taking_arrays(globals())
+_register_beside_dask()

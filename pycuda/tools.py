@@ -517,12 +517,17 @@ def dtype_to_ctype(dtype: DTypeLike, with_fp_tex_hack: bool = False) -> str:
 
 
 class Argument:
-    """An argument of a kernel. struct_char is its code in an argument format.
+    """An argument of a kernel.
 
     Parameters
     ----------
     dtype : dtype-like
     name : str
+
+    Attributes
+    ----------
+    struct_char : str
+        Its code in an argument format.
     """
 
     def __init__(self, dtype: DTypeLike, name: str) -> None:

@@ -29,7 +29,9 @@ unshare --mount --pid --fork --net sh -c '
     mount --bind "$1" "$1" && mount -t proc proc "$1/proc" && mount -t tmpfs tmpfs "$1/dev/shm" 2>/dev/null
     root=$1; shift; exec chroot "$root" sh -c "
         set -e
-        ! command -v gcc cc c++ nvcc
+        for compiler in gcc cc c++ nvcc; do
+            if command -v \$compiler; then echo \"there is a compiler\" >&2; exit 1; fi
+        done
         cd /try && [ -d venv ] || python3 -m venv venv
         venv/bin/pip install -q --no-index --find-links /wheels pycuda nvidia-cuda-nvrtc nvidia-cuda-runtime \
             nvidia-cuda-crt nvidia-cuda-cccl pytest pytest-timeout hypothesis

@@ -607,31 +607,22 @@ static PyObject *get_splay(PyObject *self, void *closure)
     return closure ? Py_BuildValue("(II)", blocks, 1) : Py_BuildValue("(III)", threads, 1, 1);
 }
 
-/* Flags */
-
-static PyStructSequence_Field flags_fields[] = {
-    {"c_contiguous", "row-major without gaps"},
-    {"f_contiguous", "column-major without gaps"},
-    {"forc", "either of them"},
-    {"writeable", "unless another library's memory is not to be written to"},
-    {NULL, NULL},
-};
-
-static PyStructSequence_Desc flags_description = {
-    "pycuda._driver.ArrayFlags",
-    "How the elements of a GPUArray lie in memory.",
-    flags_fields,
-    3,
-};
-
-static PyObject *get_flags(PyObject *self, void *Py_UNUSED(closure))
+/* pycuda._array.attributes.<name>(self) */
+static PyObject *get_attribute(PyObject *self, void *name)
 {
-    GPUArrayObject *array = gpuarray_cast(self);
-    const bool values[] = {array->layout & GPUARRAY_C, array->layout & GPUARRAY_F, array->layout != 0,
-                           !array->read_only};
-    PyObject *flags = PyStructSequence_New(array->state->ArrayFlags_type);
-    for (int i = 0; flags && i < 4; i++) PyStructSequence_SetItem(flags, i, PyBool_FromLong(values[i]));
-    return flags;
+    return gpuarray_call_body(gpuarray_cast(self)->state, "attributes", name, self, NULL, 0, NULL);
+}
+
+static int set_flat(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    if (!value) {
+        PyErr_SetString(PyExc_AttributeError, "the elements of an array cannot be deleted");
+        return -1;
+    }
+    PyObject *none =
+        gpuarray_call_body(gpuarray_cast(self)->state, "attributes", "set_flat", self, &value, 1, NULL);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
 }
 
 /* Behaviour of a Python object */
@@ -674,6 +665,16 @@ static PyObject *gpuarray_iter(PyObject *self)
     return PyErr_Format(PyExc_TypeError, "iteration over a GPUArray without axes");
 }
 
+/* value in array: whether an element equals it. */
+static int gpuarray_contains(PyObject *self, PyObject *value)
+{
+    PyObject *found =
+        gpuarray_call_body(gpuarray_cast(self)->state, "scalars", "contains", self, &value, 1, NULL);
+    int truth = found ? PyObject_IsTrue(found) : -1;
+    Py_XDECREF(found);
+    return truth;
+}
+
 static PyMemberDef gpuarray_members[] = {
     {"size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
     {"mem_size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
@@ -696,11 +697,15 @@ static PyGetSetDef gpuarray_getset[] = {
     {"gpudata", get_gpudata, set_gpudata,
      "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
-    {"flags", get_flags, NULL, "c_contiguous, f_contiguous, forc; writeable by name.", NULL},
+    {"flags", gpuarray_flags, NULL, "c_contiguous, f_contiguous, forc; others by name.", NULL},
     {"real", get_part, NULL, "The real parts: a new array, or the array itself when it is not complex.",
      "real"},
     {"imag", get_part, NULL, "The imaginary parts, a new array.", NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
+    {"mT", get_attribute, NULL, "A view with the last two axes in each other's place.", "mT"},
+    {"flat", get_attribute, set_flat, "The elements in C order, by number: a.flat[3], a.flat[:2] = 0.",
+     "flat"},
+    {"data", get_attribute, NULL, "AttributeError: there is no memory that the host could look at.", "data"},
     {"_grid", get_splay, NULL, "A grid for a kernel that walks the array.", "grid"},
     {"_block", get_splay, NULL, "A block for a kernel that walks the array.", NULL},
     {"__cuda_array_interface__", get_interface, NULL, "Version 3 of the CUDA array interface.", NULL},
@@ -721,6 +726,7 @@ static const PyType_Slot gpuarray_slots[] = {
     {Py_tp_iter, AS_SLOT(gpuarray_iter)},
     {Py_sq_length, AS_SLOT(gpuarray_length)},
     {Py_sq_item, AS_SLOT(gpuarray_item)},
+    {Py_sq_contains, AS_SLOT(gpuarray_contains)},
     {Py_mp_length, AS_SLOT(gpuarray_length)},
     {Py_mp_subscript, AS_SLOT(gpuarray_subscript)},
     {Py_mp_ass_subscript, AS_SLOT(gpuarray_assign_subscript)},
@@ -753,11 +759,10 @@ static int add_type(PyObject *module, ModuleState *state)
 
 int gpuarray_setup(PyObject *module, ModuleState *state)
 {
-    if (add_type(module, state) < 0) return -1;
-    state->ArrayFlags_type = PyStructSequence_NewType(&flags_description);
+    if (add_type(module, state) < 0 || gpuarray_flags_setup(state) < 0) return -1;
     PyObject *priority = PyFloat_FromDouble(100);
     int failed =
-        !state->ArrayFlags_type || !priority
+        !priority
         || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
     state->array_bodies = PyDict_New();

@@ -94,11 +94,15 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_ravel(PyObject *self, PyObject *none);
-PyObject *gpuarray_squeeze(PyObject *self, PyObject *none);
+PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS);
+PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
     gpuarray_squeeze_doc[], gpuarray_view_doc[];
+
+/* ext/gpuarray/flags.c */
+PyObject *gpuarray_flags(PyObject *self, void *closure);
+int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
 
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);

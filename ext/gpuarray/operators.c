@@ -119,6 +119,18 @@ static bool holds_whole_numbers(PyObject *array)
     return PyTypeNum_ISBOOL(number) || PyTypeNum_ISINTEGER(number);
 }
 
+/* Python would take == of things that it cannot compare for False, once for all elements. Lists are data of
+ * the host, as arrays there are. */
+static PyObject *refuse_list(PyObject *self, PyObject *other, PyObject *result)
+{
+    if (result != Py_NotImplemented || (!PyList_Check(other) && !PyTuple_Check(other))) return result;
+    Py_DECREF(result);
+    return PyErr_Format(PyExc_TypeError,
+                        "comparison of a %s and a %s, which is in host memory: pycuda.gpuarray.to_gpu() of "
+                        "an array with its elements makes a GPUArray",
+                        Py_TYPE(self)->tp_name, Py_TYPE(other)->tp_name);
+}
+
 /* A Python int that fits no element of the array's dtype: the answer is the same for all elements. Not of
  * floats, among which there are infinities and NaNs. */
 static PyObject *compare(PyObject *self, PyObject *other, int operation)
@@ -128,7 +140,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
         [Py_LT] = state->str_less,      [Py_LE] = state->str_less_equal, [Py_EQ] = state->str_equal,
         [Py_NE] = state->str_not_equal, [Py_GT] = state->str_greater,    [Py_GE] = state->str_greater_equal,
     };
-    PyObject *result = operate(state, names[operation], self, other, NULL);
+    PyObject *result = refuse_list(self, other, operate(state, names[operation], self, other, NULL));
     if (result || !PyLong_Check(other) || !holds_whole_numbers(self)) return result;
     if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
     PyErr_Clear();

@@ -129,6 +129,14 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
     return PyErr_Occurred() ? -1 : (int)ndim;
 }
 
+/* Whether shapes.py has to look at a keyword of reshape: copy=, and the order that depends on the array's. */
+static bool is_for_python(PyObject *keyword, PyObject *value)
+{
+    if (PyUnicode_CompareWithASCIIString(keyword, "copy") == 0) return true;
+    return PyUnicode_CompareWithASCIIString(keyword, "order") == 0 && PyUnicode_Check(value)
+           && PyUnicode_CompareWithASCIIString(value, "A") == 0;
+}
+
 /* "C" or "F", 0 with ValueError. */
 static char read_order(PyObject *value)
 {
@@ -141,11 +149,13 @@ static char read_order(PyObject *value)
 }
 
 const char gpuarray_reshape_doc[] =
-    PyDoc_STR("reshape($self, /, *shape, order=\"C\")\n--\n\n"
+    PyDoc_STR("reshape($self, /, *shape, order=\"C\", copy=None)\n--\n\n"
               "The same elements in another shape: a view where strides allow it, else a copy.\n"
               "\nParameters\n----------\n"
               "*shape : int or sequence of int\n    One length may be -1.\n"
-              "order : {\"C\", \"F\"}\n    In which the elements are read.\n"
+              "order : {\"C\", \"F\", \"A\"}\n    In which the elements are read; \"A\" is that of a "
+              "contiguous array.\n"
+              "copy : bool\n    True: always. False: ValueError where strides do not allow a view.\n"
               "\nReturns\n-------\n"
               "GPUArray\n"
               "\nRaises\n------\n"
@@ -157,6 +167,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
     char order = 'C';
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
+        if (is_for_python(PyTuple_GET_ITEM(keywords, i), args[arg_count + i]))
+            return gpuarray_call_body(array->state, "shapes", "reshaped", self, args, arg_count, keywords);
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "order") != 0)
             return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
                                 PyTuple_GET_ITEM(keywords, i));
@@ -169,25 +181,34 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
 }
 
 const char gpuarray_ravel_doc[] =
-    PyDoc_STR("ravel($self)\n--\n\n"
-              "The elements in row-major order along one axis: a view where strides allow it, else a\n"
-              "copy.\n"
+    PyDoc_STR("ravel($self, order=\"C\")\n--\n\n"
+              "The elements along one axis: a view where strides allow it, else a copy.\n"
+              "\nParameters\n----------\n"
+              "order : {\"C\", \"F\", \"A\", \"K\"}\n    In which the elements are read.\n"
               "\nReturns\n-------\n"
               "GPUArray");
 
-PyObject *gpuarray_ravel(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
 {
+    if (arg_count || keywords)
+        return gpuarray_call_body(gpuarray_cast(self)->state, "shapes", "ravel", self, args, arg_count,
+                                  keywords);
     return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
 }
 
-const char gpuarray_squeeze_doc[] = PyDoc_STR("squeeze($self)\n--\n\n"
-                                              "A view without the axes of length 1.\n"
-                                              "\nReturns\n-------\n"
-                                              "GPUArray");
+const char gpuarray_squeeze_doc[] =
+    PyDoc_STR("squeeze($self, axis=None)\n--\n\n"
+              "A view without the axes of length 1.\n"
+              "\nParameters\n----------\n"
+              "axis : int or tuple of int\n    Without these alone, which are of length 1.\n"
+              "\nReturns\n-------\n"
+              "GPUArray");
 
-PyObject *gpuarray_squeeze(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
+    if (arg_count || keywords)
+        return gpuarray_call_body(array->state, "shapes", "squeeze", self, args, arg_count, keywords);
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     int ndim = 0;
     for (int axis = 0; axis < array->ndim; axis++) {
@@ -252,7 +273,7 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 typedef struct Indexing {
     GPUArrayObject *array;
     Py_ssize_t offset;
-    int axis, ndim;     /* next axis of the array, axes of the view so far */
+    int axis, ndim; /* next axis of the array, axes of the view so far */
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of those axes */
 } Indexing;
 

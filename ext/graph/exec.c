@@ -14,7 +14,7 @@
 /* What a graph takes of a queue is the driver's secret, and depends on its branches. */
 enum { ROOM_OF_A_GRAPH = 8 };
 
-int graph_exec_begin_use(GraphExecObject *exec, unsigned long *before)
+int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {
     struct timespec moment = {0, 50000};
     unsigned long me = PyThread_get_thread_ident();
@@ -26,6 +26,8 @@ int graph_exec_begin_use(GraphExecObject *exec, unsigned long *before)
     exec->user = me;
     return 0;
 }
+
+void graph_exec_end(GraphExecObject *exec, unsigned long before) { exec->user = before; }
 
 /* Objects that nodes got later are in lists (graph_keep_args), those of a child graph in its dict. */
 static int add_pooled(ModuleState *state, PyObject *list, PyObject *object)
@@ -182,14 +184,14 @@ static PyObject *queue(GraphExecObject *exec, CUstream stream)
     Kept kept;
     CUresult result;
     unsigned long before;
-    if (graph_exec_begin_use(exec, &before) < 0) return NULL;
+    if (graph_exec_begin(exec, &before) < 0) return NULL;
     PyObject *uses = Py_NewRef(exec->kept.dict);
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
         CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
         keep_alive_end(state, &kept);
         if (result != CUDA_SUCCESS) raise_driver(state, result, "cuGraphLaunch", NULL);
     }
-    graph_exec_end_use(exec, before);
+    graph_exec_end(exec, before);
     Py_DECREF(uses);
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
@@ -208,12 +210,11 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
     if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
-    /* Where nothing is to be waited for, no other thread comes between the look and the launch. */
-    if (exec->user || !room_is_left(&state->room, stream, ROOM_OF_A_GRAPH)
-        || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict))
+    if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
+        || !room_take(&state->room, stream, ROOM_OF_A_GRAPH))
         return queue(exec, stream);
-    CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
-    return none_or_raise(state, result, "cuGraphLaunch");
+    CALL_WITH_ROOM(state, result, driver.cuGraphLaunch(exec->handle, stream));
+    return CALL_WANTS_CONTEXT(result) ? queue(exec, stream) : none_or_raise(state, result, "cuGraphLaunch");
 }
 
 static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
@@ -225,10 +226,10 @@ static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
     unsigned long before;
     if (convert_arguments(upload_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (launch_read_stream(exec->state, stream_or_current(exec->state, given[0]), &stream) < 0
-        || !context_check(exec->context, "cuGraphUpload") || graph_exec_begin_use(exec, &before) < 0)
+        || !context_check(exec->context, "cuGraphUpload") || graph_exec_begin(exec, &before) < 0)
         return NULL;
     CALL_QUEUING(exec->state, result, stream, driver.cuGraphUpload(exec->handle, stream));
-    graph_exec_end_use(exec, before);
+    graph_exec_end(exec, before);
     return none_or_raise(exec->state, result, "cuGraphUpload");
 }
 
@@ -267,10 +268,10 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     if (!PyObject_TypeCheck(other, state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
-    if (graph_exec_begin_use(exec, &before) < 0) return NULL;
+    if (graph_exec_begin(exec, &before) < 0) return NULL;
     KeptObjects kept = share_kept(graph_cast(other));
     CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
-    graph_exec_end_use(exec, before);
+    graph_exec_end(exec, before);
     if (result == CUDA_SUCCESS) {
         set_kept(exec, kept);
         Py_RETURN_NONE;
@@ -299,10 +300,10 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     GraphNodeObject *node = graph_node_cast(args[0]);
     if (!context_check(exec->context, "cuGraphExecKernelNodeSetParams")) return NULL;
     int failed = graph_node_args(&kernel, node, args + 1, count - 1);
-    if (!failed && !(failed = graph_exec_begin_use(exec, &before))) {
+    if (!failed && !(failed = graph_exec_begin(exec, &before))) {
         CALL(state, result,
              driver.cuGraphExecKernelNodeSetParams(exec->handle, node->handle, &kernel.params));
-        graph_exec_end_use(exec, before);
+        graph_exec_end(exec, before);
     }
     launch_args_clear(&kernel.args);
     if (failed) return NULL;

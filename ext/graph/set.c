@@ -11,7 +11,6 @@ typedef struct Target {
     GraphNodeObject *node;
     GraphExecObject *exec;
     const char *routine;
-    unsigned long before; /* of graph_exec_begin_use */
 } Target;
 
 /* The call of the driver that is made, by where the change is. */
@@ -35,20 +34,24 @@ static CUcontext context_of(const Target *target)
     return target->exec ? target->exec->context->handle : target->node->graph->context->handle;
 }
 
-/* Around the call; -1 with an exception, and no end is due. */
-static int begin(Target *target)
+/* The driver's call, by where the change is. */
+typedef CUresult (*Change)(const Target *target, const void *params);
+
+static CUresult make(const Target *target, Change change, const void *params)
 {
-    return target->exec ? graph_exec_begin_use(target->exec, &target->before) : 0;
+    CUresult result = CUDA_ERROR_NOT_READY;
+    unsigned long before = 0;
+    if (target->exec && graph_exec_begin(target->exec, &before) < 0) return result;
+    CALL(target->state, result, change(target, params));
+    if (target->exec) graph_exec_end(target->exec, before);
+    return result;
 }
 
-static void end(const Target *target)
+/* None, and the objects are kept in place of those before; or the exception. */
+static PyObject *make_and_keep(const Target *target, Change change, const void *params,
+                               PyObject *const *objects, Py_ssize_t count)
 {
-    if (target->exec) graph_exec_end_use(target->exec, target->before);
-}
-
-/* After the call: None, and the objects are kept in place of those before; or the exception. */
-static PyObject *finish(const Target *target, CUresult result, PyObject *const *objects, Py_ssize_t count)
-{
+    CUresult result = make(target, change, params);
     if (result != CUDA_SUCCESS) return raise_driver(target->state, result, target->routine, NULL);
     KeptObjects *kept = target->exec ? &target->exec->kept : graph_kept(target->node->graph);
     int changed = graph_keep_args(kept, target->node, NULL, objects, count);
@@ -85,26 +88,23 @@ static PyObject *finish(const Target *target, CUresult result, PyObject *const *
 DOCS(set_memcpy, "dest, src, size=None", "Let a copy have other ends", GRAPH_COPY,
      "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams")
 
+IN_CALL static CUresult change_copy(const Target *target, const void *params)
+{
+    const CUDA_MEMCPY3D *shape = params;
+    CUgraphNode node = target->node->handle;
+    return target->exec
+               ? driver.cuGraphExecMemcpyNodeSetParams(target->exec->handle, node, shape, context_of(target))
+               : driver.cuGraphMemcpyNodeSetParams(node, shape);
+}
+
 static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *given)
 {
     Target target;
     GraphCopy copy;
-    CUresult result;
     if (aim(&target, self, node, "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams") < 0
         || graph_read_copy(target.state, given, &copy) < 0)
         return NULL;
-    if (begin(&target) < 0) {
-        graph_copy_clear(&copy);
-        return NULL;
-    }
-    if (target.exec)
-        CALL(target.state, result,
-             driver.cuGraphExecMemcpyNodeSetParams(target.exec->handle, target.node->handle, &copy.shape,
-                                                   context_of(&target)));
-    else
-        CALL(target.state, result, driver.cuGraphMemcpyNodeSetParams(target.node->handle, &copy.shape));
-    end(&target);
-    PyObject *done = finish(&target, result, copy.objects, 2);
+    PyObject *done = make_and_keep(&target, change_copy, &copy.shape, copy.objects, 2);
     graph_copy_clear(&copy);
     return done;
 }
@@ -114,22 +114,23 @@ METHODS(set_memcpy, 3)
 DOCS(set_memset, "dest, data, size, itemsize=4", "Let a fill write something else", GRAPH_FILL,
      "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams")
 
+IN_CALL static CUresult change_fill(const Target *target, const void *params)
+{
+    const CUDA_MEMSET_NODE_PARAMS *fill = params;
+    CUgraphNode node = target->node->handle;
+    return target->exec
+               ? driver.cuGraphExecMemsetNodeSetParams(target->exec->handle, node, fill, context_of(target))
+               : driver.cuGraphMemsetNodeSetParams(node, fill);
+}
+
 static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *given)
 {
     Target target;
     CUDA_MEMSET_NODE_PARAMS fill;
-    CUresult result;
     if (aim(&target, self, node, "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams") < 0
-        || graph_read_fill(target.state, given, &fill) < 0 || begin(&target) < 0)
+        || graph_read_fill(target.state, given, &fill) < 0)
         return NULL;
-    if (target.exec)
-        CALL(target.state, result,
-             driver.cuGraphExecMemsetNodeSetParams(target.exec->handle, target.node->handle, &fill,
-                                                   context_of(&target)));
-    else
-        CALL(target.state, result, driver.cuGraphMemsetNodeSetParams(target.node->handle, &fill));
-    end(&target);
-    return finish(&target, result, given, 1);
+    return make_and_keep(&target, change_fill, &fill, given, 1);
 }
 
 METHODS(set_memset, 4)
@@ -140,8 +141,9 @@ DOCS(set_event, "evt", "Let a node record, or wait for, another event", "evt : E
      "cuGraphEventRecordNodeSetEvent, cuGraphEventWaitNodeSetEvent",
      "cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventWaitNodeSetEvent")
 
-IN_CALL static CUresult change_event(const Target *target, CUevent event)
+IN_CALL static CUresult change_event(const Target *target, const void *params)
 {
+    CUevent event = *(const CUevent *)params;
     CUgraphNodeType type;
     CUgraphNode node = target->node->handle;
     CUresult result = driver.cuGraphNodeGetType(node, &type);
@@ -158,15 +160,12 @@ IN_CALL static CUresult change_event(const Target *target, CUevent event)
 static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *given)
 {
     Target target;
-    CUresult result;
     if (aim(&target, self, node, "cuGraphEventWaitNodeSetEvent", "cuGraphExecEventWaitNodeSetEvent") < 0)
         return NULL;
     if (!PyObject_TypeCheck(given[0], target.state->Event_type))
         return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(given[0])->tp_name);
-    if (!context_check(event_cast(given[0])->context, target.routine) || begin(&target) < 0) return NULL;
-    CALL(target.state, result, change_event(&target, event_cast(given[0])->handle));
-    end(&target);
-    return finish(&target, result, given, 1);
+    if (!context_check(event_cast(given[0])->context, target.routine)) return NULL;
+    return make_and_keep(&target, change_event, &event_cast(given[0])->handle, given, 1);
 }
 
 METHODS(set_event, 1)
@@ -188,27 +187,24 @@ PyDoc_STRVAR(exec_set_host_doc, "set_host($self, node, function, /, *args)\n--\n
                                 "*args : object\n    Its arguments.\n"
                                 "\nNotes\n-----\nCalls cuGraphExecHostNodeSetParams.");
 
+IN_CALL static CUresult change_host(const Target *target, const void *params)
+{
+    CUgraphNode node = target->node->handle;
+    return target->exec ? driver.cuGraphExecHostNodeSetParams(target->exec->handle, node, params)
+                        : driver.cuGraphHostNodeSetParams(node, params);
+}
+
 static PyObject *set_host(PyObject *self, PyObject *node, PyObject *const *args, Py_ssize_t count)
 {
     Target target;
     CUDA_HOST_NODE_PARAMS params;
-    CUresult result;
     if (aim(&target, self, node, "cuGraphHostNodeSetParams", "cuGraphExecHostNodeSetParams") < 0) return NULL;
     if (count < 1 || !PyCallable_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "set_host() takes a function and its arguments");
     PyObject *call =
         host_function_for_graph(target.state, args[0], args + 1, count - 1, &params.fn, &params.userData);
-    if (!call || begin(&target) < 0) {
-        Py_XDECREF(call);
-        return NULL;
-    }
-    if (target.exec)
-        CALL(target.state, result,
-             driver.cuGraphExecHostNodeSetParams(target.exec->handle, target.node->handle, &params));
-    else
-        CALL(target.state, result, driver.cuGraphHostNodeSetParams(target.node->handle, &params));
-    end(&target);
-    PyObject *done = finish(&target, result, &call, 1);
+    if (!call) return NULL;
+    PyObject *done = make_and_keep(&target, change_host, &params, &call, 1);
     Py_DECREF(call);
     return done;
 }
@@ -234,24 +230,25 @@ PyDoc_STRVAR(set_child_doc,
              "child : Graph\n"
              "\nNotes\n-----\nCalls cuGraphExecChildGraphNodeSetParams.");
 
+IN_CALL static CUresult change_child(const Target *target, const void *params)
+{
+    CUgraph child = *(const CUgraph *)params;
+    return driver.cuGraphExecChildGraphNodeSetParams(target->exec->handle, target->node->handle, child);
+}
+
 static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[2];
     Target target;
-    CUresult result;
     if (convert_arguments(set_child_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || aim(&target, self, given[0], NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
         return NULL;
     if (!PyObject_TypeCheck(given[1], target.state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "child must be a Graph, not %s", Py_TYPE(given[1])->tp_name);
     GraphObject *child = graph_cast(given[1]);
-    if (!graph_check(child, target.routine) || begin(&target) < 0) return NULL;
+    if (!graph_check(child, target.routine)) return NULL;
     PyObject *objects = Py_NewRef(graph_kept(child)->dict);
-    CALL(target.state, result,
-         driver.cuGraphExecChildGraphNodeSetParams(graph_exec_cast(self)->handle, target.node->handle,
-                                                   child->handle));
-    end(&target);
-    PyObject *done = finish(&target, result, &objects, 1);
+    PyObject *done = make_and_keep(&target, change_child, &child->handle, &objects, 1);
     Py_DECREF(objects);
     return done;
 }
@@ -263,20 +260,22 @@ PyDoc_STRVAR(set_enabled_doc, "set_enabled($self, node, enabled)\n--\n\n"
                               "enabled : bool\n"
                               "\nNotes\n-----\nCalls cuGraphNodeSetEnabled.");
 
+IN_CALL static CUresult change_enabled(const Target *target, const void *params)
+{
+    return driver.cuGraphNodeSetEnabled(target->exec->handle, target->node->handle, *(const unsigned *)params);
+}
+
 static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[2];
     Target target;
-    CUresult result;
     if (convert_arguments(set_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || aim(&target, self, given[0], NULL, "cuGraphNodeSetEnabled") < 0)
         return NULL;
-    int enabled = PyObject_IsTrue(given[1]);
-    if (enabled < 0 || begin(&target) < 0) return NULL;
-    CALL(target.state, result,
-         driver.cuGraphNodeSetEnabled(graph_exec_cast(self)->handle, target.node->handle, (unsigned)enabled));
-    end(&target);
-    return none_or_raise(target.state, result, target.routine);
+    int truth = PyObject_IsTrue(given[1]);
+    if (truth < 0) return NULL;
+    const unsigned enabled = (unsigned)truth;
+    return none_or_raise(target.state, make(&target, change_enabled, &enabled), target.routine);
 }
 
 PyDoc_STRVAR(is_enabled_doc, "is_enabled($self, node)\n--\n\n"
@@ -293,11 +292,10 @@ static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
     CUresult result;
     unsigned enabled = 0;
     if (convert_arguments(is_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0 || begin(&target) < 0)
+        || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0)
         return NULL;
     CALL(target.state, result,
-         driver.cuGraphNodeGetEnabled(graph_exec_cast(self)->handle, target.node->handle, &enabled));
-    end(&target);
+         driver.cuGraphNodeGetEnabled(target.exec->handle, target.node->handle, &enabled));
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)
                                   : raise_driver(target.state, result, target.routine, NULL);
 }

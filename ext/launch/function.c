@@ -377,22 +377,29 @@ static PyObject *get_shortcut(PyObject *self, void *closure)
 }
 
 #define SHORTCUTS(X) \
-    X(max_threads_per_block, MAX_THREADS_PER_BLOCK) \
-    X(shared_size_bytes, SHARED_SIZE_BYTES) \
-    X(const_size_bytes, CONST_SIZE_BYTES) \
-    X(local_size_bytes, LOCAL_SIZE_BYTES) \
-    X(num_regs, NUM_REGS) \
-    X(ptx_version, PTX_VERSION) \
-    X(binary_version, BINARY_VERSION) \
-    X(cache_mode_ca, CACHE_MODE_CA) \
-    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES) \
-    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT) \
-    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET) \
-    X(required_cluster_width, REQUIRED_CLUSTER_WIDTH) \
-    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT) \
-    X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH) \
-    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED) \
-    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE)
+    X(max_threads_per_block, MAX_THREADS_PER_BLOCK, "The most threads that a block of it may have.") \
+    X(shared_size_bytes, SHARED_SIZE_BYTES, "Bytes of its static shared memory, for a block.") \
+    X(const_size_bytes, CONST_SIZE_BYTES, "Bytes of constant memory that it uses.") \
+    X(local_size_bytes, LOCAL_SIZE_BYTES, "Bytes of local memory, for a thread.") \
+    X(num_regs, NUM_REGS, "Registers of 32 bits, for a thread.") \
+    X(ptx_version, PTX_VERSION, "PTX version of its code, as major * 10 + minor.") \
+    X(binary_version, BINARY_VERSION, "Architecture of its binary code, as major * 10 + minor.") \
+    X(cache_mode_ca, CACHE_MODE_CA, "Whether it was compiled with -Xptxas --dlcm=ca.") \
+    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES, \
+      "The most bytes of dynamic shared memory; more needs set_attribute.") \
+    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT, \
+      "Percent of on-chip memory for shared memory; -1: the driver chooses.") \
+    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET, "Whether a launch must say the size of clusters.") \
+    X(required_cluster_width, REQUIRED_CLUSTER_WIDTH, \
+      "Blocks along x of its clusters, as compiled; 0 if it does not say.") \
+    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT, \
+      "Blocks along y of its clusters, as compiled; 0 if it does not say.") \
+    X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH, \
+      "Blocks along z of its clusters, as compiled; 0 if it does not say.") \
+    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, \
+      "Whether clusters may have more than 8 blocks.") \
+    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE, \
+      "How blocks of clusters are spread; 0: the driver chooses.")
 
 static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -420,9 +427,7 @@ static PyGetSetDef function_getset[] = {
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
-#define X(lower, upper) \
-    {#lower, get_shortcut, NULL, "get_attribute(function_attribute." #upper ")", \
-     (void *)CU_FUNC_ATTRIBUTE_##upper},
+#define X(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)
 #undef X
         {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},

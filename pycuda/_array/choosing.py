@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pycuda._array.elementwise import apply
 from pycuda._driver import GPUArray
 
+if TYPE_CHECKING:
+    from pycuda._array.types import Allocator, Array, Operand, Stream
 
-def if_positive(criterion, then_, else_, out=None, stream=None) -> GPUArray:
+
+def if_positive(
+    criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
+) -> GPUArray:
     """`then_` where the criterion is greater than 0, `else_` elsewhere. Operands broadcast."""
     return apply("if_positive", criterion, then_, else_, out=out, stream=stream)
 
 
-def where(criterion, then_, else_, out=None, stream=None) -> GPUArray:
+def where(
+    criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
+) -> GPUArray:
     """`then_` where the criterion is not 0, `else_` elsewhere. Operands broadcast."""
     return apply("where", criterion, then_, else_, out=out, stream=stream)
 
 
-def maximum(a, b, out=None, stream=None) -> GPUArray:
+def maximum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The greater of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmax", a, b, out=out, stream=stream)
 
 
-def minimum(a, b, out=None, stream=None) -> GPUArray:
+def minimum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The less of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmin", a, b, out=out, stream=stream)
 
@@ -34,25 +43,50 @@ def _check_no_host(*operands) -> None:
             raise ValueError("an array on the host cannot be an operand: to_gpu copies it to the device")
 
 
-def logical_and(x1, x2, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+def logical_and(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Array | None = None,
+    *,
+    allocator: Allocator = None,
+    stream: Stream = None,
+) -> GPUArray:
     """Whether both are not 0, as bool."""
     _check_no_host(x1, x2)
     return apply("logical_and", x1, x2, out=out, allocator=allocator, stream=stream)
 
 
-def logical_or(x1, x2, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+def logical_or(
+    x1: Operand,
+    x2: Operand,
+    /,
+    out: Array | None = None,
+    *,
+    allocator: Allocator = None,
+    stream: Stream = None,
+) -> GPUArray:
     """Whether one of both is not 0, as bool."""
     _check_no_host(x1, x2)
     return apply("logical_or", x1, x2, out=out, allocator=allocator, stream=stream)
 
 
-def logical_not(x, /, out=None, *, allocator=None, stream=None) -> GPUArray:
+def logical_not(
+    x: Operand, /, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
+) -> GPUArray:
     """Whether each element is 0, as bool."""
     _check_no_host(x)
     return apply("logical_not", x, out=out, allocator=allocator, stream=stream)
 
 
-def clip(self, min=None, max=None, out=None, *, stream=None) -> GPUArray:
+def clip(
+    self: Array,
+    min: Operand | None = None,
+    max: Operand | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+) -> GPUArray:
     """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit."""
     if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
         reach = np.iinfo(self.dtype)
@@ -67,7 +101,7 @@ def clip(self, min=None, max=None, out=None, *, stream=None) -> GPUArray:
     return apply("clip", self, min, max, out=out, stream=stream)
 
 
-def round(self, decimals=0, out=None, *, stream=None) -> GPUArray:
+def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
     """The elements rounded to so many decimals, ties to even, as numpy.round."""
     if self.dtype.kind in "biu" and decimals >= 0:
         return apply("copy", self, out=out, stream=stream)

@@ -9,6 +9,7 @@ they have the same bits everywhere.
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import counting as kernels
 from pycuda._kernels import elements
 from pycuda._kernels.caches import context_memory
+
+if TYPE_CHECKING:
+    from pycuda._array.types import Allocator, Array, HostOrDevice, Stream
 
 _BLOCK = (kernels.THREADS, 1, 1)
 _INDEX, _DOUBLE = np.dtype(np.intp), np.dtype(np.float64)
@@ -43,10 +47,10 @@ def _vector(a) -> int:
 
 
 def _numbers(x, stream) -> GPUArray:
-    if x.dtype.kind not in "biu":
-        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {_INDEX!r} according to the rule 'safe'")
     if x.ndim != 1:
         raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth")
+    if x.dtype.kind not in "biu":
+        raise TypeError(f"Cannot cast array data from {x.dtype!r} to {_INDEX!r} according to the rule 'safe'")
     return as_packed(x, stream)
 
 
@@ -76,7 +80,15 @@ def _count_numbers(x, stream, allocator):
     return counts[: kernels.NUMBERS], int(greatest) + 1
 
 
-def bincount(x, /, weights=None, minlength=0, *, stream=None, allocator=None) -> GPUArray:
+def bincount(
+    x: Array,
+    /,
+    weights: HostOrDevice | None = None,
+    minlength: int = 0,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """How often each number from 0 on occurs, as numpy.bincount.
 
     Parameters
@@ -172,7 +184,9 @@ def _outer_edges(a, limits, stream):
 def _edges(a, bins, limits, stream):
     """(edges on the host, whether they are even)."""
     if isinstance(bins, str):
-        raise TypeError("`bins` must be an integer or an array: the number of bins is not estimated")
+        from pycuda._array.estimated_bins import count_bins
+
+        bins = count_bins(bins, a, limits, stream)
     if np.ndim(bins) == 1:
         if isinstance(bins, GPUArray):
             captures.refuse(
@@ -260,15 +274,25 @@ def _sum_between(a, weights, there, edge, bins, stream, allocator) -> GPUArray:
     return sums.astype(weights.dtype, copy=False, stream=stream)
 
 
-def histogram(a, bins=10, range=None, density=None, weights=None, *, stream=None, allocator=None):
+def histogram(
+    a: Array,
+    bins: int | str | HostOrDevice = 10,
+    range: tuple[float, float] | None = None,
+    density: bool | None = None,
+    weights: HostOrDevice | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> tuple[GPUArray, GPUArray]:
     """How many elements are between edges, as numpy.histogram.
 
     Parameters
     ----------
     a : GPUArray
         Of bool, integers or floats.
-    bins : int or sequence, optional
-        How many bins of one width, or their edges. The last bin includes its upper edge.
+    bins : int or sequence or str, optional
+        How many bins of one width, or their edges. The last bin includes its upper edge. Or the name of one
+        of NumPy's estimators but "stone", for which the call waits.
     range : (number, number), optional
         The first and the last edge of bins of one width; otherwise the least and the greatest element, for
         which the call waits.
@@ -290,7 +314,7 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, stream=None
     ValueError
         For edges that do not increase, a range that is not finite, weights of another shape.
     TypeError
-        For complex numbers, or bins that are a name.
+        For complex numbers.
     """
     if elements.kind(a.dtype) not in "bif":
         raise TypeError(f"a histogram is of real numbers, not {a.dtype}")
@@ -304,6 +328,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None, *, stream=None
         a = a.astype(np.uint8, stream=stream)
     a = as_packed(a.ravel(), stream)
     weights = None if weights is None else weights.ravel()
+    if isinstance(bins, str) and weights is not None:
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     edges, even = _edges(a, bins, range, stream)
     edge = kernels.edge_type(np.promote_types(a.dtype, edges.dtype))
     there = _there(edges.astype(kernels.edge_dtype(edge), copy=False), stream)

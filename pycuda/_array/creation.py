@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,11 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import axes as layout
 from pycuda._kernels import creation
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Shape, Stream
+
 _BLOCK = (creation.THREADS, 1, 1)
 
 
@@ -23,7 +28,15 @@ def _grid(count: int) -> tuple[int, int]:
     return min(layout.ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
 
 
-def full(shape, fill_value, dtype=None, allocator=None, order="C", *, stream=None) -> GPUArray:
+def full(
+    shape: Shape,
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    allocator: Allocator = None,
+    order: str = "C",
+    *,
+    stream: Stream = None,
+) -> GPUArray:
     """A new array of this shape with every element the same number; dtype defaults to that of the number."""
     value = np.asarray(fill_value)
     result = GPUArray(shape, value.dtype if dtype is None else dtype, allocator, order=order)
@@ -31,12 +44,26 @@ def full(shape, fill_value, dtype=None, allocator=None, order="C", *, stream=Non
     return result
 
 
-def ones(shape, dtype=np.float64, allocator=None, order="C", *, stream=None) -> GPUArray:
+def ones(
+    shape: Shape,
+    dtype: DTypeLike = np.float64,
+    allocator: Allocator = None,
+    order: str = "C",
+    *,
+    stream: Stream = None,
+) -> GPUArray:
     """A new array of this shape of ones."""
     return full(shape, 1, dtype, allocator, order, stream=stream)
 
 
-def full_like(other_ary, fill_value, dtype=None, order="K", *, stream=None) -> GPUArray:
+def full_like(
+    other_ary: Array,
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    *,
+    stream: Stream = None,
+) -> GPUArray:
     """A new array of the shape of another with every element the same number."""
     from pycuda.gpuarray import empty_like
 
@@ -45,7 +72,9 @@ def full_like(other_ary, fill_value, dtype=None, order="K", *, stream=None) -> G
     return result
 
 
-def ones_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray:
+def ones_like(
+    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray:
     """A new array of the shape of another, of ones."""
     return full_like(other_ary, 1, dtype, order, stream=stream)
 
@@ -81,7 +110,7 @@ def _read_range(args, kwargs) -> _Range:
     return _Range(**given)
 
 
-def arange(*args, **kwargs) -> GPUArray:
+def arange(*args: Any, **kwargs: Any) -> GPUArray:
     """``arange([start,] stop[, step][, dtype], *, allocator=None, stream=None)``: the numbers start,
     start + step, ... before stop.
 
@@ -124,7 +153,15 @@ def arange(*args, **kwargs) -> GPUArray:
 
 
 def linspace(
-    start, stop, num=50, endpoint=True, retstep=False, dtype=None, *, allocator=None, stream=None
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: DTypeLike | None = None,
+    *,
+    allocator: Allocator = None,
+    stream: Stream = None,
 ) -> GPUArray:
     """num numbers at equal distances from start to stop, computed in double, as numpy.linspace."""
     num = operator.index(num)
@@ -148,7 +185,15 @@ def linspace(
     return (result, step) if retstep else result
 
 
-def eye(N, M=None, k=0, dtype=np.float64, *, allocator=None, stream=None) -> GPUArray:
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = np.float64,
+    *,
+    allocator: Allocator = None,
+    stream: Stream = None,
+) -> GPUArray:
     """N rows and M columns of zeros with ones on the diagonal that begins k columns from the left."""
     rows, k = operator.index(N), operator.index(k)
     columns = rows if M is None else operator.index(M)
@@ -161,7 +206,9 @@ def eye(N, M=None, k=0, dtype=np.float64, *, allocator=None, stream=None) -> GPU
     return result
 
 
-def identity(n, dtype=np.float64, *, allocator=None, stream=None) -> GPUArray:
+def identity(
+    n: int, dtype: DTypeLike = np.float64, *, allocator: Allocator = None, stream: Stream = None
+) -> GPUArray:
     """n rows and columns of zeros with ones on the diagonal."""
     return eye(n, dtype=dtype, allocator=allocator, stream=stream)
 
@@ -174,7 +221,15 @@ def _below(rows: int, columns: int, k: int, allocator, stream) -> GPUArray:
     return apply("greater_equal", down[:, None], across[None, :], stream=stream)
 
 
-def tri(N, M=None, k=0, dtype=np.float64, *, allocator=None, stream=None) -> GPUArray:
+def tri(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: DTypeLike = np.float64,
+    *,
+    allocator: Allocator = None,
+    stream: Stream = None,
+) -> GPUArray:
     """N rows and M columns, ones on and below the diagonal k and zeros above."""
     rows = operator.index(N)
     columns = rows if M is None else operator.index(M)
@@ -197,17 +252,17 @@ def _triangle(m, k, lower: bool, stream) -> GPUArray:
     return result
 
 
-def tril(m, k=0, *, stream=None) -> GPUArray:
+def tril(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros above the diagonal k."""
     return _triangle(m, operator.index(k), True, stream)
 
 
-def triu(m, k=0, *, stream=None) -> GPUArray:
+def triu(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros below the diagonal k."""
     return _triangle(m, operator.index(k), False, stream)
 
 
-def meshgrid(*xi, indexing="xy", copy=True) -> list[GPUArray]:
+def meshgrid(*xi: Array, indexing: str = "xy", copy: bool = True) -> list[GPUArray]:
     """Coordinates of a grid from those along its axes, as numpy.meshgrid."""
     from pycuda._array.joining import broadcast_to
 

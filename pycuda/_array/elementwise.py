@@ -8,6 +8,12 @@ import numpy as np
 
 from pycuda._driver import _elementwise
 from pycuda._kernels import elements
+from pycuda._kernels.functions import TABLE
+
+# The row of the table that a ufunc is.
+ELEMENTWISE = {row.rule: name for name, row in TABLE.items() if isinstance(row.rule, np.ufunc)}
+ELEMENTWISE.setdefault(np.deg2rad, "radians")
+ELEMENTWISE.setdefault(np.rad2deg, "degrees")
 
 # The operators know the answer for a Python int that fits no element.
 _COMPARISONS = {
@@ -80,9 +86,13 @@ def _with_order(array, dtype, order):
     return empty_like(array, dtype, order)
 
 
-def astype(array, dtype, order="K", copy=True, *, stream=None):
+def astype(array, dtype, order="K", copy=True, *, casting="unsafe", subok=True, stream=None):
     """GPUArray.astype."""
     dtype = np.dtype(dtype)
+    if casting != "unsafe" and not np.can_cast(array.dtype, dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {array.dtype!r} to {dtype!r} according to the rule '{casting}'"
+        )
     if dtype == array.dtype and not copy:
         return array
     return apply("copy", array, out=_with_order(array, dtype, order), stream=stream, casting="unsafe")

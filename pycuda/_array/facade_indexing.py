@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pycuda._array import indexing
 from pycuda._array.memory import new
 from pycuda._driver import GPUArray
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def take(a, indices, out=None, stream=None) -> GPUArray:
+    from pycuda._array.types import Array, Arrays, HostOrDevice, Shape, Stream
+
+
+def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The elements of the flattened array whose numbers are in `indices`; negative ones count from the end.
 
     Parameters
@@ -43,7 +50,9 @@ def _check_flat(name, indices) -> None:
         raise ValueError(f"{name} has one axis, not {len(indices.shape)}")
 
 
-def multi_take(arrays, indices, out=None, stream=None) -> list[GPUArray]:
+def multi_take(
+    arrays: Arrays, indices: HostOrDevice, out: Arrays | None = None, stream: Stream = None
+) -> list[GPUArray]:
     """take(array, indices) for each of the arrays."""
     if not len(arrays):
         return []
@@ -53,7 +62,13 @@ def multi_take(arrays, indices, out=None, stream=None) -> list[GPUArray]:
 
 
 def multi_take_put(
-    arrays, dest_indices, src_indices, dest_shape=None, out=None, stream=None, src_offsets=None
+    arrays: Arrays,
+    dest_indices: Array,
+    src_indices: Array,
+    dest_shape: Shape | None = None,
+    out: Arrays | None = None,
+    stream: Stream = None,
+    src_offsets: Sequence[int] | None = None,
 ) -> list[GPUArray]:
     """out[k].flat[dest_indices[i]] = arrays[k].flat[src_indices[i] + src_offsets[k]] for each of the arrays.
 
@@ -79,7 +94,13 @@ def multi_take_put(
     return outputs
 
 
-def multi_put(arrays, dest_indices, dest_shape=None, out=None, stream=None) -> list[GPUArray]:
+def multi_put(
+    arrays: Arrays,
+    dest_indices: Array,
+    dest_shape: Shape | None = None,
+    out: Arrays | None = None,
+    stream: Stream = None,
+) -> list[GPUArray]:
     """out[k].flat[dest_indices[i]] = arrays[k].flat[i] for each of the arrays.
 
     Without `out` arrays of dest_shape are made, whose other elements are not set.

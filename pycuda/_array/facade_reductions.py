@@ -4,6 +4,8 @@ array's dtype, maxima past NaNs. Results are arrays without axes, nothing is cop
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pycuda._array.indexing import take
@@ -11,10 +13,17 @@ from pycuda._array.reducing import reduce, reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels.caches import calls
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Stream
+
 _sums = calls((0,), aligned=True)
 
 
-def sum(a, dtype=None, stream=None, allocator=None) -> GPUArray:
+def sum(
+    a: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
     """The sum of the elements.
 
     Parameters
@@ -44,7 +53,7 @@ sum._quick = _sums
 
 
 def _extreme(name):
-    def extreme(a, stream=None) -> GPUArray:
+    def extreme(a: Array, stream: Stream = None) -> GPUArray:
         if a.dtype.kind == "c":
             raise TypeError(f"{name} of complex numbers: they have no order")
         return reduce(f"nan{name}", a, None, None, None, False, stream)
@@ -75,17 +84,19 @@ def _extreme(name):
 max, min = _extreme("max"), _extreme("min")
 
 
-def any(a, stream=None, allocator=None) -> GPUArray:
+def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether an element is not 0: a bool array without axes."""
     return reduce("any", a, None, None, None, False, stream, allocator)
 
 
-def all(a, stream=None, allocator=None) -> GPUArray:
+def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether no element is 0: a bool array without axes."""
     return reduce("all", a, None, None, None, False, stream, allocator)
 
 
-def dot(a, b, dtype=None, stream=None, allocator=None) -> GPUArray:
+def dot(
+    a: Array, b: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
     """The sum of the products of elements, in C order, without conjugation.
 
     Parameters
@@ -112,21 +123,34 @@ def dot(a, b, dtype=None, stream=None, allocator=None) -> GPUArray:
     return reduce_products(a, b, np.dtype(dtype or np.result_type(a.dtype, b.dtype)), stream, allocator)
 
 
-def subset_sum(subset, a, dtype=None, stream=None, allocator=None) -> GPUArray:
+def subset_sum(
+    subset: Array,
+    a: Array,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """sum() of the elements whose numbers, in C order, are in `subset`."""
     return sum(take(a, subset, stream=stream), dtype, stream, allocator)
 
 
-def subset_dot(subset, a, b, dtype=None, stream=None, allocator=None) -> GPUArray:
+def subset_dot(
+    subset: Array,
+    a: Array,
+    b: Array,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """dot() of the elements whose numbers, in C order, are in `subset`."""
     return dot(take(a, subset, stream=stream), take(b, subset, stream=stream), dtype, stream, allocator)
 
 
-def subset_max(subset, a, stream=None) -> GPUArray:
+def subset_max(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
     """max() of the elements whose numbers, in C order, are in `subset`."""
     return max(take(a, subset, stream=stream), stream)
 
 
-def subset_min(subset, a, stream=None) -> GPUArray:
+def subset_min(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
     """min() of the elements whose numbers, in C order, are in `subset`."""
     return min(take(a, subset, stream=stream), stream)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,10 +17,24 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import selecting as choosing
 from pycuda._kernels import sort as kernels
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pycuda._array.types import Allocator, Array, HostOrDevice, Stream
+
 _INDEX = np.dtype(np.intp)
 
 
-def sort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
+def sort(
+    a: Array,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """A sorted copy, as numpy.sort.
 
     Parameters
@@ -54,7 +68,16 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocat
     return sorting.in_c_order(axis_back(result, axis), stream)
 
 
-def partition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, allocator=None) -> GPUArray:
+def partition(
+    a: Array,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """A copy in which element kth is where sorting would bring it, as numpy.partition. It is a sorted one.
 
     Parameters
@@ -75,7 +98,13 @@ def partition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, a
     return sort(a, axis, stream=stream, allocator=allocator)
 
 
-def lexsort(keys, axis=-1, *, stream=None, allocator=None) -> GPUArray:
+def lexsort(
+    keys: Array | Sequence[GPUArray],
+    axis: int | None = -1,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The indices that sort by several keys, the last of which counts most, as numpy.lexsort.
 
     Parameters
@@ -103,7 +132,9 @@ def lexsort(keys, axis=-1, *, stream=None, allocator=None) -> GPUArray:
     return result
 
 
-def sort_by_key(keys, values, *, stream=None, allocator=None) -> tuple[GPUArray, GPUArray]:
+def sort_by_key(
+    keys: Array, values: Array, *, stream: Stream = None, allocator: Allocator = None
+) -> tuple[GPUArray, GPUArray]:
     """Keys sorted, and what belongs to them in the same order; that of equal keys is kept.
 
     Parameters
@@ -149,7 +180,15 @@ class TopK(NamedTuple):
     indices: GPUArray
 
 
-def topk(a, k, axis=-1, largest=True, *, stream=None, allocator=None) -> TopK:
+def topk(
+    a: Array,
+    k: int,
+    axis: int | None = -1,
+    largest: bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> TopK:
     """The k greatest elements along an axis, the greatest first, and their indices.
 
     Parameters
@@ -259,7 +298,14 @@ def _top_of_long(keys, k, largest, stream, allocator):
     return keys, take(places, order, stream=stream, mode="clip", allocator=allocator)
 
 
-def compress(condition, a, axis=None, out=None, *, stream=None) -> GPUArray:
+def compress(
+    condition: HostOrDevice,
+    a: Array,
+    axis: int | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+) -> GPUArray:
     """The elements along an axis where the condition is true, as numpy.compress.
 
     Parameters
@@ -277,7 +323,7 @@ def compress(condition, a, axis=None, out=None, *, stream=None) -> GPUArray:
     return indexing.compress(a, condition, axis, out, stream=stream)
 
 
-def extract(condition, arr, *, stream=None) -> GPUArray:
+def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GPUArray:
     """The elements of the flattened array where the condition is true, as numpy.extract.
 
     Parameters
@@ -290,7 +336,7 @@ def extract(condition, arr, *, stream=None) -> GPUArray:
     return indexing.compress(arr.ravel(), condition.ravel(), 0, stream=stream)
 
 
-def flatnonzero(a, *, stream=None) -> GPUArray:
+def flatnonzero(a: Array, *, stream: Stream = None) -> GPUArray:
     """The indices of the elements of the flattened array that are not 0, as numpy.flatnonzero.
 
     Parameters

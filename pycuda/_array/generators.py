@@ -92,10 +92,15 @@ def _time(i: SupportsIndex) -> int:
 class Generator:
     """Methods that fill arrays; how, is the subclasses' _launch()."""
 
+    #: There are block_count * generators_per_block generators.
     block_count = 0
+    #: See `block_count`.
     generators_per_block = 0
+    #: Bits of a number: 32 or 64.
     generator_bits = 32
+    #: cuRAND's name for the state of a generator.
     state_type = ""
+    #: Whether normal numbers are made two at a time, by the Box-Muller transform.
     has_box_muller = False
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from pycuda._array.reducing import normalized_axes
 from pycuda._array.selecting import coordinates_of_true, offsets_of_true, pick_true
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements
+
+if TYPE_CHECKING:
+    from pycuda._array.types import Array, HostOrDevice, Stream
 
 _BAD_ITEM = "an index is an integer, a slice, ..., None, or an array of integers or truths"
 
@@ -344,8 +347,8 @@ def _into(result, out, stream):
 def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, allocator=None) -> GPUArray:
     """Elements by number along an axis, or of the flattened array, as numpy.take."""
     indices, mode = _numbers(indices), _read_mode(mode)
-    if axis is None:
-        self, axis = self.ravel(), 0
+    if axis is None or self.ndim == 0:
+        self, axis = self.ravel(), axis or 0
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
     numbers = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
@@ -373,7 +376,9 @@ def _values_along(a, indices, axis):
     return a, axis
 
 
-def take_along_axis(a, indices, axis=-1, *, mode="raise", stream=None) -> GPUArray:
+def take_along_axis(
+    a: Array, indices: HostOrDevice, axis: int | None = -1, *, mode: str = "raise", stream: Stream = None
+) -> GPUArray:
     """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
     numbers for each place along the other axes. mode as for take().
     """
@@ -397,7 +402,9 @@ def take_along_axis(a, indices, axis=-1, *, mode="raise", stream=None) -> GPUArr
     return result
 
 
-def put(self, indices, values, mode="raise", *, stream=None) -> None:
+def put(
+    self: Array, indices: HostOrDevice, values: Any, mode: str = "raise", *, stream: Stream = None
+) -> None:
     """self.ravel()[indices] = values, values repeated as needed, as numpy.put. In place for any strides."""
     from pycuda._array.elementwise import apply
 
@@ -421,7 +428,7 @@ def put(self, indices, values, mode="raise", *, stream=None) -> None:
         apply("copy", flat.reshape(self.shape), out=self, stream=stream)
 
 
-def nonzero(a, *, stream=None) -> tuple[GPUArray, ...]:
+def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
     """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
     if a.ndim == 0:
         raise ValueError("an array without axes has no indices: use a.reshape(1)")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import functools
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pycuda.driver as drv
 from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule, _from_table
+
+if TYPE_CHECKING:
+    from pycuda._array.types import Stream
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
 _VERSION = 1, 3
@@ -66,7 +69,14 @@ def _capsule(x, stream, copy):
         return x.__dlpack__(stream=asked["stream"])
 
 
-def from_dlpack(x, /, *, device=None, copy=None, stream=None) -> GPUArray:
+def from_dlpack(
+    x: Any,
+    /,
+    *,
+    device: drv.Device | tuple[int, int] | None = None,
+    copy: bool | None = None,
+    stream: Stream = None,
+) -> GPUArray:
     """An array of another library as a GPUArray, in the same memory where that is on the device.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,13 @@ from pycuda._array.indexing import take
 from pycuda._array.memory import new
 from pycuda._array.reducing import flat_or_axis, normalized_axes, one_axis
 from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Arrays, Axes, Shape, Stream
 
 
 def _arrays(arrays) -> list[GPUArray]:
@@ -35,7 +43,15 @@ def _target(arrays, shape, dtype, out, allocator):
     return out
 
 
-def concatenate(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=None) -> GPUArray:
+def concatenate(
+    arrays: Arrays,
+    axis: int | None = 0,
+    allocator: Allocator = None,
+    *,
+    out: Array | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray:
     """Arrays one after the other along an axis, as numpy.concatenate.
 
     Parameters
@@ -82,7 +98,15 @@ def concatenate(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=
     return result
 
 
-def stack(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=None) -> GPUArray:
+def stack(
+    arrays: Arrays,
+    axis: int = 0,
+    allocator: Allocator = None,
+    *,
+    out: Array | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray:
     """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
     arrays = _arrays(arrays)
     first = arrays[0]
@@ -95,19 +119,23 @@ def stack(arrays, axis=0, allocator=None, *, out=None, dtype=None, stream=None) 
     )
 
 
-def vstack(arrays, allocator=None, *, dtype=None, stream=None) -> GPUArray:
+def vstack(
+    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
+) -> GPUArray:
     """Rows one below the other, as numpy.vstack."""
     arrays = [array if array.ndim > 1 else array.reshape(1, -1) for array in _arrays(arrays)]
     return concatenate(arrays, 0, allocator, dtype=dtype, stream=stream)
 
 
-def hstack(arrays, allocator=None, *, dtype=None, stream=None) -> GPUArray:
+def hstack(
+    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
+) -> GPUArray:
     """Columns side by side, arrays of one axis end to end, as numpy.hstack."""
     arrays = [array if array.ndim else array.reshape(1) for array in _arrays(arrays)]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, allocator, dtype=dtype, stream=stream)
 
 
-def broadcast_to(a, shape) -> GPUArray:
+def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is to be read only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(a.shape, shape) != shape:
@@ -122,7 +150,9 @@ def broadcast_to(a, shape) -> GPUArray:
     return GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
 
 
-def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray:
+def repeat(
+    self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
     """Each element, or each part along an axis, so many times one after the other, as numpy.repeat.
 
     Parameters
@@ -155,7 +185,9 @@ def repeat(self, repeats, axis=None, *, stream=None, allocator=None) -> GPUArray
     return result.reshape(*before, self.shape[axis] * count, *after)
 
 
-def tile(a, reps, *, stream=None, allocator=None) -> GPUArray:
+def tile(
+    a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
     """The array as a whole repeated along each axis, as numpy.tile."""
     reps = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
     ndim = max(len(reps), a.ndim)
@@ -169,13 +201,20 @@ def tile(a, reps, *, stream=None, allocator=None) -> GPUArray:
     return result.reshape(*(count * length for count, length in zip(reps, shape, strict=True)))
 
 
-def flip(a, axis=None) -> GPUArray:
+def flip(a: Array, axis: Axes = None) -> GPUArray:
     """A view with the order along these axes reversed (all by default), as numpy.flip."""
     axes = normalized_axes(axis, a.ndim)
     return a[tuple(slice(None, None, -1) if each in axes else slice(None) for each in range(a.ndim))]
 
 
-def roll(a, shift, axis=None, *, stream=None, allocator=None) -> GPUArray:
+def roll(
+    a: Array,
+    shift: int | tuple[int, ...],
+    axis: Axes = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """Elements moved along axes; those beyond the end come back at the start, as numpy.roll."""
     if axis is None:
         return roll(a.ravel(), shift, 0, stream=stream, allocator=allocator).reshape(*a.shape)
@@ -204,7 +243,7 @@ def _move(source, target, moves, done, stream) -> None:
         _move(source, target, moves, (*done, (slice(0, move), slice(length - move, None))), stream)
 
 
-def split(a, parts, axis=0) -> list[GPUArray]:
+def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
     """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
     axis = one_axis(axis, a.ndim)
     length = a.shape[axis]
@@ -219,7 +258,7 @@ def split(a, parts, axis=0) -> list[GPUArray]:
     return [a[(*before, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 
-def flatten(self, order="C", *, stream=None) -> GPUArray:
+def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
     """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order is {order!r}: it may be C, F, A or K")
@@ -231,11 +270,11 @@ def flatten(self, order="C", *, stream=None) -> GPUArray:
     return result.reshape(-1) if result.ndim != 1 and result.size else result.reshape(self.size)
 
 
-def transpose(a, axes=None) -> GPUArray:
+def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
     """a.transpose(axes): a view with the axes in another order, reversed by default."""
     return a.transpose(axes)
 
 
-def reshape(a, *shape, order="C") -> GPUArray:
+def reshape(a: Array, *shape: Any, order: str = "C") -> GPUArray:
     """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
     return a.reshape(*shape, order=order)

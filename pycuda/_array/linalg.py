@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pycuda._array.memory import check_writable, new, overlap, write_back
@@ -9,6 +11,11 @@ from pycuda._array.picking import broadcast_strides
 from pycuda._array.reducing import reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels import matmul as kernels
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Stream
 
 _BLOCK = (kernels.THREADS, 1, 1)
 
@@ -22,7 +29,16 @@ def _as_matrix(a, second: bool) -> GPUArray:
     return a[:, None] if second else a[None, :]
 
 
-def matmul(x1, x2, /, out=None, *, dtype=None, stream=None, allocator=None) -> GPUArray:
+def matmul(
+    x1: Array,
+    x2: Array,
+    /,
+    out: Array | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The matrix product, as numpy.matmul: of the last two axes, broadcast over those before. x1 @ x2.
 
     Parameters

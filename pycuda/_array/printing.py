@@ -36,16 +36,16 @@ def _shown(array) -> np.ndarray:
     return host
 
 
-def _text(array, show) -> str:
+def text(array, show) -> str:
     shown = _shown(array)
     return show(shown if shown.shape == array.shape else np.broadcast_to(shown, array.shape))
 
 
 def to_str(array) -> str:
     """str(array.get())"""
-    return _text(array, str)
+    return text(array, str)
 
 
 def to_repr(array) -> str:
     """repr(array.get())"""
-    return _text(array, repr)
+    return text(array, repr)

@@ -1,25 +1,19 @@
-"""NumPy's protocols: its ufuncs and functions called with GPUArrays."""
+"""NumPy's protocols: its ufuncs and functions called with GPUArrays.
+
+NumPy asks each operand that has a say. What another library's arrays have their own say in, and are no arrays
+of a CUDA device, is left to them: NotImplemented.
+"""
 
 from __future__ import annotations
 
+import functools
+import importlib
+
 import numpy as np
 
-from pycuda._array.elementwise import apply
-from pycuda._kernels.functions import TABLE
-
-_BY_UFUNC = {row.rule: name for name, row in TABLE.items() if isinstance(row.rule, np.ufunc)}
-_SAME = {np.deg2rad: "radians", np.rad2deg: "degrees"}
-_BY_UFUNC.update({ufunc: name for ufunc, name in _SAME.items() if ufunc not in _BY_UFUNC})
-_REDUCTIONS = {
-    np.add: "sum",
-    np.multiply: "prod",
-    np.maximum: "max",
-    np.minimum: "min",
-    np.logical_and: "all",
-    np.logical_or: "any",
-}
-_CUMULATIVE = {np.add: "cumsum", np.multiply: "cumprod"}
-_KEYWORDS = frozenset(("out", "dtype", "casting", "stream", "allocator"))
+from pycuda._array import dask
+from pycuda._array.elementwise import ELEMENTWISE, apply
+from pycuda._driver import GPUArray
 
 
 def __array__(array, *args, **kwargs):
@@ -28,95 +22,116 @@ def __array__(array, *args, **kwargs):
     )
 
 
-def _call(ufunc, inputs, out=None, where=True, **kwargs):
-    unknown = kwargs.keys() - _KEYWORDS
-    if unknown or where is not True:
-        raise TypeError(f"np.{ufunc.__name__} on GPUArrays takes no {', '.join(sorted(unknown)) or 'where'}=")
-    if isinstance(out, tuple) and len(out) == 1:
-        out = out[0]
-    if any(isinstance(each, np.ndarray) for each in (out if isinstance(out, tuple) else (out,))):
-        raise TypeError("out= is a NumPy array: results of GPUArrays are GPUArrays")
-    return apply(_BY_UFUNC[ufunc], *inputs, out=out, **kwargs)
+def _is_taken(kind, protocol: str) -> bool:
+    """Whether operands of this class may be passed to our functions, be it that they are refused there."""
+    own = getattr(kind, protocol, None)
+    return (
+        own is None
+        or own is getattr(np.ndarray, protocol)
+        or issubclass(kind, GPUArray)
+        or hasattr(kind, "__cuda_array_interface__")
+        or hasattr(kind, "__dlpack_c_exchange_api__")
+    )
 
 
-def _reduce(ufunc, method, array, axis=0, dtype=None, out=None, keepdims=False, **kwargs):
-    if kwargs:
-        raise TypeError(f"np.{ufunc.__name__}.{method} on GPUArrays takes no {', '.join(sorted(kwargs))}=")
-    out = out[0] if isinstance(out, tuple) else out
-    given = {} if dtype is None else {"dtype": dtype}
-    if method == "accumulate":
-        return getattr(array, _CUMULATIVE[ufunc])(axis=axis, out=out, **given)
-    return getattr(array, _REDUCTIONS[ufunc])(axis=axis, out=out, keepdims=keepdims, **given)
+# ---- ufuncs
 
 
 def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
-    if ufunc is np.matmul and method == "__call__" and not kwargs:
-        left, right = inputs
-        return (
-            left @ right if type(left) is not np.ndarray and type(right) is not np.ndarray else NotImplemented
-        )
-    if method == "__call__" and ufunc in _BY_UFUNC:
-        if any(type(each) is np.ndarray and each.ndim for each in inputs):
-            raise TypeError(
-                f"np.{ufunc.__name__} of a GPUArray and an array of NumPy, which is in host memory: "
-                "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
-            )
-        return _call(ufunc, inputs, **kwargs)
-    if (method == "reduce" and ufunc in _REDUCTIONS) or (method == "accumulate" and ufunc in _CUMULATIVE):
-        return _reduce(ufunc, method, *inputs, **kwargs)
-    return NotImplemented
+    for each in inputs:
+        if type(each) is not GPUArray and not _is_taken(type(each), "__array_ufunc__"):
+            return NotImplemented
+    if not kwargs and method == "__call__" and ufunc in ELEMENTWISE:
+        return apply(ELEMENTWISE[ufunc], *inputs)
+    for each in kwargs.get("out", ()):
+        if not _is_taken(type(each), "__array_ufunc__"):
+            return NotImplemented
+    from pycuda._array import ufuncs
+
+    return ufuncs.run(ufunc, method, inputs, kwargs)
 
 
-# NumPy's functions that are no ufuncs, by the method or the function of pycuda.gpuarray that does the same.
-_METHODS = """
-    all any argmax argmin argpartition argsort clip cumprod cumsum max mean min nonzero prod ravel
-    repeat round searchsorted squeeze std sum take var
-"""
-_FUNCTIONS = """
-    broadcast_to bincount compress concatenate count_nonzero empty_like extract flatnonzero flip full_like
-    histogram hstack lexsort ones_like partition reshape roll sort split stack take_along_axis tile transpose
-    tril triu unique vstack where zeros_like
-"""
+# ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
+# ours=theirs. The second table is of numpy.linalg.
+
+_FUNCTIONS = {
+    "assigning": "choose copyto piecewise place put_along_axis putmask select",
+    "creation": "tril triu",
+    "counting": "bincount histogram",
+    "diagonals": """diag diag_indices_from diagflat diagonal fill_diagonal trace tril_indices_from
+        triu_indices_from""",
+    "differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc trapezoid
+        trapezoid=trapz unwrap""",
+    "editing": "append block column_stack delete dstack insert resize trim_zeros",
+    "einsum": "einsum einsum_path",
+    "facade_sorting": "compress extract flatnonzero lexsort partition sort",
+    "histograms": "digitize histogram2d histogram_bin_edges histogramdd",
+    "index_numbers": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
+    "likes": """arange array asarray asarray=asanyarray ascontiguousarray asfortranarray empty empty_like
+        eye frombuffer fromfile fromfunction fromiter fromstring full full_like genfromtxt geomspace identity
+        linspace loadtxt logspace meshgrid ones ones_like require tri vander zeros zeros_like""",
+    "numpy_signatures": """all any angle argmax argmin argpartition argsort array2string array_repr array_str
+        astype broadcast_to clip concatenate cumprod cumsum fix flip hstack imag max max=amax mean min
+        min=amin ndim nonzero prod put real repeat roll round round=around save savetxt savez
+        savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile transpose
+        var vstack vstack=row_stack where""",
+    "padding": "pad",
+    "products": "convolve correlate cross dot inner kron outer tensordot vdot",
+    "quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "reductions": "count_nonzero",
+    "set_operations": """in1d intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts
+        unique_inverse unique_values""",
+    "sets": "unique",
+    "shapes": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit expand_dims fliplr
+        flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split squeeze swapaxes unstack
+        vsplit""",
+    "statistics": """apply_along_axis apply_over_axes average corrcoef cov nanargmax nanargmin nancumprod
+        nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp""",
+    "truths": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
+        isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
+        result_type shares_memory size""",
+}
+_LINALG = {
+    "diagonals": "last_diagonal=diagonal last_trace=trace",
+    "norms": "matrix_norm norm vector_norm",
+    "products": """linalg_cross=cross linalg_matmul=matmul linalg_tensordot=tensordot linalg_vecdot=vecdot
+        matrix_power multi_dot outer_of_vectors=outer""",
+    "shapes": "matrix_transpose",
+}
 
 
-def _dot(a, b, out=None):
-    """np.dot of at most two axes each."""
-    if not a.ndim or not b.ndim:
-        return apply("multiply", a, b, out=out)
-    if a.ndim > 2 or b.ndim > 2:
-        raise TypeError("np.dot of GPUArrays takes at most two axes each: use @")
-    product = a @ b
-    return product if out is None else apply("copy", product, out=out)
+@functools.cache
+def places() -> dict:
+    """NumPy's functions, those that this version of it has: the module and the name of ours."""
+    found = {}
+    for home, table in ((np, _FUNCTIONS), (np.linalg, _LINALG)):
+        for module, words in table.items():
+            for word in words.split():
+                name, _, theirs = word.partition("=")
+                function = getattr(home, theirs or name, None)
+                if function is not None:
+                    found[function] = module, name
+    return found
 
 
-def _angle(z, deg=False):
-    result = apply("angle", z)
-    return apply("degrees", result) if deg else result
+@functools.cache
+def implementation(function):
+    """Ours of NumPy's function, None where there is none. It takes other libraries' arrays."""
+    from pycuda._driver import _ArrayFunction
 
-
-def _implementations():
-    from pycuda import gpuarray
-    from pycuda._driver import GPUArray
-
-    found = {getattr(np, name): getattr(GPUArray, name) for name in _METHODS.split()}
-    found.update({getattr(np, name): getattr(gpuarray, name) for name in _FUNCTIONS.split()})
-    return found | {
-        np.angle: _angle,
-        np.dot: _dot,
-        np.imag: lambda a: a.imag,
-        np.ndim: lambda a: a.ndim,
-        np.real: lambda a: a.real,
-        np.shape: lambda a: a.shape,
-        np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    }
-
-
-_functions: dict = {}
+    if function not in places():
+        return None
+    module, name = places()[function]
+    body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
+    found = functools.update_wrapper(_ArrayFunction(body), body)
+    found.__name__ = found.__qualname__ = name
+    return found
 
 
 def __array_function__(array, func, types, args, kwargs):
-    if not _functions:
-        _functions.update(_implementations())
-    if func not in _functions:
-        return NotImplemented
-    return _functions[func](*args, **kwargs)
+    dask.register_once()
+    for kind in types:
+        if kind is not GPUArray and not _is_taken(kind, "__array_function__"):
+            return NotImplemented
+    function = implementation(func)
+    return NotImplemented if function is None else function(*args, **kwargs)

@@ -5,9 +5,15 @@ from __future__ import annotations
 import functools
 import operator
 import warnings
+from typing import TYPE_CHECKING, Any
 
 from pycuda._array.reducing import normalized_axes, reduce, whole
-from pycuda._driver import _ArrayFunction
+from pycuda._driver import GPUArray, _ArrayFunction
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Axes, Stream
 
 # ---- methods
 
@@ -19,32 +25,87 @@ def _quick(name, method):
     return functools.update_wrapper(_ArrayFunction(method, whole[name]), method)
 
 
-def _plain(name):
-    """A method (axis, dtype, out, keepdims)."""
+def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator) -> GPUArray:
+    if initial is None and where is True:
+        return reduce(name, a, axis, dtype, out, keepdims, stream, allocator)
+    from pycuda._array.masked import reduce_some
 
-    def method(self, axis=None, dtype=None, out=None, keepdims=False, *, stream=None, allocator=None):
-        return reduce(name, self, axis, dtype, out, keepdims, stream, allocator)
+    return reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator)
+
+
+def _plain(name):
+    """A method (axis, dtype, out, keepdims, initial, where)."""
+
+    def method(
+        self: GPUArray,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        *,
+        stream: Stream = None,
+        allocator: Allocator = None,
+    ) -> GPUArray:
+        return _reduce(name, self, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
     return _quick(name, method)
 
 
 def _ordered(name):
-    """A method (axis, out, keepdims)."""
+    """A method (axis, out, keepdims, initial, where)."""
 
-    def method(self, axis=None, out=None, keepdims=False, *, stream=None, allocator=None):
-        return reduce(name, self, axis, None, out, keepdims, stream, allocator)
+    def method(
+        self: GPUArray,
+        axis: Axes = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+        *,
+        stream: Stream = None,
+        allocator: Allocator = None,
+    ) -> GPUArray:
+        return _reduce(name, self, axis, None, out, keepdims, initial, where, stream, allocator)
+
+    return _quick(name, method)
+
+
+def _truth(name):
+    """A method (axis, out, keepdims, where)."""
+
+    def method(
+        self: GPUArray,
+        axis: Axes = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        stream: Stream = None,
+        allocator: Allocator = None,
+    ) -> GPUArray:
+        return _reduce(name, self, axis, None, out, keepdims, None, where, stream, allocator)
 
     return _quick(name, method)
 
 
 sum, prod = _plain("sum"), _plain("prod")
-max, min, any, all = _ordered("max"), _ordered("min"), _ordered("any"), _ordered("all")
+max, min, any, all = _ordered("max"), _ordered("min"), _truth("any"), _truth("all")
 
 
 def _one_axis(name):
     """A method (axis, out, keepdims) that takes one axis at most."""
 
-    def method(self, axis=None, out=None, keepdims=False, *, stream=None, allocator=None):
+    def method(
+        self: GPUArray,
+        axis: Axes = None,
+        out: Array | None = None,
+        keepdims: bool = False,
+        *,
+        stream: Stream = None,
+        allocator: Allocator = None,
+    ) -> GPUArray:
         if axis is not None:
             axis = operator.index(axis)
         return reduce(name, self, axis, None, out, keepdims, stream, allocator)
@@ -63,8 +124,22 @@ def _count(a, axis) -> int:
     return count
 
 
-def mean(self, axis=None, dtype=None, out=None, keepdims=False, *, stream=None, allocator=None):
+def mean(
+    self: Array,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The arithmetic mean. Integers are computed in double, half in float."""
+    if where is not True:
+        from pycuda._array.masked import mean_of_some
+
+        return mean_of_some(self, axis, dtype, out, keepdims, where, stream, allocator)
     if _count(self, axis) == 0:
         warnings.warn("mean of an empty slice", RuntimeWarning, stacklevel=2)
     return reduce("mean", self, axis, dtype, out, keepdims, stream, allocator)
@@ -74,13 +149,29 @@ def _spread(name):
     """A method of the squared distances from the mean."""
 
     def method(
-        self, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, correction=None, stream=None,
-        allocator=None,
-    ):  # fmt: skip
+        self: GPUArray,
+        axis: Axes = None,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Array | None = None,
+        correction: float | None = None,
+        stream: Stream = None,
+        allocator: Allocator = None,
+    ) -> GPUArray:
         if correction is not None:
             if ddof:
                 raise ValueError("ddof and correction are one and the same: give one of them")
             ddof = correction
+        if where is not True or mean is not None:
+            from pycuda._array.masked import spread_of_some
+
+            return spread_of_some(
+                name, self, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator
+            )
         if _count(self, axis) <= ddof:
             warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=2)
         return reduce(name, self, axis, dtype, out, keepdims, stream, allocator, float(ddof))
@@ -93,6 +184,8 @@ def _spread(name):
 var, std = _spread("var"), _spread("std")
 
 
-def count_nonzero(a, axis=None, *, keepdims=False, stream=None, allocator=None):
+def count_nonzero(
+    a: Array, axis: Axes = None, *, keepdims: bool = False, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
     """How many elements are not 0, as numpy.count_nonzero: int64, an array without axes for all."""
     return reduce("count_nonzero", a, axis, None, None, keepdims, stream, allocator)

@@ -27,6 +27,24 @@ def tolist(array):
     return array.get().tolist()
 
 
+def tobytes(array, order="C"):
+    """GPUArray.tobytes."""
+    return array.get().tobytes(order)
+
+
+def contains(array, value):
+    """value in array"""
+    equal = array == value
+    return bool(equal.any()) if isinstance(equal, type(array)) else bool(equal)
+
+
+def __format__(array, format_spec):
+    """A number as its format says, for an array without axes."""
+    if array.ndim == 0:
+        return format(array.get().item(), format_spec)
+    return object.__format__(array, format_spec)
+
+
 # ---- pickling and copying
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +13,11 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction, scratch
 from pycuda._kernels.axes import Axis
 from pycuda._kernels.caches import context_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.types import Allocator, Array, Stream
 
 
 def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
@@ -70,11 +76,27 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     return out if direct is out else write_back(direct, out, stream)
 
 
-def cumsum(self, axis=None, dtype=None, out=None, *, stream=None, allocator=None):
+def cumsum(
+    self: Array,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The sums of the elements up to each, along an axis or of all in C order."""
     return scan("sum", self, axis, dtype, out, stream, allocator)
 
 
-def cumprod(self, axis=None, dtype=None, out=None, *, stream=None, allocator=None):
+def cumprod(
+    self: Array,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The products of the elements up to each, along an axis or of all in C order."""
     return scan("prod", self, axis, dtype, out, stream, allocator)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pycuda._array import selecting
+from pycuda._array.creation import arange
 from pycuda._array.elementwise import apply
 from pycuda._array.facade_sorting import lexsort
 from pycuda._array.indexing import take
@@ -18,21 +20,24 @@ from pycuda._kernels import axes as layout
 from pycuda._kernels import selecting as choosing
 from pycuda._kernels import sort as kernels
 
+if TYPE_CHECKING:
+    from pycuda._array.types import Allocator, Array, Stream
+
 _INDEX = np.dtype(np.intp)
 
 
 def unique(
-    ar,
-    return_index=False,
-    return_inverse=False,
-    return_counts=False,
-    axis=None,
+    ar: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
     *,
-    equal_nan=True,
-    sorted=True,
-    stream=None,
-    allocator=None,
-):
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> Any:
     """The distinct elements of an array, sorted, as numpy.unique.
 
     Parameters
@@ -114,14 +119,22 @@ def _inverse(chosen, places, stream, allocator) -> GPUArray:
     return result
 
 
+def _no_parts(ar, return_index, return_inverse, return_counts, allocator):
+    numbers = return_index, return_inverse, return_counts
+    return (new(ar.shape, ar.dtype, allocator), *(new((0,), _INDEX, allocator) for asked in numbers if asked))
+
+
 def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream, allocator):
     """With an axis: rows are sorted by all of their elements, the first of which counts most."""
     first = ar.transpose((axis, *range(axis), *range(axis + 1, ar.ndim)))
     rows = as_packed(first, stream).reshape(len(first), math.prod(first.shape[1:]))
     count, width = rows.shape
-    if not rows.size:
-        raise ValueError(f"an array of shape {ar.shape} has no parts along axis {axis} that can be compared")
-    places = lexsort([rows[:, column] for column in range(width - 1, -1, -1)], stream=stream)
+    if not count:
+        return _no_parts(ar, return_index, return_inverse, return_counts, allocator)
+    if width:
+        places = lexsort([rows[:, column] for column in range(width - 1, -1, -1)], stream=stream)
+    else:  # parts of no elements are all equal
+        places = arange(count, dtype=_INDEX, allocator=allocator, stream=stream)
     ordered = take(rows, places, 0, stream=stream, mode="clip", allocator=allocator)
     differs = apply("not_equal", ordered[1:], ordered[:-1], stream=stream)
     begins = new((count,), np.bool_, allocator)

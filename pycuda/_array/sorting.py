@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,11 @@ from pycuda._array.reducing import flat_or_axis, one_axis
 from pycuda._array.sorted_rows import Work, as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels import sort as kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pycuda._array.types import Allocator, Array, HostOrDevice, Stream
 
 _INDEX = np.dtype(np.intp)
 
@@ -78,7 +84,16 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> N
     apply("copy", copied, out=rows, stream=stream)
 
 
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None, stream=None, allocator=None) -> GPUArray:
+def argsort(
+    a: Array,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The indices that sort along an axis, as numpy.argsort; of equal elements the first comes first.
 
     Parameters
@@ -127,7 +142,16 @@ def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None
     sort(self, axis, stream=stream)
 
 
-def argpartition(a, kth, axis=-1, kind="introselect", order=None, *, stream=None, allocator=None) -> GPUArray:
+def argpartition(
+    a: Array,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """The indices that partition the array, as numpy.argpartition: those of argsort.
 
     Parameters
@@ -179,7 +203,15 @@ def _read_sorter(sorter, size: int, stream):
     return sorter if isinstance(sorter, GPUArray) else on_device(sorter.astype(_INDEX), stream)
 
 
-def searchsorted(a, v, side="left", sorter=None, *, stream=None, allocator=None) -> GPUArray:
+def searchsorted(
+    a: Array,
+    v: Any,
+    side: str = "left",
+    sorter: HostOrDevice | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
     """Where values belong in a sorted array, as numpy.searchsorted.
 
     Parameters

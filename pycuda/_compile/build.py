@@ -6,6 +6,7 @@ option or a header that only nvcc has, or no NVRTC here). Both go through the sa
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -14,7 +15,7 @@ from typing import NamedTuple
 import pycuda
 
 from . import cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
-from .source import NAME, USERS_NAME, lines_of
+from .source import NAME, USERS_NAME, lines_of, without_folder
 from .target import Target
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -145,6 +146,9 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
             raise _UseNvcc(f"NVRTC has no header {header}") from problem
         raise problem
     report.compiler_output(log)
+    if kind == "ptx" and not folder:
+        with contextlib.suppress(OSError):  # this folder was removed
+            code = without_folder(code, os.getcwd())
     return code
 
 

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from .includes import stamp
-from .source import NAME, USERS_NAME, lines_of
+from .source import NAME, USERS_NAME, lines_of, without_folder
 
 _versions: dict = {}
 
@@ -87,6 +87,8 @@ def compile_source(path: str, source: str, options, target: str, keep: bool, use
             command, cwd=folder, capture_output=True, text=True, errors="replace", env=_environment()
         )
         code = _result(os.path.join(folder, f"{NAME.partition('.')[0]}.{target}"), done.returncode)
+        if code and target == "ptx" and not keep:
+            code = without_folder(code, folder)
         stdout, stderr = (text.replace(shown, NAME) for text in (done.stdout, done.stderr))
         return Outcome(code, command, stdout, stderr, folder if keep else None)
     finally:

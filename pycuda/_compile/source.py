@@ -8,6 +8,7 @@ because its kernels are looked up by their plain names too.
 
 from __future__ import annotations
 
+import os
 import re
 from typing import NamedTuple
 
@@ -36,6 +37,11 @@ def lines_of(text: str, path: str) -> str:
     """Wrapped text whose lines are those of the user's file at path: what a debugger opens."""
     quoted = path.replace("\\", "\\\\").replace('"', '\\"')
     return re.sub(rf'(?m)^(#line \d+) "{re.escape(NAME)}"$', lambda match: f'{match[1]} "{quoted}"', text)
+
+
+def without_folder(ptx: bytes, folder: str) -> bytes:
+    """PTX that names the source without the folder it was compiled in, where no such file is (any more)."""
+    return ptx.replace(os.fsencode(os.path.join(folder, NAME)) + b'"', NAME.encode() + b'"')
 
 
 class _Include(NamedTuple):

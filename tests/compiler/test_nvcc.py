@@ -110,3 +110,9 @@ def test_version(nvcc):
     assert re.search(r"release \d+\.\d+", compiler.get_nvcc_version(nvcc))
     with pytest.warns(UserWarning, match="/nowhere/nvcc"):
         assert compiler.get_nvcc_version("/nowhere/nvcc") == ""
+
+
+def test_lines_are_those_of_a_source_without_a_folder(nvcc):
+    """They were those of a folder that is gone when a kernel fails."""
+    ptx = compile_source(PLAIN, nvcc=nvcc, options=["-lineinfo"], target="ptx", cache_dir=False)
+    assert b'.file\t1 "kernel.cu"' in ptx

@@ -167,6 +167,12 @@ def test_warning_for_an_architecture_beyond_the_device(arch, warns):
         module._warn_of_arch(arch)
 
 
+def test_lines_are_those_of_a_source_without_a_folder():
+    """Messages of the CPU device said /current/folder/kernel.cu, a file that is not there."""
+    ptx = compile_source(DOUBLE, options=["-lineinfo"], target="ptx", cache_dir=False)
+    assert b'.file\t1 "kernel.cu"' in ptx
+
+
 def test_keep_leaves_the_files(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)

@@ -1,23 +1,79 @@
-"""Every program in the documentation runs."""
+"""Every program in the documentation runs, and prints what the page says."""
 
+import doctest
+import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [path for path in sorted(DOCS.rglob("*.md")) if "_build" not in path.parts]
+# A program, and the output that is shown after it.
+BLOCKS = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", re.S)
 PROGRAMS = [
-    (path.relative_to(DOCS).as_posix(), number, program)
-    for path in sorted(DOCS.rglob("*.md"))
-    for number, program in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(), re.S))
+    pytest.param(*found, id=f"{path.relative_to(DOCS).as_posix()}-{number}")
+    for path in PAGES
+    for number, found in enumerate(BLOCKS.findall(path.read_text()))
 ]
+# Blocks that are a part of something: the test that runs it.
+PARTS = {"opengl.md": "tests/gl/test_gl.py", "guide/faults.md": "tests/docs/test_docs.py"}
 
 
-@pytest.mark.parametrize(
-    "name, number, program", PROGRAMS, ids=[f"{name}-{number}" for name, number, _ in PROGRAMS]
-)
-def test_program(run_python, name, number, program):
-    if "import scipy" in program:
-        pytest.importorskip("scipy")
-    done = run_python(program)
+@pytest.mark.parametrize("program, output", PROGRAMS)
+def test_program(run_python, program, output):
+    for package in "scipy", "dask":
+        if f"import {package}" in program and importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+    # Without the folder of tests, whose names are not to be found as packages.
+    done = run_python(program, env={"PYTHONPATH": None})
     assert done.returncode == 0 and not done.stderr, done.stderr
+    if output:
+        assert doctest.OutputChecker().check_output(output.strip(), done.stdout.strip(), doctest.ELLIPSIS)
+
+
+def test_parts_of_programs_have_a_test_that_runs_them():
+    """```py in place of ```python."""
+    pages = {page.relative_to(DOCS).as_posix() for page in PAGES if "```py\n" in page.read_text()}
+    assert pages == PARTS.keys()
+    for page, test in PARTS.items():
+        assert page.split("/")[-1] in (ROOT / test).read_text()
+
+
+def test_conftest_of_the_page_on_faults(tmp_path):
+    """A test that keeps memory is an error, the other one is not."""
+    block = re.search(r"```py\n(.*?)```", (DOCS / "guide" / "faults.md").read_text(), re.S)[1]
+    (tmp_path / "conftest.py").write_text(block)
+    (tmp_path / "test_it.py").write_text("""
+import pycuda.autoinit
+import pycuda.driver as drv
+
+kept = []
+
+def test_clean():
+    drv.mem_alloc(100)
+
+def test_keeps():
+    kept.append(drv.mem_alloc(100))
+""")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "2 passed, 1 error" in done.stdout and "left behind: {'DeviceAllocation': 1}" in done.stdout
+
+
+def test_examples_in_docstrings(run_python):
+    texts = {path: path.read_text() for path in (ROOT / "pycuda").rglob("*.py")}
+    assert not any("+SKIP" in text for text in texts.values())
+    paths = [path.relative_to(ROOT).with_suffix("") for path, text in texts.items() if ">>>" in text]
+    names = [".".join(path.parts) for path in paths]
+    assert "pycuda.elementwise" in names
+    done = run_python(f"""
+import doctest, importlib
+for name in {names}:
+    failed, attempted = doctest.testmod(importlib.import_module(name))
+    assert attempted and not failed
+""")
+    assert done.returncode == 0, done.stdout + done.stderr

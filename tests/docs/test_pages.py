@@ -1,10 +1,13 @@
 """What the pages at the top say is so."""
 
+import inspect
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -26,6 +29,15 @@ def test_the_row_that_contributing_shows_is_one():
     assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "functions.py").read_text()
 
 
+def test_the_page_on_launching_has_every_keyword_of_a_launch():
+    from pycuda.driver import Function
+
+    page = (ROOT / "docs" / "guide" / "launching.md").read_text()
+    keywords = [name for name, p in inspect.signature(Function.__call__).parameters.items() if p.kind == 3]
+    assert len(keywords) > 5
+    assert [word for word in keywords if not re.search(rf"^\| .*`{word}`.* \| ", page, re.M)] == []
+
+
 def test_make_says_which_package_is_missing(tmp_path):
     """Without headers, venv or a compiler, as on a bare Debian."""
     program = f"""
@@ -45,6 +57,23 @@ sys.exit(prerequisites.main())
         [sys.executable, ROOT / "tools" / "prerequisites.py"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.cpu("what the page shows is printed for the CPU device")
+def test_the_page_on_installing_shows_what_is_printed():
+    """Numbers of versions, sizes and paths differ."""
+    page = (ROOT / "docs" / "install.md").read_text()
+    shown = re.search(r"\$ python -m pycuda\n(.*?)```", page, re.S)[1]
+    command = [sys.executable, "-W", "ignore", "-m", "pycuda"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+    def words(text):
+        text = re.sub(r"\(.*?\)", "", re.sub(r"/\S+", "", text))
+        capability = re.search(r"compute capability [\d.]+", text)[0]
+        return re.sub(r"[\d.]+( ([KMG]iB|bytes))?", "0", text).split(), capability
+
+    assert words(shown) == words(done.stdout)
 
 
 def test_the_picture_of_a_graph_is_that_of_its_program():

@@ -1,7 +1,12 @@
-"""Every public module has its place in the reference, and a program or a picture that shows it at work."""
+"""Every public name has its place in the reference, and every module a program or a picture that shows it at
+work. What is public is what docs/public.py says; `make docs` asks the built pages for each member, too.
+"""
 
+import importlib.util
 import re
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -11,25 +16,50 @@ PAGES = [page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page
 NO_PROGRAM = {"pycuda.debug", "pycuda.compyte", "pycuda.sparse"}
 
 
-def public_modules():
-    for path in (ROOT / "pycuda").rglob("*.py"):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        names = parts[:-1] if parts[-1] == "__init__" else parts
-        if not any(name.startswith("_") for name in names):
-            yield ".".join(names)
+@pytest.fixture(scope="module")
+def public():
+    spec = importlib.util.spec_from_file_location("public", DOCS / "public.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_each_is_in_the_reference():
+def test_each_module_is_in_the_reference(public):
     pages = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
-    assert sorted(public_modules()) == sorted(re.findall(r"\.\. (?:auto|py:)module:: (\S+)", pages))
+    assert sorted(public.modules()) == sorted(re.findall(r"\.\. (?:auto|py:)module:: (\S+)", pages))
 
 
-def test_each_is_at_work_in_a_program():
+@pytest.mark.parametrize("question", ["not_shown", "without_text"])
+def test_each_name_is_in_the_reference(run_python, question):
+    """In a process of its own, as pycuda.autoinit makes a context."""
+    program = f"import sys; sys.path.insert(0, {str(DOCS)!r}); import public; print(*public.{question}())"
+    done = run_python(program)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []
+
+
+def test_no_name_is_there_twice(public):
+    shown = public.shown()
+    assert len(shown) == len(set(shown)) > 300
+
+
+def test_each_operator_is_in_the_table():
+    """Those of the right side and in place go with the plain ones."""
+    from pycuda.gpuarray import GPUArray
+
+    table = set(re.findall(r"__\w+__", (DOCS / "reference" / "gpuarray.md").read_text()))
+    plain = {name for name in vars(GPUArray) if name.startswith("__") and not hasattr(object, name)}
+    plain = {re.sub(r"^__[ri](?=\w+__$)", "__", name) if name not in table else name for name in plain}
+    others = {"__array__", "__array_priority__", "__delitem__", "__dict__", "__dlpack_c_exchange_api__"}
+    assert plain - table - others == set()
+
+
+def test_each_is_at_work_in_a_program(public):
     """Those of the pages and those of the gallery, which test_docs.py and test_examples.py run."""
     programs = [program for page in PAGES for program in re.findall(r"```python\n(.*?)```", page, re.S)]
     shown = re.findall(r"literalinclude\} (\S+)", "".join(PAGES))
     programs += [(DOCS / "gallery" / path).read_text() for path in shown]
-    unseen = set(public_modules()) - NO_PROGRAM
+    unseen = set(public.modules()) - NO_PROGRAM
     for program in programs:
         for start, names in re.findall(r"^ *(?:import|from) (pycuda[\w.]*)(?: import (.+))?", program, re.M):
             unseen -= {start, *(f"{start}.{name}" for name in re.findall(r"\w+", names))}

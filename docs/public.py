@@ -1,0 +1,139 @@
+"""Which names are public, and where the reference shows them: for Sphinx (names.py) and for the tests."""
+
+import importlib
+import inspect
+import re
+import types
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+
+# Imports that a module without __all__ needs for itself, under names without an underscore.
+HELPERS = set(
+    """
+    pycuda.autoinit.drop_context pycuda.autoinit.make_default_context pycuda.cumath.apply
+    pycuda.sparse.coordinate.compressed_rows pycuda.sparse.operator.DeviceMatrix
+    pycuda.sparse.packeted.compressed_rows pycuda.tools.default_ordinal pycuda.tools.multiprocessor
+    """.split()
+)
+# Members of these are Python's own.
+BUILTIN = (object, int, tuple, dict, BaseException, Exception)
+
+
+def modules():
+    """The names of all public modules."""
+    for path in sorted((DOCS.parent / "pycuda").rglob("*.py")):
+        parts = path.relative_to(DOCS.parent).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        if not any(part.startswith("_") for part in parts):
+            yield ".".join(parts)
+
+
+def names(module):
+    """{name: object} of what a module offers."""
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return {name: getattr(module, name) for name in listed}
+    return {
+        name: value
+        for name in dir(module)
+        if not name.startswith("_") and name != "TYPE_CHECKING"
+        if f"{module.__name__}.{name}" not in HELPERS
+        for value in [getattr(module, name)]
+        if _ours(value)
+    }
+
+
+def _ours(value):
+    """Not a module, not another package's: made by pycuda, or a plain constant."""
+    if isinstance(value, types.ModuleType):
+        return False
+    origin = getattr(value, "__module__", None) or type(value).__module__
+    return origin.partition(".")[0] == "pycuda" or isinstance(value, int | str | list | tuple | dict)
+
+
+def members(cls):
+    """{name: object as the class has it} of the public members that are not Python's own, `__call__` too."""
+    found = constants(cls)
+    for base in reversed(cls.__mro__) if not found else ():
+        if base not in BUILTIN:
+            found.update(vars(base))
+    return {name: value for name, value in found.items() if not name.startswith("_") or name == "__call__"}
+
+
+def constants(value):
+    """{name: value}, for a class of constants; else empty."""
+    if not inspect.isclass(value):
+        return {}
+    dicts = "names", "values"  # of all of them
+    own = {name: each for name, each in vars(value).items() if name[0] != "_" and name not in dicts}
+    return own if all(type(each) in (int, value) for each in own.values()) else {}
+
+
+def listed(cls):
+    """What the docstrings of a class and its public bases list as attributes."""
+    docs = "".join(f"{base.__doc__}\n\n" for base in cls.__mro__ if not base.__name__.startswith("_"))
+    found = set()
+    for block in re.findall(r"^ *Attributes\n *-+\n(.*?)(?:\n\n|\Z)", docs, re.M | re.S):
+        for line in re.findall(r"^ *([\w, ]+) : ", block, re.M):
+            found.update(line.split(", "))
+    return found
+
+
+def shown():
+    """[(module, name)] of the reference, in the order of its pages: the `names` directives."""
+    found = []
+    for page in sorted((DOCS / "reference").glob("*.md")):
+        for module, block in re.findall(r"^\.\. names:: (\S+)\n((?:\n|   .*\n)+)", page.read_text(), re.M):
+            found += [(module, name) for name, _ in entries(block.splitlines())]
+    return found
+
+
+def entries(lines):
+    """(name, text) of each name of a `names` directive: lines of names, and of `name: text`."""
+    for line in lines:
+        name, colon, text = line.strip().partition(": ")
+        if colon:
+            yield name, text
+        else:
+            yield from ((each, "") for each in line.split())
+
+
+def imported(module, name):
+    """The object, or None where the module needs a context of OpenGL."""
+    if module == "pycuda.gl.autoinit":
+        return None
+    return getattr(importlib.import_module(module), name)
+
+
+def homes():
+    """{id of an object: its full name in the reference}; the objects are kept alive by their modules."""
+    found = {}
+    for module, name in shown():
+        value = imported(module, name)
+        if getattr(value, "__name__", None) == name or id(value) not in found:
+            found[id(value)] = f"{module}.{name}"
+    return found
+
+
+def not_shown():
+    """Names of public modules that no page has; one object under one name needs to be in one place."""
+    pages = shown()
+    objects = {(name, id(imported(module, name))) for module, name in pages}
+    for module in modules():
+        if module != "pycuda.gl.autoinit":
+            for name, value in names(importlib.import_module(module)).items():
+                if (module, name) not in pages and (name, id(value)) not in objects:
+                    yield f"{module}.{name}"
+
+
+def without_text():
+    """Members whose docstring shows nothing: numpydoc takes what looks like a call for a signature."""
+    for module, page_name in shown():
+        cls = imported(module, page_name)
+        if inspect.isclass(cls) and not constants(cls):
+            for name, value in members(cls).items():
+                if name not in listed(cls) and not isinstance(value, int | str):
+                    text = getattr(value, "__doc__", None) or ""
+                    if not text or re.match(r"[\w.]+\(.*\)$", text):
+                        yield f"{module}.{page_name}.{name}"

@@ -1,0 +1,92 @@
+"""The number of bins of a histogram that NumPy's estimators choose: a few sums, for which the call waits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pycuda._array.elementwise import apply
+
+
+def _number(a) -> float:
+    return float(a.get())
+
+
+def _ptp(a) -> float:
+    least, most = a.min().get(), a.max().get()
+    return float(int(most) - int(least)) if a.dtype.kind in "iu" else float(most - least)
+
+
+def _sqrt(a) -> float:
+    return _ptp(a) / math.sqrt(a.size)
+
+
+def _sturges(a) -> float:
+    return _ptp(a) / (math.log2(a.size) + 1.0)
+
+
+def _rice(a) -> float:
+    return _ptp(a) / (2.0 * a.size ** (1.0 / 3))
+
+
+def _scott(a) -> float:
+    return (24.0 * math.pi**0.5 / a.size) ** (1.0 / 3.0) * _number(a.std())
+
+
+def _doane(a) -> float:
+    if a.size <= 2:
+        return 0.0
+    spread = math.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
+    sigma = a.std()
+    if not _number(sigma) > 0:
+        return 0.0
+    scaled = apply("divide", apply("subtract", a, a.mean()), sigma)
+    skewness = _number(apply("multiply", apply("square", scaled), scaled).mean())
+    return _ptp(a) / (1.0 + math.log2(a.size) + math.log2(1.0 + abs(skewness) / spread))
+
+
+def _freedman_diaconis(a) -> float:
+    from pycuda._array.quantiles import percentile
+
+    high, low = percentile(a, [75, 25]).get()
+    return 2.0 * float(high - low) * a.size ** (-1.0 / 3.0)
+
+
+def _auto(a) -> float:
+    return min(max(_freedman_diaconis(a), _sqrt(a) / 2), _sturges(a))
+
+
+_WIDTHS = {
+    "auto": _auto,
+    "doane": _doane,
+    "fd": _freedman_diaconis,
+    "rice": _rice,
+    "scott": _scott,
+    "sqrt": _sqrt,
+    "sturges": _sturges,
+}
+
+
+def count_bins(name: str, a, limits, stream) -> int:
+    """How many bins of a flat array, within (first, last) where limits are given."""
+    if name == "stone":
+        raise TypeError("bins='stone' makes a histogram for each number of bins: give the number")
+    if name not in _WIDTHS:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    from pycuda._array.counting import _outer_edges
+    from pycuda._array.masked import on
+
+    first, last = _outer_edges(a, limits, stream)
+    with on(stream):
+        if limits is not None:
+            a = a[apply("logical_and", apply("greater_equal", a, first), apply("less_equal", a, last))]
+        if not a.size:
+            return 1
+        width = _WIDTHS[name](a)
+    if not width:
+        return 1
+    if a.dtype.kind in "iu" and width < 1:
+        width = 1
+    whole = isinstance(first, np.integer) and isinstance(last, np.integer)
+    return math.ceil((int(last) - int(first) if whole else last - first) / width)

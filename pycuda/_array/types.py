@@ -1,0 +1,33 @@
+"""Types of arguments, for type checkers and for who reads a signature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+
+from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda._driver import _Allocator as Allocator
+    from pycuda._driver import _Axes as Axes
+    from pycuda._driver import _Shape as Shape
+    from pycuda._driver import _Stream as Stream
+
+__all__ = ["Allocator", "Array", "Arrays", "Axes", "HostOrDevice", "Operand", "Shape", "Stream"]
+
+
+class OnDevice(Protocol):
+    """An array of another library."""
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+
+Array: TypeAlias = GPUArray | OnDevice
+Arrays: TypeAlias = Sequence[Array]
+# Where numbers may stand beside arrays.
+Operand: TypeAlias = GPUArray | OnDevice | complex | np.generic
+# Numbers of elements, truths, edges of bins: of the device, or few of the host.
+HostOrDevice: TypeAlias = GPUArray | OnDevice | Sequence[Any] | np.ndarray[Any, Any]

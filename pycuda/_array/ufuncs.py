@@ -1,0 +1,317 @@
+"""NumPy's ufuncs called with GPUArrays, and their methods: np.add(a, b), np.add.reduce(a), np.add.outer(a, b)
+and so on.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array import products, segments
+from pycuda._array.elementwise import ELEMENTWISE, apply
+from pycuda._array.linalg import matmul
+from pycuda._array.operands import as_array, check_writable, checked_out, into
+from pycuda._array.reducing import normalized_axes, one_axis, sum_dtype
+from pycuda._array.scans import scan
+from pycuda._array.shapes import at, copy
+from pycuda._driver import GPUArray
+
+_REDUCTIONS = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+# Rows of pycuda._kernels.reduction whose combination is the ufunc.
+_SCANS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "fmax": "nanmax",
+    "fmin": "nanmin",
+}
+# a op (b op c) is (a op b) op c, so that elements may be folded in any cut.
+_ASSOCIATIVE = frozenset(
+    """add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or
+    bitwise_xor gcd lcm logaddexp logaddexp2 hypot""".split()
+)
+_GENERALISED = {
+    getattr(np, name): function
+    for name, function in (
+        ("matmul", lambda x1, x2, out=None, dtype=None: matmul(x1, x2, out, dtype=dtype)),
+        ("vecdot", products.vecdot),
+        ("matvec", products.matvec),
+        ("vecmat", products.vecmat),
+    )
+    if hasattr(np, name)
+}
+
+
+def _refuse_host(name, inputs) -> None:
+    if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
+        raise TypeError(
+            f"np.{name} of a GPUArray and an array of NumPy, which is in host memory: "
+            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+        )
+
+
+def check_plain(name, keywords) -> None:
+    """TypeError for keywords that change what a ufunc does."""
+    usual = {"casting": "same_kind", "order": "K", "subok": True, "where": True, "dtype": None}
+    for keyword, value in keywords.items():
+        if keyword not in usual or (value is not usual[keyword] and value != usual[keyword]):
+            raise TypeError(f"np.{name} on GPUArrays takes no {keyword}={value!r}")
+
+
+def _single(out):
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def _refuse_host_out(out) -> None:
+    if any(isinstance(each, np.ndarray) for each in (out if isinstance(out, tuple) else (out,))):
+        raise TypeError("out= is a NumPy array: results of GPUArrays are GPUArrays")
+
+
+# ---- the call
+
+
+def _cast(ufunc, inputs, out, dtype, casting) -> list:
+    """The operands in the dtypes of the ufunc's loop, by NumPy's own table of these. TypeError."""
+    kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in inputs]
+    outs = out if isinstance(out, tuple) else (out,) * (out is not None)
+    kinds += [None if each is None else each.dtype for each in outs] or [None] * ufunc.nout
+    more = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
+    loop = ufunc.resolve_dtypes(tuple(kinds), casting=casting, **more)
+    return [
+        each.astype(wanted, copy=False) if isinstance(each, GPUArray) else each
+        for each, wanted in zip(inputs, loop, strict=False)
+    ]
+
+
+def call(
+    ufunc, *inputs, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True, stream=None,
+    allocator=None, **unknown,
+):  # fmt: skip
+    """ufunc(...)"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__} on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    out = _single(out)
+    _refuse_host_out(out)
+    _refuse_host(ufunc.__name__, inputs)
+    if casting != "same_kind":
+        inputs = _cast(ufunc, inputs, out, dtype, casting)
+    name = ELEMENTWISE[ufunc]
+    given = {"dtype": dtype, "stream": stream, "allocator": allocator}
+    given["casting"] = "unsafe" if casting == "unsafe" else "same_kind"
+    if where is not True:
+        return _call_where(ufunc, name, inputs, out, where, given)
+    result = apply(name, *inputs, out=out, **given)
+    if out is None and order in ("C", "F"):
+        result = tuple(map(_ordered(order), result)) if isinstance(result, tuple) else _ordered(order)(result)
+    return result
+
+
+def _ordered(order):
+    flag = "c_contiguous" if order == "C" else "f_contiguous"
+    return lambda array: array if getattr(array.flags, flag) else copy(array, order)
+
+
+def _call_where(ufunc, name, inputs, out, where, given):
+    """Results only where a mask is true. Without out= the others are not set, which they may be."""
+    where = as_array(where)
+    if where.dtype.kind != "b":
+        raise TypeError(f"np.{ufunc.__name__}: where= is of truths, not {where.dtype}")
+    results = apply(name, *inputs, **given)
+    results = results if isinstance(results, tuple) else (results,)
+    outs = out if isinstance(out, tuple) else (out,) * len(results)
+    final = []
+    for result, target in zip(results, outs, strict=True):
+        if target is None:
+            shape = np.broadcast_shapes(result.shape, where.shape)
+            final.append(result if result.shape == shape else np.broadcast_to(result, shape).copy())
+            continue
+        shape = np.broadcast_shapes(result.shape, where.shape, target.shape)
+        check_writable(checked_out(target, shape, result.dtype, given["casting"]))
+        if target.size:
+            value = result.astype(target.dtype, copy=False)
+            apply("where", where, value, target, out=target, stream=given["stream"])
+        final.append(target)
+    return final[0] if len(final) == 1 else tuple(final)
+
+
+def call_generalised(ufunc, *inputs, out=None, axes=None, **keywords):
+    """np.matmul and its like."""
+    out = _single(out)
+    _refuse_host_out(out)
+    _refuse_host(ufunc.__name__, inputs)
+    if axes is not None:
+        raise TypeError(f"np.{ufunc.__name__} on GPUArrays takes no axes=: use moveaxis")
+    own = {name: keywords.pop(name) for name in ("dtype", "axis", "keepdims") if name in keywords}
+    check_plain(ufunc.__name__, keywords)
+    return _GENERALISED[ufunc](*map(as_array, inputs), out=out, **own)
+
+
+# ---- folds
+
+
+def _not_folded(ufunc, method) -> TypeError:
+    return TypeError(
+        f"np.{ufunc.__name__}.{method} on GPUArrays: elements are folded in any cut, not one after the other"
+    )
+
+
+def _folded(name, a, axes) -> GPUArray:
+    """By halves, with axes of length 1 left."""
+    for axis in axes:
+        while a.shape[axis] > 1:
+            half, odd = divmod(a.shape[axis], 2)
+            pairs = apply(name, a[at(axis, slice(0, 2 * half, 2))], a[at(axis, slice(1, 2 * half, 2))])
+            if odd:
+                last = pairs[at(axis, slice(half - 1, half))]
+                last[...] = apply(name, last, a[at(axis, slice(2 * half, None))])
+            a = pairs
+    return a
+
+
+def _identity(ufunc, a, axes):
+    if ufunc.identity is None:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
+    from pycuda._array.creation import full
+
+    return full(shape, ufunc.identity, a.dtype)
+
+
+def reduce(
+    ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True, **unknown
+) -> GPUArray:
+    """ufunc.reduce"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    out, keepdims = _single(out), bool(keepdims)
+    initial = None if initial is getattr(np, "_NoValue", None) else initial
+    name = ELEMENTWISE[ufunc]
+    if ufunc in _REDUCTIONS:
+        more = {"initial": initial} if ufunc not in (np.logical_and, np.logical_or) else {}
+        if dtype is not None and name in ("add", "multiply"):
+            more["dtype"] = dtype
+        elif dtype is not None and not name.startswith("logical"):
+            array = array.astype(dtype, copy=False)
+        method = getattr(GPUArray, _REDUCTIONS[ufunc])
+        return method(array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
+    if name not in _ASSOCIATIVE:
+        raise _not_folded(ufunc, "reduce")
+    axes = normalized_axes(axis, array.ndim)
+    array = array if dtype is None else array.astype(dtype, copy=False)
+    if where is not True:
+        if initial is None and ufunc.identity is None:
+            raise ValueError(
+                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
+                "specify 'initial'"
+            )
+        neutral = ufunc.identity if initial is None else initial
+        array = apply("where", as_array(where), array, array.dtype.type(neutral))
+    if any(array.shape[each] == 0 for each in axes):
+        result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
+    else:
+        result = _folded(name, array, axes)
+        if initial is None and name in ("hypot", "gcd"):
+            initial = 0  # NumPy begins with it, which makes one element positive
+        result = result if initial is None else apply(name, result, initial)
+    if name == "logical_xor" and result.dtype.kind != "b":
+        result = apply("not_equal", result, 0)
+    if not keepdims:
+        result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
+    return into(result.copy() if result is array else result, out)
+
+
+def _constant(a, axes, value) -> GPUArray:
+    from pycuda._array.creation import full
+
+    shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
+    return full(shape, value, a.dtype)
+
+
+def _running(name, a, axis) -> GPUArray:
+    """Element i folded with all before it, in steps of 1, 2, 4, ..."""
+    result, step = a.copy(), 1
+    while step < a.shape[axis]:
+        moved = apply(name, result[at(axis, slice(None, -step))], result[at(axis, slice(step, None))])
+        result[at(axis, slice(step, None))] = moved
+        step *= 2
+    return result
+
+
+def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+    """ufunc.accumulate"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.accumulate on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    name, out = ELEMENTWISE[ufunc], _single(out)
+    if array.ndim == 0:
+        raise TypeError("cannot accumulate on a scalar")
+    axis = one_axis(axis, array.ndim)
+    if name in ("add", "multiply"):
+        return scan(_SCANS[name], array, axis, dtype, out)
+    if dtype is not None:
+        array = array.astype(dtype, copy=False)
+    if name in _SCANS and array.dtype.kind in "iufV":
+        return into(scan(_SCANS[name], array, axis, array.dtype), out)
+    if name not in _ASSOCIATIVE:
+        raise _not_folded(ufunc, "accumulate")
+    if name.startswith("logical"):
+        array = apply("not_equal", array, 0)
+    return into(_running(name, array, axis), out)
+
+
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+    """ufunc.reduceat"""
+    name = ELEMENTWISE[ufunc]
+    if unknown or name not in _ASSOCIATIVE:
+        raise _not_folded(ufunc, "reduceat")
+    axis = one_axis(axis, array.ndim)
+    if name.startswith("logical"):
+        array = apply("not_equal", array, 0)
+    result = np.dtype(dtype) if dtype is not None else array.dtype
+    if name in ("add", "multiply"):
+        result = sum_dtype(array.dtype, None if dtype is None else result)
+    return into(segments.reduceat(name, array, indices, axis, result), _single(out))
+
+
+def outer(ufunc, first, second, **keywords) -> GPUArray:
+    """ufunc.outer"""
+    first, second = as_array(first), as_array(second)
+    return call(ufunc, first[(...,) + (None,) * second.ndim], second, **keywords)
+
+
+def call_at(ufunc, array, indices, *operands) -> None:
+    """ufunc.at"""
+    if len(operands) != 1:
+        raise TypeError(f"np.{ufunc.__name__}.at on GPUArrays takes two operands")
+    segments.assign_at(ELEMENTWISE[ufunc], array, indices, operands[0], _ASSOCIATIVE)
+
+
+_METHODS = {
+    "__call__": call,
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "reduceat": reduceat,
+    "outer": outer,
+    "at": call_at,
+}
+
+
+def run(ufunc, method, inputs, keywords):
+    """NotImplemented for ufuncs that there are no kernels of."""
+    if ufunc in _GENERALISED and method == "__call__":
+        return call_generalised(ufunc, *inputs, **keywords)
+    if ufunc not in ELEMENTWISE:
+        return NotImplemented
+    if method != "__call__":
+        _refuse_host(ufunc.__name__, inputs[:1] if method in ("at", "reduceat") else inputs)
+        if method != "at" and ufunc.nin != 2:
+            raise TypeError(f"np.{ufunc.__name__}.{method}: only functions of two operands have it")
+        if method not in ("outer", "at") and not isinstance(inputs[0], GPUArray):
+            inputs = (as_array(inputs[0]), *inputs[1:])
+    return _METHODS[method](ufunc, *inputs, **keywords)

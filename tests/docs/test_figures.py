@@ -1,0 +1,144 @@
+"""What `make plots` draws of a table, and what `make figures` says of it; tables are as the benchmarks leave
+them in benchmarks/results.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(scope="module")
+def plots():
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        import plots
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    yield plots
+    for name in "plots", "common":
+        sys.modules.pop(name, None)
+
+
+def test_rows_of_libraries_share_what_they_did(plots):
+    table = {
+        "header": ["call", "us", "min", "max", "x raw C"],
+        "rows": [["raw C, replay", "1.3", "1.2", "2.0", "1"], ["pycuda, replay", "1.5", "1.4", "-", "1.1"]],
+    }
+    found = "us", [("replay", "raw C, replay", 1.3, 1.2, 2.0), ("replay", "pycuda, replay", 1.5, 1.4, 1.5)]
+    assert plots.points(table) == found
+    labels = [plots.library(name)[0] for _, name, *_ in found[1]]
+    assert labels == ["C, CUDA", "pycuda"]
+
+
+def test_columns_of_libraries(plots):
+    table = {"header": ["ms", "pycuda", "cupy", "x best peer"], "rows": [["sort", "5.5", "-", "1.2"]]}
+    assert plots.points(table) == ("ms", [("sort", "pycuda", 5.5, 5.5, 5.5)])
+
+
+def test_rows_of_other_units_are_left_out(plots):
+    table = {
+        "header": ["what", "unit", "median", "min", "max", "goal"],
+        "rows": [["launch", "us", "0.6", "0.2", "5.9", "< 2"], ["blocks", "x", "1.7", "1.6", "1.8", ""]],
+    }
+    assert plots.points(table) == ("us", [("launch", "launch", 0.6, 0.2, 5.9)])
+
+
+@pytest.mark.parametrize(
+    "name, label",
+    [
+        ("PyCUDA 2026.1 f()", "PyCUDA"),
+        ("pycuda f()", "pycuda"),
+        ("SourceModule, cold", "pycuda"),
+        ("PyCUDA 2026.1 SourceModule, cold", "PyCUDA"),
+        ("cuda.core launch()", "cuda.core"),
+        ("torch.empty() on the device, 4 KiB", "torch"),
+        ("ours, AVX2", "pycuda, AVX2"),
+        ("(an empty Python lambda)", "for comparison"),
+        ("CUDA", "C, CUDA"),
+        ("cache filled", "cache filled"),
+    ],
+)
+def test_a_library_is_known_by_its_name(plots, name, label):
+    assert plots.library(name)[0] == label
+
+
+def results(folder):
+    """As `make bench` leaves them: a machine, tables, curves."""
+    tables = {
+        "sparse": {
+            "title": "Sparse matrix",
+            "header": ["ms", "pycuda", "torch"],
+            "rows": [["grid", "2", "3"]],
+        },
+        "launch": {
+            "title": "Host time of one launch",
+            "on": "On 2 cores.",
+            "header": ["call", "us", "min", "max"],
+            "rows": [["pycuda f()", "3.8", "3.4", "5.0"]],
+        },
+        "import": {"title": "Import", "header": ["module", "ms"], "rows": [["numpy", "-"]]},
+        "machine": {"Measured on": "a GPU on 2026-01-02", "driver": "CUDA 13.0"},
+        "bandwidth": {"title": "Bandwidth", "header": ["GB/s", "pycuda"], "rows": [["add", "25"]]},
+        "bandwidth.data": {
+            "copy": {"1024": 60.5, "4096": 61.5},
+            "work": {"add": {"pycuda": {"1024": 25.5, "4096": 26.5}, "CUDA": {"1024": 27.5}}},
+        },
+    }
+    folder.mkdir()
+    for name, content in tables.items():
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.fixture
+def clone(tmp_path):
+    """The programs that draw and write, with the page's folder beside them."""
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "docs").mkdir()
+    for name in "common.py", "plots.py", "page.py":
+        shutil.copy(BENCHMARKS / name, tmp_path / "benchmarks")
+    return tmp_path
+
+
+def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
+    pytest.importorskip("matplotlib")
+    old = clone / "docs" / "pictures" / "figures"
+    old.mkdir(parents=True)
+    (old / "bandwidth.png").touch()
+    measured = results(clone / "measured")
+    measured.chmod(0o555)
+    command = [sys.executable, "benchmarks/page.py", measured]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    text = (clone / "docs" / "figures.md").read_text()
+    assert "\nMeasured on a GPU on 2026-01-02, driver CUDA 13.0.\n" in text
+    titles = [line for line in text.splitlines() if line.startswith("## ")]
+    own = ["## Host time of one launch", "## Import", "## Sparse matrix"]
+    assert titles == ["## Bandwidth against size", *own]
+    assert "At 2^12 elements" in text and "| add | 26.5 | - |\n| the driver's copy | 61.5 | - |" in text
+    assert "| pycuda f() | 3.8 | 3.4 | 5.0 |" in text and "On 2 cores." in text
+    # Nothing is drawn of what has no number, and nothing old is left.
+    drawn = {"bandwidth-add.svg", "launch.svg", "sparse.svg"}
+    assert {path.name for path in old.iterdir()} == drawn
+    assert all(text.count(f"(pictures/figures/{name})") == 1 for name in drawn)
+
+
+def test_make_bench_comes_first(clone):
+    """Where nothing was measured, there is no page without numbers."""
+    command = [sys.executable, "benchmarks/page.py"]
+    done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
+    assert done.returncode == 1 and done.stderr == "run `make bench` first\n"
+    assert not (clone / "docs" / "figures.md").exists()
+
+
+def test_the_page_is_what_the_program_writes():
+    """Its text, not its numbers, which are of another machine."""
+    shown = (BENCHMARKS.parent / "docs" / "figures.md").read_text()
+    head = (BENCHMARKS / "page.py").read_text().partition('HEAD = """')[2].partition('"""')[0]
+    assert head.partition("{machine}")[2] in shown

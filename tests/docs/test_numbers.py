@@ -1,0 +1,59 @@
+"""Numbers of the inner workings that pages mention are those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pycuda._array import facade_sorting, top
+from pycuda._compile import progress
+from pycuda._kernels import random, sobol, sort, sparse, user_elementwise
+from pycuda._kernels import top as top_kernels
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def setting(name):
+    """The default of a setting of the CPU device that is a number."""
+    rows = (ROOT / "device" / "api" / "settings.def").read_text()
+    return int(re.search(rf"NUMBER\({name}, \w+, \d+, \d+, (\d+),", rows)[1])
+
+
+def constant(path, pattern):
+    return int(re.search(pattern, (ROOT / path).read_text())[1])
+
+
+# Page, its words with # for each number, the numbers.
+NUMBERS = [
+    ("kernels", "Arrays from # elements on", [user_elementwise.STREAMING_FROM]),
+    ("sparse", "tiles of # elements and rows", [sparse.window(4)]),
+    ("sparse", "elements and rows (# of elements of 8 bytes)", [sparse.window(8)]),
+    ("sparse", "Rows of more than # elements have blocks of their own", [sparse._LONG]),
+    ("sparse", "those of more than # several", [sparse._PIECE]),
+    ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
+    ("order", "`topk` of a row of 2^# elements or more", [top._LEAST_LENGTH.bit_length() - 1]),
+    ("order", "For more than # elements rows have", [top_kernels.MOST]),
+    ("order", "rows have 2^# or more", [facade_sorting._LEAST_LENGTH.bit_length() - 1]),
+    (
+        "order",
+        "# sums of every # where the bin has more than # then",
+        [256, 256, constant("pycuda/cuda/pycuda-counting.hpp", r"OF_A_WARP = (\d+)")],
+    ),
+    ("random", "There are always # pseudo-random generators", [random.GENERATORS]),
+    ("random", "then those # later", [4 * random.GENERATORS]),
+    ("random", "There are always # quasi-random generators", [random.DIMENSIONS]),
+    ("random", "has #, after which they repeat", [sobol.LIMIT]),
+    ("compiler", "takes more than # seconds", [progress.AFTER]),
+    ("cpu_device", "a cooperative grid has at most so many times the blocks that fit on one | #",
+     [setting("PYCUDA_CPU_MULTIPROCESSORS")]),
+    ("cpu_device", "`DEV_RUNTIME_PENDING_LAUNCH_COUNT` of them (#)",
+     [constant("device/api/context.c", r"PENDING_LAUNCH_COUNT\] = (\d+)")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("page, words, numbers", NUMBERS, ids=[f"{row[0]}-{row[1]}" for row in NUMBERS])
+def test_number(page, words, numbers):
+    text = re.sub(r"[\s;]+", " ", (ROOT / "docs" / f"{page}.md").read_text())
+    found = re.search(re.escape(words).replace(r"\#", r"([\d,]+)(?:st|nd|rd|th)?"), text)
+    assert found, f"docs/{page}.md does not say it any more"
+    assert [int(number.replace(",", "")) for number in found.groups()] == numbers

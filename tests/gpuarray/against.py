@@ -1,0 +1,53 @@
+"""Calls on GPUArrays compared with the same on NumPy's arrays: results, or the kinds of errors."""
+
+import numpy as np
+
+from pycuda import gpuarray
+
+
+def compare(got, want, rtol=0.0, atol=0.0):
+    """A GPUArray for an array of NumPy, or its number, with the same dtype; all others as they are."""
+    if isinstance(want, np.ndarray | np.generic) and not isinstance(got, np.generic):
+        assert isinstance(got, gpuarray.GPUArray), f"{type(got)} for {type(want)}"
+        want = np.asarray(want)
+        assert (got.shape, got.dtype) == (want.shape, want.dtype)
+        found = got.get()
+        if want.dtype.kind in "fc":
+            np.testing.assert_allclose(found, want, rtol=rtol, atol=atol)
+        else:
+            np.testing.assert_array_equal(found, want)
+    elif isinstance(want, tuple | list):
+        assert type(got) is type(want) and len(got) == len(want)
+        for one, other in zip(got, want, strict=True):
+            compare(one, other, rtol, atol)
+    elif isinstance(got, gpuarray.GPUArray):
+        compare(got, np.asarray(want), rtol, atol)
+    else:
+        assert type(got) is type(want) and got == want
+
+
+def outcome(call, arrays):
+    """What a call gives, or the error that it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            return call(*arrays)
+    except Exception as problem:
+        return problem
+
+
+def same(call, *arrays, rtol=0.0, atol=0.0):
+    """The call with arrays of the host, or (host, device) pairs, and with their copies on the device."""
+    pairs = [
+        each if isinstance(each, tuple) else (each.copy(), gpuarray.to_gpu(np.asarray(each)))
+        for each in arrays
+    ]
+    want = outcome(call, [np.asarray(host) for host, _ in pairs])
+    got = outcome(call, [there for _, there in pairs])
+    if isinstance(want, Exception):
+        assert isinstance(got, Exception), f"{got!r} in place of {want!r}"
+        kinds = (ValueError, TypeError, IndexError, ZeroDivisionError, OverflowError)
+        assert any(isinstance(got, kind) and isinstance(want, kind) for kind in kinds), (got, want)
+        return
+    if isinstance(got, Exception):
+        raise got
+    compare(got, want, rtol, atol)
