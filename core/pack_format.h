@@ -1,5 +1,5 @@
 /* Format strings of packed values, as Python's struct module has them in native mode, with F and D for
- * complex numbers.
+ * complex numbers, and E for bfloat16.
  *
  * A format is a list of runs: one code, how often, and where the first value lies. Alignment is that of C;
  * nothing follows the last value.
@@ -18,6 +18,7 @@ typedef enum PackKind {
     PACK_UNSIGNED,
     PACK_POINTER,
     PACK_HALF,
+    PACK_BFLOAT16,
     PACK_FLOAT,
     PACK_COMPLEX,
     PACK_BYTES,  /* the count is the length of one value */

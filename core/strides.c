@@ -135,6 +135,66 @@ bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stri
     return false;
 }
 
+static ptrdiff_t common_divisor(ptrdiff_t a, ptrdiff_t b)
+{
+    while (b) {
+        ptrdiff_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The bytes touched by the elements along those axes whose steps are no multiples of `step`. */
+static void extent_within(const StridedForm *form, ptrdiff_t step, ptrdiff_t *low, ptrdiff_t *high)
+{
+    *low = 0;
+    *high = form->itemsize;
+    for (int axis = 0; axis < form->ndim; axis++) {
+        ptrdiff_t reach = (form->shape[axis] - 1) * form->strides[axis];
+        if (form->strides[axis] % step) *(reach < 0 ? low : high) += reach;
+    }
+}
+
+/* Whether the two keep to different bytes of every `step` bytes. */
+static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, ptrdiff_t step)
+{
+    ptrdiff_t a_low, a_high, b_low, b_high;
+    extent_within(a, step, &a_low, &a_high);
+    extent_within(b, step, &b_low, &b_high);
+    ptrdiff_t start = (offset + b_low - a_low) % step;
+    if (start < 0) start += step;
+    return start >= a_high - a_low && start + (b_high - b_low) <= step;
+}
+
+static bool shows_apart(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, const StridedForm *of)
+{
+    for (int axis = 0; axis < of->ndim; axis++) {
+        ptrdiff_t step = distance(of->strides[axis]);
+        if (of->shape[axis] > 1 && step && are_apart_within(a, b, offset, step)) return true;
+    }
+    return false;
+}
+
+static ptrdiff_t common_step(const StridedForm *form, ptrdiff_t step)
+{
+    for (int axis = 0; axis < form->ndim; axis++)
+        if (form->shape[axis] > 1) step = common_divisor(distance(form->strides[axis]), step);
+    return step;
+}
+
+bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offset)
+{
+    ptrdiff_t a_low, a_high, b_low, b_high;
+    if (is_empty(a->ndim, a->shape) || is_empty(b->ndim, b->shape)) return false;
+    strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
+    strides_extent(b->ndim, b->shape, b->strides, b->itemsize, &b_low, &b_high);
+    if (a_high <= offset + b_low || offset + b_high <= a_low) return false;
+    if (shows_apart(a, b, offset, a) || shows_apart(a, b, offset, b)) return false;
+    ptrdiff_t step = common_step(b, common_step(a, 0));
+    return !step || !are_apart_within(a, b, offset, step);
+}
+
 /* The axis that comes i-th, counted from the one that steps fastest. */
 static int from_fastest(char order, int ndim, int i) { return order == 'F' ? i : ndim - 1 - i; }
 

@@ -46,6 +46,18 @@ void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, 
 /* True when two elements may share memory: an axis of step 0, or steps that interleave. */
 bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 
+/* An array without its address. */
+typedef struct StridedForm {
+    int ndim;
+    const ptrdiff_t *shape, *strides;
+    ptrdiff_t itemsize;
+} StridedForm;
+
+/* False when two arrays have no byte in common, as far as that shows in one step of either: halves of
+ * complex numbers, every second element and columns are told apart. offset: bytes from element 0 of a to
+ * that of b. */
+bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offset);
+
 /* Strides that give the same elements another shape without moving them, read in row-major ('C') or
  * column-major ('F') order. False when no strides do that. Both shapes have the same, not zero, number of
  * elements. */

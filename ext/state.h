@@ -80,7 +80,7 @@ struct ModuleState {
     int context_last_count;
 
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
-    atomic_bool streams_entered; /* there was a `with stream:` block (stream.h) */
+    atomic_long streams_entered; /* `with stream:` blocks so far, and calls in progress (stream.h) */
     bool deferred_asked; /* the main thread was asked to make them */
     struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */

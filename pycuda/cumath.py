@@ -38,6 +38,8 @@ def _unary(name):
                 out = stream_or_out
             else:
                 stream = stream_or_out
+        if isinstance(array, np.generic) or not hasattr(array, "dtype"):
+            return apply(numpy_name, array, out=out, stream=stream)
         exact = array.dtype.kind in "iub"
         return apply(
             numpy_name,

@@ -23,6 +23,7 @@ from pycuda._array.generators import (
     to_gpu,
     unique_seeds,
 )
+from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
@@ -112,6 +113,7 @@ def seed_getter_unique(N: SupportsIndex) -> GPUArray:
 _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.dtype(np.float64): "Double"}
 
 
+@on_its_stream
 def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Stream = None) -> GPUArray:
     """An array of random numbers, by Philox 4x32-10.
 

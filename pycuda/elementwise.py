@@ -9,7 +9,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda._driver import _views
 from pycuda._kernels import elementwise_ready as _ready
-from pycuda._kernels import layout, operands, user
+from pycuda._kernels import layout, operands, sharing, user
 from pycuda._kernels import user_elementwise as source
 from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.elementwise_ready import *  # noqa: F403
@@ -51,11 +51,11 @@ class _Reading(NamedTuple):
 class _Plan(NamedTuple):
     """What a call with arguments of one form launches."""
 
-    launch: object  # None where stream_from decides
+    launch: object
     grid: tuple
     block: tuple
     tail: tuple
-    stream_from: object  # a function of the arguments that may know a faster launch, or None
+    copies: tuple = ()  # (position among the arguments, what of it sharing.copy is to copy)
 
 
 def _read(arguments, text: source.Text) -> _Reading:
@@ -168,8 +168,7 @@ class ElementwiseKernel:
                     return
                 plan = self._calls.find(args)
                 if plan is not None:
-                    plan = plan.stream_from(plan, args)
-                    plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
+                    _run(plan, args, stream)
                     return
             except TypeError:
                 self._describe(args)  # says it better
@@ -192,16 +191,19 @@ class ElementwiseKernel:
         if range_ is not None or slice_ is not None:
             self._call_range(args, forms, _indices(self.name, range_, slice_, forms[0][0]), stream)
             return
-        plan = self._plan(args, forms)
-        if plan.stream_from is not None:
-            plan = plan.stream_from(plan, args)
-        plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
+        _run(self._plan(args, forms, stream), args, stream)
 
     def _read(self) -> _Reading:
         """The arguments, which are parsed at the first use: their types may be registered until then."""
         if self._reading is None:
             self._reading = _read(self._given, self._text)
-            self._calls = calls(self._reading.positions)
+            uses = self._reading.analysis.uses
+            written = tuple(
+                position
+                for position, vector in zip(self._reading.positions, self._reading.vectors, strict=True)
+                if uses[vector.name].written
+            )
+            self._calls = calls(self._reading.positions, written=written)
         return self._reading
 
     def _describe(self, args) -> list:
@@ -226,26 +228,84 @@ class ElementwiseKernel:
         except (ValueError, RuntimeError) as problem:
             raise type(problem)(f"{self.name}: {problem}") from None
 
-    def _plan(self, args, forms) -> _Plan:
-        """The plan for arrays of these forms, remembered."""
-        walk = self._walk(forms, self._reading.analysis.guarded)
-        if walk.size == 0:
-            return _Plan(_nothing, (1, 1), (1, 1, 1), (), None)
+    def _plan(self, args, forms, stream) -> _Plan:
+        """The plan for arrays of these forms that lie to each other as these do, remembered."""
         analysis = self._reading.analysis
-        streams = walk.size >= source.STREAMING_FROM and not (analysis.own_loop or analysis.stateful)
-        launch = None if streams else self._function(_variant(walk))
-        grid, block = gpuarray.splay(walk.size)
-        tail = (walk.size, walk.geometry) if walk.geometry else (walk.size,)
-        plan = _Plan(launch, grid, block, tail, _Streams(self, forms, walk) if streams else None)
-        self._remember(args, plan)
-        return plan
-
-    def _remember(self, args, plan: _Plan) -> None:
-        """The launch, or what decides about it."""
-        if plan.stream_from is not None:
+        walk = self._walk(forms, analysis.guarded)
+        if walk.size == 0:
+            return _Plan(_nothing, (1, 1), (1, 1, 1), ())
+        shared = self._sharing(args, walk, range(walk.size))
+        plan = self._copying(args, shared.copies, stream) if shared.copies else None
+        if plan is None:
+            plan = self._streaming(walk, shared.same) or self._looping(walk)
+        if plan.copies:
             self._calls.remember(args, plan)
         else:
             self._calls.remember(args, None, (plan.launch, plan.grid, plan.block, plan.tail, None))
+        return plan
+
+    def _sharing(self, args, walk: layout.Walk, indices: builtins.range) -> sharing.Sharing:
+        """What the arrays have in common. ValueError as __call__ says."""
+        reading = self._reading
+        linear = _linear(walk, len(reading.vectors))
+        vectors = [
+            sharing.Vector(vector.name, reading.analysis.uses[vector.name], array, linear[k])
+            for k, (vector, array) in enumerate(zip(reading.vectors, reading.pick(args), strict=True))
+        ]
+        try:
+            for vector in vectors:
+                sharing.check_written(vector)
+            return sharing.look(vectors, indices, reading.analysis.conditional)
+        except ValueError as problem:
+            raise ValueError(f"{self.name}: {problem}") from None
+
+    def _looping(self, walk: layout.Walk, indices: builtins.range | None = None, constant=()) -> _Plan:
+        """PyCUDA's loop, over all elements or a range of indices. constant: names of vectors that the
+        compiler keeps from being written to.
+        """
+        signature = walk.signature if walk.geometry else None
+        if indices is None:
+            kind, count, numbers = "strided" if walk.geometry else "plain", walk.size, (walk.size,)
+        else:
+            kind, count = "range", len(indices)
+            numbers = indices.start, indices.stop, indices.step
+        grid, block = gpuarray.splay(count)
+        launch = self._function((kind, signature, constant))
+        return _Plan(launch, grid, block, (*numbers, *_geometry(walk)))
+
+    def _streaming(self, walk: layout.Walk, same) -> _Plan | None:
+        """Several elements at a time; None where that is not worth it, or not the same."""
+        analysis, vectors = self._reading.analysis, self._reading.vectors
+        if same is None or walk.size < source.STREAMING_FROM or analysis.own_loop or analysis.stateful:
+            return None
+        shape = source.streaming_shape(vectors, analysis.uses) if walk.plain else source.APART
+        variant = ("streaming", same, shape) if walk.plain else ("apart", walk.signature, same)
+        try:
+            launch = self._function(variant)
+        except drv.CompileError:
+            # What reads as read-only may be none after all: PyCUDA's loop has no such assumption.
+            return None
+        grid = min(max(walk.size // shape.tile, 1), _LARGEST_GRID), 1
+        return _Plan(launch, grid, (source.THREADS, 1, 1), (walk.size, *_geometry(walk)))
+
+    def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
+        """A plan with copies of some vectors, as `sharing.look` asks for them. None when these may be written
+        to after all, or when there may be no other module.
+        """
+        reading = self._reading
+        if reading.analysis.stateful:
+            return None
+        copies = tuple((reading.positions[k], count) for k, count in copies)
+        args = _with_copies(copies, args, stream)
+        forms = [(array.shape, array.strides, array.dtype) for array in reading.pick(args)]
+        walk = self._walk(forms, guarded=reading.analysis.guarded or indices is not None)
+        same = self._sharing(args, walk, range(walk.size)).same if indices is None else None
+        constant = tuple(reading.arguments[position].name for position, _ in copies)
+        try:
+            plan = self._streaming(walk, same) or self._looping(walk, indices, constant)
+        except drv.CompileError:
+            return None
+        return plan._replace(copies=copies)
 
     def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
         analysis = self._reading.analysis
@@ -254,10 +314,9 @@ class ElementwiseKernel:
             return
         if not analysis.guarded:
             self._check_range(forms, walk, indices)
-        launch = self._function(("range", walk.signature if walk.geometry else None))
-        grid, block = gpuarray.splay(len(indices))
-        tail = (indices.start, indices.stop, indices.step)
-        launch(grid, block, stream, *args, *tail, *((walk.geometry,) if walk.geometry else ()))
+        copies = self._sharing(args, walk, indices).copies
+        plan = self._copying(args, copies, stream, indices) if copies else None
+        _run(plan or self._looping(walk, indices), args, stream)
 
     def _check_range(self, forms, walk: layout.Walk, indices: builtins.range) -> None:
         """ValueError when an index is in no vector that is used with it."""
@@ -285,21 +344,21 @@ class ElementwiseKernel:
         return function
 
     def _build(self, variant):
-        reading, kind = self._reading, variant[0]
-        if kind == "plain" or variant == ("range", None):
+        reading, (kind, signature, how) = self._reading, variant
+        if signature is None and not how:
             return self.generate_stride_kernel_and_types(kind == "range")[1]
+        more = source.RANGE if kind == "range" else [source.SIZE]
+        bytes_of_geometry = 0
         if kind == "streaming":
-            _, same, shape = variant
-            text = source.streaming(reading.arguments, self._text, reading.analysis.uses, same, shape)
-            more, bytes_of_geometry = [source.SIZE], 0
+            text = source.streaming(reading.arguments, self._text, reading.analysis.uses, signature, how)
+        elif signature is None:
+            text = source.plain([*reading.arguments, *more], self._text, kind == "range", how)
         elif kind == "apart":
-            _, signature, same = variant
-            text = source.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, same)
-            more, bytes_of_geometry = [source.SIZE], layout.geometry_bytes(signature)
+            text = source.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, how)
+            bytes_of_geometry = layout.geometry_bytes(signature)
         else:
-            text = source.strided(reading.arguments, self._text, variant[1], kind == "range")
-            more = source.RANGE if kind == "range" else [source.SIZE]
-            bytes_of_geometry = layout.geometry_bytes(variant[1])
+            text = source.strided(reading.arguments, self._text, signature, kind == "range", how)
+            bytes_of_geometry = layout.geometry_bytes(signature)
         module = source.module(text, self._keep, self._options)
         extra = f"{bytes_of_geometry}s" if bytes_of_geometry else ""
         return source.prepared(module, self.name, [*reading.arguments, *more], extra)
@@ -351,9 +410,28 @@ class ElementwiseKernel:
         return self.generate_stride_kernel_and_types(use_range)[0].get_texref(name)
 
 
-def _variant(walk: layout.Walk) -> tuple:
-    """The kernel for arrays that may overlap."""
-    return ("strided", walk.signature) if walk.geometry else ("plain",)
+def _geometry(walk: layout.Walk) -> tuple:
+    """The argument that says how arrays lie, where there is one."""
+    return (walk.geometry,) if walk.geometry else ()
+
+
+def _linear(walk: layout.Walk, count: int) -> list[bool]:
+    """For each of so many vectors whether element i is found i elements after the first."""
+    return [True] * count if walk.plain else [group is None for group in walk.signature[2]]
+
+
+def _with_copies(copies, args, stream) -> list:
+    """The arguments, with copies of some of the arrays."""
+    args = list(args)
+    for position, count in copies:
+        args[position] = sharing.copy(args[position], count, stream)
+    return args
+
+
+def _run(plan: _Plan, args, stream) -> None:
+    if plan.copies:
+        args = _with_copies(plan.copies, args, stream)
+    plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)
 
 
 def _nothing(*_args) -> None:
@@ -373,50 +451,3 @@ def _indices(name: str, range_, slice_, shape) -> builtins.range:
     if given.start is None or given.stop is None:
         raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
     return builtins.range(given.start, given.stop, 1 if given.step is None else given.step)
-
-
-class _Streams:
-    """Whether a call with long arrays can be streamed: looks at where they are."""
-
-    def __init__(self, kernel: ElementwiseKernel, forms, walk: layout.Walk):
-        self.kernel, self.walk = kernel, walk
-        self.extents = [operands.extent(0, shape, strides, dtype.itemsize) for shape, strides, dtype in forms]
-        self.dtypes = [dtype for _, _, dtype in forms]
-        reading = kernel._reading
-        self.shape = source.streaming_shape(reading.vectors, reading.analysis.uses)
-        self.written = [reading.analysis.uses[vector.name].written for vector in reading.vectors]
-
-    def __call__(self, plan: _Plan, args) -> _Plan:
-        same, walk = self._same(self.kernel._reading.pick(args)), self.walk
-        if same is None:
-            return plan._replace(launch=self.kernel._function(_variant(walk)))
-        try:
-            variant = ("streaming", same, self.shape) if walk.plain else ("apart", walk.signature, same)
-            launch = self.kernel._function(variant)
-        except drv.CompileError:
-            # What reads as read-only may be none after all: the plain kernel has no such assumption.
-            plan = plan._replace(launch=self.kernel._function(_variant(walk)), stream_from=None)
-            self.kernel._remember(args, plan)
-            return plan
-        tile = (self.shape if walk.plain else source.APART).tile
-        grid = min(max(walk.size // tile, 1), _LARGEST_GRID), 1
-        return plan._replace(launch=launch, grid=grid, block=(source.THREADS, 1, 1))
-
-    def _same(self, vectors):
-        """For each vector the position of the first that begins where it does. None when two overlap
-        otherwise, of which one is written.
-        """
-        starts = [operands.address(vector) for vector in vectors]
-        places = [
-            (start + low, start + high) for start, (low, high) in zip(starts, self.extents, strict=True)
-        ]
-        same = list(builtins.range(len(starts)))
-        for b in builtins.range(1, len(starts)):
-            for a in builtins.range(b):
-                if places[a][1] <= places[b][0] or places[b][1] <= places[a][0]:
-                    continue
-                if starts[a] == starts[b] and self.dtypes[a] == self.dtypes[b]:
-                    same[b] = min(same[b], same[a])
-                elif self.written[a] or self.written[b]:
-                    return None
-        return tuple(same)

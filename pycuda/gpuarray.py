@@ -209,9 +209,14 @@ def _compact_strides(ary):
 
 
 def zeros(
-    shape: Shape, dtype: DTypeLike = np.float64, allocator: Allocator = None, order: str = "C"
+    shape: Shape,
+    dtype: DTypeLike = np.float64,
+    allocator: Allocator = None,
+    order: str = "C",
+    *,
+    stream: Stream = None,
 ) -> GPUArray:
-    """zeros(shape, dtype=float64, allocator=None, order="C") -> GPUArray of zeros."""
+    """zeros(shape, dtype=float64, allocator=None, order="C", *, stream=None) -> GPUArray of zeros."""
     return _zeroed(GPUArray(shape, dtype, allocator, order=order))
 
 
@@ -225,12 +230,14 @@ def _zeroed(result):
     return result
 
 
-def empty_like(other_ary: Array, dtype: DTypeLike | None = None, order: str = "K") -> GPUArray:
-    """empty_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, unset. order "K" and "A"
-    keep the other's axis order.
+def empty_like(
+    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray:
+    """empty_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of the same shape, unset, for
+    work on the stream. order "K" and "A" keep the other's axis order.
     """
     if isinstance(other_ary, GPUArray):
-        return _empty_like(other_ary, dtype, order)
+        return _empty_like(other_ary, dtype, order, stream)
     other: Any = other_ary  # anything with strides, shape and dtype
     dtype = np.dtype(other.dtype if dtype is None else dtype)
     allocator = getattr(other, "allocator", None)
@@ -242,8 +249,10 @@ def empty_like(other_ary: Array, dtype: DTypeLike | None = None, order: str = "K
     return GPUArray(other.shape, dtype, allocator, strides=strides)
 
 
-def zeros_like(other_ary: Array, dtype: DTypeLike | None = None, order: str = "K") -> GPUArray:
-    """zeros_like(other_ary, dtype=None, order="K") -> GPUArray of the same shape, of zeros."""
+def zeros_like(
+    other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
+) -> GPUArray:
+    """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of this shape, of zeros."""
     return _zeroed(empty_like(other_ary, dtype, order))
 
 

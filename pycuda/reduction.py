@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _views
+from pycuda._array.interchange import on_its_stream
+from pycuda._driver import _share_memory
 from pycuda._kernels import layout, operands, scratch, user
 from pycuda._kernels import user_axis as along
 from pycuda._kernels import user_reduction as source
@@ -192,18 +193,17 @@ class ReductionKernel:
                 raise
             if result is not None:
                 return result
+        return self._call(
+            *args, stream=stream, out=out, allocator=allocator, kernel_wrapper=kernel_wrapper, axis=axis,
+            keepdims=keepdims,
+        )  # fmt: skip
+
+    @on_its_stream
+    def _call(self, *args, stream, out, allocator, kernel_wrapper, axis, keepdims):
+        """A call that has to be looked at."""
         plan = self._calls.find(args) if axis is None else None
-        if plan is None or out is not None:
-            given = (*args, out)
-            views = _views(given, stream)
-            if views is not given:
-                result = self(
-                    *views[:-1], stream=stream, out=views[-1], allocator=allocator,
-                    kernel_wrapper=kernel_wrapper, axis=axis, keepdims=keepdims,
-                )  # fmt: skip
-                return out if result is views[-1] else result
-            if out is not None:
-                check_writable(out)
+        if out is not None:
+            check_writable(out)
         if axis is not None:
             return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         if plan is None:
@@ -261,8 +261,14 @@ class ReductionKernel:
                 f"{self.name}: out has dtype {result.dtype} and shape {result.shape}; it must have "
                 f"{self.dtype_out} and {kept}, C-contiguous"
             )
-        if division.results:
-            self._launch_along(args, division, result, stream, kernel_wrapper)
+        if not division.results:
+            return result
+        # Results are written while other threads still read.
+        shared = out is not None and any(_share_memory(result, each) for each in self._pick(args))
+        target = GPUArray(kept, self.dtype_out, allocator) if shared else result
+        self._launch_along(args, division, target, stream, kernel_wrapper)
+        if shared:
+            result.set_async(target, stream)
         return result
 
     def _launch_along(self, args, division, result, stream, kernel_wrapper) -> None:

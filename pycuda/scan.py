@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import _views
+from pycuda._array.interchange import on_its_stream
+from pycuda._driver import _share_memory
 from pycuda._kernels import operands, scratch
 from pycuda._kernels import user_scan as source
 from pycuda._kernels.caches import ContextCache
@@ -98,6 +99,7 @@ class _ScanKernel:
 
     # ---- calls
 
+    @on_its_stream
     def __call__(self, input_ary, output_ary=None, allocator=None, stream=None, *, segments=None):
         """Scan an array.
 
@@ -126,11 +128,6 @@ class _ScanKernel:
         TypeError
             An array of another dtype.
         """
-        given = input_ary, output_ary, segments
-        views = _views(given, stream)
-        if views is not given:
-            result = self(*views[:2], allocator, stream, segments=views[2])
-            return next((each for each, view in zip(given, views, strict=True) if view is result), result)
         shape, strides = self._checked(input_ary, "input_ary", self.dtype)
         if isinstance(output_ary, str):
             if output_ary != "new":
@@ -148,12 +145,17 @@ class _ScanKernel:
             flag_shape, flag_strides = self._checked(segments, "segments", _FLAG)
             if flag_shape != shape:
                 raise ValueError(f"the input has shape {shape}, the segments {flag_shape}")
+            if _share_memory(segments, output_ary):
+                raise ValueError("the segments and the output share memory: flags would be lost")
             more, items = (segments, flag_strides), self._segment_shape()
         size = shape[0]
         if size == 0:
             return output_ary
-        if output_ary is not input_ary:
-            self._check_overlap(input_ary, strides, output_ary, out_strides, size)
+        one = operands.address(input_ary) == operands.address(output_ary) and strides == out_strides
+        if not one and _share_memory(input_ary, output_ary):
+            raise ValueError(
+                "the input and the output overlap in part: one must be the other, or apart from it"
+            )
         function = self._function(segments is not None)
         tiles = -(-size // items.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
@@ -182,18 +184,6 @@ class _ScanKernel:
         if strides[0] % dtype.itemsize:
             raise ValueError(f"{name} has a stride of {strides[0]} bytes, no multiple of its elements' size")
         return shape, strides[0]
-
-    def _check_overlap(self, a, a_stride, b, b_stride, size) -> None:
-        itemsize = self.dtype.itemsize
-        start_a, start_b = operands.address(a), operands.address(b)
-        if (start_a, a_stride) == (start_b, b_stride):
-            return
-        low_a, high_a = operands.extent(start_a, (size,), (a_stride,), itemsize)
-        low_b, high_b = operands.extent(start_b, (size,), (b_stride,), itemsize)
-        if low_a < high_b and low_b < high_a:
-            raise ValueError(
-                "the input and the output overlap in part: one must be the other, or apart from it"
-            )
 
 
 class ExclusiveScanKernel(_ScanKernel):

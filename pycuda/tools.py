@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import sys
@@ -51,6 +52,14 @@ get_or_register_dtype("char", np.int8)
 get_or_register_dtype(("half", "__half"), np.float16)
 get_or_register_dtype("pycuda::complex<float>", np.complex64)
 get_or_register_dtype("pycuda::complex<double>", np.complex128)
+
+
+def _register_bfloat16() -> None:
+    """CUDA's names for the dtype of the package ml_dtypes, which need not be installed."""
+    with contextlib.suppress(ImportError):
+        import ml_dtypes
+
+        get_or_register_dtype(("__nv_bfloat16", "nv_bfloat16"), ml_dtypes.bfloat16)
 
 
 # ---- memory pools
@@ -512,6 +521,8 @@ def dtype_to_ctype(dtype: DTypeLike, with_fp_tex_hack: bool = False) -> str:
     ValueError
         It has none.
     """
+    if dtype is not None and np.dtype(dtype).name == "bfloat16":
+        _register_bfloat16()
     name = _dtypes.dtype_to_ctype(dtype)
     return _TEXTURE_TYPES.get(name, name) if with_fp_tex_hack else name
 
@@ -588,6 +599,8 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
     ValueError
         It is no declaration of a known type.
     """
+    if "bfloat16" in c_arg:
+        _register_bfloat16()
     return _dtypes.parse_c_arg_backend(c_arg, ScalarArg, VectorArg)
 
 

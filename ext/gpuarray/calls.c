@@ -1,5 +1,6 @@
 /* _Calls: what a kernel remembers of its calls, by what calls that need the same launch have in common: the
- * context, the number of arguments and, of each array, dtype, shape and strides.
+ * context, the number of arguments and, of each array, dtype, shape and strides; and where arrays that are
+ * written to meet others, how they lie to each other.
  *
  * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
  * the kernel gave a launch for it; else Python finds what it remembered itself. Contexts and dtypes are told
@@ -10,11 +11,12 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
+#include "ext/gpuarray/shared_memory.h"
 #include "ext/launch/function.h"
 #include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
 
-enum { WORDS = 64 }; /* of a key that needs no memory of its own while it is made */
+enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */
 
 /* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count.
@@ -39,6 +41,7 @@ typedef struct CallsObject {
     Py_ssize_t limit; /* with so many it begins anew */
     bool aligned; /* where arrays begin is part of their form */
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
+    bool *written; /* owned: whether it matters what such an array meets; NULL: for none */
     PyObject *weak_references;
 } CallsObject;
 
@@ -127,21 +130,57 @@ static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligne
     return to;
 }
 
+static const GPUArrayObject *known_array(const CallsObject *calls, Values values, Py_ssize_t i)
+{
+    return gpuarray_cast(values.items[calls->positions[i]]);
+}
+
+/* Two words for each two arrays that meet, of which one is written to, or that begin at the same place. */
+static uint64_t *describe_meetings(const CallsObject *calls, Values values, const AddressSpan *spans,
+                                   uint64_t *to)
+{
+    for (Py_ssize_t i = 1; i < calls->count; i++)
+        for (Py_ssize_t k = 0; k < i; k++) {
+            bool meet = calls->written[i] || calls->written[k]
+                            ? spans[i].low < spans[k].high && spans[k].low < spans[i].high
+                            : spans[i].low == spans[k].low;
+            if (!meet) continue;
+            *to++ = (uint64_t)i << 32 | (uint64_t)k;
+            *to++ =
+                (uint64_t)(known_array(calls, values, i)->pointer - known_array(calls, values, k)->pointer);
+        }
+    return to;
+}
+
+/* Words for spans, and for as many meetings as there can be. */
+static size_t words_of_meetings(const CallsObject *calls)
+{
+    size_t count = calls->written ? (size_t)calls->count : 0;
+    return count * sizeof(AddressSpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
+}
+
 /* Of these arguments in this context. To be freed. -1 with MemoryError. */
 static int make_key(const CallsObject *calls, Values values, const ContextObject *context, Key *key)
 {
+    size_t known = count_words(calls, values), room = known ? known + words_of_meetings(calls) : 0;
     key->words = key->few;
-    key->length = count_words(calls, values);
-    if (key->length > WORDS && !(key->words = PyMem_New(uint64_t, key->length))) {
+    if (room > WORDS && !(key->words = PyMem_New(uint64_t, room))) {
         PyErr_NoMemory();
         return -1;
     }
-    if (!key->length) return 0;
+    key->length = known;
+    if (!known) return 0;
+    AddressSpan *spans = calls->written ? (AddressSpan *)(key->words + room) - calls->count : NULL;
     uint64_t *end = key->words;
     *end++ = (uint64_t)values.count;
     *end++ = (uint64_t)(uintptr_t)context;
-    for (Py_ssize_t i = 0; i < calls->count; i++)
-        end = describe(end, array_at(calls, values, calls->positions[i]), calls->aligned);
+    for (Py_ssize_t i = 0; i < calls->count; i++) {
+        const GPUArrayObject *array = known_array(calls, values, i);
+        end = describe(end, array, calls->aligned);
+        if (spans) spans[i] = shared_memory_span(array);
+    }
+    if (spans) end = describe_meetings(calls, values, spans, end);
+    key->length = (size_t)(end - key->words);
     return 0;
 }
 
@@ -168,12 +207,13 @@ static Entry *find_entry(CallsObject *calls, Values values)
 /* ---- Launches ---- */
 
 /* The result of a call; allocator NULL or None: that of the first array. */
-static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *allocator)
+static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *stream,
+                            PyObject *allocator)
 {
     if (!allocator || allocator == Py_None)
         allocator = gpuarray_cast(values.items[calls->positions[0]])->allocator;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)entry->dtype);
-    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, NULL);
+    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, stream);
 }
 
 /* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
@@ -204,7 +244,7 @@ static PyObject *make_call(CallsObject *calls, Values values, PyObject *stream, 
         drop_entry(entry);
         return NULL;
     }
-    int failed = entry->dtype && !(result = new_result(calls, entry, values, allocator));
+    int failed = entry->dtype && !(result = new_result(calls, entry, values, stream, allocator));
     if (!failed) failed = launch_entry(entry, values, stream, result);
     drop_entry(entry);
     if (failed) Py_CLEAR(result);
@@ -374,29 +414,59 @@ static PyObject *calls_clear_py(PyObject *self, PyObject *Py_UNUSED(none))
 
 /* ---- The type ---- */
 
-PyDoc_STRVAR(calls_doc, "_Calls(positions, aligned=False, limit=2048)\n--\n\n"
-                        "What is remembered for calls whose arrays, at these positions, have one form; with\n"
-                        "aligned, also of where they begin in 16 bytes. Read-only arrays, and others than\n"
-                        "GPUArrays, have no form.");
+PyDoc_STRVAR(calls_doc,
+             "_Calls(positions, aligned=False, limit=2048, written=())\n--\n\n"
+             "What is remembered for calls whose arrays, at these positions, have one form; with aligned,\n"
+             "also of where they begin in 16 bytes. How arrays lie to each other that meet is part of the\n"
+             "form when the position of one of them is in written, or when they begin at the same place and\n"
+             "there are written ones. Read-only arrays, and others than GPUArrays, have no form.");
+
+/* The numbers of a tuple, to be freed. NULL with an exception. */
+static Py_ssize_t *read_positions(PyObject *tuple)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple), *positions = PyMem_New(Py_ssize_t, (size_t)count + 1);
+    if (!positions) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; positions && i < count; i++) {
+        positions[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, i));
+        if (positions[i] == -1 && PyErr_Occurred()) {
+            PyMem_Free(positions);
+            return NULL;
+        }
+    }
+    return positions;
+}
+
+/* -1 with an exception. */
+static int read_written(CallsObject *calls, PyObject *tuple)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(tuple), *positions = read_positions(tuple);
+    if (!positions) return -1;
+    if (count && !(calls->written = PyMem_Calloc((size_t)calls->count + 1, sizeof *calls->written)))
+        PyErr_NoMemory();
+    for (Py_ssize_t i = 0; calls->written && i < calls->count; i++)
+        for (Py_ssize_t k = 0; k < count; k++)
+            if (positions[k] == calls->positions[i]) calls->written[i] = true;
+    PyMem_Free(positions);
+    return PyErr_Occurred() ? -1 : 0;
+}
 
 static PyObject *calls_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *given[3];
+    PyObject *given[4];
     size_t limit = 2048;
     if (convert_call(calls_doc, args, kwargs, GIVEN(given)) < 0
         || convert_size(given[2], "limit", &limit) < 0)
         return NULL;
-    if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "positions must be a tuple");
+    if (!PyTuple_CheckExact(given[0]) || (given[3] && !PyTuple_CheckExact(given[3])))
+        return PyErr_Format(PyExc_TypeError, "positions and written must be tuples");
     CallsObject *calls = calls_cast(type->tp_alloc(type, 0));
     if (!calls) return NULL;
-    Py_ssize_t count = PyTuple_GET_SIZE(given[0]);
     calls->state = state_of_type(type);
     calls->limit = (Py_ssize_t)limit;
     calls->aligned = given[1] && PyObject_IsTrue(given[1]) > 0;
-    if (!(calls->positions = PyMem_New(Py_ssize_t, (size_t)count + 1))) PyErr_NoMemory();
-    for (; calls->positions && calls->count < count; calls->count++)
-        calls->positions[calls->count] = PyLong_AsSsize_t(PyTuple_GET_ITEM(given[0], calls->count));
-    if (PyErr_Occurred()) Py_CLEAR(calls);
+    calls->positions = read_positions(given[0]);
+    calls->count = calls->positions ? PyTuple_GET_SIZE(given[0]) : 0;
+    if (!calls->positions || (given[3] && read_written(calls, given[3]) < 0)) Py_CLEAR(calls);
     return (PyObject *)calls;
 }
 
@@ -427,6 +497,7 @@ static void calls_dealloc(PyObject *self)
     if (calls_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
     forget_all(calls_cast(self));
     PyMem_Free(calls_cast(self)->positions);
+    PyMem_Free(calls_cast(self)->written);
     type->tp_free(self);
     Py_DECREF(type);
 }

@@ -10,6 +10,7 @@
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"
 #include "ext/gpuarray/foreign_view.h"
+#include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
@@ -296,7 +297,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
 static bool is_in_the_way(GPUArrayObject *out, GPUArrayObject *in, int ndim)
 {
-    if (!in || in->size == 0 || !transfer_shares_memory(out, in)) return false;
+    if (!in || in->size == 0 || !shared_memory_is_possible(out, in)) return false;
     return !(out->pointer == in->pointer && out->itemsize == in->itemsize && in->ndim == ndim
              && gpuarray_has_shape(in, out->ndim, out->shape)
              && strides_equal(ndim, out->shape, out->strides, in->strides));
@@ -564,7 +565,7 @@ static PyObject *run(Work *work)
 {
     work->key.name = work->call->name;
     work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
-    work->key.unsafe = work->call->unsafe;
+    work->key.casting = work->call->casting;
     work->key.scalars = 0;
     if (work->call->count > ELEMENTWISE_MAX_INPUTS)
         return PyErr_Format(PyExc_TypeError, "at most %d operands", ELEMENTWISE_MAX_INPUTS);
@@ -602,7 +603,7 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 
 PyDoc_STRVAR(
     elementwise_doc,
-    "_elementwise(name, operands, out=None, dtype=None, stream=None, allocator=None, unsafe=False)\n--\n\n"
+    "_elementwise(name, operands, out=None, dtype=None, stream=None, allocator=None, casting=None)\n--\n\n"
     "See pycuda._array.elementwise.apply.");
 
 static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
@@ -611,8 +612,9 @@ static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(elementwise_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyUnicode_Check(given[0]) || !PyTuple_Check(given[1]))
         return PyErr_Format(PyExc_TypeError, "_elementwise takes a name and a tuple of operands");
-    PyObject *name = Py_NewRef(given[0]);
+    PyObject *name = Py_NewRef(given[0]), *casting = given[6] == Py_None ? NULL : Py_XNewRef(given[6]);
     PyUnicode_InternInPlace(&name);
+    if (casting && PyUnicode_Check(casting)) PyUnicode_InternInPlace(&casting);
     ElementwiseCall call = {
         .name = name,
         .operands = &PyTuple_GET_ITEM(given[1], 0),
@@ -621,10 +623,11 @@ static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
         .dtype = given[3],
         .stream = given[4],
         .allocator = given[5],
-        .unsafe = given[6] && PyObject_IsTrue(given[6]) > 0,
+        .casting = casting,
     };
     PyObject *result = elementwise_call(module_state(module), &call);
     Py_DECREF(name);
+    Py_XDECREF(casting);
     return result;
 }
 

@@ -17,7 +17,7 @@ typedef struct ElementwiseCall {
     int count;
     PyObject *out;                  /* a GPUArray, a tuple of them and None, or NULL */
     PyObject *dtype, *stream, *allocator;   /* may be NULL */
-    bool unsafe;                    /* results are cast to the dtype of out whatever is lost */
+    PyObject *casting;              /* NumPy's rule, an interned string; NULL is "same_kind" */
 } ElementwiseCall;
 
 /* The result (a tuple where there are several), or NotImplemented when an operand is neither a GPUArray nor a

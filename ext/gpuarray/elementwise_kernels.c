@@ -14,7 +14,7 @@ typedef struct ElementwiseTable {
     WordMap loops;
 } ElementwiseTable;
 
-enum { KEY_WORDS = 3 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
+enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
 /* A key as words, of which there are as many as it needs. */
 static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
@@ -22,10 +22,11 @@ static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
     uint64_t *end = words;
     *end++ = (uint64_t)(uintptr_t)key->name;
     *end++ = key->scalars | (uint64_t)key->inputs << 32 | (uint64_t)key->outputs << 40
-             | (uint64_t)key->unsafe << 48 | (uint64_t)(key->dtype != NULL) << 49;
+             | (uint64_t)(key->casting != NULL) << 48 | (uint64_t)(key->dtype != NULL) << 49;
     for (int i = 0; i < key->inputs; i++) *end++ = (uint64_t)(uintptr_t)key->kinds[i];
     for (int i = 0; i < key->outputs; i++) *end++ = (uint64_t)(uintptr_t)key->outs[i];
     if (key->dtype) *end++ = (uint64_t)(uintptr_t)key->dtype;
+    if (key->casting) *end++ = (uint64_t)(uintptr_t)key->casting;
     return (size_t)(end - words);
 }
 
@@ -88,19 +89,20 @@ static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
     return (int)PyTuple_GET_SIZE(tuple);
 }
 
+static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
+
 /* What resolve() answered. The objects of the key are held with it. */
 static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObject *answer, PyObject *pairs,
                        PyObject *outputs)
 {
     if (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 3) return -1;
     loop->loop = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
-    loop->held = PyTuple_Pack(4, key->name, pairs, outputs, key->dtype ? key->dtype : Py_None);
+    loop->held =
+        PyTuple_Pack(5, key->name, pairs, outputs, object_or_none(key->dtype), object_or_none(key->casting));
     loop->output_count = take_dtypes(PyTuple_GET_ITEM(answer, 1), loop->results, ELEMENTWISE_MAX_OUTPUTS);
     int inputs = take_dtypes(PyTuple_GET_ITEM(answer, 2), loop->inputs, ELEMENTWISE_MAX_INPUTS);
     return loop->held && loop->output_count > 0 && inputs == key->inputs ? 0 : -1;
 }
-
-static PyObject *object_or_none(PyObject *object) { return object ? object : Py_None; }
 
 /* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
 static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
@@ -114,8 +116,8 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
                       ? PyTuple_Pack(2, object_or_none(key->outs[0]), object_or_none(key->outs[1]))
                       : PyTuple_Pack(1, object_or_none(key->outs[0]));
     if (outputs)
-        answer = PyObject_CallFunction(function, "OOOOs", key->name, pairs, outputs,
-                                       object_or_none(key->dtype), key->unsafe ? "unsafe" : "same_kind");
+        answer = PyObject_CallFunctionObjArgs(function, key->name, pairs, outputs, object_or_none(key->dtype),
+                                              key->casting, NULL);
     if (loop) loop->holders = 1;
     bool good = answer && take_answer(loop, key, answer, pairs, outputs) == 0;
     if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "resolve() gave something else");

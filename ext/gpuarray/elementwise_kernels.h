@@ -22,10 +22,9 @@ typedef struct ElementwiseKey {
     PyObject *name;
     PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */
     PyObject *outs[ELEMENTWISE_MAX_OUTPUTS]; /* a dtype; NULL: a new array */
-    PyObject *dtype; /* asked for, or NULL */
+    PyObject *dtype, *casting; /* asked for, or NULL */
     uint32_t scalars; /* which operands are, a bit each */
     uint16_t inputs, outputs;
-    bool unsafe;
 } ElementwiseKey;
 
 typedef struct ElementwiseKernel {

@@ -6,6 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/calls.h"
 #include "ext/gpuarray/elementwise.h"
+#include "ext/stream/stream.h"
 #include "ext/numpy_api.h"
 
 enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
@@ -101,17 +102,27 @@ static bool is_stream(ModuleState *state, PyObject *value)
            || (foreign_is_possible(state, value) && PyObject_HasAttr(value, state->str___cuda_stream__));
 }
 
-/* The stream among the arguments. */
-static int find_stream(Replacing *work, PyObject *const *args, Py_ssize_t arg_count, PyObject *keywords)
+/* The stream among the arguments, borrowed, or NULL. */
+static PyObject *stream_among(ModuleState *state, PyObject *const *args, Py_ssize_t arg_count,
+                              PyObject *keywords)
 {
-    PyObject *found = NULL;
     Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
     for (Py_ssize_t i = 0; i < named; i++)
-        if (PyTuple_GET_ITEM(keywords, i) == work->state->str_stream) found = args[arg_count + i];
-    for (Py_ssize_t i = 0; i < arg_count && !found; i++)
-        if (is_stream(work->state, args[i])) found = args[i];
-    work->mode.host_too = true;
-    return transfer_stream(work->state, found, &work->mode);
+        if (PyTuple_GET_ITEM(keywords, i) == state->str_stream) return args[arg_count + i];
+    for (Py_ssize_t i = 0; i < arg_count; i++)
+        if (Py_TYPE(args[i]) != state->GPUArray_type && is_stream(state, args[i])) return args[i];
+    return NULL;
+}
+
+PyObject *stream_call(ModuleState *state, PyObject *function, FAST_PARAMETERS)
+{
+    PyObject *stream = stream_among(state, args, arg_count, keywords), *token = NULL;
+    if (!stream || !is_stream(state, stream))
+        return PyObject_Vectorcall(function, args, (size_t)arg_count, keywords);
+    if (!(token = stream_push(state, stream))) return NULL;
+    PyObject *result = PyObject_Vectorcall(function, args, (size_t)arg_count, keywords);
+    stream_pop(state, token);
+    return result;
 }
 
 /* Of a view that was made here what it is a view of. Takes the reference. */
@@ -131,10 +142,12 @@ PyObject *foreign_call(ModuleState *state, PyObject *function, FAST_PARAMETERS)
     Replacing work = {.state = state, .pairs = PyList_New(0)};
     PyObject *result = NULL, **values = PyMem_New(PyObject *, (size_t)(total ? total : 1));
     if (!values) PyErr_NoMemory();
-    if (values && work.pairs && find_stream(&work, args, arg_count, keywords) == 0)
+    work.mode.host_too = true;
+    if (values && work.pairs
+        && transfer_stream(state, stream_among(state, args, arg_count, keywords), &work.mode) == 0)
         while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
     if (!PyErr_Occurred())
-        result = given_back(&work, PyObject_Vectorcall(function, values, (size_t)arg_count, keywords));
+        result = given_back(&work, stream_call(state, function, values, arg_count, keywords));
     while (done > 0) Py_DECREF(values[--done]);
     PyMem_Free(values);
     Py_XDECREF(work.pairs);
@@ -196,7 +209,7 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
         if (result || PyErr_Occurred()) return result;
     }
     if (!foreign_among(outer->state, args, total))
-        return PyObject_Vectorcall(outer->function, args, flags, keywords);
+        return stream_call(outer->state, outer->function, args, count, keywords);
     return foreign_call(outer->state, outer->function, args, count, keywords);
 }
 
@@ -340,6 +353,21 @@ static PyType_Spec kernel_call_spec = {
     .slots = kernel_call_slots,
 };
 
+PyDoc_STRVAR(on_stream_doc, "_on_stream(stream, function, /, *args)\n--\n\n"
+                            "function(*args) with the stream as the current one; without one as it is.");
+
+static PyObject *on_stream_py(PyObject *module, PyObject *const *args, Py_ssize_t arg_count)
+{
+    ModuleState *state = module_state(module);
+    if (arg_count < 2) return PyErr_Format(PyExc_TypeError, "_on_stream takes a stream and a function");
+    if (args[0] == Py_None) return PyObject_Vectorcall(args[1], args + 2, (size_t)(arg_count - 2), NULL);
+    PyObject *token = stream_push(state, args[0]);
+    if (!token) return NULL;
+    PyObject *result = PyObject_Vectorcall(args[1], args + 2, (size_t)(arg_count - 2), NULL);
+    stream_pop(state, token);
+    return result;
+}
+
 PyDoc_STRVAR(from_capsule_doc, "_from_capsule(capsule, stream=None)\n--\n\n"
                                "A GPUArray over the tensor in a capsule of DLPack, for work on the stream.");
 
@@ -371,6 +399,7 @@ static PyObject *from_table_py(PyObject *module, FAST_PARAMETERS)
 }
 
 static PyMethodDef functions[] = {
+    {"_on_stream", AS_METHOD(on_stream_py), METH_FASTCALL, on_stream_doc},
     {"_from_table", AS_METHOD(from_table_py), FAST_KEYWORDS, from_table_doc},
     {"_from_capsule", AS_METHOD(from_capsule_py), FAST_KEYWORDS, from_capsule_doc},
     {"_views", AS_METHOD(views_py), FAST_KEYWORDS, views_doc},

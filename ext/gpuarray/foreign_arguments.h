@@ -12,4 +12,8 @@ bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count
  * exception. */
 PyObject *foreign_call(ModuleState *state, PyObject *function, FAST_PARAMETERS);
 
+/* Calls a function whose body is Python. A stream among the arguments is the current one meanwhile: what the
+ * body copies and allocates without a word of streams is for that one, too. */
+PyObject *stream_call(ModuleState *state, PyObject *function, FAST_PARAMETERS);
+
 #endif

@@ -185,7 +185,7 @@ static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, Transf
     bool fits = gpuarray_has_shape(array, source->ndim, source->shape);
     if (check_source(array, source->size, source->dtype, fits) < 0) return -1;
     if (fits) return transfer_on_device(array, source, mode);
-    PyObject *shaped = gpuarray_reshape_to(source, array->ndim, array->shape, 'C');
+    PyObject *shaped = gpuarray_reshape_to(source, array->ndim, array->shape, 'C', mode.stream_object);
     int failed = shaped ? transfer_on_device(array, gpuarray_cast(shaped), mode) : -1;
     Py_XDECREF(shaped);
     return failed;
@@ -249,21 +249,13 @@ PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
 }
 
 const char gpuarray_copy_doc[] =
-    PyDoc_STR("copy($self)\n--\n\n"
-              "A new array with the same elements and order of axes, without gaps.\n"
+    PyDoc_STR("copy($self, order=\"K\", stream=None)\n--\n\n"
+              "A new array with the same elements, without gaps.\n"
+              "\nParameters\n----------\n"
+              "order : {\"K\", \"C\", \"F\", \"A\"}\n    In memory; \"K\" keeps that of the axes.\n"
+              "stream : Stream\n    Where the copy is queued.\n"
               "\nReturns\n-------\n"
               "GPUArray");
-
-PyObject *gpuarray_copy(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    return transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
-}
-
-/* empty_like */
-
-PyDoc_STRVAR(empty_like_doc, "_empty_like(array, dtype=None, order=\"K\")\n--\n\n"
-                             "A new GPUArray of the same shape and allocator, unset.");
 
 /* "C", "F", or "K" for "K" and "A"; 0 with ValueError. */
 static char read_order(PyObject *value)
@@ -275,9 +267,28 @@ static char read_order(PyObject *value)
     return value ? 0 : 'K';
 }
 
+PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    TransferMode mode = transfer_now(array->state);
+    PyObject *given[2] = {NULL};
+    if ((arg_count || keywords)
+        && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
+        return NULL;
+    char order = read_order(given[0]);
+    if (!order || transfer_queued(array->state, given[1], &mode) < 0) return NULL;
+    return transfer_copy(array, order, array->allocator, mode);
+}
+
+/* empty_like */
+
+PyDoc_STRVAR(empty_like_doc,
+             "_empty_like(array, dtype=None, order=\"K\", stream=None)\n--\n\n"
+             "A new GPUArray of the same shape and allocator, unset, for work on the stream.");
+
 static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[3];
+    PyObject *given[4];
     PyArray_Descr *dtype = NULL;
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     ModuleState *state = module_state(module);
@@ -294,7 +305,7 @@ static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
         strides_pack_like(like->ndim, like->shape, like->strides, PyDataType_ELSIZE(dtype), strides);
     else
         strides_fill(order == 'F' ? 'F' : 'C', like->ndim, like->shape, PyDataType_ELSIZE(dtype), strides);
-    return gpuarray_new(state, dtype, like->ndim, like->shape, strides, like->allocator, NULL);
+    return gpuarray_new(state, dtype, like->ndim, like->shape, strides, like->allocator, given[3]);
 }
 
 /* to_gpu */
@@ -304,6 +315,12 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *view = NULL;
     if (gpuarray_check(state, ary)) return transfer_copy(gpuarray_cast(ary), 'K', allocator, mode);
+    if (PyArray_CheckScalar(ary) && !PyArray_Check(ary)) {
+        PyObject *element = PyArray_FromScalar(ary, NULL);
+        PyObject *array = element ? to_gpu(state, element, allocator, mode) : NULL;
+        Py_XDECREF(element);
+        return array;
+    }
     int found = PyArray_Check(ary) ? 0 : foreign_view(state, ary, mode, &view);
     if (found) {
         PyObject *copy = found > 0 ? transfer_copy(gpuarray_cast(view), 'K', allocator, mode) : NULL;

@@ -126,6 +126,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     else if (gpuarray_check(state, gpudata))
         allocation = gpuarray_cast(gpudata)->allocation;
     array->read_only = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->read_only;
+    array->half = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->half;
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {
@@ -390,6 +391,7 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int nd
     view->gpudata = pointer == parent->pointer ? Py_XNewRef(parent->gpudata) : NULL;
     view->allocator = Py_XNewRef(parent->allocator);
     view->read_only = parent->read_only;
+    view->half = parent->half;
     return array;
 }
 
@@ -441,7 +443,17 @@ int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out)
 int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
-    PyErr_SetString(PyExc_ValueError, "this array is read-only: the library that its memory is from said so");
+    PyErr_SetString(PyExc_ValueError,
+                    "this array is read-only, or the library that its memory is from said so");
+    return -1;
+}
+
+int gpuarray_check_whole(const GPUArrayObject *array)
+{
+    if (!gpuarray_is_half(array)) return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "the parts of complex numbers, and the fields of structures, lie in memory between "
+                    "others: for an address take a copy() of them");
     return -1;
 }
 
@@ -535,6 +547,7 @@ static int set_base(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
+    if (gpuarray_check_whole(array) < 0) return NULL;
     if (array->gpudata) return Py_NewRef(array->gpudata);
     return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
 }
@@ -552,7 +565,14 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
         PyErr_SetString(PyExc_AttributeError, "an array without elements has no ptr");
         return NULL;
     }
+    if (gpuarray_check_whole(array) < 0) return NULL;
     return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
+}
+
+/* For who knows about strides. */
+static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyLong_FromUnsignedLongLong(gpuarray_cast(self)->pointer);
 }
 
 CUstream gpuarray_stream(const GPUArrayObject *array)
@@ -578,15 +598,46 @@ static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_transpose(gpuarray_cast(self), NULL);
 }
 
-/* Of complex arrays a new array; of others the array itself, and zeros. closure is the part's name. */
+/* One of the two numbers of each element, as a view. */
+static PyObject *view_part(GPUArrayObject *array, bool real)
+{
+    int number = array->dtype->type_num == NPY_CFLOAT ? NPY_FLOAT : NPY_DOUBLE;
+    CUdeviceptr offset = real || !array->size ? 0 : (CUdeviceptr)array->itemsize / 2;
+    PyObject *view = gpuarray_new_view(array, PyArray_DescrFromType(number), array->ndim, array->shape,
+                                       array->strides, array->pointer + offset);
+    if (view) gpuarray_cast(view)->half = true;
+    return view;
+}
+
+/* Of arrays that are not complex the array itself, and zeros that nobody may write to. closure is the part's
+ * name. */
 static PyObject *get_part(PyObject *self, void *closure)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     ModuleState *state = array->state;
     bool real = closure != NULL;
-    if (real && !PyTypeNum_ISCOMPLEX(array->dtype->type_num)) return Py_NewRef(self);
-    ElementwiseCall call = {.name = real ? state->str_real : state->str_imag, .operands = &self, .count = 1};
-    return elementwise_call(state, &call);
+    if (PyTypeNum_ISCOMPLEX(array->dtype->type_num)) return view_part(array, real);
+    if (real) return Py_NewRef(self);
+    ElementwiseCall call = {.name = state->str_imag, .operands = &self, .count = 1};
+    PyObject *zeros = elementwise_call(state, &call);
+    if (zeros) gpuarray_cast(zeros)->read_only = true;
+    return zeros;
+}
+
+static int set_part(PyObject *self, PyObject *value, void *closure)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    bool settable = closure || PyTypeNum_ISCOMPLEX(array->dtype->type_num);
+    if (!value || !settable) {
+        PyErr_SetString(value ? PyExc_TypeError : PyExc_AttributeError,
+                        value ? "an array that is not complex has no imaginary part to set"
+                              : "parts of an array cannot be deleted");
+        return -1;
+    }
+    PyObject *part = get_part(self, closure);
+    int failed = part ? gpuarray_assign_subscript(part, Py_Ellipsis, value) : -1;
+    Py_XDECREF(part);
+    return failed;
 }
 
 /* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
@@ -698,9 +749,12 @@ static PyGetSetDef gpuarray_getset[] = {
      "The memory: an allocation, or an address as int; None without elements.", NULL},
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
     {"flags", gpuarray_flags, NULL, "c_contiguous, f_contiguous, forc; others by name.", NULL},
-    {"real", get_part, NULL, "The real parts: a new array, or the array itself when it is not complex.",
+    {"real", get_part, set_part, "The real parts: a view, or the array itself when it is not complex.",
      "real"},
-    {"imag", get_part, NULL, "The imaginary parts, a new array.", NULL},
+    {"imag", get_part, set_part, "The imaginary parts: a view, or zeros to read when it is not complex.",
+     NULL},
+    {"_address", get_address, NULL, "Address of element 0, which others lie between; 0 without elements.",
+     NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
     {"mT", get_attribute, NULL, "A view with the last two axes in each other's place.", "mT"},
     {"flat", get_attribute, set_flat, "The elements in C order, by number: a.flat[3], a.flat[:2] = 0.",

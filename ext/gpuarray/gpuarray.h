@@ -22,7 +22,8 @@ typedef struct GPUArrayObject {
     struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
-    bool read_only;                         /* another library's, which said so */
+    bool read_only;                         /* another library's, which said so, or made to be */
+    bool half;                              /* parts of numbers, or fields: others lie between */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
@@ -46,6 +47,13 @@ static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, con
     for (int i = 0; same && i < ndim; i++) same = array->shape[i] == shape[i];
     return same;
 }
+
+/* Whether its address is none for who reads one number after the other, which programs written for PyCUDA
+ * may do: there the parts of complex numbers are arrays of their own. */
+static inline bool gpuarray_is_half(const GPUArrayObject *array) { return array->half && !array->layout; }
+
+/* ValueError (-1) for an array that is. */
+int gpuarray_check_whole(const GPUArrayObject *array);
 
 /* LogicError (-1) when the memory was freed. */
 int gpuarray_check_memory(GPUArrayObject *array);
@@ -87,8 +95,10 @@ PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _Py
 
 /* ext/gpuarray/views.c */
 PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: reversed */
-/* A view where strides can give the shape, else a copy. The number of elements must be the same. */
-PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order);
+/* A view where strides can give the shape, else a copy, queued on the stream (NULL, None: the current one).
+ * The number of elements must be the same. */
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
+                              PyObject *stream);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
@@ -118,7 +128,7 @@ PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS);
-PyObject *gpuarray_copy(PyObject *self, PyObject *none);
+PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_get_doc[], gpuarray_get_async_doc[], gpuarray_set_doc[], gpuarray_set_async_doc[],
     gpuarray_copy_doc[];
 

@@ -47,7 +47,7 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     if (function && foreign_among(state, all, count))
         result = foreign_call(state, function, all, 1 + arg_count, keywords);
     else if (function)
-        result = PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords);
+        result = stream_call(state, function, all, 1 + arg_count, keywords);
     Py_XDECREF(function);
     if (all != few) PyMem_Free(all);
     return result;
@@ -67,7 +67,7 @@ const PyMethodDef gpuarray_methods[] = {
     {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
     {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},
     {"set_async", AS_METHOD(gpuarray_set_async), FAST_KEYWORDS, gpuarray_set_async_doc},
-    {"copy", gpuarray_copy, METH_NOARGS, gpuarray_copy_doc},
+    {"copy", AS_METHOD(gpuarray_copy), FAST_KEYWORDS, gpuarray_copy_doc},
     {"transpose", AS_METHOD(gpuarray_transpose_py), FAST_KEYWORDS, gpuarray_transpose_doc},
     {"reshape", AS_METHOD(gpuarray_reshape), FAST_KEYWORDS, gpuarray_reshape_doc},
     {"ravel", AS_METHOD(gpuarray_ravel), FAST_KEYWORDS, gpuarray_ravel_doc},

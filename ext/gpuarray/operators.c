@@ -104,13 +104,19 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
     return raise_to(a, b, a);
 }
 
-static PyObject *matrix_multiply(PyObject *a, PyObject *b)
+static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
 {
     ModuleState *state = state_of(a, b);
     bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))
                 && (gpuarray_check(state, b) || foreign_is_array(state, b));
-    return both ? gpuarray_call_body(state, "linalg", "matmul", a, &b, 1, NULL)
-                : Py_NewRef(Py_NotImplemented);
+    return both ? gpuarray_call_body(state, "linalg", how, a, &b, 1, NULL) : Py_NewRef(Py_NotImplemented);
+}
+
+static PyObject *matrix_multiply(PyObject *a, PyObject *b) { return multiply_matrices(a, b, "matmul"); }
+
+static PyObject *inplace_matrix_multiply(PyObject *a, PyObject *b)
+{
+    return multiply_matrices(a, b, "matmul_into_first");
 }
 
 static bool holds_whole_numbers(PyObject *array)
@@ -206,7 +212,7 @@ const PyType_Slot gpuarray_operators[] = {
     BOTH(lshift, binary_left_shift, inplace_left_shift),
     BOTH(rshift, binary_right_shift, inplace_right_shift),
     BOTH(power, power, inplace_power),
-    SLOT(nb_matrix_multiply, matrix_multiply),
+    BOTH(matrix_multiply, matrix_multiply, inplace_matrix_multiply),
     SLOT(nb_divmod, divide_with_remainder),
     SLOT(nb_negative, unary_negative),
     SLOT(nb_positive, positive),

@@ -2,6 +2,7 @@
  * where few do. Otherwise a kernel rearranges on the device, and between device and host the host does. */
 #include "ext/gpuarray/transfer.h"
 
+#include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/strided_copy.h"
 
 #include "core/strides.h"
@@ -192,8 +193,17 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
 
 TransferMode transfer_now(ModuleState *state)
 {
-    PyObject *stream = stream_or_current(state, NULL);
-    return (TransferMode){.stream = stream ? stream_cast(stream)->handle : NULL, .stream_object = stream};
+    TransferMode mode = {.stream_object = stream_or_current(state, NULL)};
+    if (convert_stream(state, mode.stream_object, &mode.stream) < 0) PyErr_Clear(); /* it was current */
+    return mode;
+}
+
+int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode)
+{
+    *mode = transfer_now(state);
+    if (!stream || stream == Py_None) return 0;
+    mode->async = true;
+    return transfer_stream(state, stream, mode);
 }
 
 int transfer_use(GPUArrayObject *array, TransferMode mode)
@@ -312,17 +322,6 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 
 /* On the device */
 
-bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b)
-{
-    ptrdiff_t a_low, a_high, b_low, b_high;
-    if (a->layout && b->layout)
-        return a->pointer < b->pointer + (size_t)b->nbytes && b->pointer < a->pointer + (size_t)a->nbytes;
-    strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
-    strides_extent(b->ndim, b->shape, b->strides, b->itemsize, &b_low, &b_high);
-    return a->pointer + (uintptr_t)a_low < b->pointer + (uintptr_t)b_high
-           && b->pointer + (uintptr_t)b_low < a->pointer + (uintptr_t)a_high;
-}
-
 /* By way of the host: where no kernel can do it, and no few pitched copies. */
 static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
@@ -340,7 +339,7 @@ int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mo
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
         return -1;
-    bool apart = !transfer_shares_memory(to, from);
+    bool apart = !shared_memory_is_possible(to, from);
     if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;

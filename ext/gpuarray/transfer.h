@@ -21,6 +21,10 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 /* That of a call that is given no stream, and waits. */
 TransferMode transfer_now(ModuleState *state);
 
+/* The same for work on the device that is queued on this stream; without one, that of transfer_now. -1 with
+ * TypeError. */
+int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode);
+
 /* Before work on the array is queued: its memory was not freed; memory of a pool notes the stream. -1 with an
  * exception. */
 int transfer_use(GPUArrayObject *array, TransferMode mode);
@@ -28,9 +32,6 @@ int transfer_use(GPUArrayObject *array, TransferMode mode);
 /* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);
 int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);
-
-/* Whether the blocks of memory that two arrays span have a byte in common. */
-bool transfer_shares_memory(GPUArrayObject *a, GPUArrayObject *b);
 
 /* Both have the same shape and item size. Queued on the stream; right for overlapping memory too. */
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode);

@@ -23,15 +23,18 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
     return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
 }
 
-PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order)
+PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
+                              PyObject *stream)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
+    TransferMode mode;
     if (array->size == 0)
         strides_fill(order, ndim, shape, array->itemsize, strides);
     else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
                               strides)) {
-        PyObject *copy = transfer_copy(array, order, array->allocator, transfer_now(array->state));
-        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order) : NULL;
+        if (transfer_queued(array->state, stream, &mode) < 0) return NULL;
+        PyObject *copy = transfer_copy(array, order, array->allocator, mode);
+        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order, NULL) : NULL;
         Py_XDECREF(copy);
         return view;
     }
@@ -149,13 +152,14 @@ static char read_order(PyObject *value)
 }
 
 const char gpuarray_reshape_doc[] =
-    PyDoc_STR("reshape($self, /, *shape, order=\"C\", copy=None)\n--\n\n"
+    PyDoc_STR("reshape($self, /, *shape, order=\"C\", copy=None, stream=None)\n--\n\n"
               "The same elements in another shape: a view where strides allow it, else a copy.\n"
               "\nParameters\n----------\n"
               "*shape : int or sequence of int\n    One length may be -1.\n"
               "order : {\"C\", \"F\", \"A\"}\n    In which the elements are read; \"A\" is that of a "
               "contiguous array.\n"
               "copy : bool\n    True: always. False: ValueError where strides do not allow a view.\n"
+              "stream : Stream\n    Where a copy is queued.\n"
               "\nReturns\n-------\n"
               "GPUArray\n"
               "\nRaises\n------\n"
@@ -166,25 +170,31 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = gpuarray_cast(self);
     Py_ssize_t shape[STRIDES_MAX_DIMS] = {0};
     char order = 'C';
+    PyObject *stream = NULL;
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
-        if (is_for_python(PyTuple_GET_ITEM(keywords, i), args[arg_count + i]))
+        PyObject *keyword = PyTuple_GET_ITEM(keywords, i), *value = args[arg_count + i];
+        if (is_for_python(keyword, value))
             return gpuarray_call_body(array->state, "shapes", "reshaped", self, args, arg_count, keywords);
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "order") != 0)
+        if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0)
+            stream = value;
+        else if (PyUnicode_CompareWithASCIIString(keyword, "order") != 0)
             return PyErr_Format(PyExc_TypeError, "reshape() got an unexpected keyword argument '%U'",
-                                PyTuple_GET_ITEM(keywords, i));
-        if (!(order = read_order(args[arg_count + i]))) return NULL;
+                                keyword);
+        else if (!(order = read_order(value)))
+            return NULL;
     }
     int ndim = read_shape(args, arg_count, shape);
     if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
     if (gpuarray_has_shape(array, ndim, shape)) return Py_NewRef(self);
-    return gpuarray_reshape_to(array, ndim, shape, order);
+    return gpuarray_reshape_to(array, ndim, shape, order, stream);
 }
 
 const char gpuarray_ravel_doc[] =
-    PyDoc_STR("ravel($self, order=\"C\")\n--\n\n"
+    PyDoc_STR("ravel($self, order=\"C\", stream=None)\n--\n\n"
               "The elements along one axis: a view where strides allow it, else a copy.\n"
               "\nParameters\n----------\n"
               "order : {\"C\", \"F\", \"A\", \"K\"}\n    In which the elements are read.\n"
+              "stream : Stream\n    Where a copy is queued.\n"
               "\nReturns\n-------\n"
               "GPUArray");
 
@@ -193,7 +203,7 @@ PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
     if (arg_count || keywords)
         return gpuarray_call_body(gpuarray_cast(self)->state, "shapes", "ravel", self, args, arg_count,
                                   keywords);
-    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C');
+    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C', NULL);
 }
 
 const char gpuarray_squeeze_doc[] =
@@ -222,6 +232,7 @@ PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS)
 /* The contiguous axis, which is the one that another item size changes; -1 for none. */
 static int packed_axis(GPUArrayObject *array)
 {
+    if (array->size == 0) return array->ndim - 1;
     for (int i = 0; i < array->ndim; i++) {
         int axis = array->layout & GPUARRAY_C || !(array->layout & GPUARRAY_F) ? array->ndim - 1 - i : i;
         if (array->strides[axis] == array->itemsize || array->shape[axis] == 1) return axis;
@@ -374,9 +385,83 @@ static bool is_basic(ModuleState *state, PyObject *index)
     return true;
 }
 
+/* Kernels read numbers, and the words of what they only move, at multiples of their size. */
+static bool is_in_place(const GPUArrayObject *view)
+{
+    Py_ssize_t size = PyTypeNum_ISCOMPLEX(view->dtype->type_num) ? view->itemsize / 2 : view->itemsize;
+    Py_ssize_t word = size % 8 == 0 ? 8 : size & -size;
+    bool in_place = word == 0 || view->size == 0 || view->pointer % (CUdeviceptr)word == 0;
+    for (int i = 0; i < view->ndim && in_place && view->size; i++)
+        in_place = word == 0 || view->shape[i] < 2 || view->strides[i] % word == 0;
+    return in_place;
+}
+
+/* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A
+ * new reference. */
+static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t offset)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS], step;
+    int ndim = array->ndim, inner = 0;
+    PyObject *subarray = PyObject_GetAttrString((PyObject *)dtype, "subdtype"), *lengths = NULL;
+    if (!subarray) return NULL;
+    if (subarray != Py_None) {
+        dtype = (PyArray_Descr *)PyTuple_GET_ITEM(subarray, 0);
+        lengths = PyTuple_GET_ITEM(subarray, 1);
+        inner = (int)PyTuple_GET_SIZE(lengths);
+    }
+    PyObject *view = NULL;
+    if (ndim + inner > STRIDES_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", STRIDES_MAX_DIMS);
+    } else {
+        memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
+        memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
+        step = PyDataType_ELSIZE(dtype);
+        for (int i = inner; i-- > 0; step *= shape[ndim + i]) {
+            shape[ndim + i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(lengths, i));
+            strides[ndim + i] = step;
+        }
+        Py_INCREF(dtype);
+        view = gpuarray_new_view(array, dtype, ndim + inner, shape, strides,
+                                 array->pointer + (CUdeviceptr)(array->size ? offset : 0));
+    }
+    Py_DECREF(subarray);
+    return view;
+}
+
+/* What `name` is in each element, as a view. */
+static PyObject *view_field(GPUArrayObject *array, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL,
+             *title = NULL;
+    PyArray_Descr *dtype = NULL;
+    Py_ssize_t offset = 0;
+    if (!fields) return NULL;
+    PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
+    if (fields == Py_None)
+        PyErr_Format(PyExc_IndexError, "an array of %S has no fields: its indices are no names",
+                     array->dtype);
+    else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
+        PyErr_Format(PyExc_ValueError, "no field of name %U", name);
+    else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
+        view = view_at(array, dtype, offset);
+    if (view) gpuarray_cast(view)->half = true;
+    if (view && !is_in_place(gpuarray_cast(view))) {
+        Py_CLEAR(view);
+        PyErr_Format(
+            PyExc_ValueError,
+            "the field %U does not begin at multiples of its size, where kernels could read it: make "
+            "the dtype with align=True",
+            name);
+    }
+    Py_XDECREF(field);
+    Py_DECREF(fields);
+    return view;
+}
+
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 {
     ModuleState *state = gpuarray_cast(self)->state;
+    if (PyUnicode_Check(index)) return view_field(gpuarray_cast(self), index);
     if (!is_basic(state, index))
         return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
     bool many = PyTuple_Check(index); /* which the caller holds */

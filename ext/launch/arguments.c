@@ -91,9 +91,10 @@ static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObj
                             const ArgumentKind *kind, ArgumentValue *out)
 {
     DeviceAllocationObject *allocation = NULL;
-    if (kind->how == ARGUMENT_ARRAY)
+    if (kind->how == ARGUMENT_ARRAY) {
         allocation = gpuarray_cast(argument)->allocation;
-    else if (kind->how == ARGUMENT_ALLOCATION)
+        if (gpuarray_check_whole(gpuarray_cast(argument)) < 0) return -1;
+    } else if (kind->how == ARGUMENT_ALLOCATION)
         allocation = device_allocation_cast(argument);
     if (allocation && !allocation_is_fine(function, allocation)
         && launch_args_check_allocation(function, position, allocation) < 0)

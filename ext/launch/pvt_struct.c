@@ -110,6 +110,29 @@ static int write_integer(ModuleState *state, const PackCode *code, PyObject *val
     return PyErr_Occurred() ? -1 : 0;
 }
 
+/* The upper half of the nearest float, ties to even. */
+static uint16_t bfloat16_of(double number)
+{
+    float narrow = (float)number;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    if (Py_IS_NAN(number)) return (uint16_t)(bits >> 16 | 0x40);
+    /* Rounded twice a tie could come of what was none: the float is rounded to odd. */
+    bool inexact = (double)narrow != number && !Py_IS_INFINITY(narrow);
+    if (inexact && fabs((double)narrow) > fabs(number)) bits--;
+    bits |= inexact;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static int write_bfloat16(ModuleState *state, PyObject *value, double number, unsigned char *out)
+{
+    uint16_t bits = bfloat16_of(number);
+    if ((bits & 0x7fff) == 0x7f80 && !Py_IS_INFINITY(number))
+        return raise_pack(state, "%R is too large for format code 'E'", value);
+    memcpy(out, &bits, sizeof bits);
+    return 0;
+}
+
 static int write_float(ModuleState *state, const PackCode *code, PyObject *value, unsigned char *out)
 {
     double number = PyFloat_AsDouble(value);
@@ -118,6 +141,7 @@ static int write_float(ModuleState *state, const PackCode *code, PyObject *value
         return raise_pack(state, "format code '%c' takes a real number, not %.200s", code->code,
                           Py_TYPE(value)->tp_name);
     }
+    if (code->kind == PACK_BFLOAT16) return write_bfloat16(state, value, number, out);
     float narrow = (float)number;
     if (code->kind == PACK_HALF) {
         if (PyFloat_Pack2(number, (char *)out, PY_LITTLE_ENDIAN) == 0) return 0;
@@ -207,7 +231,8 @@ int pack_write(ModuleState *state, const PackCode *code, size_t length, PyObject
     case PACK_SIGNED:
     case PACK_UNSIGNED: return write_integer(state, code, value, out);
     case PACK_FLOAT:
-    case PACK_HALF: return write_float(state, code, value, out);
+    case PACK_HALF:
+    case PACK_BFLOAT16: return write_float(state, code, value, out);
     case PACK_COMPLEX: return write_complex(state, code, value, out);
     case PACK_POINTER: return write_pointer(state, value, out);
     case PACK_CHAR: return write_char(state, value, out);
@@ -236,6 +261,11 @@ static PyObject *read_number(const PackCode *code, const unsigned char *in)
     double wide[2];
     if (code->kind == PACK_HALF)
         return PyFloat_FromDouble(PyFloat_Unpack2((const char *)in, PY_LITTLE_ENDIAN));
+    if (code->kind == PACK_BFLOAT16) {
+        memset(narrow, 0, sizeof *narrow);
+        memcpy((unsigned char *)narrow + 2, in, code->size);
+        return PyFloat_FromDouble(narrow[0]);
+    }
     bool is_complex = code->kind == PACK_COMPLEX;
     if (code->size == (is_complex ? sizeof narrow : sizeof *narrow)) {
         memcpy(narrow, in, code->size);
@@ -257,6 +287,7 @@ PyObject *pack_read(const PackCode *code, size_t length, const unsigned char *in
         if (length == 0) return PyBytes_FromStringAndSize(NULL, 0);
         return PyBytes_FromStringAndSize((const char *)in + 1, (Py_ssize_t)(*in < length ? *in : length - 1));
     case PACK_HALF:
+    case PACK_BFLOAT16:
     case PACK_FLOAT:
     case PACK_COMPLEX: return read_number(code, in);
     default: return read_integer(code, in);

@@ -3,6 +3,7 @@
 #include "ext/stream/stream.h"
 
 #include "ext/context/captured.h"
+#include "ext/convert/convert.h"
 #include "ext/errors.h"
 
 /* The value of the variable is None, or a pair: the stream, and the value before it. A new reference. */
@@ -33,7 +34,8 @@ PyObject *stream_of_block(ModuleState *state)
     if (!entry) PyErr_Clear();
     if (entry && entry != Py_None) stream = PyTuple_GET_ITEM(entry, 0);
     Py_XDECREF(entry); /* the variable holds it */
-    return stream && is_here(stream_cast(stream)->context) ? stream : NULL;
+    bool ours = stream && PyObject_TypeCheck(stream, state->Stream_type);
+    return stream && (!ours || is_here(stream_cast(stream)->context)) ? stream : NULL;
 }
 
 PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
@@ -47,7 +49,7 @@ PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
     Py_XDECREF(entry);
     Py_XDECREF(before);
     if (failed) return NULL;
-    atomic_store_explicit(&state->streams_entered, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&state->streams_entered, 1, memory_order_relaxed);
     return Py_NewRef(self);
 }
 
@@ -64,6 +66,28 @@ PyObject *stream_exit(PyObject *self, PyObject *const *Py_UNUSED(exception), Py_
         failed = write_entry(state, PyTuple_GET_ITEM(entry, 1));
     Py_DECREF(entry);
     return failed ? NULL : Py_NewRef(Py_None);
+}
+
+PyObject *stream_push(ModuleState *state, PyObject *stream)
+{
+    CUstream handle;
+    if (convert_stream(state, stream, &handle) < 0) return NULL;
+    PyObject *before = read_entry(state), *entry = before ? PyTuple_Pack(2, stream, before) : NULL;
+    PyObject *token = entry ? PyContextVar_Set(state->current_stream, entry) : NULL;
+    Py_XDECREF(entry);
+    Py_XDECREF(before);
+    if (token) atomic_fetch_add_explicit(&state->streams_entered, 1, memory_order_relaxed);
+    return token;
+}
+
+void stream_pop(ModuleState *state, PyObject *token)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    atomic_fetch_sub_explicit(&state->streams_entered, 1, memory_order_relaxed);
+    if (PyContextVar_Reset(state->current_stream, token) < 0) PyErr_WriteUnraisable(state->current_stream);
+    Py_DECREF(token);
+    PyErr_Restore(type, value, traceback);
 }
 
 PyDoc_STRVAR(current_stream_doc,

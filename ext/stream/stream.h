@@ -37,6 +37,11 @@ static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
     return current ? current : given;
 }
 
+/* Makes a stream, or another library's, the current one for a call: what stream_pop() takes, whatever became
+ * of the call. NULL with an exception. */
+PyObject *stream_push(ModuleState *state, PyObject *stream);
+void stream_pop(ModuleState *state, PyObject *token);
+
 /* current.c: Stream.__enter__ and __exit__. */
 PyObject *stream_enter(PyObject *self, PyObject *none);
 PyObject *stream_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count);

@@ -37,7 +37,7 @@ class Flat:
 
     def __setitem__(self, index, value):
         flat = self.base.ravel()
-        shared = flat is self.base or not flat.size or flat.ptr == self.base.ptr
+        shared = flat is self.base or not flat.size or flat._address == self.base._address
         if shared:
             flat[index] = _over_and_over(value, flat, index)
             return

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.elementwise import apply
+from pycuda._array.elementwise import _with_order, apply
 from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
@@ -103,14 +105,28 @@ def clip(
 
 def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
     """The elements rounded to so many decimals, ties to even, as numpy.round."""
-    if self.dtype.kind in "biu" and decimals >= 0:
+    decimals = operator.index(decimals)
+    if self.dtype.kind == "b" and decimals != 0:
+        raise TypeError("truths have no decimals")
+    if self.dtype.kind in "iu" and decimals >= 0:
         return apply("copy", self, out=out, stream=stream)
     if decimals == 0:
         return apply("rint", self, out=out, stream=stream)
-    scale = 10.0 ** abs(decimals)
+    if self.dtype.kind == "c":
+        return _round_parts(self, decimals, out, stream)
+    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
     first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    scaled = apply("rint", apply(first, self, scale, stream=stream), stream=stream)
-    result = apply(second, scaled, scale, stream=stream)
-    if out is None and result.dtype != self.dtype:
-        return apply("copy", result, dtype=self.dtype, stream=stream, casting="unsafe")
+    whole = self.dtype.kind in "iu"
+    result = _with_order(self, np.float64 if whole else self.dtype, "K") if out is None else out
+    apply(first, self, scale, out=result, stream=stream)
+    apply("rint", result, out=result, stream=stream)
+    apply(second, result, scale, out=result, stream=stream)
+    return result.astype(self.dtype, stream=stream) if whole and out is None else result
+
+
+def _round_parts(a, decimals, out, stream):
+    """Of complex numbers each part by itself: 0 * inf would be NaN in the other one."""
+    result = a.copy(stream=stream)
+    for part in (result.real, result.imag):
+        round(part, decimals, part, stream=stream)
     return result if out is None else apply("copy", result, out=out, stream=stream)

@@ -40,7 +40,7 @@ def _zeros(shape, dtype, stream, allocator) -> GPUArray:
 
 def _vector(a) -> int:
     """How many elements are loaded together."""
-    return 16 // a.itemsize if a.ptr % 16 == 0 and a.itemsize <= 16 else 1
+    return 16 // a.itemsize if a._address % 16 == 0 and a.itemsize <= 16 else 1
 
 
 # ---- bincount
@@ -338,7 +338,7 @@ def histogram(
     else:
         counts = _sum_between(a, weights, there, edge, len(edges) - 1, stream, allocator)
     shown = new(edges.shape, edges.dtype, allocator)
-    drv.memcpy_dtod_async(shown, _there(edges, stream), edges.nbytes, stream)
+    apply("copy", _there(edges, stream), out=shown, stream=stream)
     if density:
         widths = on_device(np.diff(edges).astype(_DOUBLE), stream)
         total = counts.sum(stream=stream)

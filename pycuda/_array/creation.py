@@ -262,8 +262,12 @@ def triu(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     return _triangle(m, operator.index(k), False, stream)
 
 
-def meshgrid(*xi: Array, indexing: str = "xy", copy: bool = True) -> list[GPUArray]:
-    """Coordinates of a grid from those along its axes, as numpy.meshgrid."""
+def meshgrid(
+    *xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy", stream: Stream = None
+) -> list[GPUArray]:
+    """Coordinates of a grid from those along its axes, as numpy.meshgrid. With `sparse` they have length 1
+    along the other axes, without `copy` they are views.
+    """
     from pycuda._array.joining import broadcast_to
 
     if indexing not in ("xy", "ij"):
@@ -277,6 +281,7 @@ def meshgrid(*xi: Array, indexing: str = "xy", copy: bool = True) -> list[GPUArr
     for each, x in enumerate(xi):
         lengths = [1] * len(xi)
         lengths[place[each]] = x.size
-        view = broadcast_to(x.reshape(*lengths), shape)
-        result.append(view.copy() if copy else view)
+        view = x.reshape(*lengths)
+        view = view if sparse else broadcast_to(view, shape)
+        result.append(view.copy(order="C", stream=stream) if copy else view)
     return result

@@ -43,8 +43,8 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
     stream : Stream, optional
     allocator : callable, optional
         For new results. Default: that of the operand whose shape the result has.
-    casting : {"same_kind", "unsafe"}
-        How results become the dtype of `out`.
+    casting : {"same_kind", "unsafe", "safe", "equiv", "no"}
+        How operands may become the dtype of the computation, and results that of `out`.
 
     Returns
     -------
@@ -64,7 +64,8 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
     if dtype is not None:
         dtype = np.dtype(dtype)
     try:
-        result = _elementwise(name, operands, out, dtype, stream, allocator, casting == "unsafe")
+        rule = None if casting == "same_kind" else casting
+        result = _elementwise(name, operands, out, dtype, stream, allocator, rule)
     except OverflowError:
         if name not in _COMPARISONS or dtype is not None:
             raise
@@ -116,11 +117,11 @@ def constant_like(array, value):
     return fill(_with_order(array, np.dtype(bool), "K"), value)
 
 
-def conj(array, out=None):
+def conj(array, out=None, *, stream=None):
     """GPUArray.conj."""
     if array.dtype.kind != "c" and out is None:
         return array
-    return apply("conjugate", array, out=out)
+    return apply("conjugate", array, out=out, stream=stream)
 
 
 conjugate = conj

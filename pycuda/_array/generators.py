@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._array import captures
 from pycuda._array.elementwise import apply
-from pycuda._driver import _views
+from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
@@ -264,6 +264,7 @@ class Generator:
 
     # ---- arrays
 
+    @on_its_stream
     def _generate(
         self, choose: _Choice, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream,
         a: float = 0.0, b: float = 0.0,
@@ -274,8 +275,8 @@ class Generator:
         self._run(name, result, stream, a, b)
         return result
 
+    @on_its_stream
     def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
-        (data,) = _views((data,), stream)
         if not isinstance(data, GPUArray):
             raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")
         name = self._distribution(choose, data.dtype)
@@ -386,6 +387,7 @@ class Generator:
             raise ValueError(f"there are {self._count()} generators: {i.size} numbers do not fit")
         return i
 
+    @on_its_stream
     def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
         packed = GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")

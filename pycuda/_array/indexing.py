@@ -57,6 +57,8 @@ def _read_item(item):
             raise IndexError(f"{_BAD_ITEM}, not {type(item).__name__}")
         item = np.asarray(item)
         item = item.astype(np.intp) if item.size == 0 and item.dtype == np.float64 else item
+    if item.dtype.kind == "U":
+        raise IndexError("fields are views one by one: a list of names is no index")
     if item.dtype.kind not in "biu":
         raise IndexError(f"{_BAD_ITEM}, not one of {item.dtype}")
     return item
@@ -70,7 +72,9 @@ def _axes_taken(item) -> int:
 
 
 def _completed(items, ndim: int) -> list:
-    """The items with slices in place of the ellipsis, or after the last."""
+    """The items with slices in place of the ellipsis, or after the last. One that stands for no axis stays:
+    it parts arrays as slices do.
+    """
     taken = sum(map(_axes_taken, items))
     dots = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
@@ -78,7 +82,8 @@ def _completed(items, ndim: int) -> list:
     if taken > ndim:
         raise IndexError(f"too many indices: the array has {ndim} axes, {taken} were indexed")
     at = dots[0] if dots else len(items)
-    return [*items[:at], *[slice(None)] * (ndim - taken), *items[at + 1 :]]
+    slices = [slice(None)] * (ndim - taken)
+    return [*items[:at], *(slices or items[at : at + 1]), *items[at + 1 :]]
 
 
 def _read(a, index) -> _Index:
@@ -88,6 +93,8 @@ def _read(a, index) -> _Index:
     basic, picked, axis, outside = [], [], 0, 0
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
+        if item is Ellipsis:
+            continue
         if item is None or isinstance(item, slice):
             basic.append(item)
             axis, outside = axis + 1, outside + 1
@@ -180,7 +187,7 @@ def _target(a, index, stream=None) -> _Target:
 
 def _fits_whole(mask, a) -> bool:
     """Whether a mask chooses single elements, which a kernel may take as they lie."""
-    aligned = a.size and a.ptr % min(a.itemsize & -a.itemsize, 8) == 0
+    aligned = a.size and a._address % min(a.itemsize & -a.itemsize, 8) == 0
     return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
 
 
@@ -237,6 +244,8 @@ def assign(view, value, stream=None) -> None:
     """Every element of a view, of any strides, from a number or an array that broadcasts to it."""
     from pycuda._array.elementwise import apply
 
+    if view.dtype.names and not isinstance(value, GPUArray):
+        value = np.asarray(value, view.dtype)  # tuples are elements
     number = _as_scalar(value, view.dtype)
     if number is None:
         shape = value.shape if isinstance(value, GPUArray) else np.shape(value)
@@ -289,6 +298,8 @@ def _assign_masked(a, index, value) -> bool:
 
 def setitem(a, index, value) -> None:
     """a[index] = value."""
+    if isinstance(index, str):
+        return assign(a[index], value)
     items = index if isinstance(index, tuple) else (index,)
     if not any(_is_array_item(item) for item in items):
         assign(a[index], value)

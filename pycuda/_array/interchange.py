@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
 _VERSION = 1, 3
 _LEGACY = 1
+_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def taking_arrays(namespace: dict[str, Any]) -> None:
@@ -36,6 +38,14 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             function = functools.update_wrapper(outer, value)
             function.__module__ = namespace["__name__"]
             namespace[name] = function
+
+
+def on_its_stream(method: _Method) -> _Method:
+    """A method that takes other libraries' arrays, and is run with its argument `stream` as the current one:
+    what it copies and allocates without a word of streams is for that one, too. `taking_arrays` does the same
+    for functions.
+    """
+    return cast(_Method, functools.update_wrapper(_ArrayFunction(method), method))
 
 
 def _is_here(device) -> bool:

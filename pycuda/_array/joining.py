@@ -170,6 +170,8 @@ def repeat(
     if isinstance(repeats, GPUArray):
         captures.refuse("repeat() by counts on the device", "they are read", stream)
     counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
+    if counts.size == 0 or counts.dtype.kind == "b":
+        counts = counts.astype(np.intp)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
         raise ValueError("repeats are integers of at least 0: one, or one for each part")
     if counts.size != 1:
@@ -275,6 +277,6 @@ def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
     return a.transpose(axes)
 
 
-def reshape(a: Array, *shape: Any, order: str = "C") -> GPUArray:
+def reshape(a: Array, *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray:
     """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
-    return a.reshape(*shape, order=order)
+    return a.reshape(*shape, order=order, stream=stream)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,12 @@ def _as_matrix(a, second: bool) -> GPUArray:
     return a[:, None] if second else a[None, :]
 
 
+@functools.cache
+def _result_dtype(first, second) -> np.dtype:
+    """NumPy's dtype of a product."""
+    return np.matmul.resolve_dtypes((first, second, None))[2]
+
+
 def matmul(
     x1: Array,
     x2: Array,
@@ -48,7 +55,7 @@ def matmul(
         not got that axis.
     out : GPUArray, optional
     dtype : dtype, optional
-        Of the result; by default what both dtypes promote to. Half is summed in float.
+        Of the result; by default NumPy's. Half is summed in float.
     stream : pycuda.driver.Stream, optional
     allocator : callable, optional
 
@@ -69,7 +76,7 @@ def matmul(
     whole = (*batch, a.shape[-2], b.shape[-1])
     gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
     shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
-    result = np.result_type(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
+    result = _result_dtype(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
     if out is not None and out.shape != shape:
         raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
     if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
@@ -84,6 +91,13 @@ def matmul(
     if c.size:
         _launch(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)
     return c if direct or out is None else write_back(c, out, stream)
+
+
+def matmul_into_first(x1, x2) -> GPUArray:
+    """x1 @= x2"""
+    if x1.ndim < 1 or x2.ndim < 2:
+        raise ValueError(f"@= takes a row or matrices and a matrix, not {x1.ndim} and {x2.ndim} axes")
+    return matmul(x1, x2, out=x1)
 
 
 def _with_axes(ndim, x1, x2) -> tuple:

@@ -31,6 +31,14 @@ def sum_dtype(dtype, wanted):
     return wanted
 
 
+_LOOPS = {"sum": np.add, "prod": np.multiply, "mean": np.add}
+
+
+def dtype_for(name: str, given, out):
+    """NumPy's dtype of a sum or product of elements of this dtype into an array of that one."""
+    return _LOOPS[name].resolve_dtypes((out, given, None), casting="unsafe", reduction=True)[0]
+
+
 # Each gives (accumulator, result).
 
 
@@ -59,16 +67,17 @@ def _of_mean(dtype, wanted):
 
 def _of_variance(dtype, wanted):
     number, _ = _of_mean(dtype, wanted)
-    if number.kind not in "fcV":
-        number = np.dtype(np.float64)
     return number, np.dtype({"F": np.float32, "D": np.float64}.get(number.char, number))
 
 
 class _Rule(NamedTuple):
-    """What NumPy says of a reduction: dtypes, and the error of no elements ("" when there is none)."""
+    """What NumPy says of a reduction: dtypes, the error of no elements ("" when there is none), and how the
+    result becomes the dtype of out.
+    """
 
     dtypes: object
     empty: str = ""
+    casting: str = "unsafe"
 
 
 _NO_IDENTITY = "zero-size array to reduction operation {} which has no identity"
@@ -86,7 +95,7 @@ _RULES = {
     "argmin": _Rule(_of_index, "attempt to get argmin of an empty sequence"),
     "mean": _Rule(_of_mean),
     "var": _Rule(_of_variance),
-    "std": _Rule(_of_variance),
+    "std": _Rule(_of_variance, casting="same_kind"),
 }
 # What a reduction takes the means for: their dtype is that of the accumulator.
 _ABOUT_THE_MEAN = frozenset(("var", "std"))
@@ -166,11 +175,9 @@ def _packed_strides(shape, itemsize) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _check_empty(name, shape, axes, result) -> None:
+def _check_empty(name, shape, axes) -> None:
     message = _RULES[name].empty
-    if not message or 0 not in shape:
-        return
-    if (name in _NUMBERED and any(shape[axis] == 0 for axis in axes)) or 0 not in result:
+    if message and any(shape[axis] == 0 for axis in axes):
         raise ValueError(message)
 
 
@@ -179,7 +186,7 @@ def _recipe(name, dtype, shape, strides, address, axis, wanted, keepdims, out_st
     number, result = _RULES[name].dtypes(dtype, wanted)
     final = result_shape(shape, axes, keepdims)
     types = reduction.Types(elements.stored(dtype), None, elements.computed(number), elements.stored(result))
-    _check_empty(name, shape, axes, final)
+    _check_empty(name, shape, axes)
     if 0 in final:
         return _Recipe(final, result, None, None, None, 0)
     if out_strides is None:
@@ -261,7 +268,7 @@ def reduce(
         _launch(found, (a,), result, stream, allocator)
         return result
     allocator = allocator or a.allocator
-    address = a.ptr & 15 if a.size else 0
+    address = a._address & 15 if a.size else 0
     key = name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     if out is not None:
         return _reduce_into(key, a, out, stream, allocator)
@@ -270,7 +277,7 @@ def reduce(
 
 def _remember(known, said, a) -> _Recipe:
     name, axis, dtype, keepdims, parameter = said
-    address = a.ptr & 15 if a.size else 0
+    address = a._address & 15 if a.size else 0
     recipe = _recipes(
         name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     )
@@ -301,15 +308,16 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     if not isinstance(out, GPUArray):
         raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
     check_writable(out)
-    if dtype is None and name in ("sum", "prod"):
-        dtype = out.dtype
-        if not np.can_cast(given, dtype, "same_kind"):
-            raise TypeError(f"{name} of {given} cannot be computed in the dtype of out, {dtype}")
+    if dtype is None and name in _LOOPS and (name != "mean" or given.kind not in "biu"):
+        dtype = dtype_for(name, given, out.dtype)
     expected = result_shape(shape, normalized_axes(axis, len(shape)), keepdims)
     if out.shape != expected:
         raise ValueError(f"out has the shape {out.shape}, the result has {expected}")
-    _, result_dtype = _RULES[name].dtypes(given, dtype)
-    if not np.can_cast(result_dtype, out.dtype, "same_kind"):
+    rule = _RULES[name]
+    _, result_dtype = rule.dtypes(given, dtype)
+    if name in _NUMBERED and not np.can_cast(out.dtype, result_dtype, "safe"):
+        raise TypeError(f"out has the dtype {out.dtype}, numbers of elements are {result_dtype} or less")
+    if not np.can_cast(result_dtype, out.dtype, rule.casting):
         raise TypeError(f"{name} gives {result_dtype}, which cannot become the dtype of out, {out.dtype}")
     if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:
         key = name, given, shape, strides, address, axis, dtype, keepdims, None, parameter
@@ -339,7 +347,7 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
     """The sum of the products of all elements of two arrays of one size, in C order."""
     if a.shape != b.shape:
         a, b = a.ravel(), b.ravel()
-    addresses = (a.ptr & 15, b.ptr & 15) if a.size else (0, 0)
+    addresses = (a._address & 15, b._address & 15) if a.size else (0, 0)
     recipe = _dot_recipes((a.dtype, b.dtype), a.shape, (a.strides, b.strides), addresses, result)
     total = GPUArray((), result, allocator or a.allocator)
     _launch(recipe, (a, b), total, stream, allocator or a.allocator)

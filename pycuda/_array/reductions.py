@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import operator
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from pycuda._array.elementwise import apply
+from pycuda._array.memory import check_writable, new, write_back
 from pycuda._array.reducing import normalized_axes, reduce, whole
 from pycuda._driver import GPUArray, _ArrayFunction
 
@@ -174,6 +179,9 @@ def _spread(name):
             )
         if _count(self, axis) <= ddof:
             warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=2)
+        if dtype is not None and not _is_plain(self.dtype, np.dtype(dtype)):
+            result = _spread_in(name, self, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
+            return result if out is None else _into(name, result, out, stream)
         return reduce(name, self, axis, dtype, out, keepdims, stream, allocator, float(ddof))
 
     method.__name__ = method.__qualname__ = name
@@ -182,6 +190,49 @@ def _spread(name):
 
 
 var, std = _spread("var"), _spread("std")
+
+
+def _is_plain(given, wanted) -> bool:
+    """Whether the kernels compute a variance in this dtype as NumPy does: a real one of real numbers."""
+    return wanted.kind not in "biuc" and given.kind != "c"
+
+
+def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUArray:
+    """The same in any dtype, by NumPy's steps: the mean is one of that dtype, and so is the result."""
+
+    def divided(total, count):
+        """In the dtype, whatever is lost."""
+        quotient = apply("divide", total, count, stream=stream, allocator=allocator)
+        if quotient.dtype == dtype:
+            return quotient
+        return apply(
+            "copy", quotient, out=new(quotient.shape, dtype, allocator), stream=stream, casting="unsafe"
+        )
+
+    count = _count(a, axis)
+    mean = divided(reduce("sum", a, axis, dtype, None, True, stream, allocator), count)
+    apart = apply("subtract", a, mean, stream=stream, allocator=allocator)
+    if a.dtype.kind == "c" and apart.dtype.kind == "c":
+        squares = apply("multiply", apart, apply("conjugate", apart, stream=stream), stream=stream).real
+    else:
+        squares = apply("multiply", apart, apart, stream=stream)
+    total = reduce("sum", squares, axis, dtype, None, keepdims, stream, allocator)
+    result = divided(total, builtins.max(count - ddof, 0))
+    if name == "var":
+        return result
+    if result.ndim and dtype.kind in "biu":
+        raise TypeError(f"std of several results is not cast to {dtype} under the rule 'same_kind'")
+    root = apply("sqrt", result, stream=stream)
+    return apply("copy", root, out=result, stream=stream, casting="unsafe")
+
+
+def _into(name, result, out, stream) -> GPUArray:
+    if name == "std":
+        np.sqrt.resolve_dtypes((out.dtype, out.dtype))  # TypeError for integers, which hold no roots
+    if out.shape != result.shape:
+        raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
+    check_writable(out)
+    return write_back(result, out, stream)
 
 
 def count_nonzero(

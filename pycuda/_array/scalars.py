@@ -45,6 +45,11 @@ def __format__(array, format_spec):
     return object.__format__(array, format_spec)
 
 
+def __bytes__(array):
+    """GPUArray.__bytes__: without it bytes() would take the elements for those of the result."""
+    return array.get().tobytes()
+
+
 # ---- pickling and copying
 
 

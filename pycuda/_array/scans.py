@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.memory import check_writable, overlap, write_back
-from pycuda._array.reducing import normalized_axes, sum_dtype
+from pycuda._array.reducing import dtype_for, normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction, scratch
 from pycuda._kernels.axes import Axis
@@ -39,7 +39,7 @@ _ALONE = (0,) * 5  # blocks that learn nothing from each other
 
 def _launch(name, a, axis, out, stream) -> None:
     plan, function, acc_size = _recipes(
-        name, a.dtype, a.shape, a.strides, (a.ptr & 15, out.ptr & 15), axis, out.dtype, out.strides
+        name, a.dtype, a.shape, a.strides, (a._address & 15, out._address & 15), axis, out.dtype, out.strides
     )
     shared = scratch.states(stream, plan.told, acc_size) if plan.told.values else _ALONE
     function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
@@ -56,9 +56,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
         (axis,) = normalized_axes(operator.index(axis), a.ndim) or (0,)
         a = a.reshape(1) if a.ndim == 0 else a
     if dtype is None and out is not None:
-        dtype = out.dtype
-        if not np.can_cast(a.dtype, dtype, "same_kind"):
-            raise TypeError(f"a scan of {a.dtype} cannot be computed in the dtype of out, {dtype}")
+        dtype = dtype_for(name, a.dtype, out.dtype)
     result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
     if out is None:
         out = GPUArray(a.shape, result, allocator)
@@ -66,8 +64,6 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     elif out.shape != a.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
     else:
-        if not np.can_cast(result, out.dtype, "same_kind"):
-            raise TypeError(f"the scan gives {result}, which cannot become the dtype of out, {out.dtype}")
         check_writable(out)
         fits = result == out.dtype and not overlap(a, out)
         direct = out if fits else GPUArray(a.shape, result, allocator)

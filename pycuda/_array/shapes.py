@@ -32,18 +32,15 @@ def _is_fortran(a) -> bool:
     return a.flags.f_contiguous and not a.flags.c_contiguous
 
 
-def ravel(a, order="C") -> GPUArray:
+def ravel(a, order="C", stream=None) -> GPUArray:
     """The elements along one axis, read in this order: a view where strides allow it."""
-    if order == "C":
-        return a.ravel()
-    if order not in ("F", "A", "K"):
+    if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if order == "F" or (order == "A" and _is_fortran(a)):
-        return a.T.ravel()
-    if order == "K":
-        axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-        return a.transpose(axes).ravel()
-    return a.ravel()
+        a = a.T
+    elif order == "K":
+        a = a.transpose(sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis])))
+    return a.reshape(a.size, stream=stream)
 
 
 def copy(a, order="K", subok=False) -> GPUArray:
@@ -61,15 +58,15 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArra
     return reshaped(a, shape, order=order, copy=copy)
 
 
-def reshaped(a, *shape, order="C", copy=None) -> GPUArray:
+def reshaped(a, *shape, order="C", copy=None, stream=None) -> GPUArray:
     """GPUArray.reshape with all that it takes."""
     if order == "A":
         order = "F" if _is_fortran(a) else "C"
-    result = a.reshape(*shape, order=order)
-    shared = result is a or not a.size or result.ptr == a.ptr
+    result = a.reshape(*shape, order=order, stream=stream)
+    shared = result is a or not a.size or result._address == a._address
     if copy is False and not shared:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
-    return result.copy() if copy and shared else result
+    return result.copy(stream=stream) if copy and shared else result
 
 
 # ---- axes

@@ -17,7 +17,7 @@ _INDEX = np.dtype(np.intp)
 
 def packed(a) -> bool:
     """Whether a kernel may take the array as contiguous elements, each aligned to its size."""
-    return a.flags.c_contiguous and (a.size == 0 or a.ptr % a.itemsize == 0)
+    return a.flags.c_contiguous and (a.size == 0 or a._address % a.itemsize == 0)
 
 
 def packed_copy(a, stream=None, allocator=None) -> GPUArray:
@@ -141,7 +141,7 @@ class Work:
     def _count(self, counts, wide, stream) -> None:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
-        whole = keys.ptr % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
+        whole = keys._address % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
         passes, device = self.order.passes, drv.Context.get_device()
         most = device.max_shared_memory_per_block_optin
         shape = kernels.count_shape(self.rows, self.length, passes, most)
@@ -176,7 +176,7 @@ class Work:
         if out is None:
             rooms = [new(keys.shape, keys.dtype, allocator) for _ in range(min(passes - 1, 2))]
             return [keys, *(rooms[k % 2] for k in range(passes - 1)), 0]
-        if passes % 2 and out.ptr == keys.ptr:
+        if passes % 2 and out._address == keys._address:
             keys = packed_copy(keys, stream, allocator)
         room = new(keys.shape, keys.dtype, allocator) if passes > 1 else None
         return [keys, *((out, room)[(passes - k) % 2] for k in range(1, passes + 1))]

@@ -22,7 +22,7 @@ def first_of_rows(rows, k, descending, stream, allocator):
     """(values, indices) of the first k elements of each row of a packed array."""
     count, length = rows.shape
     plan = kernels.plan(count, length, k)
-    whole = rows.ptr % 16 == 0 and (count == 1 or length * rows.itemsize % 16 == 0)
+    whole = rows._address % 16 == 0 and (count == 1 or length * rows.itemsize % 16 == 0)
     order = sort.order(rows.dtype, descending)
     functions = kernels.kernels(order, 16 // rows.itemsize if whole else 1)
     pair = kernels.pair_size(rows.itemsize)

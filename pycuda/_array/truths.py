@@ -174,7 +174,7 @@ class _Place:
     def __init__(self, a):
         self.__array_interface__ = {
             "version": 3, "shape": a.shape, "strides": a.strides, "typestr": f"|V{a.itemsize}",
-            "data": (a.ptr if a.size else 0, False),
+            "data": (a._address, False),
         }  # fmt: skip
 
 

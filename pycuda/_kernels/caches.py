@@ -26,9 +26,9 @@ class ContextCache(dict):
 _caches: weakref.WeakSet[ContextCache | _Calls] = weakref.WeakSet()
 
 
-def calls(positions: tuple[int, ...], aligned: bool = False) -> _Calls:
+def calls(positions: tuple[int, ...], aligned: bool = False, written: tuple[int, ...] = ()) -> _Calls:
     """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
-    made = _Calls(positions, aligned)
+    made = _Calls(positions, aligned, written=written)
     _caches.add(made)
     return made
 

@@ -46,14 +46,19 @@ def _computed(dtype: np.dtype) -> str:
     return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.computed(dtype)
 
 
-def _loop_dtypes(row: Function, operands: tuple, dtype):
+def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
     """NumPy's choice: inputs, then outputs."""
     if not isinstance(row.rule, np.ufunc):
         return row.rule(*operands)
-    signature = None if dtype is None else (*(None,) * row.rule.nin, *(dtype,) * row.rule.nout)
-    if signature is None:
-        return row.rule.resolve_dtypes((*operands, *(None,) * row.rule.nout))
-    return row.rule.resolve_dtypes((*operands, *(None,) * row.rule.nout), signature=signature)
+    # There are no other byte orders here; and with "equiv" for Python's numbers NumPy 2.4 crashes.
+    casting = "no" if casting == "equiv" else casting
+    if all(isinstance(operand, type) for operand in operands):
+        operands = tuple(np.result_type(operand(0)) for operand in operands)
+    given = (*operands, *(None,) * row.rule.nout)
+    if dtype is None:
+        return row.rule.resolve_dtypes(given, casting=casting)
+    signature = (*(None,) * row.rule.nin, *(dtype,) * row.rule.nout)
+    return row.rule.resolve_dtypes(given, signature=signature, casting=casting)
 
 
 def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
@@ -73,7 +78,7 @@ def _check_moved(name: str, storage: list[np.dtype]) -> None:
         raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
 
 
-def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
+def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "same_kind"):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
     operands: a dtype for each array and NumPy scalar, int, float or complex for Python's numbers, and a
@@ -84,7 +89,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: str):
         raise TypeError(f"there is no elementwise function {name!r}")
     kinds = tuple(operand for operand, _ in operands)
     scalars = tuple(scalar for _, scalar in operands)
-    found = _loop_dtypes(row, kinds, dtype)
+    found = _loop_dtypes(row, kinds, dtype, casting)
     inputs, results = found[: len(kinds)], list(found[len(kinds) :])
     if not isinstance(row.rule, np.ufunc) and dtype is not None:
         results = [np.dtype(dtype)] * len(results)
@@ -136,17 +141,26 @@ def _types(loop: Loop) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _rounded(loop: Loop, k: int, value: str) -> str:
+    """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array
+    is of another one."""
+    dtype = loop.compute[k]
+    exact = dtype == loop.storage[k] or _stored(dtype) == _computed(dtype)
+    return value if exact else f"pycuda::convert<{_stored(dtype)}>({value})"
+
+
 def _step(loop: Loop, read: str, write: str) -> str:
     """One element: operands read, converted, combined, results converted and written."""
     outputs = loop.function.outputs
     lines = [f"X{k} x{k};" for k in range(outputs)]
     operands = []
     for k in range(outputs, len(loop.storage)):
-        value = f"p.s{k}" if loop.scalars[k] else read.format(k=k)
+        value = _rounded(loop, k, f"p.s{k}" if loop.scalars[k] else read.format(k=k))
         lines.append(f"const L{k - outputs + 1} a{k} = pycuda::convert<L{k - outputs + 1}>({value});")
         operands.append(f"a{k}")
     lines.append(f"operation({', '.join([f'x{k}' for k in range(outputs)] + operands)});")
-    lines += [write.format(k=k, value=f"pycuda::convert<T{k}>(x{k})") for k in range(outputs)]
+    for k in range(outputs):
+        lines.append(write.format(k=k, value=f"pycuda::convert<T{k}>({_rounded(loop, k, f'x{k}')})"))
     return " ".join(lines)
 
 

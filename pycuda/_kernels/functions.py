@@ -214,6 +214,8 @@ _ROWS = (
     _analytic("arctanh", np.arctanh, "atanh(a)"),
     Function("degrees", np.degrees, _kinds(f="a * L1(57.295779513082320876798)")),
     Function("radians", np.radians, _kinds(f="a * L1(0.017453292519943295769)")),
+    Function("rad2deg", np.rad2deg, _kinds(f="a * L1(57.295779513082320876798)")),
+    Function("deg2rad", np.deg2rad, _kinds(f="a * L1(0.017453292519943295769)")),
     # parts of floats
     Function("floor", np.floor, _kinds(bi="a", f="floor(a)")),
     Function("ceil", np.ceil, _kinds(bi="a", f="ceil(a)")),
@@ -221,7 +223,7 @@ _ROWS = (
     Function("rint", np.rint, _kinds(f="rint(a)", c="T0(rint(a._M_re), rint(a._M_im))")),
     Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
     Function("nextafter", np.nextafter, _kinds(f="pycuda::next_number<S1>(a, b)")),
-    Function("ldexp", np.ldexp, _kinds(f="ldexp(a, (int)b)")),
+    Function("ldexp", np.ldexp, _kinds(f="ldexp(a, pycuda::exponent(b))")),
     Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
     Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),
     # choices and copies

@@ -9,9 +9,9 @@ from pycuda.driver import GPUArray
 
 
 def check_writable(array) -> None:
-    """ValueError for memory of a library that said it is read-only."""
+    """ValueError for what may not be written to."""
     if isinstance(array, GPUArray) and not array.flags.writeable:
-        raise ValueError("this array is read-only: the library that its memory is from said so")
+        raise ValueError("this array is read-only, or the library that its memory is from said so")
 
 
 def describe(value, argument, kernel: str, written=False):
@@ -44,20 +44,7 @@ def describe(value, argument, kernel: str, written=False):
 
 def address(value) -> int:
     """The address of element 0; 0 without elements."""
-    return value.ptr if value.size else 0
-
-
-def extent(start: int, shape, strides, itemsize: int) -> tuple[int, int]:
-    """(lowest address, one past the highest) of an array that begins at start."""
-    low = high = start
-    for length, stride in zip(shape, strides, strict=True):
-        if length == 0:
-            return start, start
-        if stride < 0:
-            low += (length - 1) * stride
-        else:
-            high += (length - 1) * stride
-    return low, high + itemsize
+    return value._address if value.size else 0
 
 
 def missing(kernel: str, arguments, given: int) -> TypeError:

@@ -80,11 +80,15 @@ _BUILT_IN = frozenset(
 )  # fmt: skip
 
 
+_HEADERS = {"float16": "cuda_fp16.h", "bfloat16": "cuda_bf16.h"}
+
+
 def headers(arguments, *others) -> str:
     """#include lines for the types of arguments and of other dtypes."""
     dtypes = {argument.dtype for argument in arguments} | {np.dtype(other) for other in others}
-    half = "#include <cuda_fp16.h>\n" if np.dtype(np.float16) in dtypes else ""
-    return f"{half}#include <pycuda-complex.hpp>\n"
+    names = {dtype.name for dtype in dtypes}
+    lines = [f"#include <{header}>\n" for name, header in _HEADERS.items() if name in names]
+    return "".join(lines) + "#include <pycuda-complex.hpp>\n"
 
 
 def size_checks(arguments) -> str:
@@ -102,6 +106,42 @@ def line(what: str) -> str:
     """The directive after which the compiler counts lines of the user's text `what`."""
     quoted = what.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")
     return f'\n#line 1 "{quoted}"\n'
+
+
+_SECTION = re.compile(r'\n#line 1 "([^"\n]*)"\n')
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+
+
+def open_brackets(source: str) -> str:
+    """The user's lines of a source with `line` directives whose brackets do not match, as compilers show
+    lines. Compilers themselves complain about what comes after them."""
+    _, *parts = _SECTION.split(source)
+    found = (
+        _mismatch(what, text)
+        for what, text in zip(parts[::2], parts[1::2], strict=True)
+        if not what.startswith("kernel ")
+    )
+    return "".join(dict.fromkeys(found))
+
+
+def _mismatch(what: str, text: str) -> str:
+    visible = _HIDDEN.sub(lambda hidden: re.sub(r"[^\n]", " ", hidden[0]), text)
+    opened = []
+    for at, sign in enumerate(visible):
+        if sign in "([{":
+            opened.append(at)
+        elif sign in ")]}":
+            if not opened or visible[opened[-1]] != _PAIRS[sign]:
+                return _shown(what, text, at, "closes nothing")
+            opened.pop()
+    return _shown(what, text, opened[-1], "is not closed") if opened else ""
+
+
+def _shown(what: str, text: str, at: int, fault: str) -> str:
+    start = text.rfind("\n", 0, at) + 1
+    number, shown = text.count("\n", 0, at) + 1, text[start:].split("\n", 1)[0]
+    pointer = re.sub(r"[^\t]", " ", text[start:at])
+    return f"{what}({number}): {text[at]!r} {fault}\n  {shown}\n  {pointer}^\n\n"
 
 
 # ---- what the text says
@@ -140,11 +180,17 @@ class Use(NamedTuple):
     written: bool  # certainly or possibly
     assigned: bool  # certainly, by a statement x[i] = ... of its own
     read: bool  # certainly or possibly before that statement is done
+    stored: bool  # certainly or possibly written by something else than an atomic function
+
+
+# A use of which nothing is known.
+_ANYHOW = Use(False, False, True, False, True, True)
 
 
 class Analysis(NamedTuple):
     """What the text of a kernel says. order_free: i stands only in subscripts of vectors. own_loop: the text
     needs PyCUDA's loop. stateful: there may be only one module. guarded: a condition on i is possible.
+    conditional: any condition is.
     """
 
     uses: dict
@@ -152,6 +198,7 @@ class Analysis(NamedTuple):
     own_loop: bool
     stateful: bool
     guarded: bool
+    conditional: bool
 
 
 def _visible(text: str) -> str:
@@ -228,33 +275,33 @@ def _first_assignment(name: str, text: str) -> _Assignment:
 def _look_at(name: str, text: str, assigned: _Assignment, changing: set[str]) -> Use:
     """How the text uses the name; its first certain assignment is known."""
     indexed = subscripted = True
-    written = read = False
+    stored = atomic = read = False
     for found in re.finditer(rf"(?<![\w.])(?<!->){name}\b", text):
         before, end = text[: found.start()], found.end()
         opening = re.match(r"\s*\[", text[end:])
         if opening is None:
-            return Use(False, False, True, False, True)
+            return _ANYHOW
         close = _closing(text, end + opening.end() - 1)
         indexed = indexed and text[end + opening.end() : close - 1].strip() == "i"
         plain = before.replace("&&", "  ").rstrip()
         if plain.endswith("&"):
             head = plain[:-1].rstrip()
             if _ATOMIC.search(plain):
-                written = True
+                atomic = True
             elif re.search(_UNARY_BEFORE, head) or _POINTER_CAST.search(head):
-                return Use(False, False, True, False, True)
+                return _ANYHOW
         after = text[close:]
         members = _MEMBERS.match(after).end()
         called = re.search(r"\b(\w+)\s*\([^;]*$", before)
-        written = (
-            written
+        stored = (
+            stored
             or re.match(_ASSIGNS, after[members:]) is not None
             or re.search(r"(?:\+\+|--|&\s*\w+\s*=)\s*$", before) is not None
             or _SETTER.match(after) is not None
             or (called is not None and any(re.search(rf"\b{f}\s*\(", before) for f in changing))
         )
         read = read or (found.start() < assigned.end and found.start() != assigned.start)
-    return Use(indexed, subscripted, written, assigned is not _NEVER, read)
+    return Use(indexed, subscripted, stored or atomic, assigned is not _NEVER, read, stored)
 
 
 def analyse(vectors, texts, preamble="") -> Analysis:
@@ -279,6 +326,7 @@ def analyse(vectors, texts, preamble="") -> Analysis:
     )
     # Headers may define macros that use i.
     order_free = re.search(r"(?<![\w.])(?<!->)i\b", rest) is None and "#include" not in preamble
+    conditional = _CONDITIONS.search(whole) is not None
     changed = re.search(rf"(?<![\w.])i\b{_ASSIGNS}|(?:\+\+|--)\s*i\b|(?<!&)&\s*i\b|{_INT}+i\b", rest)
     if changed:
         uses = {name: use._replace(indexed=False) for name, use in uses.items()}
@@ -287,5 +335,6 @@ def analyse(vectors, texts, preamble="") -> Analysis:
         order_free,
         bool(changed) or _OWN_LOOP.search(whole) is not None,
         _STATE.search(preamble) is not None,
-        not order_free and _CONDITIONS.search(whole) is not None,
+        not order_free and conditional,
+        conditional,
     )

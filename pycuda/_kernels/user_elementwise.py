@@ -17,6 +17,7 @@ import numpy as np
 
 from pycuda._kernels import user
 from pycuda.compiler import SourceModule
+from pycuda.driver import CompileError
 from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 THREADS = 256  # of a block of a streaming kernel
@@ -49,17 +50,21 @@ class Text(NamedTuple):
     loop_prep: str = ""
     after_loop: str = ""
 
+    def _own(self, what: str, text: str) -> str:
+        """A text with its own line numbers; what follows is ours again."""
+        return f"{user.line(f'{what} of {self.name}')}{text}\n;{user.line(f'kernel {self.name}')}"
+
     def body(self) -> str:
         """The operation, with its own line numbers."""
-        return f"{user.line(f'operation of {self.name}')}{self.operation}\n;"
+        return self._own("operation", self.operation)
 
     def prepare(self) -> str:
         """What precedes the loop."""
-        return f"{user.line(f'loop_prep of {self.name}')}{self.loop_prep}\n;" if self.loop_prep else ""
+        return self._own("loop_prep", self.loop_prep) if self.loop_prep else ""
 
     def finish(self) -> str:
         """What follows the loop."""
-        return f"{user.line(f'after_loop of {self.name}')}{self.after_loop}\n;" if self.after_loop else ""
+        return self._own("after_loop", self.after_loop) if self.after_loop else ""
 
 
 _PYCUDAS_NAMES = """
@@ -103,13 +108,28 @@ extern "C" __global__ void {text.name}({", ".join(declarations)})
 """
 
 
-def plain(arguments, text: Text, use_range=False) -> str:
-    """PyCUDA's kernel: arguments hold n, or start, stop and step."""
-    declarations = [argument.declarator() for argument in arguments]
+def _declarator(argument, constant) -> str:
+    return f"{'const ' if argument.name in constant else ''}{argument.declarator()}"
+
+
+def plain(arguments, text: Text, use_range=False, constant=()) -> str:
+    """PyCUDA's kernel: arguments hold n, or start, stop and step. constant: the names of vectors that the
+    compiler is to keep from being written to.
+    """
+    declarations = [_declarator(argument, constant) for argument in arguments]
     return _kernel(text, arguments, declarations, _range_loop(text) if use_range else _loop(text))
 
 
 # ---- arrays with strides
+
+
+def pointers_of(vectors, constant=()):
+    """For `layout_of`: the element types and the parameters of vectors, those of some names to be read
+    only."""
+    return {
+        v.name: (f"{'const ' if v.name in constant else ''}{dtype_to_ctype(v.dtype)}", f"pycuda_{v.name}")
+        for v in vectors
+    }
 
 
 def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
@@ -117,6 +137,7 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
     are reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
     pointers: for each name its element type and its parameter where they are others.
     """
+    pointers = pointers_of(vectors) if pointers is None else pointers
     wide, axes, groups = signature
     members = [f"pycuda::extent<{count}> shape{number};" for number, count in enumerate(axes)]
     names = []
@@ -124,8 +145,7 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
         if group is None:
             continue
         count, name = axes[group], argument.name
-        own = dtype_to_ctype(argument.dtype), f"pycuda_{name}"
-        ctype, parameter = own if pointers is None else pointers[name]
+        ctype, parameter = pointers[name]
         members.append(f"pycuda::steps<{count}> {name};")
         names.append(
             f"  const pycuda::strided<{ctype}, {count}, {'true' if wide else 'false'}> "
@@ -134,17 +154,16 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
     return f"struct __align__(16) pycuda_layout {{ {' '.join(members)} }};\n", "\n" + "".join(names)
 
 
-def strided(arguments, text: Text, signature, use_range=False) -> str:
-    """The kernel of a Walk's signature. arguments are the user's alone."""
+def strided(arguments, text: Text, signature, use_range=False, constant=()) -> str:
+    """The kernel of a Walk's signature. arguments are the user's alone. constant: as `plain` takes it."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     through = {
         argument.name for argument, group in zip(vectors, signature[2], strict=True) if group is not None
     }
-    layout, names = layout_of(vectors, signature)
+    pointers = pointers_of(vectors, constant)
+    layout, names = layout_of(vectors, signature, pointers)
     declarations = [
-        f"{dtype_to_ctype(argument.dtype)} *pycuda_{argument.name}"
-        if argument.name in through
-        else argument.declarator()
+        " *".join(pointers[argument.name]) if argument.name in through else _declarator(argument, constant)
         for argument in arguments
     ]
     declarations += [argument.declarator() for argument in (RANGE if use_range else [SIZE])]
@@ -248,7 +267,7 @@ def _streamed(name: str, ctype: str, first: str, use: user.Use, shape: Streaming
 
 def _together(uses) -> user.Use:
     """How one array is used that is passed for several vectors."""
-    indexed, subscripted, written, assigned, _ = map(list, zip(*uses, strict=True))
+    indexed, subscripted, written, assigned, _, stored = map(list, zip(*uses, strict=True))
     return user.Use(
         all(indexed),
         all(subscripted),
@@ -256,6 +275,7 @@ def _together(uses) -> user.Use:
         # Each assignment must be a certain one. What one name reads another may have assigned: read it first.
         any(written) and all(a for a, w in zip(assigned, written, strict=True) if w),
         len(uses) > 1 or uses[0].read,
+        any(stored),
     )
 
 
@@ -369,7 +389,11 @@ def get_elwise_range_module(
 
 def module(source: str, keep, options):
     """The source compiled, kernels being extern "C" already."""
-    return SourceModule(source, keep=keep, options=options, no_extern_c=True)
+    try:
+        return SourceModule(source, keep=keep, options=options, no_extern_c=True)
+    except CompileError as error:
+        error.stderr = user.open_brackets(source) + (error.stderr or "")
+        raise
 
 
 def prepared(module, name: str, arguments, more: str = ""):

@@ -160,6 +160,11 @@ template <class T> PYCUDA_INLINE T integer_power(T base, T exponent)
     }
     return result;
 }
+// Of ldexp: beyond these every float is infinite or 0.
+template <class T> PYCUDA_INLINE int exponent(T n)
+{
+    return n > T(9999) ? 9999 : n < T(-9999) ? -9999 : (int)n;
+}
 template <class T> PYCUDA_INLINE T shift_left(T a, T count)
 {
     return (unsigned long long)count < sizeof(T) * 8 ? (T)((unsigned long long)a << count) : T(0);

@@ -8,6 +8,7 @@ import numpy as np
 
 from pycuda import gpuarray
 from pycuda._array.elementwise import apply
+from pycuda._array.interchange import on_its_stream
 from pycuda._array.memory import overlap
 from pycuda._driver import GPUArray
 from pycuda._kernels import scratch
@@ -91,6 +92,7 @@ class DeviceMatrix:
                 f"{name} has the shape {vector.shape}, a matrix of shape {self.shape} needs ({length},)"
             )
 
+    @on_its_stream
     def multiply(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
         """y += A x, or A x in a new array without y."""
         rows, columns = self.shape
@@ -136,7 +138,7 @@ def _address(array: GPUArray) -> GPUArray | int:
 
 def _direct(vector: GPUArray) -> bool:
     """Whether the kernel can use the array as it is: one element after the other, each read at once."""
-    return not vector.size or (vector.flags.forc and vector.ptr % vector.itemsize == 0)
+    return not vector.size or (vector.flags.forc and vector._address % vector.itemsize == 0)
 
 
 def _parts(vector: GPUArray) -> GPUArray:
@@ -145,4 +147,4 @@ def _parts(vector: GPUArray) -> GPUArray:
         return vector
     real = np.dtype(f"f{vector.itemsize // 2}")
     strides = (*vector.strides, real.itemsize)
-    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector.ptr, strides=strides)
+    return GPUArray((*vector.shape, 2), real, base=vector, gpudata=vector._address, strides=strides)

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -263,6 +264,38 @@ static void test_many_contexts(void)
 }
 
 /* In a forked child every call answers, none hangs or crashes. */
+static sem_t gate;
+static void wait_gate(void *nothing)
+{
+    (void)nothing;
+    sem_wait(&gate);
+}
+
+/* The oldest of many that are destroyed is forgotten, not one that still waits for its work. */
+static void test_many_while_one_is_destroyed(void)
+{
+    CUcontext waiting, other;
+    CUstream stream;
+    pthread_t thread;
+    void *answer = NULL;
+    sem_init(&gate, 0, 0);
+    OK(cuCtxCreate_v2(&waiting, 0, 0));
+    OK(cuStreamCreate(&stream, CU_STREAM_DEFAULT));
+    OK(cuLaunchHostFunc(stream, wait_gate, NULL));
+    OK(cuCtxPopCurrent_v2(&other));
+    pthread_create(&thread, NULL, destroy_main, waiting);
+    while (cuCtxGetApiVersion(waiting, &(unsigned){0}) == CUDA_SUCCESS) usleep(1000);
+    for (int i = 0; i < 200; i++) {
+        OK(cuCtxCreate_v2(&other, 0, 1));
+        CHECK(other != waiting);
+        OK(cuCtxDestroy_v2(other));
+    }
+    sem_post(&gate);
+    pthread_join(thread, &answer);
+    CHECK(answer == NULL);
+    sem_destroy(&gate);
+}
+
 static void test_fork(void)
 {
     CUcontext context;
@@ -297,6 +330,7 @@ int main(void)
     CHECK_GROUP(test_primary);
     CHECK_GROUP(test_state);
     CHECK_GROUP(test_many_contexts);
+    CHECK_GROUP(test_many_while_one_is_destroyed);
     CHECK_GROUP(test_fork);
     return check_done();
 }

@@ -137,6 +137,39 @@ static void remember(ptrdiff_t offset, ptrdiff_t number, void *data)
     ((Images *)data)->offsets[number] = offset;
 }
 
+/* What says that two views do not meet is held against their bytes; what must be told apart is. */
+static void test_meeting(void)
+{
+    static unsigned char memory[ROOM];
+    static Images seen;
+    int apart = 0;
+    for (int round = 0; round < 20000; round++) {
+        ptrdiff_t shape[2][DIMS], strides[2][DIMS], offset = random_below(64) - 32;
+        StridedForm forms[2];
+        bool meet = false;
+        for (int k = 0; k < 2; k++) {
+            ptrdiff_t itemsize = 1 + random_below(4);
+            int ndim = random_view(shape[k], strides[k], itemsize);
+            forms[k] = (StridedForm){ndim, shape[k], strides[k], itemsize};
+        }
+        memset(memory, 0, sizeof memory);
+        for (ptrdiff_t byte = 0; byte < forms[0].itemsize; byte++)
+            walk(forms[0].ndim, shape[0], strides[0], mark, memory + byte);
+        walk(forms[1].ndim, shape[1], strides[1], remember, &seen);
+        for (ptrdiff_t i = 0; i < strides_count(forms[1].ndim, shape[1], 1); i++)
+            for (ptrdiff_t byte = 0; byte < forms[1].itemsize; byte++)
+                meet = meet || memory[ROOM / 2 + offset + seen.offsets[i] + byte];
+        bool may = strides_may_meet(&forms[0], &forms[1], offset);
+        CHECK(may || !meet);
+        apart += !may;
+    }
+    CHECK(apart > 1000);
+    const ptrdiff_t matrix[] = {10, 4}, rows[] = {40, 4}, pairs[] = {80, 8}, column[] = {10, 6};
+    const StridedForm left = {2, matrix, rows, 4}, right = {2, column, rows, 4}, real = {2, matrix, pairs, 4};
+    CHECK(!strides_may_meet(&left, &right, 16) && strides_may_meet(&left, &right, 12));
+    CHECK(!strides_may_meet(&real, &real, 4) && strides_may_meet(&real, &real, 8));
+}
+
 /* Does what the plan says and compares with a copy element by element. */
 static void test_copies(void)
 {
@@ -220,6 +253,7 @@ int main(void)
     test_count();
     test_views();
     test_overlap();
+    test_meeting();
     test_copies();
     test_copy_joins_axes();
     test_reshape();

@@ -320,6 +320,104 @@ def test_in_place_and_overlapping_long_arrays(operation):
         assert (device.get() == host).all()
 
 
+PLUS_ONE = ElementwiseKernel("int *z, int *x", "z[i] = x[i] + 1", "plus_one")
+
+
+@pytest.mark.parametrize("size", [100, 3000, LONG + 78])
+def test_overlapping_arrays_are_read_before_they_are_written(size):
+    host = np.arange(size, dtype=np.int32)
+    for target, source in [
+        (np.s_[1:], np.s_[:-1]), (np.s_[:-1], np.s_[1:]), (np.s_[:], np.s_[::-1]), (np.s_[::-1], np.s_[:]),
+        (np.s_[::2], np.s_[: size // 2]), (np.s_[: size // 2], np.s_[::2]), (np.s_[:], np.s_[:]),
+        (np.s_[::2], np.s_[1::2]), (np.s_[:5], np.s_[3:4]),
+    ]:  # fmt: skip
+        expected, device = host.copy(), gpuarray.to_gpu(host)
+        if size % 2 and source == np.s_[1::2]:
+            continue
+        for _ in range(2):  # the second call is remembered
+            expected[target] = expected[source].copy()[: len(expected[target])] + 1
+            PLUS_ONE(device[target], device[source])
+        assert (device.get() == expected).all(), (target, source)
+
+
+def seen(memory, device, start, shape, steps):
+    """The same view of both, by steps in elements."""
+    strides = tuple(4 * step for step in steps)
+    return (
+        np.lib.stride_tricks.as_strided(memory[start:], shape, strides),
+        gpuarray.GPUArray(shape, np.int32, base=device, gpudata=device.ptr + 4 * start, strides=strides),
+    )
+
+
+@given(st.data(), st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_views_of_one_array_of_any_strides(data, shape):
+    memory = np.random.default_rng(0).integers(0, 99, 4000).astype(np.int32)
+    device = gpuarray.to_gpu(memory)
+    steps, step = [0] * len(shape), 1
+    for axis in data.draw(st.permutations(range(len(shape)))):
+        step *= data.draw(st.integers(1, 2))
+        steps[axis] = step * data.draw(st.sampled_from([1, -1]))
+        step *= shape[axis]
+    z, z_gpu = seen(memory, device, 2000, shape, steps)
+    (x, x_gpu), (y, y_gpu) = (
+        seen(
+            memory, device, data.draw(st.integers(1950, 2050)), shape,
+            data.draw(st.sampled_from([steps, [data.draw(st.integers(-9, 9)) for _ in shape]])),
+        )
+        for _ in range(2)
+    )  # fmt: skip
+    SUM(x_gpu, y_gpu, z_gpu)
+    z[...] = x + 2 * y
+    assert (device.get() == memory).all()
+
+
+def test_ranges_of_overlapping_arrays():
+    device = gpuarray.to_gpu(np.arange(100, dtype=np.int32))
+    PLUS_ONE(device[1:], device[:-1], slice=slice(10, 90))
+    expected = np.arange(100)
+    expected[11:91] = np.arange(10, 90) + 1
+    assert (device.get() == expected).all()
+    both = ElementwiseKernel("int *x, int *y", "x[i] = 1; y[i] = 2", "both")
+    both(device[:50], device[25:], range=slice(0, 25))  # that is apart
+    assert (device.get()[:50] == np.repeat([1, 2], 25)).all()
+    with pytest.raises(ValueError, match="both: the arguments 'x' and 'y' share memory"):
+        both(device[:50], device[25:], range=slice(0, 26))
+
+
+def test_overlapping_arrays_that_are_both_written():
+    device = gpuarray.zeros(200, np.int32)
+    for text in ("x[i] = 1; y[i] = 2", "x[i] += 1; y[i] += 2"):
+        kernel = ElementwiseKernel("int *x, int *y", text, "both")
+        with pytest.raises(ValueError, match="both: the arguments 'x' and 'y' share memory"):
+            kernel(device[1:], device[:-1])
+        kernel(device[:100], device[100:])
+    # A condition may keep them apart, and atomic functions need no order.
+    apart = ElementwiseKernel("int *x, int *y", "if (i < 50) x[i] = 5; else y[i] = 6")
+    apart(device[:100], device[50:150])
+    assert device.get().tolist() == [5] * 50 + [2] * 50 + [6] * 50 + [4] * 50
+    count = gpuarray.zeros(101, np.int32)
+    ElementwiseKernel("int *x, int *y", "atomicAdd(&x[i], 1); atomicAdd(&y[i], 1)")(count[1:], count[:-1])
+    assert count.get().tolist() == [1] + [2] * 99 + [1]
+
+
+def test_an_element_in_several_places_is_not_written():
+    one, x = gpuarray.zeros(1, np.int32), gpuarray.to_gpu(np.arange(40, dtype=np.int32))
+    wide = gpuarray.broadcast_to(one, (40,))
+    with pytest.raises(ValueError, match="plus_one: several elements of the argument 'z' share memory"):
+        PLUS_ONE(wide, x)
+    ElementwiseKernel("int *sum, int *x", "atomicAdd(&sum[i], x[i])")(wide, x)
+    assert one.get()[0] == 780
+
+
+def test_what_is_copied_is_not_written_to_unseen():
+    """A macro that writes is not read off the text: the compiler says so, and nothing is copied."""
+    kernel = ElementwiseKernel("int *z, int *x", "z[i] = 1; BUMP(x[i])", preamble="#define BUMP(v) (v) += 7")
+    x = gpuarray.zeros(300, np.int32)
+    kernel(x[:200], x[100:])
+    assert (x.get()[200:] == 7).all() and (x.get()[:100] == 1).all()
+
+
 def test_longer_arrays_are_used_from_their_start_and_tables_by_index():
     kernel = ElementwiseKernel("int *z, int *x, int *table", "z[i] = x[i] + table[x[i] % 4]")
     x = np.arange(20, dtype=np.int32)
@@ -381,6 +479,29 @@ def test_an_error_shows_the_users_line():
         kernel(gpuarray.zeros(10, np.int32))
     assert "operation of wrong(2): error" in str(error.value) and "x[i] = nothing;" in str(error.value)
     assert "preamble of wrong(2): error" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "operation, place, line",
+    [
+        ("x[i] = (1", "(1): '(' is not closed", "  x[i] = (1\n         ^"),
+        ("x[i] = 1;\nx[i] = f(2));", "(2): ')' closes nothing", "  x[i] = f(2));\n             ^"),
+        ("if (i) {\n  x[i] = 1; // }\n", "(1): '{' is not closed", "  if (i) {\n         ^"),
+        ("x[i] = 1; }", "(1): '}' closes nothing", "  x[i] = 1; }\n            ^"),
+        ("x[i] = ')' + (2]", "(1): ']' closes nothing", "  x[i] = ')' + (2]\n                 ^"),
+    ],
+)
+def test_brackets_that_do_not_match(operation, place, line):
+    """The compiler shows a line of ours, which the user has never seen."""
+    with pytest.raises(drv.CompileError) as error:
+        ElementwiseKernel("int *x", operation, "wrong")(gpuarray.zeros(10, np.int32))
+    assert f"operation of wrong{place}\n{line}\n" in str(error.value)
+
+
+def test_a_comment_at_the_end():
+    x = gpuarray.zeros(3, np.int32)
+    ElementwiseKernel("int *x", "x[i] = 1  // one, (not two")(x)
+    assert x.get().tolist() == [1, 1, 1]
 
 
 def test_other_librarys_arrays():

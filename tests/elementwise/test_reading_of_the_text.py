@@ -71,12 +71,18 @@ def test_kind_of_use(text, kind):
     ],
 )
 def test_reads_and_writes(text, written, assigned, read):
-    assert use(text)[2:] == (written, assigned, read)
+    assert use(text)[2:5] == (written, assigned, read)
+
+
+def test_atomic_functions_store_nothing():
+    assert use("atomicAdd(&x[i], 1)")[2:] == (True, False, True, False)
+    assert use("atomicAdd(&x[i], 1); x[i] = 2").stored
+    assert use("f(&x[i])").stored and not use("z[i] = x[i]").stored
 
 
 def test_macros_of_the_preamble():
-    assert use("y[i] = 1", "#define SET x[i] = 0\n")[2:] == (True, False, True)
-    assert use("x[i] = 2; y[i] = OLD", "#define OLD x[i]\n")[2:] == (True, True, True)
+    assert use("y[i] = 1", "#define SET x[i] = 0\n")[2:5] == (True, False, True)
+    assert use("x[i] = 2; y[i] = OLD", "#define OLD x[i]\n")[2:5] == (True, True, True)
     assert use("z[i] = x[i]", "#define SQUARE(x) \\\n  ((x)*(x))\n")[:2] == INDEXED
     assert use("z[i] = NEXT", "#define NEXT x[i + 1]\n")[:2] == SUBSCRIPTED
     assert not user.analyse(["x"], ["x[i] = HERE"], "#define HERE (i)\n").order_free

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from special import evaluate, outputs, show_wrong
 
-from pycuda import gpuarray
+from pycuda import _pvt_struct, gpuarray
 from pycuda._array.elementwise import apply
 from pycuda._kernels.functions import TABLE
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.reduction import ReductionKernel
+from pycuda.scan import InclusiveScanKernel
+from pycuda.tools import VectorArg
 
 ml_dtypes = pytest.importorskip("ml_dtypes")
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
@@ -111,3 +115,70 @@ def test_reductions_and_scans():
     np.testing.assert_array_equal(array.argmax(axis=1).get(), host.argmax(axis=1))
     check(array.cumsum(axis=1).get(), wide.cumsum(axis=1).astype(BFLOAT16), apart=1)
     np.testing.assert_array_equal((array > 1).any(axis=0).get(), (host > 1).any(axis=0))
+
+
+@pytest.mark.parametrize("other", [BFLOAT16, np.int8, np.int32, np.float16, np.float32, np.float64])
+def test_products_of_matrices_have_numpys_dtype(other):
+    """float32 with ml_dtypes, of two of bfloat16, too."""
+    left = (np.arange(12).reshape(3, 4) % 5).astype(BFLOAT16)
+    right = (np.arange(8).reshape(4, 2) % 3).astype(other)
+    check((gpuarray.to_gpu(left) @ gpuarray.to_gpu(right)).get(), left @ right)
+    check((gpuarray.to_gpu(right).T @ gpuarray.to_gpu(left).T).get(), right.T @ left.T)
+
+
+def test_kernels_that_users_write():
+    host = np.arange(-20, 20).astype(BFLOAT16)
+    x, z = gpuarray.to_gpu(host), gpuarray.zeros(40, BFLOAT16)
+    scaled = ElementwiseKernel(
+        "__nv_bfloat16 *x, nv_bfloat16 s, __nv_bfloat16 *z", "z[i] = x[i] * s", "scaled"
+    )
+    scaled(x, BFLOAT16.type(1.5), z)
+    check(z.get(), host * BFLOAT16.type(1.5))
+    scaled(x[::-1], BFLOAT16.type(2), z)
+    check(z.get(), host[::-1] * BFLOAT16.type(2))
+    widened = gpuarray.zeros(40, np.float32)
+    ElementwiseKernel([VectorArg(BFLOAT16, "x"), VectorArg(np.float32, "z")], "z[i] = x[i]")(x, widened)
+    check(widened.get(), host.astype(np.float32))
+    total = ReductionKernel(np.float32, "0", "a + b", "__bfloat162float(x[i])", "__nv_bfloat16 *x")
+    assert total(x).get() == host.astype(np.float32).sum()
+    largest = ReductionKernel(
+        BFLOAT16, "__float2bfloat16(-1e30f)", "a > b ? a : b", "x[i]", "__nv_bfloat16 *x"
+    )
+    check(largest(x).get(), host.max())
+    check(
+        InclusiveScanKernel(BFLOAT16, "a + b")(x.copy()).get(),
+        host.astype(np.float32).cumsum().astype(BFLOAT16),
+    )
+
+
+def test_arguments_of_another_dtype_are_refused():
+    """Half has 16 bits, too."""
+    kernel = ElementwiseKernel("__nv_bfloat16 *x, __nv_bfloat16 s", "x[i] = s", "set")
+    with pytest.raises(TypeError, match="bfloat16"):
+        kernel(gpuarray.zeros(3, np.float16), BFLOAT16.type(1))
+
+
+def test_numbers_are_rounded_to_bfloat16():
+    kernel = ElementwiseKernel("__nv_bfloat16 *x, __nv_bfloat16 s", "x[i] = s", "set")
+    x = gpuarray.zeros(3, BFLOAT16)
+    tie, above = 1 + 2.0**-8, 1 + 2.0**-8 + 2.0**-40
+    for number in (
+        1.5,
+        3,
+        np.float16(0.1),
+        np.int16(7),
+        -0.0,
+        tie,
+        above,
+        -above,
+        1e-40,
+        2e-45,
+        np.inf,
+        np.nan,
+    ):
+        kernel(x, number)
+        expected = 1 + 2.0**-7 if abs(number) == above else BFLOAT16.type(number)
+        check(x.get(), np.full(3, np.copysign(expected, number), BFLOAT16))
+    for wrong in (1e39, "1"):
+        with pytest.raises(_pvt_struct.error):
+            kernel(x, wrong)

@@ -400,3 +400,25 @@ def test_copy(pair):
     host, array = pair
     np.testing.assert_array_equal(array.copy().get(), host)
     assert array.copy().ptr != array.ptr
+
+
+def test_numbers_of_numpy():
+    for number in (np.float32(2.5), np.int8(3), np.complex64(1j), np.bool_(True)):
+        array = gpuarray.to_gpu(number)
+        assert array.shape == () and array.dtype == number.dtype and array.get() == number
+
+
+def test_bytes():
+    """Not a byte for each element, nor as many as the only one says."""
+    for host in (np.arange(3), np.array(3), np.arange(6.0).reshape(2, 3).T, np.zeros((0, 2))):
+        assert bytes(gpuarray.to_gpu(host)) == host.tobytes()
+
+
+def test_views_of_no_elements():
+    for shape, strided in (((4, 0), False), ((0, 3), False), ((0, 6), True)):
+        host = np.zeros(shape)
+        device = gpuarray.to_gpu(host)
+        device = device[:, ::-2] if strided else device
+        assert device.view(np.int16).shape == (host[:, ::-2].copy() if strided else host).view(np.int16).shape
+    with pytest.raises(ValueError, match="cannot be seen"):
+        gpuarray.zeros((0, 3), np.float32).view(np.float64)

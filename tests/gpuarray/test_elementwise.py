@@ -216,6 +216,41 @@ def test_mixed_signs():
     check(gpuarray.to_gpu(left) == gpuarray.to_gpu(right), left == right)
 
 
+IN_PLACE = "iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor ilshift irshift".split()
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_in_place_operators_keep_the_array(name):
+    dtype = np.int32 if name in ("iand", "ior", "ixor", "ilshift", "irshift") else np.float64
+    function = getattr(operator, name)
+    host, other = (np.arange(9).astype(dtype).reshape(3, 3) % k + 1 for k in (4, 3))
+    array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(other)
+    for left, right in ((np.s_[:], np.s_[:]), (np.s_[:, ::-1], np.s_[::-1]), (np.s_[:], np.s_[:])):
+        view, alias, expected = array[left], array[left], host[left]
+        assert function(view, there[right]) is view
+        function(expected, other[right])
+        check(alias, expected)
+    check(array, host)
+    function(there, there)  # what it reads is what it writes to
+    function(other, other.copy())
+    check(there, other)
+
+
+def test_in_place_product_of_matrices():
+    host = np.arange(12, dtype=np.float32).reshape(4, 3)
+    array = gpuarray.to_gpu(host)
+    row, other = array[1], np.arange(9, dtype=np.float64).reshape(3, 3)
+    row @= gpuarray.to_gpu(other)
+    host[1] @= other
+    check(array, host)
+    with pytest.raises(ValueError, match="a row or matrices and a matrix"):
+        array @= gpuarray.to_gpu(other)[0]
+    with pytest.raises(ValueError, match="out has the shape"):
+        array @= gpuarray.to_gpu(other)[:, :2]
+    with pytest.raises(TypeError):
+        array @= 3
+
+
 def test_methods():
     host = np.array([[1.25, -2.5], [3.75, 8]], np.float32)
     array = gpuarray.to_gpu(host)
@@ -332,3 +367,13 @@ def test_copies_across_keep_all_bits(size):
         (packed(array[3:, ::-3]), host[3:, ::-3]),
     ):
         assert view.get().tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
+def test_functions_of_numbers():
+    for name, number in (("exp", 2.5), ("sqrt", 2), ("floor", 2.5), ("sin", 1j), ("fabs", np.float32(-2))):
+        result = getattr(cumath, name)(number)
+        expected = getattr(np, name)(number)
+        assert result.shape == () and result.dtype == expected.dtype
+        np.testing.assert_allclose(result.get(), expected, rtol=1e-6)
+    with pytest.raises(TypeError, match="list"):
+        cumath.exp([1.0])

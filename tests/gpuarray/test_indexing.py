@@ -20,12 +20,19 @@ def indices(draw, shape, assigning=False):
     joint = draw(st.sampled_from([(3,), (2, 3), (1,), (0,), ()]))
     items, axis = [], 0
     rng = np.random.default_rng(draw(st.integers(0, 1000)))
-    masked = False
-    while axis < len(shape):
-        kind = draw(st.sampled_from(["slice", "slice", "numbers", "int", "none", "mask", "stop"]))
-        length = shape[axis]
-        if kind == "stop":
+    masked = dots = False
+    while axis < len(shape) or (not dots and draw(st.booleans())):
+        kind = draw(st.sampled_from(["slice", "slice", "numbers", "int", "none", "mask", "stop", "dots"]))
+        if not dots and (kind == "dots" or axis == len(shape)):
+            dots = True  # after which every axis is indexed
+            items.append(Ellipsis)
+            axis += draw(st.integers(0, len(shape) - axis))
+            continue
+        if kind in ("stop", "dots"):
+            if dots:
+                continue
             break
+        length = shape[axis]
         if kind == "none":
             items.append(None)
             continue
@@ -44,8 +51,6 @@ def indices(draw, shape, assigning=False):
             chosen = rng.integers(0 if assigning else -length, length, lengths)
             items.append(chosen.astype(draw(st.sampled_from([np.int64, np.int32]))))
         axis += 1
-    if draw(st.integers(0, 4)) == 0 and len(items) == 0:
-        items.append(Ellipsis)
     return tuple(items)
 
 
@@ -112,6 +117,23 @@ def test_overlapping_assignment():
     array[np.arange(20)[::-1].copy()] = array
     np.testing.assert_array_equal(array.get(), host)
     drv.Context.synchronize()  # lets go of the temporaries
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.s_[:, [0, 1, 2], ..., 0], np.s_[[0, 1], ..., [1, 0], :], np.s_[..., [0, 1], 1, :],
+        np.s_[[0, 1], [1, 2], ..., 0], np.s_[0, ..., [1, 2], [0, 1]], np.s_[:, [0, 2], [1, 0], ...],
+    ],
+)  # fmt: skip
+def test_an_ellipsis_for_no_axis_parts_arrays(index):
+    host = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+    array = gpuarray.to_gpu(host)
+    np.testing.assert_array_equal(array[index].get(), host[index])
+    values = -np.arange(host[index].size, dtype=np.float32).reshape(host[index].shape)
+    array[index] = values
+    host[index] = values
+    np.testing.assert_array_equal(array.get(), host)
 
 
 def test_single_truths_and_empty_lists():

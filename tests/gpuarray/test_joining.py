@@ -162,3 +162,12 @@ def test_matmul_of_any_strides():
         with pytest.raises(ValueError):
             gpuarray.matmul(x, y)
     drv.Context.synchronize()
+
+
+def test_repeats_of_no_parts():
+    host = np.zeros((0, 3))
+    assert gpuarray.repeat(gpuarray.to_gpu(host), [], 0).shape == np.repeat(host, [], 0).shape
+    with pytest.raises(ValueError):
+        gpuarray.repeat(gpuarray.to_gpu(host), [], 1)
+    with pytest.raises(ValueError):
+        gpuarray.repeat(gpuarray.to_gpu(host), [1.5, 1, 1], 1)

@@ -159,12 +159,15 @@ def test_out():
     assert array.max(0, out=array[2])[3].get() == host[:, 3].max()
     for wrong, error in (
         (gpuarray.zeros(5, np.float32), ValueError),
-        (gpuarray.zeros(6, np.int32), TypeError),
+        (np.zeros(6, np.float32), TypeError),
     ):
         with pytest.raises(error):
             array.mean(1, out=wrong)
+    whole = gpuarray.zeros(6, np.int32)
+    assert array.mean(1, out=whole) is whole
+    np.testing.assert_array_equal(whole.get(), array.get().mean(1).astype(np.int32))
     with pytest.raises(TypeError):
-        array.sum(1, out=np.zeros(6))
+        array.std(1, out=whole)
 
 
 def test_bad_axes():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from special import BOUNDS, distance, evaluate, outputs, show_wrong
 
+from pycuda import gpuarray
 from pycuda._kernels.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
@@ -77,3 +78,39 @@ def test_special_values(name, char):
     got = evaluate(name, operands)
     for one, other in zip(got, outputs(want), strict=True):
         check(name, one, other, operands)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_ldexp_far_outside(dtype):
+    """Exponents of 64 bits were cut to 32."""
+    host = np.array([1, -1, 0, -0.0, np.inf, np.nan, 3e300, 5e-324]).astype(dtype)
+    for power in (2**31 - 1, -(2**31), 2**31, 2**40, -(2**40), 2**63 - 1, 1074, -1074):
+        exponents = np.full(host.size, power, np.int64)
+        with np.errstate(all="ignore"):
+            expected = np.ldexp(host, exponents)
+        got = np.ldexp(gpuarray.to_gpu(host), gpuarray.to_gpu(exponents)).get()
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got), np.signbit(expected))
+
+
+@pytest.mark.parametrize("char", "?iBefdFD")
+def test_round(char):
+    host = np.array([0.5, 1.5, 2.5, -0.5, -2.5, 1234.5678, 0.125, 0.375, 25, -15])
+    host = (host + 1j * host[::-1] if char in "FD" else np.abs(host) if char == "B" else host).astype(char)
+    for decimals in (0, 1, 2, -1, -2, 20, 400):
+        try:
+            with np.errstate(all="ignore"):
+                expected = np.round(host, decimals)
+        except TypeError:
+            with pytest.raises(TypeError):
+                np.round(gpuarray.to_gpu(host), decimals)
+            continue
+        got = np.round(gpuarray.to_gpu(host), decimals).get()
+        assert got.dtype == expected.dtype
+        np.testing.assert_array_equal(got, expected)
+    out = gpuarray.zeros(host.size, np.complex128 if char in "FD" else np.float64)
+    assert np.round(gpuarray.to_gpu(host), 0, out) is out
+    np.testing.assert_array_equal(out.get(), np.round(host))
+    if char in "Fe":
+        with pytest.raises(TypeError):
+            np.round(gpuarray.to_gpu(host), 1, gpuarray.zeros(host.size, np.int32))

@@ -244,6 +244,18 @@ def test_along_axes(shape):
         assert (kernel(array[::-1, ::2], axis=1).get() == x[::-1, ::2].sum(1)).all()
 
 
+def test_along_axes_into_the_array_itself():
+    kernel = ReductionKernel(np.int32, "0", "a+b", "x[i]", "int *x")
+    x = np.arange(40_000, dtype=np.int32).reshape(200, 200) % 97
+    for axis, place in ((0, np.s_[100]), (1, np.s_[3])):
+        array = gpuarray.to_gpu(x)
+        out = array[place]
+        assert kernel(array, axis=axis, out=out) is out
+        expected = x.copy()
+        expected[place] = x.sum(axis)
+        assert (array.get() == expected).all()
+
+
 @pytest.mark.parametrize(
     "shape, axis", [((300, 7), 0), ((7, 5000), 1), ((3, 3000, 5), 1), ((2, 40_000), 1), ((50_000, 3), 0)]
 )
@@ -432,3 +444,12 @@ def test_factories():
     with pytest.raises(ValueError, match="'min' or 'max'"):
         get.get_minmax_neutral("sum", np.float32)
     assert dtype_to_ctype(np.float32) == "float"
+
+
+@pytest.mark.parametrize("part, text", [("map_expr", "(x[i]"), ("reduce_expr", "a + b)"), ("neutral", "{0")])
+def test_brackets_that_do_not_match(part, text):
+    texts = {"neutral": "0", "reduce_expr": "a + b", "map_expr": "x[i]", part: text}
+    with pytest.raises(drv.CompileError) as error:
+        kernel = ReductionKernel(np.float32, arguments="const float *x", name="wrong", **texts)
+        kernel(gpuarray.zeros(10, np.float32))
+    assert f"{part} of wrong(1): " in str(error.value) and f"  {text}\n" in str(error.value)

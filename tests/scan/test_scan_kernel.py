@@ -256,6 +256,10 @@ def test_what_is_refused():
         scan(array, gpuarray.zeros(50, np.int32))
     with pytest.raises(ValueError, match="overlap in part"):
         scan(array[:50], array[1:51])
+    pairs = gpuarray.to_gpu(np.arange(20, dtype=np.int32))
+    assert scan(pairs[::2], pairs[1::2]).get().tolist() == np.cumsum(np.arange(0, 20, 2)).tolist()
+    with pytest.raises(ValueError, match="segments and the output share memory"):
+        scan(array[:25], segments=array.view(np.uint8)[75:100])
     with pytest.raises(ValueError, match="'new'"):
         scan(array, "old")
     with pytest.raises(

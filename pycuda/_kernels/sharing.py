@@ -1,0 +1,127 @@
+"""Arrays of one call that share memory, some of which the kernel writes to.
+
+The same element of the same array is fine: whoever writes it is who has read it. Where elements lie
+otherwise, the result would depend on which thread comes first. An array that is only read is then copied
+before the launch, so that all reads see what was there. Two written ones are refused, unless the text may
+keep them apart. Arrays whose addresses the text takes are left alone, as PyCUDA leaves them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from pycuda._driver import _share_memory
+
+
+class Vector(NamedTuple):
+    """A vector of a call: its name, how it is used (user.Use), its array, and whether element i is found i
+    elements after the first.
+    """
+
+    name: str
+    use: object
+    array: object
+    linear: bool
+
+    def limits(self, indices: range) -> tuple[int, int]:
+        """The first element that is touched, and the one after the last."""
+        if not (self.linear and self.use.indexed):
+            return 0, self.array.size
+        low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1]) + 1
+        return max(low, 0), min(high, self.array.size)
+
+
+class Sharing(NamedTuple):
+    """same: for each vector the first that is the same array; None where memory is shared otherwise. copies:
+    (number of a vector, first elements of it that are to be copied, or None for all).
+    """
+
+    same: tuple[int, ...] | None
+    copies: tuple[tuple[int, int | None], ...]
+
+
+def _flat(array):
+    """The elements as they lie, of a contiguous array."""
+    return (array if array.flags.c_contiguous else array.T).reshape(-1)
+
+
+def copy(array, count: int | None, stream):
+    """A copy of the array, or of its first elements."""
+    return (array if count is None else _flat(array)[:count]).copy(stream=stream)
+
+
+def check_written(vector: Vector) -> None:
+    """ValueError for an array that has one element in several places, and is written to."""
+    use = vector.use
+    if use.stored and use.subscripted and _share_memory(vector.array, None):
+        raise ValueError(
+            f"several elements of the argument {vector.name!r} share memory: it cannot be written to"
+        )
+
+
+def _part(vector: Vector, indices: range):
+    """An array of what is touched; None for nothing."""
+    low, high = vector.limits(indices)
+    if high <= low:
+        return None
+    return vector.array if high - low == vector.array.size else _flat(vector.array)[low:high]
+
+
+def _are_one(a: Vector, b: Vector) -> bool:
+    """Whether element i of both is one place."""
+    if a.array._address != b.array._address or a.array.itemsize != b.array.itemsize:
+        return False
+    alike = a.array.shape == b.array.shape and a.array.strides == b.array.strides
+    return (a.linear and b.linear) or (alike and not a.linear and not b.linear)
+
+
+def _read_only(use) -> bool:
+    return use.subscripted and not use.written
+
+
+def _are_written_by_all(a, b, conditional: bool) -> bool:
+    """Whether each index certainly writes to both."""
+    certain = (a.assigned and b.assigned) or not conditional
+    return certain and a.indexed and b.indexed and a.stored and b.stored
+
+
+def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
+    """Which of two that share memory is to be copied."""
+    a, b = vectors[j], vectors[k]
+    if _read_only(a.use):
+        return {j}
+    if _read_only(b.use):
+        return {k}
+    if _are_written_by_all(a.use, b.use, conditional):
+        raise ValueError(
+            f"the arguments {a.name!r} and {b.name!r} share memory, other than element by element, and both "
+            "are written to"
+        )
+    return set()
+
+
+def look(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
+    """What the vectors of a call for these indices, at least one, have in common. conditional: the text has
+    conditions. ValueError for two that are written and share memory.
+    """
+    parts = [_part(vector, indices) for vector in vectors]
+    same, copies, apart = list(range(len(vectors))), set(), True
+    for k, b in enumerate(vectors):
+        for j, a in enumerate(vectors[:k]):
+            if parts[j] is None or parts[k] is None or not _share_memory(parts[j], parts[k]):
+                continue
+            one = _are_one(a, b)
+            if one and a.array.dtype == b.array.dtype:
+                same[k] = min(same[k], same[j])
+            elif a.use.written or b.use.written:
+                apart = False
+                copies |= set() if one else _to_copy(vectors, j, k, conditional)
+    return Sharing(
+        tuple(same) if apart else None,
+        tuple((k, _count(vectors[k], indices)) for k in sorted(copies)),
+    )
+
+
+def _count(vector: Vector, indices: range) -> int | None:
+    _, high = vector.limits(indices)
+    return high if high < vector.array.size else None
