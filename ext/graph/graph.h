@@ -168,8 +168,8 @@ extern PyMethodDef graph_node_set_methods[], graph_exec_set_methods[];
 int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods);
 
 /* The driver wants calls on one from one thread at a time, and a launch may wait for room without the GIL. A
- * signal's handler is of the same thread, and runs between two attempts: *before is for graph_exec_end. -1 with
- * an exception when a signal ended the wait. */
+ * signal's handler is of the same thread, and runs between two attempts: *before is for graph_exec_end. -1
+ * with an exception when a signal ended the wait. */
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before);
 void graph_exec_end(GraphExecObject *exec, unsigned long before);
 
