@@ -16,7 +16,7 @@ typedef struct Target {
 /* The call of the driver that is made, by where the change is. */
 static int aim(Target *target, PyObject *self, PyObject *node, const char *in_graph, const char *in_exec)
 {
-    bool is_node = !node;
+    bool is_node = in_graph && !node; /* without in_graph it is a method of executable graphs only */
     target->exec = is_node ? NULL : graph_exec_cast(self);
     target->state = is_node ? graph_node_cast(self)->graph->state : target->exec->state;
     target->routine = is_node ? in_graph : in_exec;
