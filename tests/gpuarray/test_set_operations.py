@@ -18,8 +18,7 @@ rng = np.random.default_rng(2)
 
 def whole(pair):
     """Few different values, so that some are in both."""
-    host, there = pair
-    return np.round(host) if host.dtype.kind == "f" else host, np.round(there)
+    return tuple(np.round(each) if each.dtype.kind == "f" else each for each in pair)
 
 
 SETS = {
