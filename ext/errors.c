@@ -181,6 +181,9 @@ static void drop_kept_fault(ModuleState *state)
     state->kept_fault = (KeptFault){CUDA_SUCCESS, NULL, NULL};
 }
 
+/* What NVIDIA's driver logs for every call after a fault: no word of another one. */
+static bool says_something(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
+
 /* A release met a fault. The driver tells of it once; without a word of it, after one that was shown, it is
  * that one again: of a context that was given up for another. */
 static void keep_fault(ModuleState *state, CUresult result, const char *routine)
@@ -188,17 +191,17 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
     char log[LOG_SIZE];
     if (atomic_load(&state->fault_shown) || state->kept_fault.result != CUDA_SUCCESS) return;
     read_log(state, log, sizeof log);
-    if ((!*log && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
+    if ((!says_something(log) && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
     state->kept_fault = (KeptFault){result, routine, NULL};
-    size_t size = strlen(log) + 1;
-    if (*log && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
+    size_t size = says_something(log) ? strlen(log) + 1 : 0;
+    if (size && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
 }
 
 /* What the driver says of a fault that is about to be shown, or has said to a release before. */
 static void read_fault(ModuleState *state, char *log, size_t size)
 {
     const char *kept = state->kept_fault.log;
-    bool own = *log && kept;
+    bool own = says_something(log) && kept;
     if (!*log && kept) snprintf(log, size, "%s", kept);
     if (!own) drop_kept_fault(state);
     atomic_store(&state->fault_shown, true);

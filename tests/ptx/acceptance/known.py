@@ -8,6 +8,21 @@ import re
 # ptxas refuses these, the device takes them.
 GENEROUS = [
     (
+        r"^cp\.async\.bulk\.tensor\.\dd\.shared\.global",
+        r"State space incorrect",
+        "ptxas wants the other name of the same window, .shared::cluster",
+    ),
+    (
+        r"^cp\.async\.bulk\.prefetch\.tensor\.\S* \[.*\], b32_",
+        r"Arguments mismatch",
+        "a cache policy in a register of 32 bits",
+    ),
+    (
+        r"^tensormap\.replace\.",
+        r"not supported on \.target 'sm_\d+'",
+        "ptxas wants a target with its own features (sm_90a), which are not told apart here",
+    ),
+    (
         r"^(ld|st)\.(?=\S*volatile)(\S*\.)?(local|const|param)\b",
         r"Modifier '.volatile' cannot be applied",
         "NVRTC 13.5 writes st.volatile.local",
