@@ -18,7 +18,7 @@ from pycuda.tools import get_or_register_dtype
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.types import Allocator, Array, Shape
+    from pycuda._array.types import Allocator, Array, Shape, Stream
 
 __all__ = [
     "ArrayFlags",

@@ -87,7 +87,8 @@ static void add_reads(void *closure, Ref *ref, bool read, bool written)
 
 static bool is_dead(Needs *n, LowerInsn *i)
 {
-    if (!(i->flags & FLAG_PURE) || i->flags & FLAG_CUTS) return false; /* ptxas parts blocks before it looks */
+    /* What makes several blocks of one does so in ptxas before it looks for dead code. */
+    if (!(i->flags & FLAG_PURE) || i->flags & FLAG_CUTS) return false;
     if (i->flags & FLAG_COPY && i->a == i->d) return true;
     n->needed = false;
     lower_visit(n->f, i, look_at_results, n);
