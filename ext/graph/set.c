@@ -286,17 +286,21 @@ PyDoc_STRVAR(is_enabled_doc, "is_enabled($self, node)\n--\n\n"
                              "\nReturns\n-------\nbool\n"
                              "\nNotes\n-----\nCalls cuGraphNodeGetEnabled.");
 
+IN_CALL static CUresult read_enabled(const Target *target, const void *params)
+{
+    unsigned *enabled = *(unsigned *const *)params;
+    return driver.cuGraphNodeGetEnabled(target->exec->handle, target->node->handle, enabled);
+}
+
 static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[1];
     Target target;
-    CUresult result;
-    unsigned enabled = 0;
+    unsigned enabled = 0, *out = &enabled;
     if (convert_arguments(is_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0)
         return NULL;
-    CALL(target.state, result,
-         driver.cuGraphNodeGetEnabled(target.exec->handle, target.node->handle, &enabled));
+    CUresult result = make(&target, read_enabled, &out);
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)
                                   : raise_driver(target.state, result, target.routine, NULL);
 }
