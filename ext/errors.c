@@ -202,7 +202,7 @@ static void read_fault(ModuleState *state, char *log, size_t size)
 {
     const char *kept = state->kept_fault.log;
     bool own = says_something(log) && kept;
-    if (!*log && kept) snprintf(log, size, "%s", kept);
+    if (!says_something(log) && kept) snprintf(log, size, "%s", kept);
     if (!own) drop_kept_fault(state);
     atomic_store(&state->fault_shown, true);
     state->fault_before = true;
