@@ -81,7 +81,7 @@ struct Pool {
     bool stopped; /* nothing is held any more */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the size asked for: they are never taken again */
-    bool marked; /* a memory checker is told what of each block is in use */
+    bool marked; /* reports to a memory checker which bytes of each block are in use */
     size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
     PoolBlock *blocks; /* all of them */

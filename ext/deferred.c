@@ -86,7 +86,8 @@ Deferred *deferred_prepare(ModuleState *state, PyObject *object)
     return item;
 }
 
-/* Once it is in the list another thread may take it. Where Python's list is full, the type stays for ever. */
+/* Once it is in the list another thread may take it. Where Python's list is full, the reference to the type
+ * is leaked. */
 void deferred_post(ModuleState *state, Deferred *prepared)
 {
     PyObject *type = prepared->type;

@@ -37,8 +37,8 @@ enum { STATE_GIVE_BACK_MAX = 8 };
 
 enum { STATE_DTYPES = 16 };
 
-/* A kernel's fault that a release met, until it is told: with the exception of the next call that meets it,
- * or at the end of the program (errors.c). */
+/* A kernel's fault that a release met, until it is reported: with the exception of the next call that meets
+ * it, or at the end of the program (errors.c). */
 typedef struct KeptFault {
     CUresult result; /* CUDA_SUCCESS: there is none */
     const char *routine;

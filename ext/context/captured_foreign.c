@@ -1,8 +1,8 @@
 /* Captures that others begin. See captured.h.
  *
  * What captured work uses is kept by a user object of the graph, which goes on with what is instantiated of
- * the graph. Its end is told by a thread of the driver, which may make no calls and wait for nobody: another
- * thread releases the objects.
+ * the graph. Its destruction is reported by a thread of the driver, which may make no calls and wait for
+ * nobody: another thread releases the objects.
  */
 #include "ext/context/captured.h"
 

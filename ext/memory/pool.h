@@ -88,8 +88,8 @@ PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stre
 void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order);
 
 /* An active block of this stream, whose object is NULL for the default one. When the driver has no more:
- * garbage is collected, the pool gives back its held blocks, the largest first, then the other pools of the
- * device all of theirs. NULL with MemoryError. */
+ * garbage is collected, the pool releases its held blocks, the largest first, then every other pool of the
+ * device releases its own. NULL with MemoryError. */
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream);
 
 /* convert_stream for a stream to use the pool's memory on: LogicError (-1) when it belongs to another

@@ -1,4 +1,4 @@
-"""What dask is told of GPUArrays, once both are there.
+"""Registers GPUArrays with dask, once both are imported.
 
 dask counts the elements of chunks for means and spreads. By default it does so with arrays of NumPy, which
 are no operands beside a GPUArray; it has a table of who counts otherwise, in which CuPy is.

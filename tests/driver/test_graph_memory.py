@@ -118,7 +118,7 @@ def test_an_allocator_is_not_told_of_a_captured_stream(stream):
 
 
 def test_an_array_gets_its_memory_for_its_stream(primary_context):
-    """The pool of an array is told the stream of the operation, as the default pool is."""
+    """The pool of an array gets the stream of the operation, as the default pool does."""
     first, second, pool = drv.Stream(), drv.Stream(), DeviceMemoryPool()
     arrays = []
     for stream in (first, second):
