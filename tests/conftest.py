@@ -137,11 +137,17 @@ def at_capability(run_python):
 
 
 @pytest.fixture(scope="session")
-def cpu_device_library():
-    """The path of the CPU device's library, libcuda.so.1."""
+def driver_library():
+    """The path of the driver's library, NVIDIA's or the CPU device's."""
     drv.init()
     with open("/proc/self/maps") as maps:
-        return next(line.split()[-1] for line in maps if "/libcuda.so.1" in line)
+        return next(line.split()[-1] for line in maps if "/libcuda.so" in line)
+
+
+@pytest.fixture(scope="session")
+def cpu_device_library(driver_library):
+    """The same, of tests for the CPU device alone."""
+    return driver_library
 
 
 @pytest.fixture(scope="session")

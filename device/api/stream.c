@@ -51,11 +51,10 @@ static bool is_special(CUstream handle)
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
-/* Why there is none. */
-static CUresult no_stream(const Context *context)
-{
-    return atomic_load(&context->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
+/* Why there is none. An error in any case, which an analyzer that does not look into a function cannot
+ * know. */
+#define NO_STREAM(context) \
+    (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
 
 CUresult stream_enter_any(CUstream handle, Stream **out)
 {
@@ -70,9 +69,10 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
     }
     bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
     Stream *stream = own ? thread_stream(context) : queue_legacy(context);
-    if (stream && own) object_hold(OBJECT(stream));
+    if (!stream) return NO_STREAM(context);
+    if (own) object_hold(OBJECT(stream));
     *out = stream;
-    return stream ? CUDA_SUCCESS : no_stream(context);
+    return CUDA_SUCCESS;
 }
 
 CUresult stream_error(const Stream *stream) { return context_error(stream->object.context); }
@@ -120,7 +120,7 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
     if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
     Stream *stream = stream_new(context, flags, priority);
-    if (!stream) return no_stream(context);
+    if (!stream) return NO_STREAM(context);
     if (green) green_adopt(green, stream);
     bool ok = object_publish(OBJECT(stream));
     if (ok)
@@ -128,7 +128,7 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     else
         queue_close(stream);
     PUT(stream);
-    return ok ? CUDA_SUCCESS : no_stream(context);
+    return ok ? CUDA_SUCCESS : NO_STREAM(context);
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
@@ -220,8 +220,8 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
 typedef struct CallbackTask {
     Task task;
     CUstream handle;
-    CUhostFn function;            /* either this */
-    CUstreamCallback callback;    /* or this */
+    CUhostFn function; /* either this */
+    CUstreamCallback callback; /* or this */
     void *data;
 } CallbackTask;
 

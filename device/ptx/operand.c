@@ -29,9 +29,9 @@ static void ptx_whole_special(PtxParser *p, PtxOperand *out)
 {
     enum { PARTS = 4 };
     PtxOperand *items = ptx_new(p, PARTS * sizeof *items);
-    for (uint16_t i = 0; i < PARTS; i++) {
+    for (int i = 0; i < PARTS; i++) {
         items[i] = *out;
-        items[i].component = i;
+        items[i].component = (uint16_t)i;
     }
     *out = (PtxOperand){.kind = PTX_OPERAND_VECTOR, .column = out->column, .count = PARTS, .items = items};
 }

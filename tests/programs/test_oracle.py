@@ -13,7 +13,7 @@ import generated
 import pytest
 from devices import on_cpu_device
 
-EACH = 300
+EACH = 200
 CHUNKS = [(first, f"random:{first + 1}") for first in range(0, 4 * EACH, EACH)]
 
 RACE = r"""

@@ -237,7 +237,7 @@ import numpy as np
 import pycuda.autoinit
 import pycuda.driver as drv
 from pycuda import gpuarray
-faulthandler.dump_traceback_later(40, exit=True)
+faulthandler.dump_traceback_later(80, exit=True)
 module = drv.module_from_buffer(b'''
 .version 7.0
 .target sm_50
@@ -278,50 +278,61 @@ def answer():
     time.sleep(0.3)
     flag[0] = 1
 
-def call():
-    {call}
+def in_turn():
+    with stream:
+        array + array
 
-def work():
+def by_turns():
+    nothing(block=(1, 1, 1), stream=stream)
+    nothing(block=(1, 1, 1), stream=other)
+
+# what waits for its copy, and what waits once the queue is full
+COPIES = {{
+    "a copy": lambda: drv.memcpy_dtoh_async(host, memory, stream),
+    "an array's copy": lambda: array.get_async(stream, host.view(np.float32)),
+    "rows": lambda: rows(stream),
+}}
+FULL = {{
+    "launches": lambda: nothing(block=(1, 1, 1), stream=stream),
+    "fills": lambda: drv.memset_d32_async(memory, 0, 100, stream),
+    "copies": lambda: drv.memcpy_dtod_async(memory, int(memory) + 200, 200, stream),
+    "page-locked copies": lambda: drv.memcpy_htod_async(memory, locked, stream),
+    "events": lambda: event.record(stream),
+    "graphs": lambda: graph.launch(stream),
+    "arrays": in_turn,
+    "launches by turns": by_turns,
+}}
+
+def work(call, count):
     pycuda.autoinit.context.push()
+    flag[0] = 0
     wait(np.intp(flag.base.get_device_pointer()), block=(1, 1, 1), stream=stream)
     threading.Thread(target=answer, daemon=True).start()
-    for _ in range({count}):
+    for _ in range(count):
         call()
     stream.synchronize()
+    other.synchronize()
     pycuda.autoinit.context.pop()
 
-if {main}:
-    work()
-else:
-    worker = threading.Thread(target=work)
-    worker.start()
-    worker.join()
-print("done", flag[0])
+for name, call in (COPIES | FULL).items():
+    print(name, end=" ", flush=True)
+    arguments = call, 1 if name in COPIES else 2500
+    if {main}:
+        work(*arguments)
+    else:
+        worker = threading.Thread(target=work, args=arguments)
+        worker.start()
+        worker.join()
+    print(flag[0], flush=True)
 """
-COPIES = {
-    "a copy": "drv.memcpy_dtoh_async(host, memory, stream)",
-    "an array's copy": "array.get_async(stream, host.view(np.float32))",
-    "rows": "rows(stream)",
-}
-FULL = {
-    "launches": "nothing(block=(1, 1, 1), stream=stream)",
-    "fills": "drv.memset_d32_async(memory, 0, 100, stream)",
-    "copies": "drv.memcpy_dtod_async(memory, int(memory) + 200, 200, stream)",
-    "page-locked copies": "drv.memcpy_htod_async(memory, locked, stream)",
-    "events": "event.record(stream)",
-    "graphs": "graph.launch(stream)",
-    "arrays": "with stream: array + array",
-    "launches by turns": "nothing(block=(1, 1, 1), stream=stream), nothing(block=(1, 1, 1), stream=other)",
-}
 
 
 @pytest.mark.parametrize("polls", [False, True])
 @pytest.mark.parametrize("main", [False, True])
-@pytest.mark.parametrize("what", [*COPIES, *FULL])
-def test_a_kernel_that_waits_for_a_python_thread_ends(run_python, what, main, polls):
-    """The call behind it waits, for the copy's sake or because the queue is full; the other thread runs."""
-    count = 1 if what in COPIES else 2500
-    program = WAITING.format(call=(COPIES | FULL)[what], count=count, main=main)
+def test_a_kernel_that_waits_for_a_python_thread_ends(run_python, main, polls):
+    """The call after it waits, for the copy's sake or because the queue is full; the other thread runs."""
     hides = "cuPycudaSetPatience,cuPycudaCancel" if polls else ""
-    done = run_python(program, env={"PYCUDA_FAULT_HIDES": hides}, check=True)
-    assert done.stdout == "done 1\n"
+    done = run_python(WAITING.format(main=main), env={"PYCUDA_FAULT_HIDES": hides})
+    ended = done.stdout.splitlines()
+    assert done.returncode == 0 and len(ended) == 11, done.stdout + done.stderr
+    assert all(line.endswith(" 1") for line in ended)
