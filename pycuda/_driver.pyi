@@ -823,6 +823,12 @@ class Function:
         shared: int | None = None,
         texrefs: Sequence[TextureReference] | None = None,
     ) -> Self: ...
+    def _prepare_strided(
+        self,
+        arg_types: str | Iterable[Any],
+        shared: int | None = None,
+        texrefs: Sequence[TextureReference] | None = None,
+    ) -> Self: ...
     def prepared_call(
         self,
         grid: _Grid,

@@ -78,7 +78,7 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     MemoryRequest request = {.size = array_bytes(array), .kind = MEMORY_ARRAY};
     CUresult result = memory_allocate(context, &request, &storage);
     array->storage = storage;
-    if (!result && !object_publish(OBJECT(array))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(array));
     if (!result) *out = array;
     PUT(array);
     return result;

@@ -251,14 +251,12 @@ CUresult copy_enter_peer(CUcontext handle, bool captured)
 }
 
 /* A copy between contexts waits for the other context's work as well. */
-static CUresult enter_peers(CUcontext first, CUcontext second, const CUstream *handle)
+static CUresult enter_peers(CUcontext first, CUcontext second)
 {
-    bool captured;
-    TRY(copy_is_captured(handle, &captured));
     CUcontext handles[2] = {first, second};
     for (int i = 0; i < 2; i++) {
         if (!handles[i]) return CUDA_ERROR_INVALID_CONTEXT;
-        TRY(copy_enter_peer(handles[i], captured));
+        TRY(copy_enter_peer(handles[i], false));
     }
     return CUDA_SUCCESS;
 }
@@ -266,14 +264,17 @@ static CUresult enter_peers(CUcontext first, CUcontext second, const CUstream *h
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                       size_t bytes)
 {
-    TRY(enter_peers(to_context, from_context, NULL));
+    TRY(enter_peers(to_context, from_context));
     return cuMemcpyDtoD_v2(to, from, bytes);
 }
 
 CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context,
                            size_t bytes, CUstream stream)
 {
-    TRY(enter_peers(to_context, from_context, &stream));
+    Stream *entered;
+    TRY(stream_enter(stream, &entered)); /* it cannot be captured */
+    PUT(entered);
+    TRY(enter_peers(to_context, from_context));
     return cuMemcpyDtoDAsync_v2(to, from, bytes, stream);
 }
 

@@ -85,7 +85,7 @@ static Event *event_new(Context *context, unsigned flags)
 /* Hands the new event out when all went well; takes the caller's reference. */
 static CUresult event_publish(Event *event, CUresult result, CUevent *out)
 {
-    if (!result && !object_publish(OBJECT(event))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(event));
     if (!result) *out = event;
     PUT(event);
     return result;

@@ -200,10 +200,10 @@ static CUresult publish(CUgraphicsResource *out, unsigned name, unsigned target,
     resource->name = name;
     resource->target = target;
     resource->flags = flags;
-    const bool published = object_publish(OBJECT(resource));
-    if (published) *out = resource;
+    CUresult result = object_publish(OBJECT(resource));
+    if (!result) *out = resource;
     PUT(resource);
-    return published ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
 }
 
 CUresult cuGLGetDevices_v2(unsigned *count, CUdevice *devices, unsigned room, CUGLDeviceList list)

@@ -66,7 +66,7 @@ static void green_release(Object *object)
 static Stream *make_gate(Context *base)
 {
     Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
-    if (!gate || object_publish(OBJECT(gate))) return gate;
+    if (!gate || object_publish(OBJECT(gate)) == CUDA_SUCCESS) return gate;
     queue_close(gate);
     PUT(gate);
     return NULL;
@@ -80,8 +80,8 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
     green->gate = make_gate(base);
     green->shell = green->gate ? context_new_shell(base, green, *range) : NULL;
     atomic_store(&green->live, green->shell != NULL);
-    bool ok = green->shell && object_publish(OBJECT(green));
-    if (ok) {
+    CUresult result = green->shell ? object_publish(OBJECT(green)) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) {
         green->id = atomic_load(&green->shell->id);
         *out = green;
     } else {
@@ -89,7 +89,7 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
         if (green->gate) cuStreamDestroy_v2(green->gate);
     }
     PUT(green);
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
 }
 
 CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevice ordinal, unsigned flags)

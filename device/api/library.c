@@ -59,10 +59,10 @@ static CUresult add_kernel(Library *library, const char *name)
     names[count - 1] = copy;
     kernels[count - 1] = kernel;
     library->kernel_count = (unsigned)count;
-    bool ok = object_publish(OBJECT(kernel));
+    CUresult result = object_publish(OBJECT(kernel));
     PUT(kernel);
-    if (!ok) library->kernels[count - 1] = NULL;
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (result) library->kernels[count - 1] = NULL;
+    return result;
 }
 
 /* Parses the parts for the names of their kernels. */
@@ -116,7 +116,7 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     if (!image.linked) image.options = options.code;
     if (!result && !(library->data = image_join(&image, &library->size))) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) result = find_kernels(library, &image, &log);
-    if (!result && !object_publish(OBJECT(library))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(library));
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
     if (result)

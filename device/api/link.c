@@ -39,10 +39,10 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     linker->added.linked = true;
     linker->added.options = read.code;
     pthread_mutex_init(&linker->lock, NULL);
-    bool ok = object_publish(OBJECT(linker));
-    if (ok) *out = linker;
+    CUresult result = object_publish(OBJECT(linker));
+    if (!result) *out = linker;
     PUT(linker);
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return result;
 }
 
 /* Text, NUL, name, NUL; to be given to free. NULL without memory. */

@@ -48,13 +48,11 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
 /* Gives the registry the references to the levels. */
 static CUresult publish(MipmappedArray *mipmap)
 {
-    bool ok = true;
-    for (unsigned k = 0; ok && k < mipmap->levels; k++) {
+    for (unsigned k = 0; k < mipmap->levels; k++) {
         mipmap->level[k]->storage += mipmap->storage;
-        ok = object_publish(OBJECT(mipmap->level[k]));
+        TRY(object_publish(OBJECT(mipmap->level[k])));
     }
-    ok = ok && object_publish(OBJECT(mipmap));
-    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return object_publish(OBJECT(mipmap));
 }
 
 static void retire_levels(const MipmappedArray *mipmap)

@@ -151,7 +151,7 @@ static Function *function_new(Module *module, const CodeFunction *code)
     function->code = code;
     atomic_store(&function->settings.dynamic_shared, -1);
     atomic_store(&function->settings.carveout, -1);
-    bool ok = object_publish(OBJECT(function));
+    bool ok = object_publish(OBJECT(function)) == CUDA_SUCCESS;
     PUT(function); /* the registry's reference keeps it */
     return ok ? function : NULL;
 }
@@ -183,7 +183,7 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
     module->library = library;
     CUresult result = compile(module, image, log);
     if (!result) result = make_functions(module);
-    if (!result && !object_publish(OBJECT(module))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(module));
     if (result == CUDA_ERROR_OUT_OF_MEMORY) result = without_memory(context);
     if (result) {
         module_unload(module);

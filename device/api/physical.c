@@ -149,7 +149,7 @@ static CUresult take_pages(Physical *physical)
 bool physical_retain(Physical *physical)
 {
     pthread_mutex_lock(&handles_lock);
-    bool ok = physical->handles > 0 || object_publish(OBJECT(physical));
+    bool ok = physical->handles > 0 || object_publish(OBJECT(physical)) == CUDA_SUCCESS;
     if (ok) physical->handles++;
     pthread_mutex_unlock(&handles_lock);
     return ok;

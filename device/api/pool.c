@@ -12,7 +12,7 @@ Pool *pool_new(Device *device, PoolKind kind)
     atomic_store(&pool->readers, UINT64_C(1) << device->ordinal);
     atomic_store(&pool->writers, UINT64_C(1) << device->ordinal);
     for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1);
-    if (object_publish(OBJECT(pool))) return pool;
+    if (object_publish(OBJECT(pool)) == CUDA_SUCCESS) return pool;
     PUT(pool);
     return NULL;
 }

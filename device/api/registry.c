@@ -61,11 +61,15 @@ bool object_in_life(const Object *object)
 }
 
 /* A context retires its objects after `live` was cleared: none comes later. */
-bool object_publish(Object *object)
+CUresult object_publish(Object *object)
 {
+    CUresult result = CUDA_SUCCESS;
     pthread_rwlock_wrlock(&registry_lock);
-    bool ok = (!object->context || object_in_life(object)) && grow_locked();
-    if (ok) {
+    if (object->context && !object_in_life(object))
+        result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    else if (!grow_locked())
+        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) {
         size_t home = bucket_of(object, bucket_count);
         object->chain = buckets[home];
         buckets[home] = object;
@@ -74,7 +78,7 @@ bool object_publish(Object *object)
         atomic_fetch_add(&object->references, 1);
     }
     pthread_rwlock_unlock(&registry_lock);
-    return ok;
+    return result;
 }
 
 void *object_get(const void *handle, ObjectKind kind)

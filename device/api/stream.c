@@ -122,13 +122,13 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     Stream *stream = stream_new(context, flags, priority);
     if (!stream) return NO_STREAM(context);
     if (green) green_adopt(green, stream);
-    bool ok = object_publish(OBJECT(stream));
-    if (ok)
+    CUresult result = object_publish(OBJECT(stream));
+    if (!result)
         *out = stream;
     else
         queue_close(stream);
     PUT(stream);
-    return ok ? CUDA_SUCCESS : NO_STREAM(context);
+    return result;
 }
 
 CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int priority)
@@ -220,8 +220,8 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t len
 typedef struct CallbackTask {
     Task task;
     CUstream handle;
-    CUhostFn function; /* either this */
-    CUstreamCallback callback; /* or this */
+    CUhostFn function;            /* either this */
+    CUstreamCallback callback;    /* or this */
     void *data;
 } CallbackTask;
 

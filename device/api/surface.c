@@ -11,7 +11,7 @@ CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resourc
     object->texture.surface = true;
     object->resource = *resource;
     CUresult result = texture_bind(&object->texture, resource);
-    if (!result && !object_publish(OBJECT(object))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(object));
     if (!result) *out = (CUsurfObject)(uintptr_t)object;
     PUT(object);
     return result;

@@ -227,7 +227,7 @@ CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
     object->description = *description;
     object->has_view = view != NULL;
     if (view) object->view = *view;
-    if (!result && !object_publish(OBJECT(object))) result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) result = object_publish(OBJECT(object));
     if (!result) *out = (CUtexObject)(uintptr_t)object;
     PUT(object);
     return result;

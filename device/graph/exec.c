@@ -36,9 +36,9 @@ static CUresult fill_exec(Exec *exec, const Graph *graph, Node **culprit, CUgrap
     TRY(program_new(graph, &exec->program, culprit, why));
     if (!user_references_copy(&exec->users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!program_claim(exec->program)) return CUDA_ERROR_INVALID_VALUE;
-    if (object_publish(OBJECT(exec))) return CUDA_SUCCESS;
-    program_yield(exec->program);
-    return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = object_publish(OBJECT(exec));
+    if (result) program_yield(exec->program);
+    return result;
 }
 
 static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **culprit,

@@ -60,7 +60,7 @@ static void release_node(Object *object)
 Graph *graph_new(void)
 {
     Graph *graph = object_new(OBJECT_GRAPH, sizeof *graph, NULL, release_graph);
-    if (!graph || object_publish(OBJECT(graph))) return graph;
+    if (!graph || object_publish(OBJECT(graph)) == CUDA_SUCCESS) return graph;
     PUT(graph);
     return NULL;
 }
@@ -113,7 +113,7 @@ CUresult graph_add(Graph *graph, Node *const *before, const CUgraphEdgeData *dat
     node->id = ++ids;
     bool ok = make_room(graph);
     for (size_t i = 0; i < count && ok; i++) ok = edges_add(before[i], node, data ? &data[i] : NULL);
-    if (!ok || !object_publish(OBJECT(node))) {
+    if (!ok || object_publish(OBJECT(node)) != CUDA_SUCCESS) {
         edges_drop(node);
         PUT(node);
         return CUDA_ERROR_OUT_OF_MEMORY;

@@ -60,7 +60,7 @@ CUresult cuUserObjectCreate(CUuserObject *out, void *data, CUhostFn destroy, uns
     atomic_init(&object->count, count);
     object->destroy = destroy;
     object->data = data;
-    CUresult result = object_publish(OBJECT(object)) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = object_publish(OBJECT(object));
     if (!result) *out = object;
     PUT(object);
     return result;

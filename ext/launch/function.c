@@ -528,6 +528,7 @@ static PyMethodDef function_methods[] = {
     {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},
     {"param_set_texref", param_set_texref, METH_O, param_set_texref_doc},
     {"prepare", AS_METHOD(prepared_prepare), FAST_KEYWORDS, prepare_doc},
+    {"_prepare_strided", AS_METHOD(prepared_prepare_strided), FAST_KEYWORDS, prepare_doc},
     {"prepared_call", AS_METHOD(prepared_call), FAST_KEYWORDS, prepared_call_doc},
     {"prepared_async_call", AS_METHOD(prepared_async_call), FAST_KEYWORDS, prepared_async_call_doc},
     {"prepared_timed_call", AS_METHOD(prepared_timed_call), FAST_KEYWORDS, prepared_timed_call_doc},

@@ -19,6 +19,7 @@ typedef struct Prepared {
     Py_ssize_t count;
     size_t bytes;
     bool by_parameter;          /* slot i is parameter i */
+    bool strided; /* the kernel is told strides: it may have parts of complex numbers, and fields */
     PreparedSlot slots[];
 } Prepared;
 
@@ -130,6 +131,7 @@ int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out);
 /* prepared.c */
 extern const char prepare_doc[];
 PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS);
+PyObject *prepared_prepare_strided(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS);
 PyObject *prepared_timed_call(PyObject *self, FAST_PARAMETERS);

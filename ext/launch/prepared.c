@@ -7,6 +7,7 @@
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
+#include "ext/gpuarray/gpuarray.h"
 #include "ext/launch/arguments.h"
 #include "ext/numpy_api.h"
 #include "ext/launch/pvt_struct.h"
@@ -156,7 +157,7 @@ const char prepare_doc[] =
               "\nRaises\n------\n"
               "TypeError\n    The types do not fit the kernel's parameters.");
 
-PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
+static PyObject *prepare_as(PyObject *self, bool strided, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
     PackFormat format;
@@ -175,6 +176,7 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
         Py_DECREF(text);
         return NULL;
     }
+    prepared->strided = strided;
     GUARD_BEGIN(function);
     former = function->prepared;
     function->prepared = prepared;
@@ -183,6 +185,16 @@ PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
     return Py_NewRef(self);
+}
+
+PyObject *prepared_prepare(PyObject *self, FAST_PARAMETERS)
+{
+    return prepare_as(self, false, args, arg_count, keywords);
+}
+
+PyObject *prepared_prepare_strided(PyObject *self, FAST_PARAMETERS)
+{
+    return prepare_as(self, true, args, arg_count, keywords);
 }
 
 /* Says in the packer's error which argument it was. Returns -1. */
@@ -200,14 +212,18 @@ static int name_argument(FunctionObject *function, Py_ssize_t position)
 }
 
 /* Writes one value where its parameter lies. */
-static int write_slot(FunctionObject *function, const PreparedSlot *slot, Py_ssize_t i, PyObject *value,
+static int write_slot(FunctionObject *function, const Prepared *prepared, Py_ssize_t i, PyObject *value,
                       CUstream stream, unsigned char *bytes)
 {
+    const PreparedSlot *slot = &prepared->slots[i];
     if (slot->code->kind != PACK_POINTER) {
         if (pack_write(function->state, slot->code, slot->size, value, bytes + slot->offset) == 0) return 0;
         return name_argument(function, i);
     }
     CUdeviceptr address;
+    if (!prepared->strided && gpuarray_check(function->state, value)
+        && gpuarray_check_whole(gpuarray_cast(value)) < 0)
+        return -1;
     if (launch_args_address(function, i, value, stream, &address) < 0) return -1;
     memcpy(bytes + slot->offset, &address, sizeof address);
     return 0;
@@ -246,7 +262,7 @@ static int launch_prepared(FunctionObject *function, const Prepared *prepared, c
     memset(bytes, 0, prepared->bytes);
     int failed = 0;
     for (Py_ssize_t i = 0; i < count && !failed; i++)
-        failed = write_slot(function, &prepared->slots[i], i, values[i], launch->stream, bytes);
+        failed = write_slot(function, prepared, i, values[i], launch->stream, bytes);
     if (!failed)
         failed = function_launch_buffer(function, &launch->shape, &launch->extras, launch->stream, bytes,
                                         prepared->bytes);

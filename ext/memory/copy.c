@@ -1,6 +1,7 @@
 /* See copy.h. */
 #include "ext/memory/copy.h"
 
+#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
@@ -261,7 +262,10 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || peer_context(state, given[4], "src_context", &src) < 0
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
-    if (copy.size && async)
+    if (copy.size && async && captured_is(state, copy.stream)) /* as the other call cannot be */
+        CALL_QUEUING(state, result, copy.stream,
+                     driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    else if (copy.size && async)
         CALL_QUEUING(
             state, result, copy.stream,
             driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
@@ -305,7 +309,7 @@ PyDoc_STRVAR(memcpy_peer_async_doc,
              "\nRaises\n------\n"
              "ValueError\n    An allocation has fewer bytes.\n"
              "\nNotes\n-----\n"
-             "Calls cuMemcpyPeerAsync.");
+             "Calls cuMemcpyPeerAsync, under capture cuMemcpyDtoDAsync: addresses tell the contexts.");
 
 static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 {

@@ -94,7 +94,7 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
 def kernel(name: str, types: reduction.Types, shape: Shape):
     """The function, prepared."""
     module = compiled(source(name, types, shape))
-    return module.get_function("scan").prepare(f"PP{8 * (6 + 3 * shape.kept)}sPPPPI")
+    return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * shape.kept)}sPPPPI")
 
 
 def _vector(*sizes: int) -> int:

@@ -29,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) count({parameters})
 
 def _build(parameters: str, body: str, arguments: str):
     text = _KERNEL.format(parameters=parameters, body=body)
-    return compiled(text).get_function("count").prepare(arguments)
+    return compiled(text).get_function("count")._prepare_strided(arguments)
 
 
 @context_dependent_memoize

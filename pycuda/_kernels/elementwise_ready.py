@@ -191,7 +191,7 @@ def _textured(arguments, operation, name, preamble, texture_names):
     module = get_elwise_module(arguments, operation, name, preamble=preamble)
     textures = [module.get_texref(texture) for texture in texture_names]
     function = module.get_function(name)
-    function.prepare("".join(argument.struct_char for argument in arguments), texrefs=textures)
+    function._prepare_strided("".join(argument.struct_char for argument in arguments), texrefs=textures)
     return function, textures
 
 

@@ -43,7 +43,7 @@ def pick(element: str, number: str, mode: str, put: bool, rooms: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
     text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), rooms=rooms)
     function = compiled(text).get_function("pick")
-    function.prepare(f"PPPP{_walk_size(rooms)}s")
+    function._prepare_strided(f"PPPP{_walk_size(rooms)}s")
     return function
 
 
@@ -52,7 +52,7 @@ def offsets(number: str, mode: str, add: bool, rooms: int):
     """Function(offsets, numbers, error, plan): bytes from numbers."""
     text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), rooms=rooms)
     function = compiled(text).get_function("offsets")
-    function.prepare(f"PPP{_walk_size(rooms)}s")
+    function._prepare_strided(f"PPP{_walk_size(rooms)}s")
     return function
 
 

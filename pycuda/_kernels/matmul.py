@@ -29,7 +29,7 @@ def kernel(a, b, c, rooms: int):
     types = {name: elements.stored(dtype) for name, dtype in zip("abc", (a, b, c), strict=True)}
     text = _SOURCE.format(include=elements.include(*types.values()), number=number, rooms=rooms, **types)
     function = compiled(text).get_function("matmul")
-    function.prepare(f"PPP{8 * (10 + 4 * rooms)}s")
+    function._prepare_strided(f"PPP{8 * (10 + 4 * rooms)}s")
     return function
 
 

@@ -212,11 +212,11 @@ def kernels(name: str, types: Types, shape: Shape) -> Kernels:
     module = compiled(source(name, types, shape))
     first = module.get_function("reduce")
     size = 8 * (8 + 3 * shape.kept + 3 * shape.reduced)
-    first.prepare(f"{'PPP' if types.second or ROWS[name].mean else 'PP'}{size}s")
+    first._prepare_strided(f"{'PPP' if types.second or ROWS[name].mean else 'PP'}{size}s")
     if not shape.partial:
         return Kernels(first, None)
     second = module.get_function("combine")
-    second.prepare(f"PP{8 * (7 + 3 * shape.kept)}s")
+    second._prepare_strided(f"PP{8 * (7 + 3 * shape.kept)}s")
     return Kernels(first, second)
 
 

@@ -29,7 +29,7 @@ _WRITE = "const unsigned *words, const index_t *ends"
 def _build(parameters: str, body: str, arguments: str, include: str = "", typedefs: str = ""):
     text = _KERNEL.format(include=include, typedefs=typedefs, parameters=parameters, body=body)
     function = compiled(text).get_function("choose")
-    return function.prepare(arguments)
+    return function._prepare_strided(arguments)
 
 
 def _mark(parameters: str, test: str, arguments: str, include: str = "", typedefs: str = ""):

@@ -67,7 +67,7 @@ def order(dtype, descending: bool = False) -> Order:
 def compile(text: str, name: str, arguments: str):
     """The prepared function of this name in a source."""
     function = compiled(text).get_function(name)
-    return function.prepare(arguments)
+    return function._prepare_strided(arguments)
 
 
 # ---- short rows

@@ -398,7 +398,9 @@ def module(source: str, keep, options):
 
 def prepared(module, name: str, arguments, more: str = ""):
     """The kernel of a module, prepared for these arguments and for `more` of other types."""
-    return module.get_function(name).prepare("".join(argument.struct_char for argument in arguments) + more)
+    return module.get_function(name)._prepare_strided(
+        "".join(argument.struct_char for argument in arguments) + more
+    )
 
 
 def get_elwise_kernel_and_types(

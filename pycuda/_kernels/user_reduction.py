@@ -316,7 +316,7 @@ def get_reduction_kernel_and_types(
         out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options, preamble
     )
     codes = [argument.struct_char for argument in arguments]
-    return compiled.get_function(name).prepare("P" + "".join(codes) + "IL"), codes
+    return compiled.get_function(name)._prepare_strided("P" + "".join(codes) + "IL"), codes
 
 
 def default_arguments(arguments, out_type: str) -> list:

@@ -139,4 +139,4 @@ extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
 def build(text: Text, shape: Shape, segmented: bool, options):
     """The prepared function of `source`."""
     compiled = module(source(text, shape, segmented), False, options)
-    return compiled.get_function(text.name).prepare("PqPqLIPPPPI" + ("Pq" if segmented else ""))
+    return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))

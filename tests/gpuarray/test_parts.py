@@ -80,12 +80,15 @@ def test_the_address_of_a_part_is_refused():
     kernel = SourceModule(
         "__global__ void twice(float *out, const float *x) { out[threadIdx.x] = 2 * x[threadIdx.x]; }"
     ).get_function("twice")
+    prepared = kernel.prepare("PP")
     for use in (
         lambda part: part.ptr,
         lambda part: part.gpudata,
         lambda part: kernel(out, part, block=(35, 1, 1)),
         lambda part: kernel(out, part.T, block=(35, 1, 1)),
         lambda part: kernel(out, part[1:], block=(28, 1, 1)),
+        lambda part: prepared.prepared_call((1, 1), (35, 1, 1), out, part),
+        lambda part: prepared.prepared_async_call((1, 1), (35, 1, 1), None, out, part.T),
     ):
         for part in (device.real, device.imag):
             with pytest.raises(ValueError, match=r"take a copy\(\) of them"):

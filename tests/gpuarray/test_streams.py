@@ -213,10 +213,10 @@ class Poisoned:
 
 
 @pytest.fixture
-def former_pool():
-    pool = drv.default_memory_pool()
-    yield pool
-    drv.set_default_memory_pool(pool)
+def usual_pool():
+    """Is the default again after the test."""
+    yield
+    set_allocator(None)
 
 
 def results_of(result, stream=None):
@@ -235,7 +235,7 @@ def run(call, operands, **keywords):
     return found + [each.get(stream=stream) for each in (operands.a, operands.v)]
 
 
-@pytest.mark.usefixtures("former_pool")
+@pytest.mark.usefixtures("usual_pool")
 @pytest.mark.parametrize("name", CALLS)
 def test_nothing_waits_for_the_current_stream(name):
     call = CALLS[name]
