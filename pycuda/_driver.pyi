@@ -1212,6 +1212,7 @@ class GPUArray:
         order: None = None,
         *,
         stable: bool | None = None,
+        descending: bool | None = None,
         stream: _Stream = None,
     ) -> None: ...
     def argsort(
@@ -1221,6 +1222,7 @@ class GPUArray:
         order: None = None,
         *,
         stable: bool | None = None,
+        descending: bool | None = None,
         stream: _Stream = None,
         allocator: _Allocator = None,
     ) -> GPUArray: ...

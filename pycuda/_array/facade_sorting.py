@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda._array import captures, indexing, selecting, sorting, top
+from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
@@ -32,6 +33,7 @@ def sort(
     order: None = None,
     *,
     stable: bool | None = None,
+    descending: bool | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
@@ -48,6 +50,8 @@ def sort(
     order : None
         There are no fields.
     stable : bool, optional
+    descending : bool, optional
+        The greatest first, NaNs last all the same.
     stream : Stream, optional
     allocator : callable, optional
         For the result.
@@ -61,10 +65,14 @@ def sort(
     kernels.order(a.dtype)
     a, axis = flat_or_axis(a, axis)
     allocator = allocator or a.allocator
+    negated = sorting.negates(a.dtype, descending)
     rows = axis_last(a, axis)
-    keys = as_packed(rows, stream)
+    keys = apply("negative", rows, stream=stream) if negated else rows
+    keys = as_packed(keys, stream)
     result = new(keys.shape, a.dtype, allocator) if keys is rows else keys
-    Work(keys, result).run(stream, allocator)
+    Work(keys, result, descending=bool(descending) and not negated).run(stream, allocator)
+    if negated:
+        apply("negative", result, out=result, stream=stream)
     return sorting.in_c_order(axis_back(result, axis), stream)
 
 

@@ -151,9 +151,9 @@ def nonzero(a):
     return a.nonzero()
 
 
-def argsort(a, axis=-1, kind=None, order=None, *, stable=None) -> GPUArray:
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None) -> GPUArray:
     """np.argsort"""
-    return a.argsort(axis, kind, order, stable=stable)
+    return a.argsort(axis, kind, order, stable=stable, descending=descending)
 
 
 def argpartition(a, kth, axis=-1, kind="introselect", order=None) -> GPUArray:

@@ -65,8 +65,15 @@ def check_partition(kth, length: int, kind: str, order) -> None:
 # ---- methods
 
 
-def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> None:
+def negates(dtype, descending) -> bool:
+    """Whether the order asked for is the ascending one of the negated numbers: NaNs come last in both."""
+    return bool(descending) and dtype.kind not in "biu"
+
+
+def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, stream=None) -> None:
     """In place, along an axis, as numpy.ndarray.sort."""
+    from pycuda._array.elementwise import apply
+
     check_kind(kind, order, stable)
     axis = one_axis(axis, self.ndim)
     check_writable(self)
@@ -74,14 +81,15 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, stream=None) -> N
     if self.size == 0 or self.shape[axis] == 1:
         return
     rows = axis_last(self, axis)
-    if packed(rows):
-        Work(rows, rows).run(stream)
-        return
-    from pycuda._array.elementwise import apply
-
-    copied = packed_copy(rows, stream)
-    Work(copied, copied).run(stream)
-    apply("copy", copied, out=rows, stream=stream)
+    keys = rows if packed(rows) else packed_copy(rows, stream)
+    negated = negates(self.dtype, descending)
+    if negated:
+        apply("negative", keys, out=keys, stream=stream)
+    Work(keys, keys, descending=bool(descending) and not negated).run(stream)
+    if negated:
+        apply("negative", keys, out=rows, stream=stream)
+    elif keys is not rows:
+        apply("copy", keys, out=rows, stream=stream)
 
 
 def argsort(
@@ -91,6 +99,7 @@ def argsort(
     order: None = None,
     *,
     stable: bool | None = None,
+    descending: bool | None = None,
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
@@ -106,6 +115,8 @@ def argsort(
     order : None
         There are no fields.
     stable : bool, optional
+    descending : bool, optional
+        The greatest first, NaNs last all the same.
     stream : Stream, optional
     allocator : callable, optional
         For the result.
@@ -116,17 +127,22 @@ def argsort(
         Of int64.
     """
     check_kind(kind, order, stable)
-    return ordered(a, axis, False, stream, allocator)
+    return ordered(a, axis, descending, stream, allocator)
 
 
 def ordered(a, axis, descending, stream, allocator) -> GPUArray:
     """argsort, also with the greatest first."""
+    from pycuda._array.elementwise import apply
+
     a, axis = flat_or_axis(a, axis, scalars=True)
     allocator = allocator or a.allocator
     kernels.order(a.dtype)
-    rows = as_packed(axis_last(a, axis), stream)
+    rows = axis_last(a, axis)
+    if negates(a.dtype, descending):
+        rows, descending = apply("negative", rows, stream=stream), False
+    rows = as_packed(rows, stream)
     result = new(rows.shape, _INDEX, allocator)
-    Work(rows, values_out=result, descending=descending).run(stream, allocator)
+    Work(rows, values_out=result, descending=bool(descending)).run(stream, allocator)
     return in_c_order(axis_back(result, axis), stream)
 
 

@@ -644,7 +644,7 @@ def test_what_is_not_here_is_refused(name):
     if function is None or name in NOT_HERE[HOST_ONLY].split():
         pytest.skip("not asked of arrays, or not in this NumPy")
     asked = any(name in NOT_HERE[reason].split() for reason in (FACTORISED, COEFFICIENTS, NO_KERNEL))
-    kinds = TypeError if asked else (TypeError, ValueError, AttributeError, RuntimeError)
+    kinds = TypeError if asked else (TypeError, ValueError, AttributeError, RuntimeError, BufferError)
     with pytest.raises(kinds, match=name.rpartition(".")[2] if asked else None):
         function(gpuarray.to_gpu(HOST["s"]))
 

@@ -55,6 +55,29 @@ def test_every_dtype(dtype, length):
     same(array, host)
 
 
+@pytest.mark.parametrize("length", [100, LONG])
+@pytest.mark.parametrize("dtype", "?bQefD")
+def test_descending(dtype, length):
+    """As NumPy has it since 2.5: NaNs last, equal elements in the order that they had."""
+    host = special(np.random.default_rng(11), length, dtype)
+    device = gpuarray.to_gpu(host)
+    if host.dtype.kind in "fc":
+        order = np.argsort(-host, kind="stable")
+    else:
+        order = length - 1 - np.argsort(host[::-1], kind="stable")[::-1]
+    same(device.argsort(descending=True), order)
+    same(gpuarray.argsort(device, descending=True), order)
+    same(gpuarray.sort(device, descending=True), host[order])
+    same(gpuarray.sort(device, descending=False), np.sort(host, kind="stable"))
+    rows = gpuarray.to_gpu(np.stack([host, host[::-1]]).T.copy())
+    rows.sort(0, descending=True)
+    same(rows[:, 0], host[order])
+    same(device, host)
+    if np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        same(np.sort(device, descending=True), np.sort(host, descending=True, stable=True))
+        same(np.argsort(device, descending=True), np.argsort(host, descending=True, stable=True))
+
+
 @pytest.mark.parametrize("dtype", "fF")
 def test_the_order_of_equal_elements_is_kept_to_the_bit(dtype):
     host = special(np.random.default_rng(3), LONG, dtype)
