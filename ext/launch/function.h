@@ -19,7 +19,7 @@ typedef struct Prepared {
     Py_ssize_t count;
     size_t bytes;
     bool by_parameter;          /* slot i is parameter i */
-    bool strided; /* the kernel is told strides: it may have parts of complex numbers, and fields */
+    bool strided; /* the kernel takes strides as arguments: non-contiguous views are allowed */
     PreparedSlot slots[];
 } Prepared;
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda._array import captures, indexing, selecting, sorting, top
-from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take, take_along_axis
 from pycuda._array.joining import concatenate
 from pycuda._array.memory import new
@@ -65,14 +64,10 @@ def sort(
     kernels.order(a.dtype)
     a, axis = flat_or_axis(a, axis)
     allocator = allocator or a.allocator
-    negated = sorting.negates(a.dtype, descending)
     rows = axis_last(a, axis)
-    keys = apply("negative", rows, stream=stream) if negated else rows
-    keys = as_packed(keys, stream)
+    keys = as_packed(rows, stream)
     result = new(keys.shape, a.dtype, allocator) if keys is rows else keys
-    Work(keys, result, descending=bool(descending) and not negated).run(stream, allocator)
-    if negated:
-        apply("negative", result, out=result, stream=stream)
+    sorting.sort_rows(keys, result, descending, stream, allocator)
     return sorting.in_c_order(axis_back(result, axis), stream)
 
 

@@ -62,18 +62,28 @@ def check_partition(kth, length: int, kind: str, order) -> None:
             raise ValueError(f"kth(={number}) out of bounds ({length})")
 
 
-# ---- methods
-
-
 def negates(dtype, descending) -> bool:
     """Whether the order asked for is the ascending one of the negated numbers: NaNs come last in both."""
     return bool(descending) and dtype.kind not in "biu"
 
 
-def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, stream=None) -> None:
-    """In place, along an axis, as numpy.ndarray.sort."""
+def sort_rows(keys, out, descending, stream, allocator=None) -> None:
+    """Sort packed rows into others, which may be the same."""
     from pycuda._array.elementwise import apply
 
+    negated = negates(keys.dtype, descending)
+    if negated:
+        keys = apply("negative", keys, out=out, stream=stream)
+    Work(keys, out, descending=bool(descending) and not negated).run(stream, allocator)
+    if negated:
+        apply("negative", out, out=out, stream=stream)
+
+
+# ---- methods
+
+
+def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, stream=None) -> None:
+    """In place, along an axis, as numpy.ndarray.sort."""
     check_kind(kind, order, stable)
     axis = one_axis(axis, self.ndim)
     check_writable(self)
@@ -82,13 +92,10 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, 
         return
     rows = axis_last(self, axis)
     keys = rows if packed(rows) else packed_copy(rows, stream)
-    negated = negates(self.dtype, descending)
-    if negated:
-        apply("negative", keys, out=keys, stream=stream)
-    Work(keys, keys, descending=bool(descending) and not negated).run(stream)
-    if negated:
-        apply("negative", keys, out=rows, stream=stream)
-    elif keys is not rows:
+    sort_rows(keys, keys, descending, stream)
+    if keys is not rows:
+        from pycuda._array.elementwise import apply
+
         apply("copy", keys, out=rows, stream=stream)
 
 
