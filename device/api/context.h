@@ -55,6 +55,10 @@ CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
+/* Why an object could not be made in it: no memory, or another thread is ending it. A macro, so that clang's
+ * analyzer sees at any call depth that it is an error. */
+#define CONTEXT_WITHOUT_MEMORY(context) \
+    (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
 
 /* --- context_list.c --- */
 /* The calling thread has it on its stack, or has a reference already. */

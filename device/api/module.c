@@ -170,21 +170,15 @@ static CUresult make_functions(Module *module)
     return CUDA_SUCCESS;
 }
 
-/* A context that another thread is ending gives no memory. */
-static CUresult without_memory(const Context *context)
-{
-    return atomic_load(&context->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED;
-}
-
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out)
 {
     Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
-    if (!module) return without_memory(context);
+    if (!module) return CONTEXT_WITHOUT_MEMORY(context);
     module->library = library;
     CUresult result = compile(module, image, log);
     if (!result) result = make_functions(module);
     if (!result) result = object_publish(OBJECT(module));
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = without_memory(context);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) result = CONTEXT_WITHOUT_MEMORY(context);
     if (result) {
         module_unload(module);
         PUT(module);

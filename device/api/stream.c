@@ -51,11 +51,6 @@ static bool is_special(CUstream handle)
     return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
 }
 
-/* Why there is none. An error in any case, which an analyzer that does not look into a function cannot
- * know. */
-#define NO_STREAM(context) \
-    (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
-
 CUresult stream_enter_any(CUstream handle, Stream **out)
 {
     Context *context;
@@ -69,7 +64,7 @@ CUresult stream_enter_any(CUstream handle, Stream **out)
     }
     bool own = handle == CU_STREAM_PER_THREAD || (!handle && null_is_per_thread);
     Stream *stream = own ? thread_stream(context) : queue_legacy(context);
-    if (!stream) return NO_STREAM(context);
+    if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
     if (own) object_hold(OBJECT(stream));
     *out = stream;
     return CUDA_SUCCESS;
@@ -120,7 +115,7 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
     if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
     Stream *stream = stream_new(context, flags, priority);
-    if (!stream) return NO_STREAM(context);
+    if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
     if (green) green_adopt(green, stream);
     CUresult result = object_publish(OBJECT(stream));
     if (!result)
