@@ -22,6 +22,24 @@ static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
     return result;
 }
 
+/* The other contexts: whoever lets go of something in them afterwards waits without a limit. False when the
+ * limit came. */
+static bool finish_own(ModuleState *state, const WaitLimit *limit)
+{
+    ContextObject *context = NULL, *next;
+    bool done = true;
+    while (done && (next = context_next_own(state, context))) {
+        ContextScope scope;
+        Py_XDECREF((PyObject *)context);
+        context = next;
+        if (!context_enter(context, &scope)) continue;
+        done = wait_for_current(state, limit) != CUDA_ERROR_NOT_READY;
+        context_leave(&scope);
+    }
+    Py_XDECREF((PyObject *)context);
+    return done;
+}
+
 /* At exit, while the interpreter is still there: what was queued runs. Daemon threads may go on queuing,
  * without end: their functions are of the next generation. */
 static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
@@ -29,9 +47,9 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
     WaitLimit limit = wait_limit();
-    if (context_forked()) Py_RETURN_NONE;
+    if (context_forked() || atomic_load(&state->given_up)) Py_RETURN_NONE;
     atomic_long *outstanding = &state->host_generations[state->host_generation++ % 2];
-    bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY;
+    bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY && finish_own(state, &limit);
     while (done && atomic_load(outstanding) > 0) {
         keep_alive_collect(state);
         WITHOUT_GIL(nanosleep(&moment, NULL));
@@ -47,7 +65,7 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 static PyMethodDef functions[] = {
     {"_finish", finish, METH_NOARGS,
      "_finish()\n--\n\n"
-     "Wait for the work of the current context, and for the functions of\n"
+     "Wait for the work of the program's contexts, and for the functions of\n"
      "Stream.launch_host_func."},
     {NULL, NULL, 0, NULL},
 };

@@ -88,6 +88,7 @@ struct ModuleState {
     Room room; /* what is queued (room.h) */
     uint64_t idle_begin; /* of the last wait for all work of the context below */
     CUcontext idle_context;
+    atomic_bool streams_beside; /* some do not wait for the default one (wait.h) */
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
     atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */

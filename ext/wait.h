@@ -85,6 +85,24 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
         wait_end((state), &waiting_place, (result)); \
     } while (0)
 
+/* CALL_WAITING for a copy of so many bytes from the host (0: from elsewhere) on the default stream, which
+ * are there afterwards. From memory that is not page-locked the driver's call comes back when it has taken
+ * the bytes; streams that do not wait for the default one may read what was there before: of 1 MiB on an idle
+ * H100 more often than not, of less on one that programs share. Waiting costs 3 us, so small copies do
+ * without until there are such streams. */
+#define CALL_COPYING_IN(state, result, where, bytes, expression) \
+    do { \
+        CALL_WAITING(state, result, where, expression); \
+        if ((result) == CUDA_SUCCESS && copy_is_awaited((state), (bytes))) \
+            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuStreamSynchronize(NULL)); \
+    } while (0)
+
+static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
+{
+    enum { SMALL = 64 << 10 };
+    return bytes > SMALL || (bytes && atomic_load(&state->streams_beside));
+}
+
 /* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The
  * second is for what takes the room of several calls, a graph; the third where waiting is another function's
  * business, which gives the result. */

@@ -20,9 +20,9 @@ def drop_context(namespace) -> None:
     """
 
     def drop():
+        drv._driver._finish()
         try:
             if drv.Context.get_current() == namespace["context"]:
-                drv._driver._finish()
                 drv.Context.pop()
         except drv.Error:
             pass

@@ -28,15 +28,13 @@ static unsigned type_of(CUtensorMapDataType type)
 }
 
 /* Only devices of compute capability 9.0 have them. */
-static CUresult enter(const CUtensorMap *map)
+static CUresult enter(void)
 {
     enum { CAPABILITY = 90 };
     Context *context;
     TRY(context_enter(&context));
     if (driver_settings()->capability < CAPABILITY)
         return refuse(CUDA_ERROR_NOT_SUPPORTED, "needs compute capability 9.0");
-    if (!map || (uintptr_t)map % TENSOR_MAP_ALIGN)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "its address is no multiple of 64");
     return CUDA_SUCCESS;
 }
 
@@ -74,10 +72,10 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
                                 CUtensorMapFloatOOBfill fill)
 {
     TensorMap map;
-    TRY(enter(out));
+    TRY(enter());
     TRY(check_kinds(type_of(type), rank, interleave, swizzle, promotion));
-    if (!dims || !box || !steps || (rank > 1 && !strides))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "an array is missing");
+    if (!out || !dims || !box || !steps || (rank > 1 && !strides))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     tensor_map_begin(&map);
     map.promotion = (uint8_t)promotion;
     TRY(set(&map, TENSOR_ELEMTYPE, 0, type_of(type)));
@@ -100,7 +98,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensor_map, void *address)
 {
     TensorMap map;
-    TRY(enter(tensor_map));
+    TRY(enter());
+    if (!tensor_map) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     memcpy(&map, tensor_map, sizeof map);
     if (!tensor_map_is_one(&map)) return refuse(CUDA_ERROR_INVALID_VALUE, "the bytes are no tensor map");
     TRY(set(&map, TENSOR_ADDRESS, 0, (uintptr_t)address));

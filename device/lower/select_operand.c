@@ -53,11 +53,11 @@ static bool special_constant(const PtxOperand *o, uint64_t *value)
     case PTX_SPECIAL_tid:
     case PTX_SPECIAL_ctaid:
     case PTX_SPECIAL_clusterid:
-    case PTX_SPECIAL_cluster_ctaid: *value = 0; return o->component == 3;
+    case PTX_SPECIAL_cluster_ctaid:
     case PTX_SPECIAL_ntid:
     case PTX_SPECIAL_nctaid:
     case PTX_SPECIAL_nclusterid:
-    case PTX_SPECIAL_cluster_nctaid: *value = 1; return o->component == 3;
+    case PTX_SPECIAL_cluster_nctaid: *value = 0; return o->component == 3;
     case PTX_SPECIAL_reserved_smem_offset_cap: *value = RESERVED_SHARED; return true;
     case PTX_SPECIAL_pm:
     case PTX_SPECIAL_pm64_:

@@ -95,6 +95,17 @@ ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice 
     return context;
 }
 
+ContextObject *context_next_own(ModuleState *state, const ContextObject *previous)
+{
+    state_lock(state);
+    ContextObject *context = previous ? previous->next : state->contexts;
+    while (context && (atomic_load(&context->detached) || atomic_load(&context->kind) == CONTEXT_FOREIGN))
+        context = context->next;
+    Py_XINCREF((PyObject *)context);
+    state_unlock(state);
+    return context;
+}
+
 bool context_is_akin(const ContextObject *a, const ContextObject *b)
 {
     if (a->handle == b->handle) return true;

@@ -98,6 +98,13 @@ static inline bool context_check(ContextObject *context, const char *what)
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
+/* A new list of those that are ours to end; NULL with an exception. */
+PyObject *context_list_own(ModuleState *state);
+
+/* Of the living contexts that are ours to end, the one after this (NULL: the first). A new reference, NULL
+ * without an exception. */
+ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);
+
 /* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
  * streams of one primary context, as green contexts do. */
 bool context_is_akin(const ContextObject *a, const ContextObject *b);

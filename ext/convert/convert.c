@@ -290,6 +290,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     if (found > 0) {
         found = stream_of_protocol(method, out);
         Py_DECREF(method);
+        atomic_store(&state->streams_beside, true);
         return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
     }
     if (found == 0)

@@ -70,8 +70,8 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
         CALL_WAITING(state, result, wait_for_copy(state, (void *)from.address, mode.stream),
                      driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
     else if (to.device)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
-                     driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
+        CALL_COPYING_IN(state, result, ON_STREAM(NULL), size,
+                        driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
     else if (queued)
         CALL_WAITING(state, result, wait_for_copy(state, (void *)to.address, mode.stream),
                      driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));

@@ -94,7 +94,8 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
     if (copy.host.size && form->async)
         CALL_WAITING(state, result, wait_for_copy(state, copy.host.pointer, copy.stream), form->run(&copy));
     else if (copy.host.size)
-        CALL_WAITING(state, result, ON_STREAM(NULL), form->run(&copy));
+        CALL_COPYING_IN(state, result, ON_STREAM(NULL), form->to_device ? copy.host.size : 0,
+                        form->run(&copy));
     keep_alive_end(state, &copy.kept);
     buffers_release(&copy.host);
     return none_or_raise(state, result, form->routine);
@@ -339,7 +340,8 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     PyObject *allocation = device_allocation_new(state, host.size);
     if (allocation) {
         CUdeviceptr pointer = device_allocation_cast(allocation)->pointer;
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
+        CALL_COPYING_IN(state, result, ON_STREAM(NULL), host.size,
+                        driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
     }
     buffers_release(&host);
     if (result != CUDA_SUCCESS) {

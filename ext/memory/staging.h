@@ -4,9 +4,8 @@
  * to STAGING_BYTES a copy to the block and one by the host are the faster ones (on an H200 by 13 % for 4 KiB
  * and 40 % for 1 MiB). One thread has the block at a time; others do without.
  *
- * Copies to the device go the driver's way, which stages them itself: ours would gain 12 to 25 % from 64 KiB
- * on, but only if it did not wait, and streams that do not wait for the default one would see the array too
- * early.
+ * Copies to the device go the driver's way, which stages them itself: ours is not faster when both wait for
+ * the bytes to be there (CALL_COPYING_IN).
  */
 #ifndef EXT_MEMORY_STAGING_H
 #define EXT_MEMORY_STAGING_H

@@ -164,6 +164,7 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     stream->state = state;
     stream->context = context_hold(context);
     stream->non_blocking = true;
+    atomic_store(&state->streams_beside, true);
     CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxStreamCreate(&stream->handle, context->green,
                                                                   CU_STREAM_NON_BLOCKING, priority)));
     if (result != CUDA_SUCCESS) {

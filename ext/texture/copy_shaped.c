@@ -122,6 +122,12 @@ static const void *host_end(const CUDA_MEMCPY3D_PEER *copy)
     return copy->srcMemoryType == CU_MEMORYTYPE_HOST ? copy->srcHost : NULL;
 }
 
+/* Bytes that come from the host. */
+static size_t bytes_from_host(const CUDA_MEMCPY3D_PEER *copy)
+{
+    return copy->srcMemoryType == CU_MEMORYTYPE_HOST ? copy->WidthInBytes * copy->Height * copy->Depth : 0;
+}
+
 /* A copy that is queued. */
 #define CALL_SHAPED(state, result, call, expression) \
     do { \
@@ -136,22 +142,23 @@ static const void *host_end(const CUDA_MEMCPY3D_PEER *copy)
 static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
 {
     CUresult result;
+    const size_t bytes = bytes_from_host(&call->copy);
     if (kind == SHAPED_2D) {
         CUDA_MEMCPY2D flat = flat_copy(&call->copy);
         *routine = call->async ? "cuMemcpy2DAsync" : call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
         if (call->async)
             CALL_SHAPED(state, result, call, driver.cuMemcpy2DAsync(&flat, call->stream));
         else if (call->unaligned)
-            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy2DUnaligned(&flat));
+            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy2DUnaligned(&flat));
         else
-            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy2D(&flat));
+            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy2D(&flat));
     } else if (kind == SHAPED_3D) {
         CUDA_MEMCPY3D deep = deep_copy(&call->copy);
         *routine = call->async ? "cuMemcpy3DAsync" : "cuMemcpy3D";
         if (call->async)
             CALL_SHAPED(state, result, call, driver.cuMemcpy3DAsync(&deep, call->stream));
         else
-            CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpy3D(&deep));
+            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy3D(&deep));
     } else {
         *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
         if (call->async)

@@ -105,8 +105,8 @@ static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
         return NULL;
     if (host.size && to_array)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL),
-                     driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
+        CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), host.size,
+                        driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
     else if (host.size)
         CALL_WAITING(state, result, AFTER_STREAM(NULL),
                      driver.cuMemcpyAtoH(host.pointer, place.handle, place.offset, host.size));

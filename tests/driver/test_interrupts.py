@@ -48,6 +48,7 @@ host = np.zeros(1024, np.uint32)
 stream, other = drv.Stream(), drv.Stream()
 event = drv.Event()
 array = gpuarray.zeros(16, np.float32)
+array + array  # a GPU's driver may load code only once no kernel runs
 SHAPE = dict(block=(128, 1, 1), grid=(4, 1))
 drv.Context.synchronize()
 
@@ -386,8 +387,7 @@ def test_a_program_ends_with_an_endless_kernel(program, ending):
     )
     assert said == ""
     assert "KeyError: 'mine'" in error if code == 1 else "Traceback" not in error
-    if ending != "another context":  # the current one is waited for
-        assert "PYCUDA_EXIT_WAIT" in error
+    assert "PYCUDA_EXIT_WAIT" in error
 
 
 @cpu_only

@@ -71,7 +71,7 @@ def test_decimal_expressions():
     assert got.view(np.float32)[4:7].tolist() == [6.5, np.float32(-1.0 / 3.0), np.float32(1.0 / 3.0)]
 
 
-SPECIALS = {"tid": (1, 2, 3, 0), "ntid": (2, 3, 4, 1), "ctaid": (1, 1, 0, 0), "nctaid": (2, 2, 1, 1)}
+SPECIALS = {"tid": (1, 2, 3, 0), "ntid": (2, 3, 4, 0), "ctaid": (1, 1, 0, 0), "nctaid": (2, 2, 1, 0)}
 
 
 @pytest.mark.parametrize("name", SPECIALS)

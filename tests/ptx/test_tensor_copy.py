@@ -94,14 +94,15 @@ def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
     assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
 
 
-# An array, a box, where it lies.
+# An array of 4-byte elements, a box, where it lies: in the innermost dimension at a multiple of 16 bytes.
 BOXES = [
-    ((64,), (16,), [(0,), (5,), (60,), (-3,), (64,), (-16,)]),
-    ((256,), (256,), [(0,), (1,)]),
-    ((8, 16), (4, 8), [(0, 0), (2, 3), (6, 12), (-1, -1), (8, 0), (0, -8), (-5, 4)]),
-    ((5, 6, 8), (2, 3, 4), [(0, 0, 0), (1, 2, 3), (4, 5, 6), (-1, 2, -3), (5, 0, 0)]),
-    ((3, 4, 5, 8), (2, 2, 2, 4), [(0, 0, 0, 0), (2, 3, 4, 6), (-1, -1, -1, -1), (1, 2, 3, 2)]),
-    ((2, 3, 4, 5, 8), (2, 2, 2, 2, 4), [(0, 0, 0, 0, 0), (1, 2, 3, 4, 6), (-1, 1, -1, 2, -2)]),
+    ((64,), (16,), [(0,), (4,), (60,), (-4,), (64,), (-16,)]),
+    ((62,), (16,), [(44,), (48,), (60,)]),
+    ((256,), (256,), [(0,), (4,)]),
+    ((8, 16), (4, 8), [(0, 0), (2, 4), (6, 12), (8, 0), (5, 100), (-1, -4), (0, -8), (-5, 4), (8, -4)]),
+    ((5, 6, 12), (2, 3, 8), [(0, 0, 0), (1, 2, 4), (4, 5, 8), (5, 0, 0), (-1, 2, -4), (0, -3, 0)]),
+    ((3, 4, 5, 8), (2, 2, 2, 4), [(0, 0, 0, 0), (2, 3, 4, 4), (1, 2, 3, 4), (-1, -1, -1, -4)]),
+    ((2, 3, 4, 5, 8), (2, 2, 2, 2, 8), [(0, 0, 0, 0, 0), (1, 2, 3, 4, 4), (-1, 1, -1, 2, -4)]),
 ]
 
 
@@ -113,22 +114,22 @@ def check_boxes():
 
 def check_types():
     for kind in ("u1", "u2", "u4", "i4", "u8", "i8", "f2", "f4", "f8"):
-        size = np.dtype(kind).itemsize
-        for corner in ((1, 3), (-2, -5), (5, 21)):
-            check_load(kind, (7, 32), (4, 32 // size), corner)
+        unit = 16 // np.dtype(kind).itemsize
+        for corner in ((1, unit), (-2, -unit), (5, 32 - unit)):
+            check_load(kind, (7, 32), (4, 2 * unit), corner)
 
 
 def check_steps():
     for steps in ((1, 2), (3, 1), (2, 5), (8, 1)):
-        for corner in ((0, 0), (1, 2), (-3, -4), (9, 20)):
+        for corner in ((0, 0), (1, 8), (-3, -8), (9, 24)):
             check_load("u2", (16, 32), (8, 16), corner, steps=(steps[0], 1))
             check_load("u4", (5, 16, 32), (3, 8, 4), (1, *corner), steps=(*steps, 1))
     # The innermost dimension's is ignored.
     array = numbers((8, 32), "u2")
     memory = drv.to_device(array)
     tensor = encode(memory, "u2", (8, 32), (4, 8), steps=(1, 2))
-    found = run(load_text(2), tensor, [], (2, 4), 64)
-    assert (found[:64].view("u2").reshape(4, 8) == array[2:6, 4:12]).all()
+    found = run(load_text(2), tensor, [], (2, 8), 64)
+    assert (found[:64].view("u2").reshape(4, 8) == array[2:6, 8:16]).all()
 
 
 def check_swizzles():
@@ -158,9 +159,9 @@ def check_strides():
     """Rows that are further apart than they are long, and rows that are in several planes."""
     array = numbers((8, 32), "u4")
     memory = drv.to_device(array)
-    tensor = encode(memory, "u4", (8, 20), (4, 8), strides=[128])
+    tensor = encode(memory, "u4", (8, 19), (4, 8), strides=[128])
     found = run(load_text(2), tensor, [], (5, 16), 128)[:128].view("u4").reshape(4, 8)
-    assert (found == box_of(array[:, :20], (5, 16), (4, 8))).all()
+    assert (found == box_of(array[:, :19], (5, 16), (4, 8))).all()
     tensor = encode(int(memory) + 16, "u4", (4, 4, 8), (2, 4, 8), strides=[128, 128])
     found = run(load_text(3), tensor, [], (1, 0, 0), 256)[:256].view("u4").reshape(2, 4, 8)
     assert (found == array[[[1, 2, 3, 4], [2, 3, 4, 5]], 4:12]).all()
@@ -168,24 +169,24 @@ def check_strides():
 
 def check_nan():
     for kind in ("f2", "f4", "f8"):
-        array = numbers((8, 16), kind)
-        memory = drv.to_device(array)
-        for corner in ((-2, -3), (6, 10), (8, 0)):
-            tensor = encode(memory, kind, (8, 16), (4, 8), fill=1)
-            wanted = box_of(array, corner, (4, 8), fill=np.nan)
+        array = numbers((8, 32), kind)
+        memory, unit = drv.to_device(array), 16 // array.itemsize
+        for corner in ((-2, -unit), (6, 32 - unit), (8, 0)):
+            tensor = encode(memory, kind, (8, 32), (4, 16), fill=1)
+            wanted = box_of(array, corner, (4, 16), fill=np.nan)
             found = run(load_text(2), tensor, [], corner, wanted.nbytes)[: wanted.nbytes].view(kind)
             assert np.array_equal(found, wanted.ravel(), equal_nan=True), (kind, corner)
             bits = found[np.isnan(found)].view(f"u{array.itemsize}")
             assert kind != "f2" or (bits == 0xFFF7).all()  # what fma.oob takes for out of bounds
     array = np.full(16, 0x3F80, "u2")
     memory = drv.to_device(array)
-    tensor = encode(memory, "bf16", (16,), (8,), fill=1)
-    found = run(load_text(1), tensor, [], (-3,), 16)[:16].view("u2")
-    assert found.tolist() == [0xFFF7] * 3 + [0x3F80] * 5
+    tensor = encode(memory, "bf16", (16,), (16,), fill=1)
+    found = run(load_text(1), tensor, [], (-8,), 32)[:32].view("u2")
+    assert found.tolist() == [0xFFF7] * 8 + [0x3F80] * 8
 
 
 def check_spellings():
-    shape, box, corner = (8, 16), (4, 8), (3, 5)
+    shape, box, corner = (8, 16), (4, 8), (3, 4)
     for space, mode, policy in product(("shared::cluster", "shared::cta"), (".tile", ""), (False, True)):
         words = ".L2::cache_hint" if policy else ""
         more = ", w" if policy else ""
@@ -194,7 +195,7 @@ def check_spellings():
                text=load_text(2, words=".multicast::cluster", more=", ranks"))  # fmt: skip
     check_load("f4", shape, box, corner,
                text=load_text(2, words=".multicast::cluster.L2::cache_hint", more=", ranks, w"))  # fmt: skip
-    check_load("f4", shape, box, corner, text=load_text(2).replace("{c0, c1}", "{5, 3}"))
+    check_load("f4", shape, box, corner, text=load_text(2).replace("{c0, c1}", "{4, 3}"))
     prefetch = "cp.async.bulk.prefetch.tensor.2d.L2.global{} [m, {{c0, c1}}]{}; "
     for words, more in (("", ""), (".tile", ""), (".tile.L2::cache_hint", ", w")):
         text = "prefetch.tensormap [m]; " + prefetch.format(words, more) + load_text(2)
@@ -217,32 +218,35 @@ def check_store(kind, shape, box, corner, *, steps=None, swizzle=0, text=None, c
 def check_stores():
     for shape, box, corners in BOXES:
         for corner in corners:
-            check_store("f4", shape, box, corner)
+            if min(corner) >= 0:
+                check_store("f4", shape, box, corner)
     for kind in ("u1", "u2", "i8", "f2", "f8"):
-        check_store(kind, (7, 32), (4, 32 // np.dtype(kind).itemsize), (5, 21))
+        unit = 16 // np.dtype(kind).itemsize
+        check_store(kind, (7, 32), (4, 2 * unit), (5, 32 - unit))
     for mode in (1, 2, 3):
         check_store("f2", (32, 128), (24, 8 << mode), (12, 96), swizzle=mode)
-    check_store("u4", (5, 16, 32), (3, 8, 4), (1, 2, 30), steps=(2, 3, 1))
+    check_store("u4", (5, 16, 32), (3, 8, 4), (1, 2, 28), steps=(2, 3, 1))
     for words, more in ((".bulk_group", ""), (".tile.bulk_group.L2::cache_hint", ", w")):
-        check_store("f4", (8, 16), (4, 8), (6, -3), text=store_text(2, words=words, more=more))
+        check_store("f4", (8, 16), (4, 8), (6, 12), text=store_text(2, words=words, more=more))
 
 
 ORDERED = ("u4", "i4", "u8", "i8")
+BITS = ("u4", "i4", "u8")
 REDUCTIONS = {
     "add": (np.add, (*ORDERED, "f2", "f4", "f8")),
     "min": (np.minimum, (*ORDERED, "f2")),
     "max": (np.maximum, (*ORDERED, "f2")),
     "inc": (lambda old, new: np.where(old >= new, 0, old + 1), ("u4",)),
     "dec": (lambda old, new: np.where((old == 0) | (old > new), new, old - 1), ("u4",)),
-    "and": (np.bitwise_and, ORDERED),
-    "or": (np.bitwise_or, ORDERED),
-    "xor": (np.bitwise_xor, ORDERED),
+    "and": (np.bitwise_and, BITS),
+    "or": (np.bitwise_or, BITS),
+    "xor": (np.bitwise_xor, BITS),
 }
 
 
 def check_reductions():
     for name, (combine, kinds) in REDUCTIONS.items():
-        for kind, corner in product(kinds, ((0, 0), (6, -3))):
+        for kind, corner in product(kinds, ((0, 0), (6, 8))):
             words = f".{name}.tile.bulk_group"
             check_store(
                 kind, (8, 16), (4, 8), corner, combine=combine, limit=10 if name in ("inc", "dec") else None,
@@ -264,7 +268,7 @@ setp.eq.and.u32 leads, rank, 1, first;
 @first mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;
 barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
 @leads cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
- [room], [m, {6, 1}], [bar], 3;
+ [room], [m, {4, 1}], [bar], 3;
 again: mbarrier.try_wait.parity.shared.b64 p, [bar], 0; @!p bra again;
 mov.u32 y, room; mad.lo.u32 y, t, 4, y; ld.shared.b32 x, [y];
 mad.lo.u32 y, rank, 32, t; mul.wide.u32 o, y, 4; add.u64 at, at, o; st.global.b32 [at], x;
@@ -281,7 +285,7 @@ def check_multicast():
     tensor, out = encode(memory, "u4", (8, 16), (4, 8)), np.zeros((2, 4, 8), "u4")
     function = drv.module_from_buffer(CLUSTER.encode()).get_function("k")
     function(tensor, drv.InOut(out), grid=(2, 1), block=(32, 1, 1))
-    assert (out == box_of(array, (1, 6), (4, 8))).all()
+    assert (out == box_of(array, (1, 4), (4, 8))).all()
 
 
 CASES = [
@@ -293,3 +297,31 @@ CASES = [
 @pytest.mark.parametrize("check", CASES)
 def test_copies(at_capability, check):
     at_capability((9, 0), check)
+
+
+# What an H100 takes for an illegal instruction.
+ILLEGAL = {
+    "load at 4 bytes": ("f4", (0, 1), load_text(2)),
+    "load at -8 bytes": ("f4", (0, -2), load_text(2)),
+    "store at 8 bytes": ("f8", (0, 1), store_text(2)),
+    "store before the first row": ("f4", (-1, 0), store_text(2)),
+    "store before the first column": ("f4", (8, -4), store_text(2)),
+    "reduction before the first row": (
+        "u4", (-1, 0), store_text(2, "cp.reduce.async.bulk.tensor", ".add.tile.bulk_group"),
+    ),
+    "bits of signed 64-bit integers": (
+        "i8", (0, 0), store_text(2, "cp.reduce.async.bulk.tensor", ".xor.tile.bulk_group"),
+    ),
+}  # fmt: skip
+
+
+def check_illegal(name):
+    kind, corner, text = ILLEGAL[name]
+    memory = drv.to_device(numbers((8, 16), kind))
+    with pytest.raises(drv.Error, match="an illegal instruction was encountered"):
+        run(text, encode(memory, kind, (8, 16), (4, 8)), [], corner, 32 * np.dtype(kind).itemsize)
+
+
+@pytest.mark.parametrize("name", ILLEGAL)
+def test_illegal(at_capability, name):
+    at_capability((9, 0), check_illegal, name)

@@ -134,7 +134,10 @@ static unsigned operation_of(TensorReduction reduction, unsigned type)
     [TENSOR_U64] = OP_atom_##unsigned_64, [TENSOR_S64] = OP_atom_##signed_64
 #define HALVES(name) [TENSOR_F16] = OP_atom_##name##_f16, [TENSOR_BF16] = OP_atom_##name##_bf16
 #define ORDER(name) INTEGERS(name##_u32, name##_s32, name##_u64, name##_s64), HALVES(name)
-#define BITS(name) INTEGERS(name##_b32, name##_b32, name##_b64, name##_b64)
+/* Not of signed 64-bit integers: an H100 takes that for an illegal instruction. */
+#define BITS(name) \
+    [TENSOR_U32] = OP_atom_##name##_b32, [TENSOR_S32] = OP_atom_##name##_b32, \
+    [TENSOR_U64] = OP_atom_##name##_b64
     static const uint16_t operations[][TENSOR_TYPE_COUNT] = {
         [TENSOR_ADD] = {INTEGERS(add_u32, add_u32, add_u64, add_u64),
                         HALVES(add), [TENSOR_F32] = OP_atom_add_f32, [TENSOR_F64] = OP_atom_add_f64},
@@ -163,6 +166,16 @@ static void clip(TensorCopy *t)
     t->end = end < t->first ? t->first : (uint32_t)(end < count ? end : count);
 }
 
+/* What an H100 takes for an illegal instruction. */
+static const char *corner_problem(const TensorCopy *t, unsigned rank)
+{
+    if ((int64_t)t->corner[0] * t->element % CHUNK)
+        return "the innermost coordinate is no multiple of 16 bytes";
+    for (unsigned d = 0; d < rank; d++)
+        if (t->store && t->corner[d] < 0) return "a coordinate of a store or a reduction is negative";
+    return NULL;
+}
+
 static const char *prepare(TensorCopy *t, unsigned rank, TensorReduction reduction)
 {
     const char *problem = tensor_map_problem(&t->map);
@@ -179,7 +192,7 @@ static const char *prepare(TensorCopy *t, unsigned rank, TensorReduction reducti
     t->row = t->count[0] * t->element;
     if (t->rows > UINT32_MAX / t->row) return "the box is too large";
     clip(t);
-    return t->op == OP_COUNT ? "there is no such reduction of its elements" : NULL;
+    return t->op == OP_COUNT ? "there is no such reduction of its elements" : corner_problem(t, rank);
 }
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)
@@ -195,7 +208,7 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
     for (unsigned d = 0; d < rank; d++) t.corner[d] = ROW(const int32_t, warp, refs[d])[lane];
     const char *problem = prepare(&t, rank, (TensorReduction)(insn->imm >> TENSOR_REDUCE_SHIFT));
     if (problem) {
-        exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED, "tensor map at 0x%llx: %s",
+        exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_INSTRUCTION, "tensor map at 0x%llx: %s",
                    (unsigned long long)reach.address, problem);
         return false;
     }
