@@ -231,16 +231,16 @@ def check_stores():
 
 
 ORDERED = ("u4", "i4", "u8", "i8")
-BITS = ("u4", "i4", "u8")
+NOT_SIGNED_64 = ("u4", "i4", "u8")
 REDUCTIONS = {
-    "add": (np.add, (*ORDERED, "f2", "f4", "f8")),
+    "add": (np.add, (*NOT_SIGNED_64, "f2", "f4", "f8")),
     "min": (np.minimum, (*ORDERED, "f2")),
     "max": (np.maximum, (*ORDERED, "f2")),
     "inc": (lambda old, new: np.where(old >= new, 0, old + 1), ("u4",)),
     "dec": (lambda old, new: np.where((old == 0) | (old > new), new, old - 1), ("u4",)),
-    "and": (np.bitwise_and, BITS),
-    "or": (np.bitwise_or, BITS),
-    "xor": (np.bitwise_xor, BITS),
+    "and": (np.bitwise_and, NOT_SIGNED_64),
+    "or": (np.bitwise_or, NOT_SIGNED_64),
+    "xor": (np.bitwise_xor, NOT_SIGNED_64),
 }
 
 
@@ -308,6 +308,9 @@ ILLEGAL = {
     "store before the first column": ("f4", (8, -4), store_text(2)),
     "reduction before the first row": (
         "u4", (-1, 0), store_text(2, "cp.reduce.async.bulk.tensor", ".add.tile.bulk_group"),
+    ),
+    "sum of signed 64-bit integers": (
+        "i8", (0, 0), store_text(2, "cp.reduce.async.bulk.tensor", ".add.tile.bulk_group"),
     ),
     "bits of signed 64-bit integers": (
         "i8", (0, 0), store_text(2, "cp.reduce.async.bulk.tensor", ".xor.tile.bulk_group"),

@@ -126,20 +126,20 @@ static bool move_box(const Bulk *x)
 
 /* --- the instruction ---------------------------------------------------------------------------------- */
 
-/* The atomic operation of a reduction; OP_COUNT where there is none for these elements. */
+/* The atomic operation of a reduction; OP_COUNT where there is none for these elements: an H100 takes sums
+ * and bit operations of signed 64-bit integers for illegal instructions. */
 static unsigned operation_of(TensorReduction reduction, unsigned type)
 {
-#define INTEGERS(unsigned_32, signed_32, unsigned_64, signed_64) \
+#define NOT_SIGNED_64(unsigned_32, signed_32, unsigned_64) \
     [TENSOR_U32] = OP_atom_##unsigned_32, [TENSOR_S32] = OP_atom_##signed_32, \
-    [TENSOR_U64] = OP_atom_##unsigned_64, [TENSOR_S64] = OP_atom_##signed_64
+    [TENSOR_U64] = OP_atom_##unsigned_64
+#define INTEGERS(name) \
+    NOT_SIGNED_64(name##_u32, name##_s32, name##_u64), [TENSOR_S64] = OP_atom_##name##_s64
 #define HALVES(name) [TENSOR_F16] = OP_atom_##name##_f16, [TENSOR_BF16] = OP_atom_##name##_bf16
-#define ORDER(name) INTEGERS(name##_u32, name##_s32, name##_u64, name##_s64), HALVES(name)
-/* Not of signed 64-bit integers: an H100 takes that for an illegal instruction. */
-#define BITS(name) \
-    [TENSOR_U32] = OP_atom_##name##_b32, [TENSOR_S32] = OP_atom_##name##_b32, \
-    [TENSOR_U64] = OP_atom_##name##_b64
+#define ORDER(name) INTEGERS(name), HALVES(name)
+#define BITS(name) NOT_SIGNED_64(name##_b32, name##_b32, name##_b64)
     static const uint16_t operations[][TENSOR_TYPE_COUNT] = {
-        [TENSOR_ADD] = {INTEGERS(add_u32, add_u32, add_u64, add_u64),
+        [TENSOR_ADD] = {NOT_SIGNED_64(add_u32, add_u32, add_u64),
                         HALVES(add), [TENSOR_F32] = OP_atom_add_f32, [TENSOR_F64] = OP_atom_add_f64},
         [TENSOR_MIN] = {ORDER(min)},
         [TENSOR_MAX] = {ORDER(max)},
@@ -149,6 +149,7 @@ static unsigned operation_of(TensorReduction reduction, unsigned type)
         [TENSOR_OR] = {BITS(or)},
         [TENSOR_XOR] = {BITS(xor)},
     };
+#undef NOT_SIGNED_64
 #undef INTEGERS
 #undef HALVES
 #undef ORDER
