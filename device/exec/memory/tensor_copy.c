@@ -133,8 +133,7 @@ static unsigned operation_of(TensorReduction reduction, unsigned type)
 #define NOT_SIGNED_64(unsigned_32, signed_32, unsigned_64) \
     [TENSOR_U32] = OP_atom_##unsigned_32, [TENSOR_S32] = OP_atom_##signed_32, \
     [TENSOR_U64] = OP_atom_##unsigned_64
-#define INTEGERS(name) \
-    NOT_SIGNED_64(name##_u32, name##_s32, name##_u64), [TENSOR_S64] = OP_atom_##name##_s64
+#define INTEGERS(name) NOT_SIGNED_64(name##_u32, name##_s32, name##_u64), [TENSOR_S64] = OP_atom_##name##_s64
 #define HALVES(name) [TENSOR_F16] = OP_atom_##name##_f16, [TENSOR_BF16] = OP_atom_##name##_bf16
 #define ORDER(name) INTEGERS(name), HALVES(name)
 #define BITS(name) NOT_SIGNED_64(name##_b32, name##_b32, name##_b64)

@@ -6,8 +6,10 @@
 #include "exec/numbers/float.h"
 
 #define HALF_NAN 0x7fffu /* of every f16 and bf16 result */
-/* Copies of tensors fill with a NaN of its own what is out of bounds; in fma.oob a product with it is 0. */
-#define HALF_OUT_OF_BOUNDS 0xfff7u
+/* Copies of tensors fill with a NaN of its own what is out of bounds, as an H100 does; in fma.oob a product
+ * with it is 0 (of the negative one that was seen on an H200). */
+#define HALF_OUT_OF_BOUNDS 0x7ff7u
+#define HALF_IS_OUT_OF_BOUNDS(bits) (((bits) & 0x7fffu) == HALF_OUT_OF_BOUNDS)
 
 LANE_FN f32 bf16_to_f32(b32 h) { return f32_from(h << 16); }
 

@@ -117,7 +117,7 @@ HALF_FMA(bf16)
 #define HALF_FMA_OOB(F) \
     LANE_FN b32 fma_oob_of_##F(b32 a, b32 b, b32 c) \
     { \
-        return a == HALF_OUT_OF_BOUNDS || b == HALF_OUT_OF_BOUNDS ? 0 : fma_of_##F(a, b, c); \
+        return HALF_IS_OUT_OF_BOUNDS(a) || HALF_IS_OUT_OF_BOUNDS(b) ? 0 : fma_of_##F(a, b, c); \
     } \
     TERNARY(fma_oob_##F, b16, fma_oob_of_##F(a, b, c)) \
     TERNARY(fma_oob_##F##x2, b32, fma_oob_of_##F(a & 0xffff, b & 0xffff, c & 0xffff) | \
