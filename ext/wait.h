@@ -100,7 +100,13 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
 static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
 {
     enum { SMALL = 64 << 10 };
-    return bytes > SMALL || (bytes && atomic_load(&state->streams_beside));
+    return bytes > SMALL || (bytes && atomic_load_explicit(&state->streams_beside, memory_order_relaxed));
+}
+
+/* Of a stream that may not wait for the default one. */
+static inline void wait_note_stream(ModuleState *state)
+{
+    atomic_store_explicit(&state->streams_beside, true, memory_order_relaxed);
 }
 
 /* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The

@@ -10,6 +10,7 @@
 #include "ext/convert/foreign.h"
 #include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 /* ---- Integers ---- */
 
@@ -290,7 +291,7 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     if (found > 0) {
         found = stream_of_protocol(method, out);
         Py_DECREF(method);
-        atomic_store(&state->streams_beside, true);
+        if ((uintptr_t)*out > (uintptr_t)CU_STREAM_PER_THREAD) wait_note_stream(state);
         return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
     }
     if (found == 0)

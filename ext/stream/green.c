@@ -7,6 +7,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/stream/stream.h"
+#include "ext/wait.h"
 
 /* ---- Making one ---- */
 
@@ -164,7 +165,7 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     stream->state = state;
     stream->context = context_hold(context);
     stream->non_blocking = true;
-    atomic_store(&state->streams_beside, true);
+    wait_note_stream(state);
     CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxStreamCreate(&stream->handle, context->green,
                                                                   CU_STREAM_NON_BLOCKING, priority)));
     if (result != CUDA_SUCCESS) {

@@ -46,7 +46,7 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         CALL(state, result, create_stream(&stream->handle, flags, has_priority, priority));
         if (result == CUDA_SUCCESS) {
             stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
-            if (stream->non_blocking) atomic_store(&state->streams_beside, true);
+            if (stream->non_blocking) wait_note_stream(state);
             LIVE_MORE(state, Stream);
             return (PyObject *)stream;
         }
