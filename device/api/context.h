@@ -59,6 +59,9 @@ CUresult context_error(const Context *context);
  * analyzer sees at any call depth that it is an error. */
 #define CONTEXT_WITHOUT_MEMORY(context) \
     (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
+/* Why an address is not known in it. */
+#define CONTEXT_WITHOUT_ADDRESS(context) \
+    (atomic_load(&(context)->live) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_CONTEXT_IS_DESTROYED)
 
 /* --- context_list.c --- */
 /* The calling thread has it on its stack, or has a reference already. */

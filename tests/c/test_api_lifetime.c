@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -23,10 +24,14 @@ static const char source[] = ".version 6.4\n.target sm_50\n.address_size 64\n"
 
 static _Atomic int problems, enough;
 
-static void expect(bool good)
+/* In a thread. */
+static void expect_at(bool good, int line)
 {
-    if (!good) atomic_fetch_add(&problems, 1);
+    if (good) return;
+    atomic_fetch_add(&problems, 1);
+    fprintf(stderr, "line %d is a problem\n", line);
 }
+#define expect(good) expect_at((good), __LINE__)
 
 static void run_beside(void *(*first)(void *), void *first_data, void *(*second)(void *), void *second_data)
 {
