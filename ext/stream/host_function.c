@@ -5,7 +5,9 @@
  * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
  * they are refused with a message, and what dies there is released by another thread (deferred.h).
  */
+#include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
@@ -95,15 +97,29 @@ static void leave_python(Entry entry)
     atomic_fetch_sub(&host_function_threads, 1);
 }
 
+/* Python before 3.14 ends a thread that asks for the interpreter after its end. This one has the driver's
+ * frames on its stack, which are not to be unwound: it stays here, and the process ends without it. */
+static void stay(void *Py_UNUSED(nothing))
+{
+    for (;;) pause();
+}
+
+static void call_in_python(HostCall *call)
+{
+    pthread_cleanup_push(stay, NULL);
+    Entry entry = enter_python();
+    if (call->function) call_function(call);
+    leave_python(entry);
+    pthread_cleanup_pop(0);
+}
+
 /* With the thread's state go its thread-local objects, so that belongs to the function: it may release
  * the GIL and need it again, and until that is over the call is outstanding. */
 static void run_call(void *data)
 {
     HostCall *call = data;
     if (ext_is_finalizing()) return;
-    Entry entry = enter_python();
-    if (call->function) call_function(call);
-    leave_python(entry);
+    call_in_python(call);
     settle(call);
     leave_call(call);
 }
@@ -157,10 +173,8 @@ static void run_graph_call(void *data)
 {
     const GraphCall *call = data;
     if (ext_is_finalizing()) return;
-    Entry entry = enter_python();
     HostCall shape = {.function = call->function, .arguments = call->arguments};
-    call_function(&shape);
-    leave_python(entry);
+    call_in_python(&shape);
 }
 
 static PyObject *new_graph_capsule(ModuleState *state, PyObject *function, PyObject *arguments, void **data)
