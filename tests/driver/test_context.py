@@ -460,13 +460,12 @@ def test_objects_may_be_released_in_exit_hooks(run_python):
 def test_a_forked_child_is_told(run_python):
     done = run_python(
         """
-        import os, warnings
+        import os
         import pycuda.driver as drv
         import numpy as np
-        # Python itself warns of a fork beside the driver's threads.
-        warnings.simplefilter("ignore", DeprecationWarning)
+        from forking import fork
         memory, stream, context = drv.to_device(np.arange(4)), drv.Stream(), drv.Context.get_current()
-        child = os.fork()
+        child = fork()
         if child == 0:
             calls = [lambda: drv.mem_alloc(4), lambda: drv.memcpy_htod(memory, b"1"), stream.synchronize,
                      context.push, drv.Context.synchronize, drv.Device.count, lambda: drv.Device(0),

@@ -556,9 +556,9 @@ def test_a_forked_child_leaves_pools_alone(run_python):
     done = run_python(
         ALIVE
         + """
-import warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of Python 3.12, for each fork of a process with threads
-child = os.fork()
+from forking import fork
+
+child = fork()
 if not child:
     for pool in pools:
         try:

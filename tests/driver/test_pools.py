@@ -526,10 +526,11 @@ def test_a_forked_child_leaves_pools_alone(run_python):
         """
         import os
         import pycuda.driver as drv
+        from forking import fork
         pool = drv.DeviceMemoryPool()
         block, held = pool.allocate(100), pool.allocate(100)
         held.free()
-        child = os.fork()
+        child = fork()
         if not child:
             try:
                 pool.allocate(100)

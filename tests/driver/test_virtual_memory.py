@@ -375,18 +375,16 @@ def test_in_a_forked_child_nothing_is_released(run_python):
     done = run_python(
         """
 import os
-import warnings
 
 import pycuda.driver as drv
+from forking import fork
 
-# Python itself warns of a fork beside the driver's threads.
-warnings.simplefilter("ignore", DeprecationWarning)
 drv.init()
 context = drv.Device(0).make_context()
 unit = drv.mem_get_allocation_granularity()
 memory, space = drv.PhysicalMemory(unit), drv.AddressRange(unit)
 space.map(0, memory)
-child = os.fork()
+child = fork()
 if not child:
     del space, memory
     os._exit(0)

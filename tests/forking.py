@@ -1,0 +1,31 @@
+"""os.fork for the programs that tests start. Under AddressSanitizer it waits until the other threads sleep:
+the allocator of GCC 12's runtime has no fork handlers, so a lock that a thread of the device holds at the
+fork is held in the child for ever. Without it nothing waits: glibc's allocator takes its locks around a fork.
+"""
+
+import os
+import threading
+import time
+import warnings
+from pathlib import Path
+
+
+def others_sleep():
+    own = str(threading.get_native_id())
+    for thread in Path("/proc/self/task").iterdir():
+        try:
+            state = (thread / "stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:  # it ended
+            continue
+        if thread.name != own and state != "S":
+            return False
+    return True
+
+
+def fork():
+    while "libasan" in os.environ.get("LD_PRELOAD", "") and not others_sleep():
+        time.sleep(0.001)
+    with warnings.catch_warnings():
+        # Python itself warns of a fork beside the driver's threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
