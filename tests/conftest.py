@@ -99,6 +99,14 @@ def run_python(tmp_path):
     return run
 
 
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """For `python -c` and `python -m`, which would import a source tree in the current folder rather than the
+    package that is installed.
+    """
+    monkeypatch.chdir(tmp_path)
+
+
 CHILD = """
 import importlib.util, sys
 import pycuda.driver as drv

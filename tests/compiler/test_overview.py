@@ -11,6 +11,8 @@ import pycuda
 import pycuda.driver as drv
 from pycuda import cache
 
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
 
 def run(*words, **environment):
     command = [sys.executable, "-W", "ignore", "-m", *words]

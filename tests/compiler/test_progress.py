@@ -6,7 +6,11 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 from pycuda._compile import progress
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 class Terminal:

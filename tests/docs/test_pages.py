@@ -60,7 +60,7 @@ sys.exit(prerequisites.main())
 
 
 @pytest.mark.cpu("what the page shows is printed for the CPU device")
-def test_the_page_on_installing_shows_what_is_printed():
+def test_the_page_on_installing_shows_what_is_printed(elsewhere):
     """Numbers of versions, sizes and paths differ."""
     page = (ROOT / "docs" / "install.md").read_text()
     shown = re.search(r"\$ python -m pycuda\n(.*?)```", page, re.S)[1]
@@ -76,7 +76,7 @@ def test_the_page_on_installing_shows_what_is_printed():
     assert words(shown) == words(done.stdout)
 
 
-def test_the_picture_of_a_graph_is_that_of_its_program():
+def test_the_picture_of_a_graph_is_that_of_its_program(elsewhere):
     program = f"""
 import sys
 sys.path.insert(0, {str(ROOT / "tools")!r})

@@ -90,7 +90,7 @@ def test_types_of_numbers_mean_what_they_mean_to_numpy():
         gpuarray.empty(2, object)
 
 
-def test_functions_that_users_put_into_the_type_are_called():
+def test_functions_that_users_put_into_the_type_are_called(elsewhere):
     code = (
         "from pycuda import gpuarray\n"
         "seen = []\n"
@@ -106,7 +106,7 @@ def test_functions_that_users_put_into_the_type_are_called():
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
 
 
-def test_the_end_of_a_program_gives_their_memory_back():
+def test_the_end_of_a_program_gives_their_memory_back(elsewhere):
     """Python's own checks of its memory find nothing wrong, at the end neither."""
     code = (
         "import numpy as np\n"
@@ -157,7 +157,7 @@ for name, call in calls.items():
 """
 
 
-def test_a_call_asks_the_driver_for_the_context_and_the_launch_alone():
+def test_a_call_asks_the_driver_for_the_context_and_the_launch_alone(elsewhere):
     environment = {**os.environ, "PYCUDA_FAULT_CALL": "0"}
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", COUNTED], capture_output=True, text=True, env=environment
