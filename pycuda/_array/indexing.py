@@ -19,6 +19,8 @@ from pycuda._array.picking import (
     Numbers,
     broadcast_strides,
     combined,
+    gather,
+    gathers,
     host_numbers,
     on_device,
     pick,
@@ -193,6 +195,8 @@ def _fits_whole(mask, a) -> bool:
 
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
+    if gathers(a, index) and index.dtype.kind in "iu":
+        return gather(a, index, allocator=a.allocator)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, GPUArray) and mask.dtype.kind == "b" and _fits_whole(mask, a):
         return pick_true(a, mask)
@@ -361,6 +365,8 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
     if axis is None or self.ndim == 0:
         self, axis = self.ravel(), axis or 0
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
+    if out is None and gathers(self, indices):
+        return gather(self, indices, mode, stream=stream, allocator=allocator or self.allocator)
     numbers = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, GPUArray):

@@ -8,7 +8,6 @@ stream, and cannot be captured, unless mode is "wrap" or "clip", which have no w
 from __future__ import annotations
 
 import math
-import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -36,36 +35,55 @@ class Numbers(NamedTuple):
 
 # ---- errors found on the device
 
-_words = context_memory(
-    lambda thread: drv.pagelocked_empty(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP), 256
-)
+
+class _Word:
+    """A word of host memory that kernels write, and an event to wait for them, as streams are of other
+    libraries, too."""
+
+    __slots__ = "address", "event", "value"
+
+    def __init__(self):
+        self.value = drv.pagelocked_zeros(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+        self.address = self.value.base.get_device_pointer()
+        self.event = drv.Event(drv.event_flags.DISABLE_TIMING)
+
+
+# Spare ones, which are 0, and those in use. A word stays in use for ever when the wait for its kernel was
+# interrupted: the kernel may still write it.
+_words = context_memory(lambda: ([], []), 256)
 
 
 class _Check:
     """Round launches: IndexError when one of them met a number that no element has."""
 
+    __slots__ = "spare", "stream", "used", "word"
+
     def __init__(self, mode, stream):
+        self.stream, self.word = stream, None
         if mode == "RAISE":
             captures.refuse(
                 "indexing by an array on the device", "indices are checked", stream,
                 "take(), put() and take_along_axis() with mode='wrap' or 'clip' can",
             )  # fmt: skip
-        self.word = _words(threading.get_ident()) if mode == "RAISE" else None
-        self.address = 0
-        self.stream = stream
+            self.spare, self.used = _words()
+            try:
+                self.word = self.spare.pop()
+            except IndexError:
+                self.word = _Word()
+            self.used.append(self.word)
 
     def __enter__(self):
-        if self.word is not None:
-            self.word[0] = 0
-            self.address = self.word.base.get_device_pointer()
-        return self.address
+        return self.word.address if self.word else 0
 
     def __exit__(self, kind, problem, traceback):
-        if self.word is None or kind is not None:
+        word = self.word
+        if word is None or kind is not None:
             return
-        # An event, as streams are of other libraries, too.
-        drv.Event(drv.event_flags.DISABLE_TIMING).record(self.stream).synchronize()
-        if self.word[0]:
+        word.event.record(self.stream).synchronize()
+        wrong, word.value[0] = word.value[0], 0
+        self.used.remove(word)
+        self.spare.append(word)
+        if wrong:
             raise IndexError("an index is out of bounds: the array has no such element")
 
 
@@ -103,24 +121,62 @@ def broadcast_strides(array, shape) -> tuple[int, ...]:
     )
 
 
+def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: bool):
+    """(function, grid, plan) of pick(), None where nothing is moved."""
+    count = math.prod(axis[0] for axis in axes)
+    if count == 0:
+        return None
+    if mode != "OFFSET" and length == 0:
+        raise IndexError("an index is out of bounds: the array has no elements along this axis")
+    axes = indexing.merged(axes)
+    rooms = layout.room(len(axes))
+    function = indexing.pick(elements.raw(dtype), elements.stored(number_dtype), mode, put, rooms)
+    return function, indexing.grid(count), indexing.picking(count, length, step, axes, rooms)
+
+
+_plans = context_memory(_planned, 256)
+
+
 def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
     """Move elements between `array` and `other`: axes are (length, stride in array, in numbers, in other)."""
     if put:
         check_writable(array)
-    count = math.prod(axis[0] for axis in axes)
-    if count == 0:
+    plan = _plans(
+        array.dtype, numbers.array.dtype, numbers.mode, numbers.length, numbers.step, tuple(axes), put
+    )
+    if plan is None:
         return
-    if numbers.mode != "OFFSET" and numbers.length == 0:
-        raise IndexError("an index is out of bounds: the array has no elements along this axis")
-    axes = indexing.merged(axes)
-    rooms = layout.room(len(axes))
-    element, number = elements.raw(array.dtype), elements.stored(numbers.array.dtype)
-    function = indexing.pick(element, number, numbers.mode, put, rooms)
-    plan = indexing.picking(count, numbers.length, numbers.step, axes, rooms)
+    function, grid, walk = plan
     with _Check(numbers.mode, stream) as error:
+        function.prepared_async_call(grid, _BLOCK, stream, array, numbers.array, other, error, walk)
+
+
+_gathers = context_memory(
+    lambda dtype, numbers, mode: indexing.gather(elements.raw(dtype), elements.stored(numbers), mode), 256
+)
+
+
+def gathers(array, indices) -> bool:
+    """Whether gather() takes them."""
+    return array.ndim == 1 and isinstance(indices, GPUArray) and indices.flags.c_contiguous
+
+
+def gather(array, indices, mode: str = "RAISE", out=None, stream=None, allocator=None) -> GPUArray:
+    """array[indices], for an array with one axis and packed integers on the device; `out` is packed, of their
+    shape and the array's dtype, and overlaps neither."""
+    result = new(indices.shape, array.dtype, allocator) if out is None else out
+    count, length = indices.size, array.shape[0]
+    if count == 0:
+        return result
+    if length == 0:
+        raise IndexError("an index is out of bounds: the array has no elements along this axis")
+    function = _gathers(array.dtype, indices.dtype, mode)
+    with _Check(mode, stream) as error:
         function.prepared_async_call(
-            indexing.grid(count), _BLOCK, stream, array, numbers.array, other, error, plan
-        )
+            indexing.grid(count, indexing.TOGETHER), _BLOCK, stream,
+            array, indices, result, error, count, length, array.strides[0],
+        )  # fmt: skip
+    return result
 
 
 def combined(parts: list[Numbers], shape, stream=None) -> Numbers:

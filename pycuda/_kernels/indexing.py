@@ -10,6 +10,7 @@ from pycuda._kernels.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
+TOGETHER = 4  # numbers of a thread of gather()
 _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "pycuda-indexing.hpp"
@@ -18,6 +19,15 @@ pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<
 {{
     using namespace pycuda;
     pycuda::pick<{element}, {number}, {mode}, {put}>(array, numbers, other, error, plan);
+}}
+"""
+_GATHER = """#include "pycuda-indexing.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(256)
+gather(const char *array, const {number} *numbers, {element} *out, int *error, index_t count, index_t length,
+       index_t step)
+{{
+    pycuda::gather<{element}, {number}, {mode}, {together}>(array, numbers, out, error, count, length, step);
 }}
 """
 _OFFSETS = """#include "pycuda-indexing.hpp"
@@ -45,6 +55,13 @@ def pick(element: str, number: str, mode: str, put: bool, rooms: int):
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(rooms)}s")
     return function
+
+
+@context_dependent_memoize
+def gather(element: str, number: str, mode: str):
+    """Function(array, numbers, out, error, count, length, step): picked from one axis to packed elements."""
+    text = _GATHER.format(element=element, number=number, mode=mode, together=TOGETHER)
+    return compiled(text).get_function("gather")._prepare_strided("PPPPqqq")
 
 
 @context_dependent_memoize
@@ -78,6 +95,6 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], roo
     )
 
 
-def grid(count: int) -> tuple[int, int]:
-    """A thread for each of so many."""
-    return min(layout.ceil_div(count, THREADS), _LARGEST_GRID), 1
+def grid(count: int, together: int = 1) -> tuple[int, int]:
+    """A thread for so many of them together."""
+    return min(layout.ceil_div(count, THREADS * together), _LARGEST_GRID), 1

@@ -3,6 +3,7 @@
 #define PYCUDA_INDEXING_HPP
 
 #include "pycuda-elements.hpp"
+#include "pycuda-streaming.hpp"
 
 namespace pycuda {
 
@@ -81,6 +82,33 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, char *oth
             *here = *there;
         }
     }
+}
+
+// out[i] = element numbers[i] of an array whose elements are `step` bytes apart, 0 where there is none.
+// Numbers and results lie one after the other; a thread moves V of them, whose loads are under way at once.
+template <class T, class I, Mode MODE, int V>
+__device__ __forceinline__ void gather(const char *array, const I *numbers, T *out, int *error, index_t count,
+                                       index_t length, index_t step)
+{
+    const index_t all = (index_t)blockDim.x * V, begin = blockIdx.x * all;
+    const index_t end = begin + all < count ? begin + all : count;
+    int wrong = 0;
+    const auto element = [=, &wrong](const I &number) {
+        const index_t at = element_number<MODE>(number, length, &wrong);
+        return MODE == RAISE && at < 0 ? T() : *reinterpret_cast<const T *>(array + at * step);
+    };
+    if (begin + all <= count && lanes<I, V, 1>::fit(numbers) && lanes<T, V, 1>::fit(out)) {
+        const index_t first = begin + threadIdx.x * V;
+        lanes<I, V, 1> at;
+        lanes<T, V, 1> values;
+        at.load(numbers + first, 0);
+#pragma unroll
+        for (int v = 0; v < V; v++) values(v) = element(at(v));
+        values.store(out + first, 0);
+    } else {
+        for (index_t i = begin + threadIdx.x; i < end; i += blockDim.x) out[i] = element(numbers[i]);
+    }
+    if (MODE == RAISE && wrong) *error = 1;
 }
 
 // offsets[i] is `step` times a number, plus what was there before.

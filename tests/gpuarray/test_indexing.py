@@ -185,6 +185,86 @@ def test_out_of_bounds(wrong, of_device):
         np.testing.assert_array_equal(array.take(index, mode=mode).get(), host[[1, at, 2]])
 
 
+BLOCK = 1024  # numbers of a block
+
+
+@few
+@given(st.data())
+def test_one_axis(data):
+    """Which has a kernel of its own."""
+    size = data.draw(st.sampled_from([1, 3, 700, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5]))
+    dtype = data.draw(st.sampled_from(["i1", "f2", "f4", "f8", "c8", "c16", "u1,u1,u1", "f4,f4,f4"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    whole = np.frombuffer(rng.bytes(2 * size * np.dtype(dtype).itemsize), np.uint8).view(dtype)
+    step = data.draw(st.sampled_from([slice(None), slice(None, None, -2), slice(1, None, 2)]))
+    host, array = whole[step], gpuarray.to_gpu(whole)[step]
+    count = data.draw(st.sampled_from([0, 1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK]))
+    small = np.int8 if size < 128 else np.int16
+    kind = data.draw(st.sampled_from([small, np.int32, np.int64, np.uint32, np.uint64]))
+    places = rng.integers(0 if np.dtype(kind).kind == "u" else -len(host), len(host), count).astype(kind)
+    late = data.draw(st.integers(0, 3))
+    numbers = gpuarray.to_gpu(np.concatenate([np.zeros(late, kind), places]))[late:]
+    for got in array[numbers], gpuarray.take(array, numbers):
+        assert got.dtype == host.dtype and got.get().tobytes() == host[places].tobytes()
+    beyond = places.astype(np.int64) * 3
+    for mode in "wrap", "clip":
+        got = array.take(gpuarray.to_gpu(beyond), mode=mode)
+        assert got.get().tobytes() == host.take(beyond, mode=mode).tobytes()
+    if count:
+        beyond = places.astype(np.int64)
+        beyond[data.draw(st.integers(0, count - 1))] = data.draw(st.sampled_from([len(host), -len(host) - 1]))
+        with pytest.raises(IndexError):
+            array[gpuarray.to_gpu(beyond)]
+        assert array[numbers].get().tobytes() == host[places].tobytes()
+
+
+def test_a_check_within_a_check(monkeypatch):
+    """As when objects that index arrays are released during one: each has its own word."""
+    from pycuda._array import picking
+
+    array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))
+    enter = picking._Check.__enter__
+
+    def entered(self):
+        with monkeypatch.context() as patched:
+            patched.setattr(picking._Check, "__enter__", enter)
+            array[gpuarray.to_gpu(np.array([2]))]
+        return enter(self)
+
+    def left(self, *error, leave=picking._Check.__exit__):
+        monkeypatch.setattr(picking._Check, "__exit__", leave)
+        array[gpuarray.to_gpu(np.array([2]))]
+        return leave(self, *error)
+
+    monkeypatch.setattr(picking._Check, "__enter__", entered)
+    monkeypatch.setattr(picking._Check, "__exit__", left)
+    with pytest.raises(IndexError):
+        array[wrong]
+
+
+def test_an_interrupted_check_keeps_its_word(monkeypatch):
+    """The kernel may write it later: no other call takes that for its own."""
+    from pycuda._array import picking
+
+    array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
+    array[places]
+    spare, used = picking._words()
+    before = len(used)
+
+    class Interrupted:
+        def record(self, stream):
+            raise KeyboardInterrupt
+
+    word = spare[-1]
+    event, word.event = word.event, Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        array[places]
+    assert word in used and word not in spare and len(used) == before + 1
+    word.value[0] = 1
+    assert array[places].get() == [1]
+    word.event, word.value[0] = event, 0
+
+
 def test_unsigned_indices():
     array = gpuarray.arange(300, dtype=np.float32)
     for dtype in (np.uint8, np.uint16, np.uint64):
