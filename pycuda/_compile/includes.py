@@ -72,7 +72,7 @@ def _named(words: str):
     """(name, is quoted) of a plain include that stands there; else None."""
     rest = words[len("include") :].lstrip() if words.startswith("include") else ""
     end = rest.find(">" if rest.startswith("<") else '"', 1)
-    return (rest[1:end], rest[0] == '"') if rest[:1] in ("<", '"') and end > 0 else None
+    return (rest[1:end], rest[0] == '"') if rest[:1] in ("<", '"') and end > 1 else None
 
 
 def _plain_names(text: str):
