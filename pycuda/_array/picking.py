@@ -37,8 +37,7 @@ class Numbers(NamedTuple):
 
 
 class _Word:
-    """A word of host memory that kernels write, and an event to wait for them, as streams are of other
-    libraries, too."""
+    """Host memory that kernels write, and an event to wait for them: streams may be of other libraries."""
 
     __slots__ = "address", "event", "value"
 
@@ -161,10 +160,9 @@ def gathers(array, indices) -> bool:
     return array.ndim == 1 and isinstance(indices, GPUArray) and indices.flags.c_contiguous
 
 
-def gather(array, indices, mode: str = "RAISE", out=None, stream=None, allocator=None) -> GPUArray:
-    """array[indices], for an array with one axis and packed integers on the device; `out` is packed, of their
-    shape and the array's dtype, and overlaps neither."""
-    result = new(indices.shape, array.dtype, allocator) if out is None else out
+def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:
+    """array[indices], for an array with one axis and packed integers on the device."""
+    result = new(indices.shape, array.dtype, allocator)
     count, length = indices.size, array.shape[0]
     if count == 0:
         return result
