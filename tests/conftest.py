@@ -18,6 +18,7 @@ from pycuda.testing import leaves_nothing_behind  # noqa: F401  a check that eve
 sys.path.insert(0, os.path.dirname(__file__))
 
 import devices
+from forking import under_asan
 
 
 def pytest_configure(config):
@@ -163,7 +164,7 @@ def nvcc():
     """The path of an nvcc that runs. A wrapper script can outlive its toolkit, and under AddressSanitizer's
     runtime nvcc itself crashes.
     """
-    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+    if under_asan():
         pytest.skip("nvcc does not run under AddressSanitizer")
     path = find_nvcc("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
     if path is None or subprocess.run([path, "--version"], capture_output=True).returncode:

@@ -1,6 +1,6 @@
 """os.fork for the programs that tests start. Under AddressSanitizer it waits until the other threads sleep:
 the allocator of GCC 12's runtime has no fork handlers, so a lock that a thread of the device holds at the
-fork is held in the child for ever. Without it nothing waits: glibc's allocator takes its locks around a fork.
+fork is never released in the child. Otherwise nothing waits: glibc takes its allocator's locks around a fork.
 """
 
 import os
@@ -8,6 +8,10 @@ import threading
 import time
 import warnings
 from pathlib import Path
+
+
+def under_asan():
+    return "libasan" in os.environ.get("LD_PRELOAD", "")
 
 
 def others_sleep():
@@ -23,7 +27,7 @@ def others_sleep():
 
 
 def fork():
-    while "libasan" in os.environ.get("LD_PRELOAD", "") and not others_sleep():
+    while under_asan() and not others_sleep():
         time.sleep(0.001)
     with warnings.catch_warnings():
         # Python itself warns of a fork beside the driver's threads.

@@ -47,8 +47,8 @@ class _Word:
         self.event = drv.Event(drv.event_flags.DISABLE_TIMING)
 
 
-# Spare ones, which are 0, and those in use. A word stays in use for ever when the wait for its kernel was
-# interrupted: the kernel may still write it.
+# Spare ones, which are 0, and those in use. A word whose wait was interrupted is not used again: its kernel
+# may still write it.
 _words = context_memory(lambda: ([], []), 256)
 
 
@@ -121,16 +121,20 @@ def broadcast_strides(array, shape) -> tuple[int, ...]:
 
 
 def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: bool):
-    """(function, grid, plan) of pick(), None where nothing is moved."""
+    """(function, grid, what it takes last) for pick(), None where nothing is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return None
     if mode != "OFFSET" and length == 0:
         raise IndexError("an index is out of bounds: the array has no elements along this axis")
     axes = indexing.merged(axes)
+    element, number = elements.raw(dtype), elements.stored(number_dtype)
+    if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:
+        function = indexing.gather(element, number, mode)
+        return function, indexing.grid(count, indexing.TOGETHER), (count, length, step)
     rooms = layout.room(len(axes))
-    function = indexing.pick(elements.raw(dtype), elements.stored(number_dtype), mode, put, rooms)
-    return function, indexing.grid(count), indexing.picking(count, length, step, axes, rooms)
+    function = indexing.pick(element, number, mode, put, rooms)
+    return function, indexing.grid(count), (indexing.picking(count, length, step, axes, rooms),)
 
 
 _plans = context_memory(_planned, 256)
@@ -145,14 +149,9 @@ def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
     )
     if plan is None:
         return
-    function, grid, walk = plan
+    function, grid, rest = plan
     with _Check(numbers.mode, stream) as error:
-        function.prepared_async_call(grid, _BLOCK, stream, array, numbers.array, other, error, walk)
-
-
-_gathers = context_memory(
-    lambda dtype, numbers, mode: indexing.gather(elements.raw(dtype), elements.stored(numbers), mode), 256
-)
+        function.prepared_async_call(grid, _BLOCK, stream, array, numbers.array, other, error, *rest)
 
 
 def gathers(array, indices) -> bool:
@@ -163,17 +162,8 @@ def gathers(array, indices) -> bool:
 def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:
     """array[indices], for an array with one axis and packed integers on the device."""
     result = new(indices.shape, array.dtype, allocator)
-    count, length = indices.size, array.shape[0]
-    if count == 0:
-        return result
-    if length == 0:
-        raise IndexError("an index is out of bounds: the array has no elements along this axis")
-    function = _gathers(array.dtype, indices.dtype, mode)
-    with _Check(mode, stream) as error:
-        function.prepared_async_call(
-            indexing.grid(count, indexing.TOGETHER), _BLOCK, stream,
-            array, indices, result, error, count, length, array.strides[0],
-        )  # fmt: skip
+    numbers = Numbers(indices, mode, array.shape[0], array.strides[0])
+    pick(array, numbers, ((indices.size, 0, indices.itemsize, array.itemsize),), result, stream=stream)
     return result
 
 

@@ -204,7 +204,8 @@ def test_one_axis(data):
     places = rng.integers(0 if np.dtype(kind).kind == "u" else -len(host), len(host), count).astype(kind)
     late = data.draw(st.integers(0, 3))
     numbers = gpuarray.to_gpu(np.concatenate([np.zeros(late, kind), places]))[late:]
-    for got in array[numbers], gpuarray.take(array, numbers):
+    out = gpuarray.empty(count, host.dtype)
+    for got in array[numbers], gpuarray.take(array, numbers), array.take(numbers, out=out), array[places]:
         assert got.dtype == host.dtype and got.get().tobytes() == host[places].tobytes()
     beyond = places.astype(np.int64) * 3
     for mode in "wrap", "clip":
