@@ -19,14 +19,17 @@ LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "
 
 _SOURCE = """#include "pycuda-sparse.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256{resident})
+extern "C" __global__ void __launch_bounds__(SPARSE_THREADS{resident})
 multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const void *high,
                const {t} *values, const {t} *x, {t} *y, {t} *pieces, int add)
 {{
     multiply<{t}, {offset}, {columns}, {window}, {longest}>(tiles, starts, low, high, values, x, y, pieces,
                                                             add);
 }}
-extern "C" __global__ void __launch_bounds__(256)
+"""
+_SUM_LONG_ROWS = """#include "pycuda-sparse.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
 sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)
 {{
     sum_pieces(rows, pieces, y, add);
@@ -50,20 +53,35 @@ def check_dtype(dtype) -> np.dtype:
     return dtype
 
 
+def c_type(dtype) -> str:
+    """Of elements in a kernel."""
+    return _TYPES[f"{dtype.kind}{dtype.itemsize}"]
+
+
+def c_offset(dtype) -> str:
+    """Of the starts of rows in a kernel."""
+    return "int" if dtype.itemsize == 4 else "long long"
+
+
 @context_dependent_memoize
-def kernels(dtype, offset, columns: str):
-    """(multiply, sum_long_rows) for a dtype of elements, one of the starts of rows and a kind of Columns."""
+def multiply(dtype, offset, columns: str):
+    """Function(tiles, starts, low, high, values, x, y, pieces, add) for a dtype of elements, one of the
+    starts of rows and a kind of Columns."""
     text = _SOURCE.format(
-        t=_TYPES[f"{dtype.kind}{dtype.itemsize}"],
-        offset="int" if offset.itemsize == 4 else "long long",
+        t=c_type(dtype),
+        offset=c_offset(offset),
         columns=columns,
         window=window(dtype.itemsize),
         resident=", 7" if dtype.itemsize == 4 else "",  # blocks of a multiprocessor: registers for them
         longest=_LONG,
     )
-    module = compiled(text)
-    multiply = module.get_function("multiply_tiles").prepare("PPPPPPPPi")
-    return multiply, module.get_function("sum_long_rows").prepare("PPPi")
+    return compiled(text).get_function("multiply_tiles").prepare("PPPPPPPPi")
+
+
+@context_dependent_memoize
+def sum_long_rows(dtype):
+    """Function(long rows, pieces, y, add)."""
+    return compiled(_SUM_LONG_ROWS.format(t=c_type(dtype))).get_function("sum_long_rows").prepare("PPPi")
 
 
 class Plan(NamedTuple):

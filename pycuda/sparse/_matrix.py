@@ -11,15 +11,14 @@ from pycuda._array.elementwise import apply
 from pycuda._array.interchange import on_its_stream
 from pycuda._array.memory import overlap
 from pycuda._driver import GPUArray
-from pycuda._kernels import scratch
 from pycuda._kernels import sparse as kernels
+from pycuda.sparse import _layouts as layouts
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._driver import _Stream
 
-_BLOCK = (kernels.THREADS, 1, 1)
 _MOST = np.iinfo(np.int32).max
 
 
@@ -65,19 +64,11 @@ class DeviceMatrix:
 
     def __init__(self, csr: Any) -> None:
         starts = csr.indptr.astype(np.int64)
-        found = kernels.plan(starts, csr.dtype.itemsize)
         self.shape: tuple[int, int] = csr.shape
         self.dtype: np.dtype[Any] = csr.dtype
         self.nnz = int(starts[-1])
-        self.tile_count, self.long_row_count = len(found.tiles), len(found.long_rows)
-        self.piece_count = found.pieces
-        self._offset = np.dtype(np.int32 if self.nnz <= _MOST else np.int64)
-        self._starts = gpuarray.to_gpu(starts.astype(self._offset))
-        columns = kernels.narrow_columns(found.tiles, csr.indices, csr.shape[1])
-        self._columns = columns.kind, gpuarray.to_gpu(columns.low), gpuarray.to_gpu(columns.high)
-        self._values = gpuarray.to_gpu(csr.data)
-        self._tiles = gpuarray.to_gpu(found.tiles.view(np.int64))
-        self._long_rows = gpuarray.to_gpu(found.long_rows.view(np.int64))
+        self._layout = layouts.layout(starts, csr.indices, csr.data, csr.shape[1])
+        self.tile_count = self._layout.tile_count
 
     def check_vector(self, name: str, vector: GPUArray, length: int) -> None:
         """TypeError or ValueError unless it can be multiplied with."""
@@ -112,28 +103,8 @@ class DeviceMatrix:
             packed = gpuarray.empty(x.shape, x.dtype, allocator=x.allocator)
             apply("copy", _parts(x), out=_parts(packed), stream=stream)
             x = packed
-        self._launch(x, y, add, stream)
+        self._layout.launch(x, y, add, stream)
         return y
-
-    def _launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
-        kind, low, high = self._columns
-        multiply, sum_long_rows = kernels.kernels(self.dtype, self._offset, kind)
-        size = self.piece_count * self.dtype.itemsize
-        pieces = scratch.area(stream, size).room if size else 0
-        multiply.prepared_async_call(
-            (self.tile_count, 1), _BLOCK, stream,
-            self._tiles, self._starts, _address(low), _address(high), _address(self._values),
-            _address(x), y, pieces, add,
-        )  # fmt: skip
-        if self.long_row_count:
-            sum_long_rows.prepared_async_call(
-                (self.long_row_count, 1), _BLOCK, stream, self._long_rows, pieces, y, add
-            )
-
-
-def _address(array: GPUArray) -> GPUArray | int:
-    """What is passed for an array; 0 without elements."""
-    return array if array.size else 0
 
 
 def _direct(vector: GPUArray) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from pycuda._array import facade_sorting, top
 from pycuda._compile import progress
-from pycuda._kernels import random, sobol, sort, sparse, user_elementwise
+from pycuda._kernels import random, sobol, sort, sparse, sparse_sorted, user_elementwise
 from pycuda._kernels import top as top_kernels
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +30,9 @@ NUMBERS = [
     ("sparse", "elements and rows (# of elements of 8 bytes)", [sparse.window(8)]),
     ("sparse", "Rows of more than # elements have blocks of their own", [sparse._LONG]),
     ("sparse", "those of more than # several", [sparse._PIECE]),
+    ("sparse", "at least # elements of 4 or 8 bytes", [sparse_sorted.LEAST]),
+    ("sparse", "at most # columns", [sparse_sorted._WIDEST]),
+    ("sparse", "rows of more than # elements are summed in parts", [sparse_sorted._LONGEST]),
     ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
     ("order", "`topk` of a row of 2^# elements or more", [top._LEAST_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),

@@ -1,9 +1,14 @@
-"""What tests of sparse matrices share."""
+"""What tests of sparse matrices share; the matrices are in matrices.py."""
+
+import os
+import sys
 
 import pytest
 
 import pycuda.driver as drv
 from pycuda.tools import clear_context_caches
+
+sys.path.insert(0, os.path.dirname(__file__))
 
 
 @pytest.fixture(autouse=True)

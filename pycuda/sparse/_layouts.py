@@ -1,0 +1,100 @@
+"""The two ways in which a matrix lies on the device, each with the kernel that multiplies it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycuda import gpuarray
+from pycuda._driver import GPUArray
+from pycuda._kernels import scratch
+from pycuda._kernels import sparse as kernels
+from pycuda._kernels import sparse_sorted as sorted_kernels
+
+if TYPE_CHECKING:
+    from pycuda._driver import _Stream
+
+_MOST = np.iinfo(np.int32).max
+
+
+def _starts(starts: np.ndarray) -> GPUArray:
+    return gpuarray.to_gpu(starts.astype(np.int32 if starts[-1] <= _MOST else np.int64))
+
+
+def _address(array: GPUArray) -> GPUArray | int:
+    """What is passed for an array; 0 without elements."""
+    return array if array.size else 0
+
+
+class _LongRows:
+    """Rows whose sums are made of several, which a kernel leaves in memory for this."""
+
+    def __init__(self, rows: np.ndarray, pieces: int, dtype: np.dtype[Any]) -> None:
+        self.count, self._dtype = len(rows), dtype
+        self._size = pieces * dtype.itemsize
+        self._rows = gpuarray.to_gpu(rows.view(np.int64))
+
+    def room(self, stream: _Stream) -> GPUArray | int:
+        return scratch.area(stream, self._size).room if self._size else 0
+
+    def sum(self, pieces: GPUArray | int, y: GPUArray, add: bool, stream: _Stream) -> None:
+        if self.count:
+            kernels.sum_long_rows(self._dtype).prepared_async_call(
+                (self.count, 1), (kernels.THREADS, 1, 1), stream, self._rows, pieces, y, add
+            )
+
+
+class InOrder:
+    """Elements in the order of rows, columns in as few bytes as they fit."""
+
+    def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> None:
+        found = kernels.plan(starts, values.itemsize)
+        self.tile_count, self._starts = len(found.tiles), _starts(starts)
+        narrow = kernels.narrow_columns(found.tiles, columns, width)
+        self._kind = narrow.kind
+        self._low, self._high = gpuarray.to_gpu(narrow.low), gpuarray.to_gpu(narrow.high)
+        self._values, self._tiles = gpuarray.to_gpu(values), gpuarray.to_gpu(found.tiles.view(np.int64))
+        self._long_rows = _LongRows(found.long_rows, found.pieces, values.dtype)
+
+    def launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
+        """y = A x or y += A x."""
+        pieces = self._long_rows.room(stream)
+        kernels.multiply(x.dtype, self._starts.dtype, self._kind).prepared_async_call(
+            (self.tile_count, 1), (kernels.THREADS, 1, 1), stream,
+            self._tiles, self._starts, _address(self._low), _address(self._high), _address(self._values),
+            _address(x), y, pieces, add,
+        )  # fmt: skip
+        self._long_rows.sum(pieces, y, add, stream)
+
+
+class ByColumn:
+    """Elements in the order of columns within large tiles."""
+
+    def __init__(self, starts: np.ndarray, columns: np.ndarray, values: np.ndarray) -> None:
+        found = sorted_kernels.plan(starts, values.itemsize)
+        elements, largest = sorted_kernels.by_column(found, columns, values)
+        self.tile_count, self._starts = len(found.tiles), _starts(found.starts)
+        self._targets = 0 if found.targets is None else gpuarray.to_gpu(found.targets)
+        self._tiles = gpuarray.to_gpu(found.tiles.view(np.int64))
+        self._elements = [gpuarray.to_gpu(part) for part in elements]
+        self._long_rows = _LongRows(found.long_rows, found.pieces, values.dtype)
+        self._block = sorted_kernels.shape_of(values.itemsize).threads, 1, 1
+        self._shared = sorted_kernels.shared(largest, values.itemsize)
+
+    def launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
+        """y = A x or y += A x."""
+        pieces = self._long_rows.room(stream)
+        sorted_kernels.kernel(x.dtype, self._starts.dtype).prepared_async_call(
+            (self.tile_count, 1), self._block, stream,
+            self._tiles, self._starts, self._targets, *self._elements, x, y, pieces, add,
+            shared_size=self._shared,
+        )  # fmt: skip
+        self._long_rows.sum(pieces, y, add, stream)
+
+
+def layout(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> InOrder | ByColumn:
+    """Of a matrix of so many columns, in compressed rows."""
+    if sorted_kernels.is_worth_it(columns, width, values.itemsize):
+        return ByColumn(starts, columns, values)
+    return InOrder(starts, columns, values, width)
