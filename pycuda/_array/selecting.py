@@ -55,10 +55,10 @@ def choose(function, count: int, *arguments, what="a[mask]", stream=None, alloca
 def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
     """The elements of a sorted array, at least one, that the one before does not equal."""
     refuse("unique()", stream)
-    tiles = layout.ceil_div(keys.size, kernels.TILE)
+    tiles = layout.ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
-    function = kernels.write_changes(order, equal_nan)
-    most = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
+    function = kernels.keep_changes(order, equal_nan)
+    most = kernels.CHANGES_RESIDENT * drv.Context.get_device().multiprocessor_count
     shared = scratch.states(stream, scratch.told_by_tiles(1, tiles), 8)
     function.prepared_async_call(
         (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared

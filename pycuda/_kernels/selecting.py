@@ -11,7 +11,7 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 TILE = THREADS * 32
-RESIDENT = 8  # blocks that a multiprocessor has at a time, where blocks take tiles until there are none left
+CHANGES_RESIDENT = 4  # blocks that a multiprocessor has at a time, where they take tiles until none are left
 
 _KERNEL = """{include}#include "pycuda-select.hpp"
 #include "pycuda-order.hpp"
@@ -63,19 +63,35 @@ def mark_changes(keys: Order, equal_nan: bool):
     return _mark("const Keys::Raw *keys", _CHANGES, "P", typedefs=_sameness(keys, equal_nan))
 
 
+_CHANGES_KERNEL = """#include "pycuda-changes.hpp"
+#include "pycuda-order.hpp"
+using namespace pycuda;
+{typedefs}
+extern "C" __global__ void __launch_bounds__(CHANGES_THREADS, {resident})
+keep(const Keys::Raw *keys, index_t count, unsigned tiles, Keys::Raw *out, index_t *total, unsigned *counter,
+     unsigned long long *counts, unsigned long long *entries, void *values, unsigned launch)
+{{
+    const scan_state state = {{counter, counts, entries, values, launch}};
+    keep_changes<{rows}>(state, keys, count, tiles, out, total, [](const Keys::Raw &a, const Keys::Raw &b) {{
+        return same(Keys::bits(a), Keys::bits(b));
+    }});
+}}
+"""
+
+
+def changes_rows(itemsize: int) -> int:
+    """Elements of a thread in a tile of keep_changes()."""
+    return min(16, 64 // itemsize)
+
+
 @context_dependent_memoize
-def write_changes(keys: Order, equal_nan: bool):
-    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): the same keys, in one
-    pass."""
-    parameters = (
-        "const Keys::Raw *keys, index_t count, unsigned tiles, Keys::Raw *out, index_t *total, "
-        "unsigned *counter, unsigned long long *counts, unsigned long long *entries, void *values, "
-        "unsigned launch"
+def keep_changes(keys: Order, equal_nan: bool):
+    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): those that the one before
+    does not equal, in one pass."""
+    text = _CHANGES_KERNEL.format(
+        typedefs=_sameness(keys, equal_nan), rows=changes_rows(keys.itemsize), resident=CHANGES_RESIDENT
     )
-    body = f"""write_where(scan_state{{counter, counts, entries, values, launch}}, count, tiles, total,
-        [&](index_t i) -> bool {{ return {_CHANGES}; }}, [&](index_t k, index_t i) {{ out[k] = keys[i]; }})"""
-    include = '#include "pycuda-select-once.hpp"\n'
-    return _build(parameters, body, "PqIPPPPPPI", include, _sameness(keys, equal_nan))
+    return compiled(text).get_function("keep")._prepare_strided("PqIPPPPPPI")
 
 
 _RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "key == limit"}

@@ -1,71 +1,99 @@
-// Elements chosen by a test, in order, in one pass: for results with room for as many as there may be. Blocks
-// tell each other how many they have chosen, as in pycuda-scan.hpp.
-#ifndef PYCUDA_SELECT_ONCE_HPP
-#define PYCUDA_SELECT_ONCE_HPP
+// The elements of an array that the one before does not equal, in order, in one pass: for results with room
+// for all of them. Blocks tell each other how many they have, as in pycuda-scan.hpp. What a tile keeps waits
+// in shared memory until it is known what comes before it, while the next tile is read.
+#ifndef PYCUDA_CHANGES_HPP
+#define PYCUDA_CHANGES_HPP
 
+#include "pycuda-elements.hpp"
 #include "pycuda-scan.hpp"
-#include "pycuda-select.hpp"
 
 namespace pycuda {
 
-enum { ONCE_SLOTS = 3 };
+enum { CHANGES_THREADS = 256, CHANGES_SLOTS = 2 };
 
-struct once_room {
-    unsigned bits[ONCE_SLOTS][SELECT_THREADS], at[ONCE_SLOTS][SELECT_THREADS]; // chosen by the warp before
-    unsigned short chosen[SELECT_TILE];
+// A warp has 32 * ROWS neighbours of a tile, and of these each lane every 32nd.
+template <class T, int ROWS> struct changes_room {
+    T kept[CHANGES_SLOTS][CHANGES_THREADS * ROWS];
+    unsigned counts[CHANGES_SLOTS][CHANGES_THREADS / 32];
 };
 
-template <class Test, class Write> struct SelectOnce {
-    once_room &room;
-    const index_t count;
-    index_t *const total;
-    const Test test;
-    const Write write;
-    unsigned bits;
+template <class T, int ROWS, class Same> struct Changes {
+    enum { WARP = 32 * ROWS, TILE = CHANGES_THREADS * ROWS };
 
-    __device__ __forceinline__ SelectOnce(once_room &room, index_t count, index_t *total, Test test,
-                                          Write write)
-        : room(room), count(count), total(total), test(test), write(write)
+    changes_room<T, ROWS> &room;
+    const T *const in;
+    const index_t count;
+    T *const out;
+    index_t *const total;
+    const Same same;
+    const unsigned lane, warp;
+    index_t first; // of the warp's elements
+    T value[ROWS], before_first; // of the tile that was read last; the latter in lane 0
+
+    __device__ __forceinline__ Changes(changes_room<T, ROWS> &room, const T *in, index_t count, T *out,
+                                       index_t *total, Same same)
+        : room(room), in(in), count(count), out(out), total(total), same(same), lane(threadIdx.x % 32),
+          warp(threadIdx.x / 32), first(0), before_first()
     {
     }
 
-    __device__ __forceinline__ void load(unsigned, unsigned tile) { bits = bits_chosen(tile, count, test); }
+    __device__ __forceinline__ void load(unsigned, unsigned tile)
+    {
+        first = (index_t)tile * TILE + warp * WARP;
+        const T *const mine = in + first + lane;
+        if (lane == 0 && first > 0 && first < count) before_first = mine[-1];
+        if (first + WARP <= count) {
+#pragma unroll
+            for (int k = 0; k < ROWS; k++) value[k] = mine[k * 32];
+        } else {
+#pragma unroll
+            for (int k = 0; k < ROWS; k++)
+                if (first + lane + k * 32 < count) value[k] = mine[k * 32];
+        }
+    }
 
     __device__ __forceinline__ index_t sum(int slot)
     {
-        const unsigned own = __popc(bits);
-        const unsigned up_to = scan_lanes(own, [](unsigned a, unsigned b) { return a + b; });
-        room.bits[slot][threadIdx.x] = bits;
-        room.at[slot][threadIdx.x] = up_to - own;
-        return up_to;
+        T *const kept = room.kept[slot] + warp * WARP;
+        const unsigned below = (1u << lane) - 1;
+        unsigned has = 0;
+        T last = before_first; // of the row before, in lane 0
+#pragma unroll
+        for (int k = 0; k < ROWS; k++) {
+            const T above = from_lane_below(value[k], 1);
+            const index_t i = first + lane + k * 32;
+            const bool changes = i < count && (i == 0 || !same(lane ? above : last, value[k]));
+            const unsigned votes = __ballot_sync(0xffffffffu, changes);
+            if (changes) kept[has + __popc(votes & below)] = value[k];
+            has += __popc(votes);
+            last = from_lane(value[k], 31);
+        }
+        if (lane == 0) room.counts[slot][warp] = has;
+        return has;
     }
 
     __device__ __forceinline__ void finish(int slot, unsigned, unsigned tile, bool has, index_t before)
     {
-        const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        unsigned kept = room.bits[slot][threadIdx.x], at = room.at[slot][threadIdx.x];
-        unsigned short *const chosen = room.chosen + warp * 1024;
-        const unsigned all = __shfl_sync(0xffffffffu, at + __popc(kept), 31);
-        const index_t first = (index_t)tile * SELECT_TILE + warp * 1024;
+        const T *const kept = room.kept[slot] + warp * WARP;
+        const unsigned all = room.counts[slot][warp];
         before = has ? before : 0;
-        for (; kept; kept &= kept - 1) chosen[at++] = (unsigned short)(lane * 32 + __ffs(kept) - 1);
-        __syncwarp();
-        for (unsigned k = lane; k < all; k += 32) write(before + k, first + chosen[k]);
+        for (unsigned k = lane; k < all; k += 32) out[before + k] = kept[k];
         __syncwarp();
         // The last warp of the last tile, though there may be nothing left for it.
-        if (threadIdx.x == SELECT_THREADS - 1 && first + 1024 >= count) *total = before + all;
+        const bool is_last = ((index_t)tile + 1) * TILE >= count;
+        if (threadIdx.x == CHANGES_THREADS - 1 && is_last) *total = before + all;
     }
 };
 
-// write(k, i) for the k-th i where test(i); *total gets how many there are.
-template <class Test, class Write>
-__device__ __forceinline__ void write_where(const scan_state &state, index_t count, unsigned tiles,
-                                            index_t *total, Test test, Write write)
+// *total gets how many there are. A tile has CHANGES_THREADS * ROWS elements.
+template <int ROWS, class T, class Same>
+__device__ __forceinline__ void keep_changes(const scan_state &state, const T *in, index_t count,
+                                             unsigned tiles, T *out, index_t *total, Same same)
 {
-    __shared__ once_room room;
-    SelectOnce<Test, Write> work(room, count, total, test, write);
-    scan_tiles<SELECT_THREADS, ONCE_SLOTS, index_t>(state, 1, tiles, work,
-                                                    [](index_t a, index_t b) { return a + b; });
+    __shared__ changes_room<T, ROWS> room;
+    Changes<T, ROWS, Same> work(room, in, count, out, total, same);
+    scan_tiles<CHANGES_THREADS, CHANGES_SLOTS, index_t>(state, 1, tiles, work,
+                                                        [](index_t a, index_t b) { return a + b; });
 }
 
 } // namespace pycuda
