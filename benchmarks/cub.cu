@@ -53,19 +53,39 @@ __global__ void transposed(const float *x, float *out, size_t side)
     for (int k = 0; k < TILE; k += ROWS) out[(row + k) * side + column] = tile[threadIdx.x][threadIdx.y + k];
 }
 
-template <bool NORMAL> __global__ void random(float4 *out, size_t n)
+enum Kind { UNIFORM, NORMAL, FAST_NORMAL };
+
+// Box and Muller's method by what the hardware has for logarithms and roots, as under -use_fast_math: less
+// exact than cuRAND's normal numbers.
+__device__ float2 fast_normals(unsigned x, unsigned y)
+{
+    const float square = -2 * __logf(fmaf(x, 0x1p-32f, 0x1p-33f));
+    float radius, sine, cosine;
+    asm("sqrt.approx.ftz.f32 %0, %1;" : "=f"(radius) : "f"(square));
+    __sincosf(fmaf(y, 0x1p-32f, 0x1p-33f) * 6.2831855f, &sine, &cosine);
+    return make_float2(radius * sine, radius * cosine);
+}
+
+template <Kind KIND> __global__ void random(float4 *out, size_t n)
 {
     const size_t first = (size_t)blockIdx.x * THREADS + threadIdx.x;
     curandStatePhilox4_32_10_t state;
     curand_init(1, first, 0, &state);
-    for (size_t i = first; i < n; i += (size_t)gridDim.x * THREADS)
-        out[i] = NORMAL ? curand_normal4(&state) : curand_uniform4(&state);
+    for (size_t i = first; i < n; i += (size_t)gridDim.x * THREADS) {
+        if (KIND == FAST_NORMAL) {
+            const uint4 x = curand4(&state);
+            const float2 a = fast_normals(x.x, x.y), b = fast_normals(x.z, x.w);
+            out[i] = make_float4(a.x, a.y, b.x, b.y);
+        } else {
+            out[i] = KIND == NORMAL ? curand_normal4(&state) : curand_uniform4(&state);
+        }
+    }
 }
 
-template <bool NORMAL> static int at_random(float *out, size_t n)
+template <Kind KIND> static int at_random(float *out, size_t n)
 {
     const size_t blocks = (n / 4 + THREADS - 1) / THREADS;
-    random<NORMAL><<<blocks < 2048 ? blocks : 2048, THREADS>>>((float4 *)out, n / 4);
+    random<KIND><<<blocks < 2048 ? blocks : 2048, THREADS>>>((float4 *)out, n / 4);
     return cudaGetLastError();
 }
 
@@ -154,8 +174,12 @@ int transpose(const float *x, const float *y, float *out, size_t side)
     return cudaGetLastError();
 }
 
-int uniform(const float *x, const float *y, float *out, size_t n) { return at_random<false>(out, n); }
-int normal(const float *x, const float *y, float *out, size_t n) { return at_random<true>(out, n); }
+int uniform(const float *x, const float *y, float *out, size_t n) { return at_random<UNIFORM>(out, n); }
+int normal(const float *x, const float *y, float *out, size_t n) { return at_random<NORMAL>(out, n); }
+int normal_fast(const float *x, const float *y, float *out, size_t n)
+{
+    return at_random<FAST_NORMAL>(out, n);
+}
 int uniform_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<false>(out, n); }
 int normal_xorwow(const float *x, const float *y, float *out, size_t n) { return by_xorwow<true>(out, n); }
 
@@ -171,5 +195,4 @@ int backwards(const float *x, const float *y, float *out, size_t n)
     reversed<<<n / 4 / THREADS, THREADS>>>((const float4 *)x, (float4 *)out, n / 4);
     return cudaGetLastError();
 }
-
 }

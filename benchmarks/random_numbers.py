@@ -31,6 +31,7 @@ def ours(n):
 def cuda(n):
     library, x = Cuda(), gpuarray.empty(n, np.float32)
     yield "CUDA Philox4x32_10", library.call("uniform", x, x, n), library.call("normal", x, x, n)
+    yield "CUDA Philox4x32_10, normal by -use_fast_math", None, library.call("normal_fast", x, x, n)
     names = "uniform_xorwow", "normal_xorwow"
     yield "CUDA XORWOW", *(library.call(name, x, x, n) for name in names)
 
