@@ -52,6 +52,11 @@ ORDER = [
     "Host time of one launch", "Host time of an array", "Host time of graphs", "Host time of one allocation",
     "From source", "Import", "The first calls", "Random", "Sorting", "Axes", "Sparse", "Arrays", "CPU device",
 ]  # fmt: skip
+# What a table does not show, by how its title begins.
+NOTES = {
+    "The first calls": "The first kernel that is compiled waits for NVRTC to start as well.",
+    "Axes": "Sums count what is read: along an axis of 8 elements they also write an eighth of that.",
+}
 
 
 def markdown(header, rows):
@@ -101,10 +106,11 @@ def place(table):
 def sections(results):
     found = {name: table for name, table in tables(results).items() if table["title"] != "Bandwidth"}
     for name, table in sorted(found.items(), key=lambda item: place(item[1])):
-        on = f"{table['on']}\n\n" if table.get("on") else ""
+        said = [table.get("on"), *(text for start, text in NOTES.items() if table["title"].startswith(start))]
+        notes = "".join(f"{text}\n\n" for text in said if text)
         drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
         drawn += "\n" if drawn else ""
-        yield f"\n## {table['title']}\n\n{on}{drawn}{markdown(table['header'], table['rows'])}"
+        yield f"\n## {table['title']}\n\n{notes}{drawn}{markdown(table['header'], table['rows'])}"
 
 
 def main():
