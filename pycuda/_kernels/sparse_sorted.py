@@ -92,7 +92,7 @@ def is_worth_it(columns, width: int, itemsize: int) -> bool:
     for first in np.linspace(0, count - size, _SAMPLES).astype(np.int64):
         lines = columns[first : first + size] // (_LINE // itemsize)
         saved += _requests(lines) - _requests(np.sort(lines))
-    return saved > _SAVED * _SAMPLES * size
+    return bool(saved > _SAVED * _SAMPLES * size)
 
 
 class Plan(NamedTuple):
