@@ -19,6 +19,7 @@ _LONGEST = 1024  # elements of a row that is not cut
 _PLACES = 1 << 16  # of a tile
 _APART = 1 << 16  # columns of a chunk
 _WIDEST = 1 << 23  # columns of a matrix: a tile has chunks enough for them
+_CACHED = 256 << 10  # bytes of x that a multiprocessor's own cache may hold
 _LINE = 128  # bytes of x that one request brings
 TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4")])
 
@@ -86,7 +87,9 @@ def is_worth_it(columns, width: int, itemsize: int) -> bool:
     """Whether that saves many requests for x, which has `width` elements. It depends on the matrix alone, as
     the bits of sums do."""
     count = len(columns)
-    if count < LEAST or width > _WIDEST or itemsize not in _SHAPES:
+    if count < LEAST or itemsize not in _SHAPES:
+        return False
+    if width > _WIDEST or width * itemsize <= _CACHED:
         return False
     size, saved = _TYPICAL // itemsize, 0
     for first in np.linspace(0, count - size, _SAMPLES).astype(np.int64):

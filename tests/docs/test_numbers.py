@@ -32,6 +32,7 @@ NUMBERS = [
     ("sparse", "those of more than # several", [sparse._PIECE]),
     ("sparse", "at least # elements of 4 or 8 bytes", [sparse_sorted.LEAST]),
     ("sparse", "at most # columns", [sparse_sorted._WIDEST]),
+    ("sparse", "an x of more than # KiB", [sparse_sorted._CACHED >> 10]),
     ("sparse", "rows of more than # elements are summed in parts", [sparse_sorted._LONGEST]),
     ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
     ("order", "`topk` of a row of 2^# elements or more", [top._LEAST_LENGTH.bit_length() - 1]),

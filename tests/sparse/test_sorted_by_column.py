@@ -109,6 +109,7 @@ def test_which_matrices_it_is_for():
     assert worth_it(anywhere) and worth_it(anywhere, 8)
     assert not worth_it(anywhere, 16)
     assert not worth_it(anywhere, width=1 << 24)
+    assert not worth_it(anywhere, width=1 << 16) and worth_it(anywhere, width=(1 << 16) + 1)
     assert not worth_it(anywhere[: 1 << 16])
     assert not worth_it(many(lambda shape: rng.integers(0, 1 << 23, shape, dtype=np.int32)))
     assert not worth_it(sparse.csr_matrix(poisson(1000)))
