@@ -110,6 +110,8 @@ def test_reductions(data):
     assert ours == error
     if error is not None:
         return
+    if name == "std" and dtype == np.float16 and not np.isfinite(expected).all():
+        return  # NumPy sums squares of halves as halves, which a few thousand of them exceed
     expected = np.asarray(expected)
     tolerance = tolerance_of(dtype, expected.dtype) * max(1, x.size**0.5)
     check(got, expected, tolerance)
