@@ -1,8 +1,9 @@
 """NVRTC, nvcc and the CUDA headers of this machine.
 
-NVIDIA's own finder is asked first (wheels, conda, toolkit), then the usual places. What was found is
-remembered beside the compiled code and checked by stat, so that a process that finds all its kernels in the
-cache neither searches nor loads a compiler.
+Wheels are looked at first, then what variables name and the usual places; then NVIDIA's own finder is asked,
+whose import takes as long as compiling a small kernel. What was found is remembered beside the compiled code
+and checked by stat, so that a process that finds all its kernels in the cache neither searches nor loads a
+compiler.
 """
 
 from __future__ import annotations
@@ -82,14 +83,19 @@ def _libraries_in(folder: str) -> list[tuple[int, str]]:
     return [(int(match[1] or 0), os.path.join(folder, name)) for match, name in matches]
 
 
-def _places():
-    """Folders that may hold NVRTC: wheels, then toolkits, then what stands beside nvcc."""
+def _libraries_of_wheels() -> list[str]:
+    """The newest first."""
+    found = []
     for site in _site_folders():
         nvidia = os.path.join(site, "nvidia")
         if os.path.isdir(nvidia):
-            yield from (
-                os.path.join(nvidia, name, "lib") for name in sorted(os.listdir(nvidia), reverse=True)
-            )
+            for name in os.listdir(nvidia):
+                found += _libraries_in(os.path.join(nvidia, name, "lib"))
+    return [path for _, path in sorted(found, reverse=True)]
+
+
+def _toolkits():
+    """Folders that may hold NVRTC: of toolkits and conda, then what stands beside nvcc."""
     roots = [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)]
     roots += ["/usr/local/cuda", "/opt/cuda"]
     nvcc = find_nvcc("nvcc")
@@ -116,11 +122,12 @@ def _candidates():
     if named:
         yield named
         return
+    yield from _libraries_of_wheels()
+    for folder in dict.fromkeys(_toolkits()):
+        yield from (path for _, path in _libraries_in(folder))
     found = _pathfinder_library()
     if found:
         yield found
-    for folder in dict.fromkeys(_places()):
-        yield from (path for _, path in _libraries_in(folder))
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 
 

@@ -260,6 +260,22 @@ def test_import_is_light(run_python):
     assert run_python(program, check=True).stdout == "[]\n"
 
 
+def test_a_compiler_in_a_usual_place_is_found_quickly(run_python):
+    """Without the import of NVIDIA's finder."""
+    program = """
+        import sys
+        import pycuda.autoinit, pycuda.compiler
+        from pycuda._compile import finder
+        pycuda.compiler.SourceModule("__global__ void k() {}", cache_dir=False)
+        (found,) = finder._found.values()
+        print(len(found.folders), "cuda.pathfinder" in sys.modules)
+    """
+    folders, asked = run_python(program, check=True).stdout.split()
+    if folders != "3":
+        pytest.skip("not all of CUDA's headers are installed")
+    assert asked == "False"
+
+
 WRONG_ARGUMENTS = [
     ({"source": None}, "source is None"),
     ({"source": 5}, "source is 5"),
