@@ -167,10 +167,18 @@ def _pieces(starts, lengths, rows) -> tuple[np.ndarray, np.ndarray]:
     length = np.minimum(np.repeat(lengths[rows], counts) - within * _PIECE, _PIECE)
     tiles["packed"] = length << 16
     several = counts > 1
-    ends_of_several = np.cumsum(counts * several)
-    number = np.repeat(ends_of_several - counts, counts) + within
-    tiles["row"] = np.where(np.repeat(several, counts), -1 - number, np.repeat(rows, counts))
-    long_rows = np.zeros(int(several.sum()), LONG_ROW)
-    long_rows["row"], long_rows["end"] = rows[several], ends_of_several[several]
-    long_rows["begin"] = (ends_of_several - counts)[several]
-    return tiles, long_rows
+    tiles["row"] = targets(np.repeat(rows, counts), np.repeat(several, counts))
+    return tiles, long_rows(rows[several], counts[several])
+
+
+def targets(rows, is_piece) -> np.ndarray:
+    """Where sums go: to their row, or, as -1 - number, to the pieces, which are numbered in order."""
+    return np.where(is_piece, -np.cumsum(is_piece), rows).astype(np.int32)
+
+
+def long_rows(rows, counts) -> np.ndarray:
+    """LONG_ROW of rows with so many pieces each."""
+    found = np.zeros(len(rows), LONG_ROW)
+    found["row"], found["end"] = rows, np.cumsum(counts)
+    found["begin"] = found["end"] - counts
+    return found

@@ -11,7 +11,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._kernels.axes import ceil_div
 from pycuda._kernels.modules import compiled
-from pycuda._kernels.sparse import LONG_ROW, c_offset, c_type
+from pycuda._kernels.sparse import LONG_ROW, c_offset, c_type, long_rows, targets
 from pycuda.tools import context_dependent_memoize
 
 _CHUNK = 256  # elements that share a first column
@@ -111,12 +111,12 @@ class Plan(NamedTuple):
 
 def plan(starts, itemsize: int) -> Plan:
     """For a matrix whose rows begin at these elements (the last number is that of all), on this device."""
-    starts, targets, long_rows, pieces = _cut_rows(starts)
+    starts, goals, cut_rows, pieces = _cut_rows(starts)
     number = starts[:-1] // _tile_size(int(starts[-1]), itemsize)
     first_row = np.flatnonzero(np.diff(number, prepend=-1))
     tiles = np.zeros(len(first_row), TILE)
     tiles["row"], tiles["rows"] = first_row, np.diff(first_row, append=len(number))
-    return Plan(starts, targets, tiles, long_rows, pieces)
+    return Plan(starts, goals, tiles, cut_rows, pieces)
 
 
 def _tile_size(count: int, itemsize: int) -> int:
@@ -138,13 +138,8 @@ def _cut_rows(starts):
     row = np.repeat(np.arange(len(lengths)), parts)
     first_part = np.cumsum(parts) - parts
     begins = starts[row] + (np.arange(len(row)) - first_part[row]) * _LONGEST
-    cut = is_long[row]
-    targets = np.where(cut, -np.cumsum(cut), row).astype(np.int32)
-    long_rows = np.zeros(int(is_long.sum()), LONG_ROW)
-    ends = np.cumsum(parts[is_long])
-    long_rows["row"], long_rows["end"] = np.flatnonzero(is_long), ends
-    long_rows["begin"] = ends - parts[is_long]
-    return np.append(begins, starts[-1]), targets, long_rows, int(ends[-1])
+    found = long_rows(np.flatnonzero(is_long), parts[is_long])
+    return np.append(begins, starts[-1]), targets(row, is_long[row]), found, int(found["end"][-1])
 
 
 class Elements(NamedTuple):

@@ -20,15 +20,13 @@ struct __align__(16) SortedTile {
     int row, rows; // of `starts`
 };
 
-// The sum of a row's products, in lane 0 at least.
+// The sum of a row's products, in lane 0.
 template <class T> __device__ __forceinline__ T sum_of_warp(const T *products, int begin, int end, int lane)
 {
     typedef Element<T> E;
     T sum = E::zero();
     for (int i = begin + lane; i < end; i += 32) sum = E::plus(sum, products[bank(i)]);
-#pragma unroll
-    for (int apart = 16; apart; apart /= 2) sum = E::plus(sum, E::from_lane(sum, apart));
-    return sum;
+    return sum_of_lanes(sum);
 }
 
 // The rows of a tile, whose first one begins at starts[0]: where the products of row `row` are.

@@ -104,13 +104,20 @@ template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add
     *y = add ? Element<T>::plus(*y, sum) : sum;
 }
 
+// The sum of the warp's numbers, in lane 0.
+template <class T> __device__ __forceinline__ T sum_of_lanes(T sum)
+{
+#pragma unroll
+    for (int apart = 16; apart; apart /= 2) sum = Element<T>::plus(sum, Element<T>::from_lane(sum, apart));
+    return sum;
+}
+
 // The sum of the block's numbers, in thread 0.
 template <class T> __device__ __forceinline__ T sum_of_block(T sum)
 {
     typedef Element<T> E;
     __shared__ T warps[SPARSE_THREADS / 32];
-#pragma unroll
-    for (int apart = 16; apart; apart /= 2) sum = E::plus(sum, E::from_lane(sum, apart));
+    sum = sum_of_lanes(sum);
     if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
     __syncthreads();
     sum = warps[0];

@@ -98,10 +98,8 @@ def many(places):
 def test_which_matrices_it_is_for():
     rng = np.random.default_rng(7)
     anywhere = many(lambda shape: rng.integers(0, 1 << 17, shape, dtype=np.int32))
-    layout = CoordinateSpMV(anywhere, np.float32)
-    assert isinstance(layout._matrix._layout, _layouts.ByColumn)
-    x = vector(anywhere.shape[1], np.float32)
-    check(layout(gpuarray.to_gpu(x)).get(), sparse.csr_matrix(anywhere), x)
+    operator, x = by_column(anywhere, np.float32), vector(anywhere.shape[1], np.float32)
+    check(operator(gpuarray.to_gpu(x)).get(), sparse.csr_matrix(anywhere), x)
 
     def worth_it(mat, itemsize=4, width=None):
         return kernels.is_worth_it(mat.indices, width or mat.shape[1], itemsize)
