@@ -66,26 +66,17 @@ __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, in
     if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-// write(before + k, i) for each i of a tile whose bit is set. `at`: how many are before the thread's.
-template <class Write>
-__device__ __forceinline__ void write_bits(unsigned bits, unsigned at, unsigned all, index_t tile,
-                                           index_t before, Write write)
-{
-    __shared__ unsigned short chosen[SELECT_TILE];
-    for (; bits; bits &= bits - 1) chosen[at++] = (unsigned short)(threadIdx.x * 32 + __ffs(bits) - 1);
-    __syncthreads();
-    for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS)
-        write(before + k, tile * SELECT_TILE + chosen[k]);
-}
-
 // write(k, i) for the k-th i that was chosen. ends: how many are up to the end of each tile.
 template <class Write>
 __device__ __forceinline__ void write_chosen(const unsigned *words, const index_t *ends, Write write)
 {
-    const unsigned bits = words[(index_t)blockIdx.x * SELECT_THREADS + threadIdx.x];
-    unsigned all;
-    const unsigned at = sum_before(__popc(bits), all);
-    write_bits(bits, at, all, blockIdx.x, blockIdx.x ? ends[blockIdx.x - 1] : 0, write);
+    __shared__ unsigned short chosen[SELECT_TILE];
+    unsigned bits = words[(index_t)blockIdx.x * SELECT_THREADS + threadIdx.x], all;
+    unsigned at = sum_before(__popc(bits), all);
+    const index_t before = blockIdx.x ? ends[blockIdx.x - 1] : 0, first = (index_t)blockIdx.x * SELECT_TILE;
+    for (; bits; bits &= bits - 1) chosen[at++] = (unsigned short)(threadIdx.x * 32 + __ffs(bits) - 1);
+    __syncthreads();
+    for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS) write(before + k, first + chosen[k]);
 }
 
 // write(i, k) for every i: k is the number of the last one chosen up to there, the first of which is 0.
