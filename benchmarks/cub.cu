@@ -195,4 +195,5 @@ int backwards(const float *x, const float *y, float *out, size_t n)
     reversed<<<n / 4 / THREADS, THREADS>>>((const float4 *)x, (float4 *)out, n / 4);
     return cudaGetLastError();
 }
+
 }
