@@ -36,7 +36,7 @@
  *   texture.[ch] surface.c             texture and surface objects
  *   tensor_map.c                       descriptions of tensors
  *   gl.c                               buffers and textures of OpenGL, by copies
- *   image.[ch] module.[ch] jit_options.c               from image to loaded module
+ *   image.[ch] decompress.[ch] module.[ch] jit_options.c    from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
  *   launch.[ch] cluster.c device_runtime.c occupancy.c their launches
  *

@@ -6,11 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/decompress.h"
+
 #define FAT_WRAPPER_MAGIC 0x466243b1u
 #define FAT_MAGIC 0xba55ed50u
 #define CURE \
-    "this device runs PTX: compile for a virtual architecture (nvcc -ptx, or " \
-    "-gencode arch=compute_75,code=compute_75 with --no-compress; NVRTC --gpu-architecture=compute_75)"
+    "the CPU device takes PTX: compile for a virtual architecture (nvcc -ptx, or " \
+    "-gencode arch=compute_75,code=compute_75; NVRTC --gpu-architecture=compute_75)"
 
 static const char link_magic[16] = "\177pycuda-link\n\3";
 
@@ -46,6 +48,14 @@ typedef struct FatEntry {
     uint32_t architecture;
 } FatEntry;
 
+/* What follows it in headers that have room for it; flags name how a payload is compressed. */
+typedef struct FatPacking {
+    uint32_t name_offset, name_length;
+    uint64_t flags, reserved, original_size;
+} FatPacking;
+
+enum { FAT_LZ4 = 0x2000, FAT_ZSTD = 0x8000 };
+
 static uint16_t read_u16(const unsigned char *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
 
 /* An ELF file: machine code of some GPU, or no device code at all. */
@@ -63,10 +73,9 @@ static CUresult refuse_elf(const unsigned char *data, size_t limit, PtxLog *log)
 
 /* What a fat binary offers. */
 typedef struct FatChoice {
-    const char *text;
-    size_t length;
-    unsigned architecture;
-    unsigned machine_codes, compressed, newer;
+    const char *payload;        /* NULL: none that the device can run */
+    FatEntry entry;
+    unsigned machine_codes, newer;
 } FatChoice;
 
 static void consider(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
@@ -74,14 +83,11 @@ static void consider(const FatEntry *entry, const char *payload, int capability,
     enum { KIND_PTX = 1 };
     if (entry->kind != KIND_PTX)
         choice->machine_codes++;
-    else if (entry->compressed_size)
-        choice->compressed++;
     else if (entry->architecture > (unsigned)capability)
         choice->newer++;
-    else if (!choice->text || entry->architecture > choice->architecture) {
-        choice->text = payload;
-        choice->length = strnlen(payload, entry->size);
-        choice->architecture = entry->architecture;
+    else if (!choice->payload || entry->architecture > choice->entry.architecture) {
+        choice->payload = payload;
+        choice->entry = *entry;
     }
 }
 
@@ -106,6 +112,43 @@ static bool scan_fat(const char *data, size_t limit, int capability, FatChoice *
     return true;
 }
 
+static CUresult refuse_packing(PtxLog *log, CUresult error, const char *why)
+{
+    ptx_log_append(log, "the PTX in the fat binary is compressed%s\n", why);
+    return error;
+}
+
+/* The text of a compressed payload, with a final NUL, to memory that the image owns. */
+static CUresult unpack(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
+{
+    enum { LARGEST_TEXT = 1 << 30 };
+    static const char damaged[] = ", and damaged or cut off";
+    const uint8_t *packed = (const uint8_t *)payload;
+    FatPacking packing = {0};
+    if (entry->header_size >= sizeof *entry + sizeof packing)
+        memcpy(&packing, payload - entry->header_size + sizeof *entry, sizeof packing);
+    size_t size = packing.original_size, packed_size = entry->compressed_size;
+    if (!(packing.flags & (FAT_LZ4 | FAT_ZSTD)))
+        return refuse_packing(log, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                              " in a way that is not known here; nvcc --no-compress leaves it as it is");
+    if (packed_size > entry->size || !size || size > LARGEST_TEXT)
+        return refuse_packing(log, CUDA_ERROR_INVALID_IMAGE, damaged);
+    uint8_t *text = malloc(size + 1);
+    if (!text) return CUDA_ERROR_OUT_OF_MEMORY;
+    ZstdResult result = packing.flags & FAT_ZSTD ? decompress_zstd(packed, packed_size, text, size)
+                        : decompress_lz4(packed, packed_size, text, size) ? ZSTD_DONE
+                                                                          : ZSTD_DAMAGED;
+    text[size] = '\0';
+    image->owned = text;
+    image->parts[0] = (ImagePart){(const char *)text, strnlen((const char *)text, size), NULL};
+    if (result == ZSTD_DONE) return CUDA_SUCCESS;
+    image_close(image);
+    if (result == ZSTD_DAMAGED) return refuse_packing(log, CUDA_ERROR_INVALID_IMAGE, damaged);
+    return refuse_packing(log, CUDA_ERROR_NO_BINARY_FOR_GPU,
+                          " with Zstandard, and the system has no libzstd.so.1: install it, or compile with "
+                          "nvcc --compress-mode=speed (LZ4) or --no-compress");
+}
+
 static CUresult open_fat(const char *data, size_t limit, int capability, Image *image, PtxLog *log)
 {
     FatChoice choice = {0};
@@ -113,17 +156,23 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
         ptx_log_append(log, "the image is a fat binary whose sizes make no sense (it may be cut off)\n");
         return CUDA_ERROR_INVALID_IMAGE;
     }
-    if (!choice.text) {
-        ptx_log_append(
-            log,
-            "the fat binary holds no PTX for this device (%u machine codes, %u compressed PTX, %u PTX "
-            "for newer devices); %s\n",
-            choice.machine_codes, choice.compressed, choice.newer, CURE);
+    if (!choice.payload) {
+        ptx_log_append(log,
+                       "the fat binary holds no PTX for this device (%u machine codes, %u PTX for newer "
+                       "devices); %s\n",
+                       choice.machine_codes, choice.newer, CURE);
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    image->parts[0] = (ImagePart){choice.text, choice.length, NULL};
     image->count = 1;
+    if (choice.entry.compressed_size) return unpack(&choice.entry, choice.payload, image, log);
+    image->parts[0] = (ImagePart){choice.payload, strnlen(choice.payload, choice.entry.size), NULL};
     return CUDA_SUCCESS;
+}
+
+void image_close(Image *image)
+{
+    free(image->owned);
+    image->owned = NULL;
 }
 
 /* The parts of a linked image; false when its sizes make no sense. */
@@ -173,6 +222,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     uint32_t magic = 0;
     image->count = 0;
     image->linked = false;
+    image->owned = NULL;
     image->options = (CodeOptions){0};
     size_t head = limit < 4 ? strnlen(bytes, limit) : strnlen(bytes, 4);
     if (head == 4) memcpy(&magic, bytes, 4);

@@ -9,7 +9,7 @@
 #include "ptx/ptx.h"
 
 typedef struct ImagePart {
-    const char *text;       /* PTX, in the image's memory */
+    const char *text;       /* PTX, in the memory of what was opened, or in Image.owned */
     size_t length;
     const char *name;       /* for messages; NULL: it has none */
 } ImagePart;
@@ -27,11 +27,14 @@ typedef struct Image {
     unsigned count;
     bool linked;            /* made by cuLinkComplete: its options are those of the link */
     CodeOptions options;
+    void *owned;            /* a text that was compressed, or NULL */
 } Image;
 
 /* Finds the PTX in an image of at most `limit` bytes (SIZE_MAX: not known; then the image's own sizes and its
- * final NUL are believed). On failure the log says what the image is and what to do. */
+ * final NUL are believed). On failure the log says what the image is and what to do. In any case the image is
+ * to be closed. */
 CUresult image_open(const void *data, size_t limit, int capability, Image *image, PtxLog *log);
+void image_close(Image *image);
 /* All of it in one piece of memory, to be given to free; image_open undoes that. NULL without memory. */
 void *image_join(const Image *image, size_t *size);
 /* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY.

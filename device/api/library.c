@@ -119,6 +119,7 @@ static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned co
     if (!result) result = object_publish(OBJECT(library));
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
+    image_close(&image);
     if (result)
         library_unload(library);
     else
@@ -186,6 +187,7 @@ static CUresult instantiate_locked(Library *library, Context *context, Module **
     if (!result) result = module_load(context, &image, library, &log, out);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
+    image_close(&image);
     if (!result) instances[library->instance_count++] = *out;
     return result;
 }

@@ -92,6 +92,7 @@ static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_
         result = add_part_locked(linker, &image.parts[p], name, &log);
     if (result) jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);
+    if (fits) image_close(&image);
     return result;
 }
 
@@ -148,6 +149,7 @@ static CUresult complete_locked(Linker *linker)
     if (!result) result = module_load(linker->object.context, &image, NULL, &log, &module);
     jit_options_answer(&linker->options, result, &log);
     ptx_log_free(&log);
+    image_close(&image);
     if (result) return result;
     module_unload(module);
     PUT(module);

@@ -222,6 +222,7 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
     if (!result) result = module_load(context, &image, NULL, &log, &module);
     jit_options_answer(&options, result, &log);
     ptx_log_free(&log);
+    image_close(&image);
     if (result) return result;
     *out = module;
     PUT(module);

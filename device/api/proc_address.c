@@ -62,20 +62,21 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
     return base;
 }
 
+/* A name without a function is no error for those who get the status. */
 static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
                                  CUdriverProcAddressQueryResult *status)
 {
-    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)
-        return CUDA_ERROR_INVALID_VALUE;
     int ours = driver_settings()->version;
+    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
+        return CUDA_ERROR_INVALID_VALUE;
     bool known;
-    const ProcRow *row = newest(name, version < ours ? version : ours, &known);
+    const ProcRow *row = newest(name, version, &known);
     *function = NULL;
     if (status)
         *status = row     ? CU_GET_PROC_ADDRESS_SUCCESS
                   : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    if (!row) return CUDA_ERROR_NOT_FOUND;
+    if (!row) return status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
     AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;
     memcpy(function, &found, sizeof *function);
@@ -84,14 +85,10 @@ static CUresult get_proc_address(const char *name, void **function, int version,
 
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
-{
-    return get_proc_address(name, function, version, flags, status);
-}
+{ return get_proc_address(name, function, version, flags, status); }
 
 CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
-{
-    return get_proc_address(name, function, version, flags, NULL);
-}
+{ return get_proc_address(name, function, version, flags, NULL); }
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {

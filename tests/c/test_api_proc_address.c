@@ -109,11 +109,15 @@ static void test_versions(void)
     CHECK_PROC("cuLaunchKernel", 12000, CU_GET_PROC_ADDRESS_LEGACY_STREAM, cuLaunchKernel);
     CHECK_PROC("cuMemcpyHtoD", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, cuMemcpyHtoD_v2_ptds);
     CHECK_PROC("cuMemAlloc", 12000, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, cuMemAlloc_v2);
-    CHECK_EQUAL(ask("cuMemAllocAsync", 11010, 0, &function, &status), CUDA_ERROR_NOT_FOUND);
+    CHECK_EQUAL(ask("cuMemAllocAsync", 11010, 0, &function, &status), CUDA_SUCCESS);
     CHECK_EQUAL(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     CHECK(!function);
-    CHECK_EQUAL(ask("cuNoSuchFunction", 13000, 0, &function, &status), CUDA_ERROR_NOT_FOUND);
+    CHECK_EQUAL(ask("cuNoSuchFunction", 13000, 0, &function, &status), CUDA_SUCCESS);
     CHECK_EQUAL(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    CHECK(!function);
+    void *before = function = &status;
+    CHECK_EQUAL(cuGetProcAddress_v2("cuInit", &function, 14000, 0, &status), CUDA_ERROR_INVALID_VALUE);
+    CHECK(function == before);
     CHECK_EQUAL(ask(NULL, 13000, 0, &function, &status), CUDA_ERROR_INVALID_VALUE);
     CHECK_EQUAL(cuGetProcAddress_v2("cuInit", NULL, 13000, 0, NULL), CUDA_ERROR_INVALID_VALUE);
 }
@@ -126,10 +130,12 @@ static void test_posing(void)
     unsigned status;
     CHECK_EQUAL(cuDriverGetVersion(&version), CUDA_SUCCESS);
     CHECK_EQUAL(version, 12030);
-    CHECK_EQUAL(ask("cuFuncGetParamInfo", 13000, 0, &function, &status), CUDA_ERROR_NOT_FOUND);
+    CHECK_EQUAL(ask("cuFuncGetParamInfo", 12040, 0, &function, &status), CUDA_ERROR_INVALID_VALUE);
+    CHECK_EQUAL(ask("cuFuncGetParamInfo", 12030, 0, &function, &status), CUDA_SUCCESS);
     CHECK_EQUAL(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
-    CHECK_PROC("cuFuncGetName", 13000, 0, cuFuncGetName);
-    CHECK_PROC("cuCtxCreate", 13000, 0, cuCtxCreate_v3);
+    CHECK(!function);
+    CHECK_PROC("cuFuncGetName", 12030, 0, cuFuncGetName);
+    CHECK_PROC("cuCtxCreate", 12030, 0, cuCtxCreate_v3);
 }
 
 static void test_unsupported(void)

@@ -45,6 +45,7 @@ static CUresult load(const uint8_t *data, size_t size, PtxLog *log)
     if (context_enter(&context)) abort();
     CUresult result = image_open(data, size, driver_settings()->capability, &image, log);
     if (!result) result = module_load(context, &image, NULL, log, &module);
+    image_close(&image);
     if (result) return result;
     ask(module);
     if (!module_unload(module)) abort();
