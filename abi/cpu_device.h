@@ -11,10 +11,21 @@ typedef enum CpuParameterKind {
     CPU_PARAMETER_FLOAT
 } CpuParameterKind;
 
+/* A pool's blocks are larger than what was asked for, and handed out again and again: kernels may access
+ * what is in use only. None of these waits for anything or needs a context, so they may be called with any
+ * lock. */
+typedef struct CpuMemoryMarks {
+    void *(*make)(CUdeviceptr allocation);      /* of a new block; or NULL, which the others take as well */
+    void (*use)(void *mark, size_t size);       /* its first bytes are in use */
+    void (*end)(void *mark);                    /* for all but kernels that are queued already it is not */
+    void (*drop)(void *mark);                   /* the block goes back to the driver */
+} CpuMemoryMarks;
+
 typedef struct CpuDeviceTable {
     size_t size;                                /* of this structure: later ones are longer */
     const char *(*init_problem)(void);          /* why cuInit failed, in words; "" when that is not known */
     CpuParameterKind (*parameter_kind)(CUfunction function, size_t index);
+    const CpuMemoryMarks *memory_marks;
 } CpuDeviceTable;
 
 /* Who asks shows the texts himself; for others they are printed on stderr. */

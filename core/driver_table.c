@@ -147,6 +147,8 @@ IN_CALL const char *driver_init_problem(void)
     return *text ? text : NULL;
 }
 
+const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }
+
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)
 {
     *kind = cpu_device ? cpu_device->parameter_kind(function, index) : CPU_PARAMETER_UNKNOWN;

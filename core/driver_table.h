@@ -41,6 +41,9 @@ const char *driver_problem(void);
 /* Why cuInit failed, in the words of the CPU device; NULL when it has none, and of other drivers. */
 IN_CALL const char *driver_init_problem(void);
 
+/* Where a pool says what of its blocks is in use; NULL of other drivers than the CPU device. */
+const CpuMemoryMarks *driver_memory_marks(void);
+
 /* The type of a kernel's parameter, as far as the driver tells. */
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 

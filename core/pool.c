@@ -82,6 +82,7 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
 {
     *pool = (Pool){.source = source, .flags = flags, .bits = bits};
     pool->marked = source->may_be_marked && memory_marks_wanted();
+    if (source != &pool_external_memory) pool->marks = driver_memory_marks();
     if (source->ordered) pool_pass_through(pool);
     pool->bins = calloc(pool_bin_count(bits), sizeof(PoolBlock *));
     if (!pool->bins) return false;
@@ -94,6 +95,7 @@ void pool_pass_through(Pool *pool)
 {
     pool->stopped = pool->exact = true;
     pool->marked = false;
+    pool->marks = NULL;
 }
 
 IN_CALL static void free_events(Pool *pool, bool with_driver)
@@ -201,8 +203,14 @@ bool pool_is_beyond_limit(Pool *pool, size_t size)
 
 /* ---- Marks ---- */
 
+static void mark_use_here(const Pool *pool, const PoolBlock *block)
+{
+    if (pool->marks) pool->marks->use(block->mark, block->size);
+}
+
 IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
 {
+    mark_use_here(pool, block);
     if (pool->marked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
 }
 
@@ -279,7 +287,9 @@ static PoolBlock *take(Pool *pool, size_t size, CUstream stream, bool any_order)
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream)
 {
     PoolBlock *block = pool->marked ? NULL : take(pool, size, stream, false);
-    if (block) block->stream = stream;
+    if (!block) return NULL;
+    block->stream = stream;
+    mark_use_here(pool, block);
     return block;
 }
 
@@ -393,6 +403,7 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
         return result;
     }
     if (pool->marked) block->heap = memory_marks_block(pointer, block->room);
+    if (pool->marks) block->mark = pool->marks->make(pointer);
     include(pool, block, pointer, size);
     mark_use(pool, block);
     *out = block;
@@ -453,6 +464,7 @@ IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
 
 bool pool_put(Pool *pool, PoolBlock *block)
 {
+    if (pool->marks) pool->marks->end(block->mark);
     lock_pool(pool);
     bool held = !pool->stopped;
     if (held) hold_locked(pool, block);
@@ -475,6 +487,7 @@ static void forget_locked(Pool *pool, PoolBlock *block)
 IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
     CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
+    if (pool->marks) pool->marks->drop(block->mark);
     free(block);
     return result;
 }

@@ -43,6 +43,7 @@ typedef struct PoolBlock {
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
     void *heap;                 /* what a memory checker calls it (memory_marks.h), in a marked pool */
+    void *mark; /* what the CPU device calls it (CpuMemoryMarks), where the pool has marks */
     unsigned bin;
     bool reused; /* it had an owner before the one it has, or is allocated in the order of its stream */
     bool active;
@@ -82,6 +83,7 @@ struct Pool {
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the size asked for: they are never taken again */
     bool marked; /* reports to a memory checker which bytes of each block are in use */
+    const CpuMemoryMarks *marks; /* and to the CPU device; else NULL */
     size_t limit; /* of managed_bytes; 0: none */
     PoolStatistics now;
     PoolBlock *blocks; /* all of them */

@@ -6,6 +6,7 @@
 #include "api/device_limits.h"
 #include "api/driver.h"
 #include "api/log.h"
+#include "api/marks.h"
 #include "api/module.h"
 
 typedef struct Driver {
@@ -102,7 +103,8 @@ static const char *problem_of_init(void) { return init_problem; }
 
 const CpuDeviceTable *cpuDeviceTable(void)
 {
-    static const CpuDeviceTable table = {sizeof table, problem_of_init, function_parameter_kind};
+    static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
+    static const CpuDeviceTable table = {sizeof table, problem_of_init, function_parameter_kind, &marks};
     atomic_store(&texts_are_read, true);
     return &table;
 }

@@ -7,6 +7,7 @@
 #include "api/green.h"
 #include "api/launch.h"
 #include "api/log.h"
+#include "api/marks.h"
 #include "api/memory.h"
 #include "api/stream.h"
 #include "api/texture.h"
@@ -56,6 +57,7 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     enum { DEFAULT_STACK = 1024 };
     Context *context = function->object.context;
     WorkerPool *workers = driver_workers(context->device);
+    marks_settle(stream->head->ticket);
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
     run->fault.code = CUDA_SUCCESS;
     if (!workers) {

@@ -29,7 +29,7 @@ static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
  * there. */
-static uint64_t tickets;
+static _Atomic uint64_t tickets;
 
 static void relax(void)
 {
@@ -526,13 +526,7 @@ static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *num
     return true;
 }
 
-static uint64_t last_ticket(void)
-{
-    pthread_mutex_lock(&queue_lock);
-    uint64_t ticket = tickets;
-    pthread_mutex_unlock(&queue_lock);
-    return ticket;
-}
+uint64_t queue_given(void) { return atomic_load(&tickets); }
 
 /* A stream that must be waited for first, with a reference, and the number of the task. */
 static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
@@ -558,7 +552,7 @@ bool queue_idle(Stream *stream)
 
 bool queue_wait_turn(Stream *stream)
 {
-    uint64_t number = 0, until = 0, ticket = last_ticket();
+    uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;
     while (reached) {
         pthread_mutex_lock(&queue_lock);
@@ -582,10 +576,20 @@ static Stream *busy_stream(Context *context, uint64_t ticket, uint64_t *number)
     return stream;
 }
 
+uint64_t queue_done(const Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    uint64_t done = tickets;
+    for (const Stream *stream = context->streams; stream; stream = stream->next)
+        if (stream->head && stream->head->ticket <= done) done = stream->head->ticket - 1;
+    pthread_mutex_unlock(&queue_lock);
+    return done;
+}
+
 bool queue_context_busy(Context *context)
 {
     uint64_t number;
-    Stream *stream = busy_stream(context, last_ticket(), &number);
+    Stream *stream = busy_stream(context, queue_given(), &number);
     if (stream) PUT(stream);
     return stream != NULL;
 }
@@ -598,7 +602,7 @@ CUresult queue_wait_context(Context *context)
 
 CUresult queue_wait_context_anyway(Context *context)
 {
-    uint64_t number = 0, until = 0, ticket = last_ticket();
+    uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;
     for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
         if (!until) until = patience_end(context);

@@ -103,6 +103,9 @@ CUresult queue_wait_context(Context *context);
 /* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
 CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
+/* A number of the work that the context has been given so far; and the last one of which all is done. */
+uint64_t queue_given(void);
+uint64_t queue_done(const Context *context);
 /* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
  * wait in a thread of limited patience. */
 CUresult queue_wait_room(Stream *stream);

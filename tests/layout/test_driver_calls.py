@@ -83,13 +83,14 @@ def waiting_functions():
 LONGEST = waiting_functions()
 
 
-def device_functions():
-    """What the CPU device has beside the driver's functions, in a table of its own."""
+def device_functions(table):
+    """What the CPU device has beside the driver's functions, in tables of its own."""
     text = without_comments((ROOT / "abi/cpu_device.h").read_text())
-    return set(re.findall(r"\(\*(\w+)\)\(", re.search(r"struct CpuDeviceTable \{(.*?)\}", text, re.S)[1]))
+    return set(re.findall(r"\(\*(\w+)\)\(", re.search(rf"struct {table} \{{(.*?)\}}", text, re.S)[1]))
 
 
-OWN = device_functions()
+OWN = device_functions("CpuDeviceTable")
+NEVER_WAIT = device_functions("CpuMemoryMarks")
 
 
 @functools.cache
@@ -120,7 +121,7 @@ class Source:
         self.names = {*self.marked, *self.declarations.values()} | inline | set(others)
         declared = text + "\n" + headers
         types = pointer_types(declared)
-        self.members = pointer_names(declared, types) | OWN
+        self.members = (pointer_names(declared, types) - NEVER_WAIT) | OWN
         self.pointers = (pointer_names(text, types) | types) - (
             set(self.definitions) - self.getters(text, types)
         )

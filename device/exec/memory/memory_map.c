@@ -378,6 +378,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
         range = entry->range;
         if (entry->kept) range.size = entry->kept;
         entry->kept = 0;
+        entry->marked = false;
         entry->range.state = MEMORY_FREED;
         entry->range.owner = entry->range.tag = entry->range.block = NULL;
         entry->told = entry->range;
@@ -523,7 +524,7 @@ static bool find_owned(MemoryMap *map, const void *owner, uint64_t *limit, Memor
     pthread_rwlock_rdlock(&map->lock);
     for (size_t i = count_upto_locked(map, *limit - 1); i-- > 0 && !found;) {
         const Entry *entry = map->entries[i];
-        found = entry->range.state == MEMORY_LIVE && entry->range.owner == owner;
+        found = (entry->range.state == MEMORY_LIVE || entry->marked) && entry->range.owner == owner;
         if (found) *out = entry->range, *registered = !entry->slot_size, *limit = out->base;
     }
     pthread_rwlock_unlock(&map->lock);
@@ -576,8 +577,7 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out)
 
 /* --- ranges that live in the order of a stream --------------------------------------------------------- */
 
-/* The entry that starts at base, or NULL. */
-static Entry *entry_of_locked(const MemoryMap *map, uint64_t base)
+Entry *memory_map_entry_locked(const MemoryMap *map, uint64_t base)
 {
     size_t upto = count_upto_locked(map, base);
     return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
@@ -598,7 +598,7 @@ bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRang
 bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
 {
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = entry_of_locked(map, base);
+    Entry *entry = memory_map_entry_locked(map, base);
     bool found = entry && entry->told.state == MEMORY_LIVE;
     if (found) {
         *out = entry->told;
@@ -611,7 +611,7 @@ bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
 MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request)
 {
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = entry_of_locked(map, base);
+    Entry *entry = memory_map_entry_locked(map, base);
     bool shared = entry->told.shared;
     entry->told = describe(map, base, request);
     entry->told.shared = shared;
@@ -623,7 +623,7 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
 void memory_map_begin(MemoryMap *map, const MemoryRange *range)
 {
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = entry_of_locked(map, range->base);
+    Entry *entry = memory_map_entry_locked(map, range->base);
     bool later = entry && entry->kept && entry->range.id < range->id;
     if (later) {
         entry->range = *range;
@@ -636,7 +636,7 @@ void memory_map_begin(MemoryMap *map, const MemoryRange *range)
 void memory_map_end(MemoryMap *map, const MemoryRange *range)
 {
     pthread_rwlock_wrlock(&map->lock);
-    Entry *entry = entry_of_locked(map, range->base);
+    Entry *entry = memory_map_entry_locked(map, range->base);
     bool current = entry && entry->kept && entry->range.id <= range->id;
     if (current) {
         entry->range = *range;

@@ -112,6 +112,15 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
  * since), and the point from which they find it no more. */
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
+
+/* --- marks.c: what of an allocation the program's own pool has handed out
+ * --------------------------------- */
+/* From now on memory_map_show says what kernels find of the allocation at base, which *out is; false when it
+ * is no allocation that the map has made. */
+bool memory_map_mark(MemoryMap *map, uint64_t base, MemoryRange *out);
+/* Kernels find the first `size` bytes of it; 0: freed memory. */
+void memory_map_show(MemoryMap *map, const MemoryRange *marked, uint64_t size);
+
 /* Whether the address lies in a reservation, the map's own or the program's, where nothing but ranges may be
  * touched. */
 bool memory_map_reserves(MemoryMap *map, uint64_t address);

@@ -18,6 +18,7 @@ typedef struct Entry {
     MemoryRange range;                /* as kernels find it */
     MemoryRange told;                 /* as host calls see it: ahead of `range` where a stream lags */
     uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
+    bool marked;                      /* by memory_map_mark */
     struct Region *region;            /* NULL for registered memory */
     uint64_t slot, slot_size;         /* 0 for registered memory */
     struct Entry *next;               /* in the quarantine or in a bin */
@@ -31,6 +32,9 @@ typedef struct Region {
     Entry *bins[BINS];
     Unwritten unwritten; /* of new device memory, when that is watched */
 } Region;
+
+/* The entry that starts at base, or NULL. */
+Entry *memory_map_entry_locked(const struct MemoryMap *map, uint64_t base);
 
 struct MemoryMap {
     pthread_rwlock_t lock;
