@@ -340,6 +340,28 @@ static void test_divided_beside_readers(void)
     free(room);
 }
 
+/* What a pool of the program says of its block: kernels find that, calls all of it. */
+static void test_marked(void)
+{
+    MemoryRange marked, range;
+    uint64_t base = get(1023);
+    CHECK(memory_map_mark(map, base, &marked) && marked.size == 1023);
+    memory_map_show(map, &marked, 1000);
+    CHECK(memory_map_find(map, base + 999, &range) && range.size == 1000);
+    CHECK(!memory_map_find(map, base + 1000, &range));
+    CHECK(memory_map_told(map, base, 1023, &range) && range.size == 1023);
+    memory_map_show(map, &marked, 0);
+    CHECK(!memory_map_find(map, base, &range));
+    CHECK(memory_map_told(map, base, 1023, &range));
+    memory_map_show(map, &marked, 1023);
+    CHECK(memory_map_find_span(map, base, 1023, &range));
+    memory_map_show(map, &marked, 0);
+    CHECK(memory_map_free(map, base, &range) && range.size == 1023);
+    memory_map_show(map, &marked, 1023);
+    CHECK(!memory_map_find(map, base, &range));
+    CHECK(!memory_map_mark(map, base, &marked));
+}
+
 int main(void)
 {
     map = memory_map_create();
@@ -357,6 +379,7 @@ int main(void)
     CHECK_GROUP(test_divided);
     CHECK_GROUP(test_divided_beside_readers);
     CHECK_GROUP(test_owner);
+    CHECK_GROUP(test_marked);
     CHECK_GROUP(test_random_walk);
     CHECK_GROUP(test_threads);
     memory_map_destroy(map);
