@@ -24,8 +24,12 @@
 #undef VARIANT_PTDS
 
 /* Rows of abi/cuda_exports.def that are more than a stub. */
-typedef struct CUctxCreateParams_st CUctxCreateParams;
 typedef struct CUexecAffinityParam_st CUexecAffinityParam;
+typedef struct CUctxCreateParams_st {
+    CUexecAffinityParam *execAffinityParams;
+    int numExecAffinityParams;
+    struct CUctxCigParam_st *cigParams;
+} CUctxCreateParams;
 #undef cuGetProcAddress
 CU_API CUresult cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags);
 CU_API CUresult cuGetExportTable(const void **table, const CUuuid *id);

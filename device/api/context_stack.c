@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/context.h"
+#include "api/log.h"
 #include "api/patience.h"
 #include "api/queue.h"
 #include "api/stream.h"
@@ -85,10 +86,9 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigne
 }
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
-{
-    return create(out, flags, device, 3020);
-}
+{ return create(out, flags, device, 3020); }
 
+/* A context with a part of the multiprocessors is something that servers of several processes give. */
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags,
                         CUdevice device)
 {
@@ -96,9 +96,14 @@ CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, 
     return create(out, flags, device, 3020);
 }
 
+/* Only what is asked for can be refused: zeroed parameters ask for nothing. */
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
-    if (params) return CUDA_ERROR_NOT_SUPPORTED;
+    if (params && params->cigParams) {
+        log_error("cuCtxCreate_v4: contexts for graphics (cigParams) are not supported by the CPU device");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (params && params->numExecAffinityParams) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
     return create(out, flags, device, 3020);
 }
 

@@ -54,9 +54,8 @@ EventCapture *event_capture(Event *event) { return &event->capture; }
 
 void event_capture_clear(EventCapture *capture)
 {
-    for (size_t i = 0; i < capture->count; i++) object_put((Object *)capture->nodes[i]);
-    free(capture->nodes);
-    *capture = (EventCapture){0};
+    node_set_clear(&capture->before);
+    capture->capture = 0;
 }
 
 CUresult event_enter(CUevent handle, Event **out)
@@ -344,9 +343,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start_handle, CUevent e
 }
 
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
-{
-    return cuEventElapsedTime(milliseconds, start, end);
-}
+{ return cuEventElapsedTime(milliseconds, start, end); }
 
 /* A task that waits for a record of another process. */
 static void run_wait(Task *self, Stream *stream)
@@ -379,9 +376,7 @@ static CUresult wait_for(Stream *stream, Event *event)
 }
 
 CUresult event_wait_in(Stream *stream, Event *event)
-{
-    return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
-}
+{ return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event); }
 
 static CUresult wait_in(Stream *stream, Event *event, bool external)
 {

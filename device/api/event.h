@@ -3,12 +3,12 @@
 #define DEVICE_API_EVENT_H
 
 #include "api/stream.h"
+#include "graph/node_set.h"
 
 /* The nodes after which an event was recorded in a captured stream. Under the graphs' lock. */
 typedef struct EventCapture {
     uint64_t capture;           /* 0: its last record was not captured */
-    struct CUgraphNode_st **nodes; /* owned, with a reference each */
-    size_t count;
+    NodeSet before;             /* what its stream's next node depended on */
 } EventCapture;
 
 /* A record asked for, until its place in a stream is known and has been reached. */

@@ -19,55 +19,11 @@ Capture *captures_locked(void) { return captures; }
 
 static CaptureMember *member_of(const Stream *stream) { return atomic_load(&stream->captured); }
 
-static void put_nodes(NodeSet *set)
-{
-    for (size_t i = 0; i < set->count; i++) PUT(set->nodes[i]);
-    free(set->nodes);
-    *set = (NodeSet){0};
-}
-
-bool node_set_add(NodeSet *set, Node *node)
-{
-    for (size_t i = 0; i < set->count; i++)
-        if (set->nodes[i] == node) return true;
-    Node **nodes = realloc(set->nodes, (set->count + 1) * sizeof *nodes);
-    if (!nodes) return false;
-    set->nodes = nodes;
-    set->nodes[set->count++] = node;
-    object_hold(OBJECT(node));
-    return true;
-}
-
-bool node_set_replace(NodeSet *set, Node *const *nodes, size_t count)
-{
-    NodeSet fresh = {0};
-    for (size_t i = 0; i < count; i++)
-        if (!node_set_add(&fresh, nodes[i])) {
-            put_nodes(&fresh);
-            return false;
-        }
-    put_nodes(set);
-    *set = fresh;
-    return true;
-}
-
-/* Without nodes that were destroyed since. */
-static void prune(NodeSet *set, const Graph *graph)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        if (set->nodes[i]->graph == graph)
-            set->nodes[left++] = set->nodes[i];
-        else
-            PUT(set->nodes[i]);
-    }
-    set->count = left;
-}
-
-static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, size_t count)
+static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, const CUgraphEdgeData *data,
+                     size_t count)
 {
     CaptureMember *member = calloc(1, sizeof *member);
-    if (!member || !node_set_replace(&member->front, nodes, count)) {
+    if (!member || !node_set_replace(&member->front, nodes, data, count)) {
         free(member);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
@@ -82,8 +38,8 @@ static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, size_
 
 /* ---- Beginning and ending ---- */
 
-static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, size_t count,
-                      CUstreamCaptureMode mode)
+static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, const CUgraphEdgeData *data,
+                      size_t count, CUstreamCaptureMode mode)
 {
     static uint64_t ids;
     Capture *capture = calloc(1, sizeof *capture);
@@ -93,7 +49,7 @@ static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, size_t c
     capture->id = ++ids;
     capture->mode = mode;
     capture->thread = pthread_self();
-    CUresult result = join(capture, stream, nodes, count);
+    CUresult result = join(capture, stream, nodes, data, count);
     if (result) {
         free(capture);
         return result;
@@ -117,7 +73,7 @@ static CUresult begin_new(Stream *stream, CUstreamCaptureMode mode)
     Graph *graph = graph_new();
     if (!graph) return CUDA_ERROR_OUT_OF_MEMORY;
     graph->owned = true;
-    CUresult result = begin(stream, graph, NULL, 0, mode);
+    CUresult result = begin(stream, graph, NULL, NULL, 0, mode);
     if (!result) return CUDA_SUCCESS;
     graph_retire(graph);
     PUT(graph);
@@ -133,13 +89,14 @@ CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode)
     return result;
 }
 
-static CUresult begin_in(Stream *stream, CUgraph handle, const CUgraphNode *nodes, size_t count,
-                         CUstreamCaptureMode mode)
+static CUresult begin_in(Stream *stream, CUgraph handle, const CUgraphNode *nodes,
+                         const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
 {
     TRY(check_begin(stream, mode));
     Graph *graph = graph_of(handle);
-    if (!graph || !graph_has_all(graph, nodes, count)) return CUDA_ERROR_INVALID_VALUE;
-    TRY(begin(stream, graph, nodes, count, mode));
+    if (!graph || !graph_has_all(graph, nodes, count) || !edges_valid(data, count))
+        return CUDA_ERROR_INVALID_VALUE;
+    TRY(begin(stream, graph, nodes, data, count, mode));
     captures->given = true;
     object_hold(OBJECT(graph));
     return CUDA_SUCCESS;
@@ -149,9 +106,8 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph, const CUgra
                                      const CUgraphEdgeData *data, size_t count, CUstreamCaptureMode mode)
 {
     Stream *stream;
-    (void)data; /* of edges from these nodes to kernels: ordinary ones do as well */
     TRY(stream_enter_itself(handle, &stream));
-    CUresult result = WITH_GRAPHS(begin_in(stream, graph, nodes, count, mode));
+    CUresult result = WITH_GRAPHS(begin_in(stream, graph, nodes, data, count, mode));
     PUT(stream);
     return result;
 }
@@ -175,17 +131,18 @@ static bool mark_before(Node *const *nodes, size_t count, uint64_t mark, const G
     return true;
 }
 
-/* Whether all that other streams did comes before what the first stream did last. */
-static CUresult check_joined(const Capture *capture)
+/* Whether all that these streams (up to `end`) did comes before what the first stream did last. */
+static CUresult check_joined(const Capture *capture, CaptureMember *members, const CaptureMember *end)
 {
-    const NodeSet *front = &member_of(capture->origin)->front;
-    for (CaptureMember *member = capture->members; member; member = member->next)
-        prune(&member->front, capture->graph);
+    NodeSet *front = &member_of(capture->origin)->front;
     uint64_t mark = graph_mark();
+    node_set_prune(front, capture->graph);
     if (!mark_before(front->nodes, front->count, mark, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (const CaptureMember *member = capture->members; member; member = member->next)
+    for (CaptureMember *member = members; member != end; member = member->next) {
+        node_set_prune(&member->front, capture->graph);
         for (size_t i = 0; i < member->front.count; i++)
             if (member->front.nodes[i]->mark != mark) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -198,7 +155,7 @@ static void dissolve(Capture *capture, CaptureMember **left)
     atomic_fetch_sub(&capture_count, 1);
     for (CaptureMember *member = capture->members; member; member = member->next) {
         atomic_store(&member->stream->captured, NULL);
-        put_nodes(&member->front);
+        node_set_clear(&member->front);
     }
     *left = capture->members;
     free(capture);
@@ -221,7 +178,8 @@ static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
     }
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(capture);
+    CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+                                       : check_joined(capture, capture->members, NULL);
     Graph *graph = capture->graph;
     bool given = capture->given;
     dissolve(capture, &ending->left);
@@ -254,25 +212,25 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     return result;
 }
 
-/* A stream that is gone ends its capture, if that began with it. */
+/* A stream that is gone ends its capture, if that began with it; else it breaks it, unless it has joined. */
 static CUresult leave(Stream *stream, Ending *ending)
 {
     CaptureMember *member = member_of(stream);
     if (!member) return CUDA_SUCCESS;
     Capture *capture = member->capture;
-    capture->invalid = true;
     if (capture->origin == stream) {
         ending->dead = capture->graph;
         if (!capture->given) graph_retire(capture->graph);
         dissolve(capture, &ending->left);
         return CUDA_SUCCESS;
     }
+    if (check_joined(capture, member, member->next)) capture->invalid = true;
     CaptureMember **link = &capture->members;
     while (*link != member) link = &(*link)->next;
     *link = member->next;
     member->next = NULL;
     atomic_store(&stream->captured, NULL);
-    put_nodes(&member->front);
+    node_set_clear(&member->front);
     ending->left = member;
     return CUDA_SUCCESS;
 }
@@ -313,11 +271,11 @@ static CUresult add(Stream *stream, Work *work)
         work_free(work);
         return result;
     }
-    prune(&member->front, member->capture->graph);
+    node_set_prune(&member->front, member->capture->graph);
     const NodeSet *front = &member->front;
-    const CUgraphEdgeData *data = is_programmatic(front, work) ? &programmatic : NULL;
+    const CUgraphEdgeData *data = is_programmatic(front, work) ? &programmatic : front->data;
     TRY(graph_add(member->capture->graph, front->nodes, data, front->count, work, &node));
-    return node_set_replace(&member->front, &node, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return node_set_replace(&member->front, &node, NULL, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add(stream, work)); }
@@ -331,9 +289,7 @@ static CUresult invalidate(Stream *stream, CUresult error)
 
 /* A command that could not be captured for what it asks for leaves the capture as it is. */
 static CUresult add_made(Stream *stream, CUresult made, Work *work)
-{
-    return made ? made : capture_add(stream, work);
-}
+{ return made ? made : capture_add(stream, work); }
 
 CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
                             void **extra)
@@ -389,11 +345,11 @@ static CUresult record(Stream *stream, Event *event)
 {
     CaptureMember *member;
     EventCapture *capture = event_capture(event);
-    NodeSet nodes = {0};
     TRY(enter(stream, &member));
-    if (!node_set_replace(&nodes, member->front.nodes, member->front.count)) return CUDA_ERROR_OUT_OF_MEMORY;
-    event_capture_clear(capture);
-    *capture = (EventCapture){member->capture->id, nodes.nodes, nodes.count};
+    const NodeSet *front = &member->front;
+    if (!node_set_replace(&capture->before, front->nodes, front->data, front->count))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    capture->capture = member->capture->id;
     return CUDA_SUCCESS;
 }
 
@@ -422,8 +378,10 @@ static CUresult wait(Stream *stream, Event *event)
         other->invalid = true;
         return invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     }
-    for (size_t i = 0; i < recorded->count; i++)
-        if (!node_set_add(&member->front, recorded->nodes[i])) return CUDA_ERROR_OUT_OF_MEMORY;
+    const NodeSet *before = &recorded->before;
+    for (size_t i = 0; i < before->count; i++)
+        if (!node_set_add(&member->front, before->nodes[i], &before->data[i]))
+            return CUDA_ERROR_OUT_OF_MEMORY;
     return CUDA_SUCCESS;
 }
 
@@ -446,13 +404,12 @@ static CUresult join_by(Stream *stream, Event *event, bool *joined)
         return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     }
     *joined = true;
-    return join(capture, stream, recorded->nodes, recorded->count);
+    const NodeSet *before = &recorded->before;
+    return join(capture, stream, before->nodes, before->data, before->count);
 }
 
 CUresult capture_join(Stream *stream, Event *event, bool *joined)
-{
-    return event_capture(event)->capture ? WITH_GRAPHS(join_by(stream, event, joined)) : CUDA_SUCCESS;
-}
+{ return event_capture(event)->capture ? WITH_GRAPHS(join_by(stream, event, joined)) : CUDA_SUCCESS; }
 
 static CUresult refuse_event(const Event *event)
 {
@@ -462,9 +419,7 @@ static CUresult refuse_event(const Event *event)
 }
 
 CUresult capture_check_event(Event *event)
-{
-    return event_capture(event)->capture ? WITH_GRAPHS(refuse_event(event)) : CUDA_SUCCESS;
-}
+{ return event_capture(event)->capture ? WITH_GRAPHS(refuse_event(event)) : CUDA_SUCCESS; }
 
 void capture_forget(Event *event)
 {
@@ -475,6 +430,4 @@ void capture_forget(Event *event)
 }
 
 CUresult capture_refuse(Stream *stream)
-{
-    return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
-}
+{ return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)); }

@@ -4,11 +4,6 @@
 
 #include "graph/capture.h"
 
-typedef struct NodeSet {
-    Node **nodes;               /* owned, with a reference each */
-    size_t count;
-} NodeSet;
-
 struct CaptureMember {
     Capture *capture;
     Stream *stream;             /* a reference */
@@ -29,7 +24,5 @@ struct Capture {
 };
 
 Capture *captures_locked(void);
-bool node_set_add(NodeSet *set, Node *node);
-bool node_set_replace(NodeSet *set, Node *const *nodes, size_t count);
 
 #endif

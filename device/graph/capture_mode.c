@@ -97,10 +97,11 @@ static CUresult tell(const Stream *stream, const CaptureInfo *out)
     const CaptureMember *member = atomic_load(&stream->captured);
     *out->status = status_of(member);
     if (*out->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
+    if (out->nodes && !out->data && node_set_has_data(&member->front)) return CUDA_ERROR_LOSSY_QUERY;
     if (out->id) *out->id = member->capture->id;
     if (out->graph) *out->graph = member->capture->graph;
     if (out->nodes) *out->nodes = member->front.nodes;
-    if (out->data) *out->data = NULL; /* all edges are ordinary ones */
+    if (out->data) *out->data = member->front.data;
     if (out->count) *out->count = member->front.count;
     return CUDA_SUCCESS;
 }
@@ -116,26 +117,24 @@ static CUresult ask(CUstream handle, const CaptureInfo *out)
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{
-    return ask(stream, &(CaptureInfo){.status = status});
-}
+{ return ask(stream, &(CaptureInfo){.status = status}); }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data,
                                    size_t *count)
-{
-    return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
-}
+{ return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count}); }
 
-static CUresult update(const Stream *stream, CUgraphNode *nodes, size_t count, bool replace)
+static CUresult update(const Stream *stream, CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count,
+                       bool replace)
 {
     CaptureMember *member = atomic_load(&stream->captured);
     if (!member) return CUDA_ERROR_ILLEGAL_STATE;
     if (member->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!graph_has_all(member->capture->graph, nodes, count)) return CUDA_ERROR_INVALID_VALUE;
-    if (replace && !node_set_replace(&member->front, nodes, count)) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!graph_has_all(member->capture->graph, nodes, count) || !edges_valid(data, count))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (replace && !node_set_replace(&member->front, nodes, data, count)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !replace && i < count; i++)
-        if (!node_set_add(&member->front, nodes[i])) return CUDA_ERROR_OUT_OF_MEMORY;
+        if (!node_set_add(&member->front, nodes[i], data ? &data[i] : NULL)) return CUDA_ERROR_OUT_OF_MEMORY;
     return CUDA_SUCCESS;
 }
 
@@ -143,10 +142,10 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *node
                                               const CUgraphEdgeData *data, size_t count, unsigned int flags)
 {
     Stream *stream;
-    (void)data;
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_itself(handle, &stream));
-    CUresult result = WITH_GRAPHS(update(stream, nodes, count, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    CUresult result =
+        WITH_GRAPHS(update(stream, nodes, data, count, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     PUT(stream);
     return result;
 }

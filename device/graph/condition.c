@@ -96,21 +96,24 @@ static bool valid_size(const CUDA_CONDITIONAL_NODE_PARAMS *params)
     }
 }
 
-/* One of the graph's own that no node has yet. */
-static Condition *take(CUgraph handle, CUgraphConditionalHandle wanted)
+/* One that no node has yet, made for the graph or, of a body, for one that it is in. */
+static Condition *take(const Graph *graph, CUgraphConditionalHandle wanted)
 {
-    const Graph *graph = graph_of(handle);
-    Condition *condition = graph ? graph->conditions : NULL;
-    while (condition && condition->handle != wanted) condition = condition->next;
+    Condition *condition = NULL;
+    for (; graph && !condition; graph = graph->outer) {
+        condition = graph->conditions;
+        while (condition && condition->handle != wanted) condition = condition->next;
+    }
     if (!condition || condition->used) return NULL;
     condition->used = true;
     return condition_hold(condition);
 }
 
-CUresult condition_work(Work *work, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS *params)
+CUresult condition_work(Work *work, CUgraph handle, CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
     if (!valid_size(params)) return CUDA_ERROR_INVALID_VALUE;
     graphs_lock();
+    Graph *graph = graph_of(handle);
     Condition *condition = take(graph, params->handle);
     graphs_unlock(CUDA_SUCCESS);
     if (!condition) return CUDA_ERROR_INVALID_VALUE;
@@ -125,6 +128,7 @@ CUresult condition_work(Work *work, CUgraph graph, CUDA_CONDITIONAL_NODE_PARAMS 
             return CUDA_ERROR_OUT_OF_MEMORY;
         }
         conditional->bodies[i]->owned = true;
+        conditional->bodies[i]->outer = graph;
     }
     if (!conditional->bodies) {
         work_free(work);

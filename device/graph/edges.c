@@ -50,7 +50,7 @@ void edges_drop(Node *node)
     node->before.count = node->after.count = 0;
 }
 
-static bool is_plain(const CUgraphEdgeData *data)
+bool edge_is_ordinary(const CUgraphEdgeData *data)
 {
     const CUgraphEdgeData plain = {0};
     return !memcmp(data, &plain, sizeof plain);
@@ -63,11 +63,16 @@ static bool valid_data(const CUgraphEdgeData *data)
            && !memcmp(data->reserved, zero, sizeof zero);
 }
 
+bool edges_valid(const CUgraphEdgeData *data, size_t count)
+{
+    for (size_t i = 0; data && i < count; i++)
+        if (!valid_data(&data[i])) return false;
+    return true;
+}
+
 /* An edge that is taken out is named with its data; without, it is one that has none. */
 static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
-{
-    return data ? !memcmp(&edge->data, data, sizeof *data) : is_plain(&edge->data);
-}
+{ return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data); }
 
 /* All or none. */
 static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
@@ -80,7 +85,7 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
         const EdgeList *list = &from[i]->after;
         size_t place = find(list, to[i]);
         bool there = place < list->count;
-        if (from[i] == to[i] || there == add || (data && !valid_data(&data[i]))
+        if (from[i] == to[i] || there == add || !edges_valid(data ? &data[i] : NULL, 1)
             || (!add && !same_data(&list->edges[place], data ? &data[i] : NULL)))
             return CUDA_ERROR_INVALID_VALUE;
     }
@@ -117,7 +122,7 @@ static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, C
         for (size_t e = 0; e < graph->nodes[i]->after.count; e++, found++) {
             const Edge *edge = &graph->nodes[i]->after.edges[e];
             if (!from || found >= *count) continue;
-            if (!data && !is_plain(&edge->data)) return CUDA_ERROR_LOSSY_QUERY;
+            if (!data && !edge_is_ordinary(&edge->data)) return CUDA_ERROR_LOSSY_QUERY;
             from[found] = graph->nodes[i];
             to[found] = edge->node;
             if (data) data[found] = edge->data;
@@ -143,7 +148,7 @@ static CUresult list_ends(CUgraphNode handle, CUgraphNode *out, CUgraphEdgeData 
     for (size_t i = 0; out && i < *count; i++) {
         out[i] = i < list->count ? list->edges[i].node : NULL;
         if (i >= list->count) continue;
-        if (!data && !is_plain(&list->edges[i].data)) return CUDA_ERROR_LOSSY_QUERY;
+        if (!data && !edge_is_ordinary(&list->edges[i].data)) return CUDA_ERROR_LOSSY_QUERY;
         if (data) data[i] = list->edges[i].data;
     }
     if (!out || list->count < *count) *count = list->count;

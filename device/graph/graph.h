@@ -47,6 +47,7 @@ struct CUgraph_st {
     bool owned;                 /* by a node or by a capture: not to be destroyed by its handle */
     unsigned memory_nodes, conditional_nodes;
     Condition *conditions;      /* made for it; references */
+    struct CUgraph_st *outer;   /* of a conditional node's body: the graph of the node, which outlives it */
     UserReferences users;
 };
 
@@ -77,6 +78,9 @@ uint64_t node_shape(const Node *node, uint64_t outer);
 /* A number for a search through nodes. */
 uint64_t graph_mark(void);
 
+bool edge_is_ordinary(const CUgraphEdgeData *data);
+/* Whether edges may have that data; NULL: all are ordinary ones. */
+bool edges_valid(const CUgraphEdgeData *data, size_t count);
 bool edges_add(Node *from, Node *to, const CUgraphEdgeData *data);
 bool edges_remove(Node *from, Node *to);
 void edges_drop(Node *node);

@@ -10,7 +10,7 @@ static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *
                            const CUgraphEdgeData *data, size_t count, Work *work)
 {
     Graph *graph = graph_of(handle);
-    bool valid = graph && out && graph_has_all(graph, before, count);
+    bool valid = graph && out && graph_has_all(graph, before, count) && edges_valid(data, count);
     for (size_t i = 0; valid && i < count; i++)
         for (size_t k = 0; k < i; k++) valid = valid && before[i] != before[k];
     if (!valid) {
@@ -23,9 +23,7 @@ static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *
 /* Takes the work over when it was made without an error. */
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *data,
                     size_t count, CUresult made, Work *work)
-{
-    return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work));
-}
+{ return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work)); }
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                                  const CUDA_KERNEL_NODE_PARAMS *params)

@@ -13,6 +13,9 @@
 #include "exec/code.h"
 #include "ptx/ptx.h"
 
+/* What ptxas gives a kernel at most, on every target: static shared memory, and constants of a module. */
+enum { STATIC_SHARED_MOST = 0xc000, CONSTANTS_MOST = 0x10000 };
+
 /* What lowering asks of the driver. release may be NULL. */
 typedef struct LowerHost {
     void *closure;

@@ -44,6 +44,7 @@ static bool run_passes(Lower *lower)
     lower_symbols(lower);
     if (lower->log->errors) return false;
     lower_shared_memory(lower);
+    if (lower->log->errors) return false;
     for (uint32_t i = 0; i < lower->tree->function_count; i++)
         if (is_wanted(lower, i)) lower_function(lower, &lower->functions[i]);
     if (lower->log->errors) return false;

@@ -24,9 +24,7 @@ typedef struct Layout {
 } Layout;
 
 static bool is_in(const SharedVariable *v, uint32_t entry)
-{
-    return v->entries[entry / 64] >> (entry % 64) & 1;
-}
+{ return v->entries[entry / 64] >> (entry % 64) & 1; }
 
 static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 {
@@ -152,16 +150,28 @@ static void find_needs(Lower *lower)
     }
 }
 
+/* The static variables of a kernel one after the other, as ptxas places them. */
+static uint64_t static_size(const Layout *l, uint32_t entry)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < l->count; i++) {
+        const SharedVariable *v = &l->variables[i];
+        if (is_in(v, entry)) size = align_up(size, v->align) + v->size;
+    }
+    return size;
+}
+
 /* A kernel's size. */
 static void set_size(Layout *l, const FunctionFacts *facts)
 {
-    Lower *lower = l->lower;
     const PtxFunction *tree = facts->tree;
     if (facts->entry == NO_ENTRY) return;
-    if (l->end[facts->entry] > UINT32_MAX / 2)
-        ptx_report(tree->home, lower->log, PTX_INVALID, tree->line, tree->column,
-                   "'%s' asks for %llu bytes of shared memory", tree->name,
-                   (unsigned long long)l->end[facts->entry]);
+    uint64_t size = static_size(l, facts->entry);
+    if (size > STATIC_SHARED_MOST)
+        ptx_report(tree->home, l->lower->log, PTX_INVALID, tree->line, tree->column,
+                   "Entry function '%s' uses too much shared data (0x%llx bytes, 0x%x max); dynamic shared "
+                   "memory (extern __shared__) may be larger",
+                   tree->name, (unsigned long long)size, STATIC_SHARED_MOST);
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 

@@ -4,9 +4,7 @@
 #include <string.h>
 
 static bool lives_in_memory(const PtxVariable *v)
-{
-    return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX;
-}
+{ return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX; }
 
 static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
@@ -71,9 +69,29 @@ static void initialise(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     memcpy((void *)(uintptr_t)global->address, bytes, v->size);
 }
 
+/* As ptxas adds them up: in their order, used or not. */
+static void check_constants(Lower *lower)
+{
+    const PtxModule *tree = lower->tree;
+    const PtxVariable *first_beyond = NULL;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < tree->global_count; i++) {
+        const PtxVariable *v = tree->globals[i];
+        if (v->space != PTX_SPACE_CONST || !lower_owns(lower, v)) continue;
+        size = align_up(size, v->align ? v->align : 1) + v->size;
+        if (size > CONSTANTS_MOST && !first_beyond) first_beyond = v;
+    }
+    if (first_beyond)
+        ptx_report(first_beyond->home, lower->log, PTX_INVALID, first_beyond->line, first_beyond->column,
+                   "File uses too much global constant data (0x%llx bytes, 0x%x max)",
+                   (unsigned long long)size, CONSTANTS_MOST);
+}
+
 void lower_symbols(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
+    check_constants(lower);
+    if (lower->log->errors) return;
     lower->addresses = ARENA_ARRAY(&lower->scratch, uint64_t, tree->global_count);
     lower->code->globals = ARENA_ZEROS(lower->keep, CodeGlobal, tree->global_count);
     for (uint32_t i = 0; i < tree->global_count; i++) {

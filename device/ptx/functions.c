@@ -179,6 +179,28 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
     f->param_count = params.count;
 }
 
+/* In ptxas's words: what an entry's parameters may take together. */
+static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
+{
+    enum { MOST = 0x7ffc, MOST_FORMERLY = 0x1100 };
+    const PtxModule *m = p->module;
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        uint64_t align = f->params[i]->align ? f->params[i]->align : 1;
+        size = (size + align - 1) / align * align + f->params[i]->size;
+    }
+    if (size <= MOST_FORMERLY) return;
+    unsigned most = m->version < 81 ? MOST_FORMERLY : MOST;
+    if (size > most)
+        ptx_fail(p, tok->line, tok->column,
+                 "Entry function '%s' uses too much parameter space (0x%llx bytes, 0x%x max)%s", f->name,
+                 (unsigned long long)size, most,
+                 most == MOST ? "" : "; more than 4352 bytes need PTX ISA .version 8.1 or later");
+    if (m->target < 70)
+        ptx_fail(p, tok->line, tok->column,
+                 "Feature 'Kernel parameter size larger than 4352 bytes' requires .target sm_70 or higher");
+}
+
 /* function = (".entry" name | ".func" attribute? parameters? name) parameters? performance* (body | ";")
  *
  * A .func without a body is a declaration whether or not the semicolon is there. */
@@ -208,6 +230,7 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
     while (ptx_is_performance(p)) ptx_performance(p, f);
     if (f->maxntid[0] && f->reqntid[0])
         ptx_fail(p, tok.line, tok.column, "'%s' has both .maxntid and .reqntid", f->name);
+    if (is_entry) ptx_check_parameter_space(p, f, &tok);
     if (ptx_accept(p, ';') || (!is_entry && !ptx_is(p, '{'))) return;
     if (linkage == PTX_LINKAGE_EXTERN)
         ptx_fail(p, tok.line, tok.column, "an .extern function has no body here");

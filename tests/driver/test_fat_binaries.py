@@ -1,6 +1,5 @@
 """Fat binaries: PTX in them, as it is or compressed in each of the ways that nvcc knows."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -30,13 +29,9 @@ def test_recorded(name):
 
 
 @pytest.mark.parametrize("mode", ["default", "size", "speed", "balance", "none"])
-def test_compression_of_nvcc(mode, tmp_path):
-    nvcc = shutil.which("nvcc")
-    if (
-        not nvcc
-        or "--compress-mode" not in subprocess.run([nvcc, "--help"], capture_output=True, text=True).stdout
-    ):
-        pytest.skip("no nvcc that has --compress-mode")
+def test_compression_of_nvcc(mode, tmp_path, nvcc):
+    if "--compress-mode" not in subprocess.run([nvcc, "--help"], capture_output=True, text=True).stdout:
+        pytest.skip("this nvcc has no --compress-mode")
     source, image = tmp_path / "kernel.cu", tmp_path / "kernel.fatbin"
     source.write_text(KERNEL + LONG)
     ptx = ["-gencode", "arch=compute_75,code=compute_75", f"--compress-mode={mode}"]

@@ -1,0 +1,209 @@
+"""Calls that other programs and bindings make and PyCUDA does not, as NVIDIA's driver (580) answers them."""
+
+import ctypes
+from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
+
+import pytest
+
+import pycuda.driver as drv
+
+SUCCESS, INVALID_VALUE, LOSSY_QUERY = 0, 1, 402
+ACTIVE = 1
+MODULE = b"""
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry nothing() { ret; }
+"""
+
+
+class Edge(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_ubyte) for name in ("from_port", "to_port", "type")]
+    _fields_.append(("reserved", ctypes.c_ubyte * 5))
+
+    def words(self):
+        return self.from_port, self.to_port, self.type
+
+
+PLAIN, PROGRAMMATIC = (0, 0, 0), (1, 0, 1)
+
+
+@pytest.fixture
+def cuda(primary_context, driver_library):
+    return ctypes.CDLL(driver_library)
+
+
+@pytest.fixture
+def launch(cuda):
+    module = drv.module_from_buffer(MODULE)
+    kernel = c_void_p(module.get_function("nothing").handle)
+
+    def launch(stream):
+        return cuda.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, None, None)
+
+    yield launch
+    del module
+
+
+class Capture:
+    """A stream under capture, and what the driver says of it."""
+
+    def __init__(self, cuda):
+        self.cuda, self.stream, self.graph = cuda, self.new_stream(cuda), c_void_p()
+        assert cuda.cuStreamBeginCapture_v2(self.stream, 2) == SUCCESS
+
+    @staticmethod
+    def new_stream(cuda):
+        stream = c_void_p()
+        assert cuda.cuStreamCreate(byref(stream), 1) == SUCCESS
+        return stream
+
+    def fork(self):
+        """Another stream that has joined the capture."""
+        event, other = c_void_p(), self.new_stream(self.cuda)
+        assert self.cuda.cuEventCreate(byref(event), 2) == SUCCESS
+        assert self.cuda.cuEventRecord(event, self.stream) == SUCCESS
+        assert self.cuda.cuStreamWaitEvent(other, event, 0) == SUCCESS
+        self.cuda.cuEventDestroy_v2(event)
+        return other
+
+    def join(self, other):
+        event = c_void_p()
+        assert self.cuda.cuEventCreate(byref(event), 2) == SUCCESS
+        assert self.cuda.cuEventRecord(event, other) == SUCCESS
+        assert self.cuda.cuStreamWaitEvent(self.stream, event, 0) == SUCCESS
+        self.cuda.cuEventDestroy_v2(event)
+
+    def front(self):
+        """The nodes that the next one will depend on, and their edges."""
+        status, number, graph, count = c_int(), c_ulonglong(), c_void_p(), c_size_t()
+        nodes, edges = ctypes.POINTER(c_void_p)(), ctypes.POINTER(Edge)()
+        places = byref(status), byref(number), byref(graph), byref(nodes), byref(edges), byref(count)
+        assert self.cuda.cuStreamGetCaptureInfo_v3(self.stream, *places) == SUCCESS
+        assert status.value == ACTIVE
+        return nodes[: count.value], [edge.words() for edge in edges[: count.value]]
+
+    def set_front(self, node, edge):
+        nodes = (c_void_p * 1)(node)
+        edge = None if edge is None else byref(Edge(*edge))
+        return self.cuda.cuStreamUpdateCaptureDependencies_v2(self.stream, nodes, edge, c_size_t(1), 1)
+
+    def end(self):
+        result = self.cuda.cuStreamEndCapture(self.stream, byref(self.graph))
+        self.cuda.cuStreamDestroy_v2(self.stream)
+        return result
+
+    def edges(self):
+        count, most = c_size_t(8), 8
+        nodes, edges = (c_void_p * most)(), (Edge * most)()
+        arrays = nodes, (c_void_p * most)(), edges
+        assert self.cuda.cuGraphGetEdges_v2(self.graph, *arrays, byref(count)) == SUCCESS
+        return sorted(edge.words() for edge in edges[: count.value])
+
+
+@pytest.mark.driver(12030, "edges with data")
+class TestEdgesOfCaptures:
+    def test_data_of_ordinary_edges_is_there(self, cuda, launch):
+        capture = Capture(cuda)
+        assert launch(capture.stream) == SUCCESS
+        nodes, edges = capture.front()
+        assert len(nodes) == 1 and edges == [PLAIN]
+        assert capture.end() == SUCCESS
+
+    def test_data_that_is_set_comes_back_and_reaches_the_graph(self, cuda, launch):
+        capture = Capture(cuda)
+        assert launch(capture.stream) == SUCCESS
+        (node,), _ = capture.front()
+        for edge in (PROGRAMMATIC, None, PROGRAMMATIC):
+            assert capture.set_front(node, edge) == SUCCESS
+            assert capture.front() == ([node], [edge or PLAIN])
+        assert launch(capture.stream) == SUCCESS
+        assert capture.front()[1] == [PLAIN]
+        assert capture.end() == SUCCESS
+        assert capture.edges() == [PROGRAMMATIC]
+
+    def test_who_does_not_ask_for_data_is_refused(self, cuda, launch):
+        capture, status, nodes = Capture(cuda), c_int(), c_void_p()
+        number, graph, count = c_ulonglong(), c_void_p(), c_size_t()
+        places = byref(status), byref(number), byref(graph), byref(nodes)
+        assert launch(capture.stream) == SUCCESS
+        (node,), _ = capture.front()
+        assert capture.set_front(node, PROGRAMMATIC) == SUCCESS
+        assert cuda.cuStreamGetCaptureInfo_v2(capture.stream, *places, byref(count)) == LOSSY_QUERY
+        assert cuda.cuStreamGetCaptureInfo_v3(capture.stream, *places, None, byref(count)) == LOSSY_QUERY
+        assert capture.end() == SUCCESS
+
+
+def test_a_stream_that_has_joined_may_be_destroyed(cuda, launch):
+    capture = Capture(cuda)
+    assert launch(capture.stream) == SUCCESS
+    other = capture.fork()
+    assert launch(other) == SUCCESS
+    capture.join(other)
+    assert cuda.cuStreamDestroy_v2(other) == SUCCESS
+    assert launch(capture.stream) == SUCCESS
+    assert capture.end() == SUCCESS
+    count = c_size_t()
+    assert cuda.cuGraphGetNodes(capture.graph, None, byref(count)) == SUCCESS
+    assert count.value == 3
+
+
+class ContextParameters(ctypes.Structure):
+    _fields_ = [("affinities", c_void_p), ("affinity_count", c_int), ("for_graphics", c_void_p)]
+
+
+@pytest.mark.driver(12050, "cuCtxCreate_v4")
+def test_contexts_with_zeroed_parameters(cuda):
+    for parameters in (None, byref(ContextParameters())):
+        context, current = c_void_p(), c_void_p()
+        assert cuda.cuCtxCreate_v4(byref(context), parameters, 0, 0) == SUCCESS
+        assert cuda.cuCtxGetCurrent(byref(current)) == SUCCESS
+        assert current.value == context.value
+        assert cuda.cuCtxDestroy_v2(context) == SUCCESS
+
+
+class ConditionalParameters(ctypes.Structure):
+    _fields_ = [("handle", c_ulonglong), ("type", c_int), ("size", c_uint), ("bodies", c_void_p)]
+    _fields_.append(("context", c_void_p))
+
+
+class NodeParameters(ctypes.Structure):
+    _fields_ = [("type", c_int), ("reserved", c_int * 3), ("conditional", ConditionalParameters)]
+    _fields_.append(("rest", ctypes.c_char * (256 - 16 - ctypes.sizeof(ConditionalParameters))))
+
+
+@pytest.mark.driver(12040, "conditional nodes")
+class TestConditions:
+    CONDITIONAL, DEFAULT = 13, 1
+
+    def handle(self, cuda, graph):
+        handle = c_ulonglong()
+        call = cuda.cuGraphConditionalHandleCreate
+        assert call(byref(handle), graph, None, 1, self.DEFAULT) == SUCCESS
+        return handle.value
+
+    def add(self, cuda, graph, handle):
+        """The result, and the node's body."""
+        context, node = c_void_p(), c_void_p()
+        assert cuda.cuCtxGetCurrent(byref(context)) == SUCCESS
+        parameters = NodeParameters(self.CONDITIONAL)
+        parameters.conditional = ConditionalParameters(handle, 0, 1, None, context)
+        call = cuda.cuGraphAddNode_v2
+        result = call(byref(node), graph, None, None, c_size_t(0), byref(parameters))
+        if result:
+            return result, None
+        return result, c_void_p(ctypes.cast(parameters.conditional.bodies, ctypes.POINTER(c_void_p))[0])
+
+    def test_bodies_take_handles_of_the_graphs_around_them(self, cuda):
+        graph, made, body = c_void_p(), c_void_p(), None
+        assert cuda.cuGraphCreate(byref(graph), 0) == SUCCESS
+        handles = [self.handle(cuda, graph) for _ in range(3)]
+        for handle in handles:
+            result, body = self.add(cuda, body or graph, handle)
+            assert result == SUCCESS
+        assert self.add(cuda, body, handles[0])[0] == INVALID_VALUE  # it has a node
+        assert cuda.cuGraphInstantiateWithFlags(byref(made), graph, c_ulonglong(0)) == SUCCESS
+        assert cuda.cuGraphLaunch(made, None) == SUCCESS
+        assert cuda.cuCtxSynchronize() == SUCCESS
+        assert cuda.cuGraphExecDestroy(made) == SUCCESS
+        assert cuda.cuGraphDestroy(graph) == SUCCESS
