@@ -22,8 +22,13 @@ typedef struct LaunchTask {
 } LaunchTask;
 
 static uint32_t multiprocessors_of(const LaunchShape *shape)
+{ return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors(); }
+
+static uint64_t resident_blocks(const GridLaunch *launch)
 {
-    return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors();
+    uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    int each = occupancy_blocks(launch->function, (int)threads, launch->dynamic_shared);
+    return (uint64_t)each * launch->multiprocessors;
 }
 
 void launch_prepare(GridLaunch *launch, const Function *function, const LaunchShape *shape,
@@ -45,6 +50,7 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
         .find_texture = texture_find,
         .print = context_print,
         .print_closure = context,
+        .resident = resident_blocks,
     };
     uint32_t cluster[3];
     launch_find_cluster(function, shape, cluster);

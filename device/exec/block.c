@@ -13,7 +13,8 @@
 #include "exec/checks/check.h"
 #include "exec/memory/mbarrier.h"
 
-/* Blocks of a cooperative grid or of a cluster wait for each other as a rule: they go round sooner. */
+/* Blocks of a cooperative grid or of a cluster wait for each other as a rule, and so do those of a worker
+ * that has set some aside: they go round sooner. */
 enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
 
 /* What an absent operand reads. */
@@ -199,9 +200,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 
 /* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool go_on_without(Block *block)
-{
-    return cluster_is_patient(block->cluster) && mbarrier_expire(block);
-}
+{ return cluster_is_patient(block->cluster) && mbarrier_expire(block); }
 
 /* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
 static bool is_waiting(const Warp *warp)
@@ -211,9 +210,9 @@ static bool is_waiting(const Warp *warp)
     return warp->randomized || (!warp->parked && warp->spinning);
 }
 
-static bool has_spun(Block *block)
+static bool has_spun(Block *block, const Worker *worker)
 {
-    bool soon = block->grid->launch->cooperative || block->cluster->size > 1;
+    bool soon = block->grid->launch->cooperative || block->cluster->size > 1 || worker->live;
     uint32_t most = soon ? SPIN_PASSES_FEW : SPIN_PASSES;
     if (++block->spins < most) return false;
     block->spins = 0;
@@ -253,7 +252,7 @@ BlockResult block_run(Block *block, Worker *worker)
         if (ran && waiting) mbarrier_expire(block);
         grid_ask_help(block->grid);
         if (block->asleep) return BLOCK_WAITING;
-        if (waiting && has_spun(block)) return BLOCK_WAITING;
+        if (waiting && has_spun(block, worker)) return BLOCK_WAITING;
     }
 }
 

@@ -3,7 +3,7 @@
  * A worker runs one block to its end before it takes the next; here a block stands for all of its cluster, by
  * its first one (cluster.c). When a block seems to wait for another one,
  * the worker starts further blocks and goes round them, so that grids whose blocks wait for each other come
- * to an end: all of them where the launch is cooperative, else up to a limit, as a GPU has room for some.
+ * to an end: all of them where the launch is cooperative, else as many as the device says it holds at a time.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -12,13 +12,7 @@
 
 #include "exec/state.h"
 
-enum {
-    SHARE_MOST = 32,
-    SHARES_EACH = 64,
-    RESIDENT_BLOCKS = 64,
-    STACK_DEFAULT = 65536,
-    PARAM_ROWS_KEPT = 8192
-};
+enum { SHARE_MOST = 32, SHARES_EACH = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
 
 /* --- set-up -------------------------------------------------------------------------------------------- */
 
@@ -104,6 +98,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->share = share_of(grid);
     atomic_init(&grid->next_block, 0);
     atomic_init(&grid->faulted, false);
+    atomic_init(&grid->resident, 1);
     grid->stop = launch->stop ? launch->stop : &never_stopped;
     grid->fault = fault;
     grid->fault_lock = worker_pool_fault_lock(pool);
@@ -159,7 +154,6 @@ static void push_last(Worker *worker, Block *block)
     else
         worker->live = block;
     worker->live_last = block;
-    worker->live_count++;
 }
 
 static void push_first(Worker *worker, Block *block)
@@ -167,7 +161,6 @@ static void push_first(Worker *worker, Block *block)
     block->next = worker->live;
     if (!worker->live) worker->live_last = block;
     worker->live = block;
-    worker->live_count++;
 }
 
 static Block *pop_first(Worker *worker)
@@ -175,13 +168,22 @@ static Block *pop_first(Worker *worker)
     Block *block = worker->live;
     if (!block) return NULL;
     worker->live = block->next;
-    worker->live_count--;
     return block;
 }
 
-static bool may_start_more(const Grid *grid, const Worker *worker)
+/* A cluster more, where all that the worker holds seem to wait; NULL when there is none, or no room for
+ * it. */
+static Block *one_more(Grid *grid, Worker *worker, bool *failed)
 {
-    return grid->launch->cooperative || worker->live_count < RESIDENT_BLOCKS;
+    const GridLaunch *launch = grid->launch;
+    bool all = launch->cooperative || !launch->resident;
+    uint64_t most = all ? UINT64_MAX : launch->resident(launch) / grid->cluster_size;
+    if (atomic_fetch_add(&grid->resident, 1) < most) {
+        Block *block = next_block(grid, worker, failed);
+        if (block) return block;
+    }
+    atomic_fetch_sub(&grid->resident, 1);
+    return NULL;
 }
 
 static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
@@ -206,6 +208,7 @@ static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult
         cluster_begin(block, number);
     }
     cluster_give_back(worker, block);
+    if (worker->live) atomic_fetch_sub(&grid->resident, 1);
     return NULL;
 }
 
@@ -244,7 +247,7 @@ static bool grid_work(Grid *grid, Worker *worker)
         if (!block) continue;
         push_last(worker, block);
         if (result == BLOCK_STOPPED) break;
-        fresh = may_start_more(grid, worker) ? next_block(grid, worker, &failed) : NULL;
+        fresh = one_more(grid, worker, &failed);
         if (fresh)
             push_first(worker, fresh);
         else if (block->asleep)
@@ -264,6 +267,7 @@ static void help(PoolJob *job)
     Worker *worker = worker_acquire(grid->pool);
     if (worker) {
         begin_work(worker, GRID_CANCEL);
+        atomic_fetch_add(&grid->resident, 1);
         grid_work(grid, worker);
         worker_release(grid->pool, worker);
     }
@@ -275,9 +279,7 @@ static void help(PoolJob *job)
 /* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
  * run. */
 static bool looks_long(const Grid *grid)
-{
-    return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
-}
+{ return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000; }
 
 /* The state of a grid that a worker leads, kept with the worker from launch to launch. */
 struct GridRun {
@@ -357,9 +359,7 @@ void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *child
 }
 
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
-{
-    return start(pool, launch, NULL, fault);
-}
+{ return start(pool, launch, NULL, fault); }
 
 /* What the grid has launched is not left to another thread half way: one that may leave does not begin it. */
 bool grid_go_on(GridRun *run, bool may_leave)

@@ -58,11 +58,10 @@ typedef struct DeviceRuntime {
 enum { PARAMS_ALIGN = 64 };
 /* Bytes to allocate for so many: whole lines, and 16 more, which a wide load of the last may read. */
 static inline size_t params_room(size_t bytes)
-{
-    return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1);
-}
+{ return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1); }
 
-typedef struct GridLaunch {
+typedef struct GridLaunch GridLaunch;
+struct GridLaunch {
     const CodeFunction *function; /* an entry, bound by exec_bind */
     uint32_t grid[3], block[3]; /* each at least 1; the caller has checked the limits */
     uint32_t dynamic_shared; /* bytes */
@@ -88,7 +87,10 @@ typedef struct GridLaunch {
                                       never by two at once */
     void *print_closure;
     const _Atomic uint32_t *stop; /* words of GridStop from outside, heeded between turns; NULL: none come */
-} GridLaunch;
+    /* How many blocks of the launch the device holds at a time; asked when they seem to wait for each other.
+     * NULL: all. */
+    uint64_t (*resident)(const GridLaunch *launch);
+};
 
 /* Sets the cluster of a launch: that which its kernel requires, else the one given (0: none). */
 void grid_set_cluster(GridLaunch *launch, const uint32_t given[3]);

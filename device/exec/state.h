@@ -91,7 +91,6 @@ struct Worker {
     uint64_t generation;       /* of the memory map when the caches were filled */
     Block *live, *live_last;   /* the first blocks of clusters, in the order of their turns */
     Block *free_blocks;
-    uint32_t live_count;
     Block *last;               /* whose memory the caches may know */
     WarpStore *free_stores;
     uint64_t share_next, share_end; /* clusters taken of the grid and not begun */
@@ -132,6 +131,7 @@ struct Grid {
     _Alignas(64) _Atomic uint64_t next_block; /* a cache line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
     const _Atomic uint32_t *stop; /* the launch's, never NULL */
+    _Atomic uint64_t resident; /* clusters begun and not done: one of each worker, and those that wait */
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */
 };
 
@@ -344,9 +344,7 @@ void range_forget(Worker *worker);
 void range_check_generation(Worker *worker, struct MemoryMap *memory);
 
 static inline uint32_t range_slot(const Insn *insn)
-{
-    return (uint32_t)((uintptr_t)insn / _Alignof(Insn)) % RANGE_SLOTS;
-}
+{ return (uint32_t)((uintptr_t)insn / _Alignof(Insn)) % RANGE_SLOTS; }
 
 static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t size)
 {

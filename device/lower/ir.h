@@ -131,6 +131,7 @@ void lower_blocks(LowerFunction *f);      /* labels and branches to blocks in or
 void lower_copies(LowerFunction *f);      /* copy propagation */
 void lower_contract(LowerFunction *f);    /* FMA contraction */
 void lower_dead(LowerFunction *f);        /* dead code elimination */
+void lower_spins(LowerFunction *f);       /* loops that wait for memory */
 void lower_affine(LowerFunction *f);      /* of kernels: affine rows */
 void lower_fuse(LowerFunction *f);        /* fused operations before what they run */
 void lower_liveness(LowerFunction *f);    /* live ranges */

@@ -20,9 +20,7 @@ void select_error(Select *s, uint32_t column, const char *format, ...)
 }
 
 void select_unsupported(Select *s, const char *what)
-{
-    select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : "");
-}
+{ select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : ""); }
 
 LowerInsn *select_emit(Select *s, uint16_t op)
 {
@@ -191,6 +189,7 @@ static void keep_tables(Select *s)
 /* The optimizing passes. Code whose accesses are checked goes without: each access is checked by itself. */
 static void lower_fast(LowerFunction *f, bool is_entry)
 {
+    lower_spins(f);
     if (is_entry) lower_affine(f);
     lower_fuse(f);
 }

@@ -1,0 +1,77 @@
+/* Loops that only wait for memory: their loads count as ones that another thread's write may end, whatever
+ * cache operation they name (ld.global.cg, or a plain ld beside a fence), so that the threads they wait for
+ * get their turn.
+ *
+ * Such a loop is one block that carries nothing from one round to the next: each register that it writes is
+ * written before it is read.
+ */
+#include "lower/ir.h"
+
+typedef struct Round {
+    uint32_t *written; /* by register: the number of the block that has written it last, + 1 */
+    uint32_t block;
+    bool carries;
+} Round;
+
+/* Reads of an instruction come before its writes, so that it is looked at twice. */
+static void note_write(void *closure, Ref *ref, bool read, bool written)
+{
+    Round *round = closure;
+    (void)read;
+    if (written) round->written[ref_number(*ref)] = round->block + 1;
+}
+
+/* What was read before is in no block's list yet; a write makes it one that is carried. */
+static void note_read(void *closure, Ref *ref, bool read, bool written)
+{
+    Round *round = closure;
+    uint32_t *at = &round->written[ref_number(*ref)];
+    const uint32_t here = round->block + 1, early = UINT32_MAX - round->block;
+    if (read && *at != here) *at = early;
+    if (written && *at == early) round->carries = true;
+}
+
+static bool loops_on_itself(const LowerFunction *f, uint32_t block)
+{
+    for (uint32_t e = f->start[block]; e < f->start[block + 1]; e++)
+        if (f->next[e] == block) return true;
+    return false;
+}
+
+static bool is_load(uint16_t op)
+{
+    return (op >= OP_ld_generic_u8_16 && op <= OP_ld_generic_b128)
+           || (op >= OP_ldv_generic_u8_16 && op <= OP_ldv_generic_b128);
+}
+
+static bool has_load(const LowerFunction *f, const LowerBlock *block)
+{
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (is_load(f->insns[i].op)) return true;
+    return false;
+}
+
+static bool carries_something(LowerFunction *f, Round *round)
+{
+    const LowerBlock *block = &f->blocks[round->block];
+    round->carries = false;
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        lower_visit(f, &f->insns[i], note_read, round);
+        lower_visit(f, &f->insns[i], note_write, round);
+    }
+    return round->carries;
+}
+
+void lower_spins(LowerFunction *f)
+{
+    Round round = {0};
+    for (uint32_t b = 0; b < f->block_count; b++) {
+        const LowerBlock *block = &f->blocks[b];
+        if (!loops_on_itself(f, b) || !has_load(f, block)) continue;
+        if (!round.written) round.written = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
+        round.block = b;
+        if (carries_something(f, &round)) continue;
+        for (uint32_t i = block->first; i < block->first + block->count; i++)
+            if (is_load(f->insns[i].op)) f->insns[i].mods |= MEM_STRONG;
+    }
+}

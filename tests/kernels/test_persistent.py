@@ -1,0 +1,53 @@
+"""Kernels whose blocks wait for each other without a cooperative launch: as many blocks as the device says it
+holds at a time are there at a time, in whatever way they wait."""
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+ROUNDS = 3
+WAYS = {
+    "volatile": "while (*(volatile unsigned *)count < wanted) { }",
+    "atomic": "while (atomicAdd(count, 0) < wanted) { }",
+    "compare": "while (atomicCAS(count, wanted, wanted) != wanted) { }",
+    "past_l1": "while (__ldcg(count) < wanted) { }",
+    "fence": "while (*count < wanted) __threadfence();",
+    "sleep": "while (*(volatile unsigned *)count < wanted) __nanosleep(200);",
+}
+KERNEL = """
+extern "C" __global__ void by_%(name)s(unsigned *counts, int *sums, int rounds)
+{
+    const unsigned wanted = gridDim.x;
+    for (int r = 0; r < rounds; r++) {
+        unsigned *count = counts + r;
+        if (threadIdx.x == 0) {
+            __threadfence();
+            atomicAdd(count, 1);
+            %(wait)s
+            __threadfence();
+        }
+        __syncthreads();
+        sums[blockIdx.x * blockDim.x + threadIdx.x] += *(volatile unsigned *)counts;
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module():
+    return SourceModule("".join(KERNEL % {"name": name, "wait": wait} for name, wait in WAYS.items()))
+
+
+@pytest.mark.parametrize("threads", [32, 256])
+@pytest.mark.parametrize("name", WAYS)
+def test_all_that_are_resident_meet(module, name, threads):
+    kernel = module.get_function(f"by_{name}")
+    device = drv.Context.get_device()
+    blocks = kernel.max_active_blocks_per_multiprocessor(threads) * device.multiprocessor_count
+    counts = np.zeros(ROUNDS, np.uint32)
+    sums = np.zeros(blocks * threads, np.int32)
+    kernel(drv.InOut(counts), drv.InOut(sums), np.int32(ROUNDS), block=(threads, 1, 1), grid=(blocks, 1))
+    assert (counts == blocks).all()
+    assert (sums == ROUNDS * blocks).all()
