@@ -21,11 +21,19 @@ typedef struct CpuMemoryMarks {
     void (*drop)(void *mark);                   /* the block goes back to the driver */
 } CpuMemoryMarks;
 
+/* Launches are numbered, in all contexts. Neither of these waits, and both may be called with any lock. */
+typedef struct CpuLaunchNumbers {
+    cuuint64_t (*last)(void);                   /* what this thread has queued last; 0: nothing yet */
+    cuuint64_t (*failed)(void);                 /* whose fault ended the current context; 0: none */
+} CpuLaunchNumbers;
+
 typedef struct CpuDeviceTable {
     size_t size;                                /* of this structure: later ones are longer */
     const char *(*init_problem)(void);          /* why cuInit failed, in words; "" when that is not known */
     CpuParameterKind (*parameter_kind)(CUfunction function, size_t index);
     const CpuMemoryMarks *memory_marks;
+    const CpuLaunchNumbers *launch_numbers;
+    const char *fault_advice;                   /* what to do when a kernel's fault has ended a context */
 } CpuDeviceTable;
 
 /* Who asks shows the texts himself; for others they are printed on stderr. */

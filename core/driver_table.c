@@ -147,6 +147,14 @@ IN_CALL const char *driver_init_problem(void)
     return *text ? text : NULL;
 }
 
+const char *driver_fault_advice(void) { return cpu_device ? cpu_device->fault_advice : NULL; }
+
+bool driver_numbers_launches(void) { return cpu_device != NULL; }
+
+cuuint64_t driver_launch_number(void) { return cpu_device ? cpu_device->launch_numbers->last() : 0; }
+
+cuuint64_t driver_failed_launch(void) { return cpu_device ? cpu_device->launch_numbers->failed() : 0; }
+
 const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }
 
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)

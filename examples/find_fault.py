@@ -32,14 +32,14 @@ def find(name, prepare):
     """A fault ends its context, so each kernel gets one of its own."""
     context = drv.Device(0).make_context()
     try:
-        kernel = SourceModule(SOURCE, options=["-lineinfo"]).get_function(name)
+        kernel = SourceModule(SOURCE).get_function(name)
         memory = drv.mem_alloc(4 * 64)
         prepare(memory)
         kernel(memory, block=(64, 1, 1))
         context.synchronize()
         raise SystemExit(f"{name}: nothing was found")
     except drv.LaunchError as error:
-        print(f"{name}:\n  {error}\n")
+        print(f"{name}:\n  {str(error).replace(os.path.dirname(__file__) + os.sep, '')}\n")
     finally:
         context.pop()
 

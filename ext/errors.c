@@ -2,6 +2,8 @@
 #include "ext/errors.h"
 
 #include "ext/context/captured.h"
+#include "ext/launch_site.h"
+#include "ext/lost.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -46,9 +48,11 @@ static ErrorClass class_of(CUresult result)
     return row ? row->cls : CLASS_LOGIC;
 }
 
+bool errors_is_fault(CUresult result) { return class_of(result) == CLASS_KERNEL; }
+
 bool errors_is_loss(CUresult result)
 {
-    return class_of(result) == CLASS_KERNEL || result == CUDA_ERROR_CONTEXT_IS_DESTROYED
+    return errors_is_fault(result) || result == CUDA_ERROR_CONTEXT_IS_DESTROYED
            || result == CUDA_ERROR_INVALID_CONTEXT || result == CUDA_ERROR_INVALID_HANDLE
            || result == CUDA_ERROR_DEINITIALIZED;
 }
@@ -210,6 +214,22 @@ static void read_fault(ModuleState *state, char *log, size_t size)
 
 /* ---- Exceptions ---- */
 
+/* "unspecified launch failure" is no words for what is then specified. */
+static bool says_it_all(CUresult result, const char *log)
+{
+    return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();
+}
+
+/* A call in a context that a fault has ended before: it has nothing to do with that. */
+static PyObject *raise_lost(ModuleState *state, CUresult result, const char *routine, const char *first)
+{
+    char message[LOG_SIZE + 3 * DETAIL_SIZE];
+    snprintf(message, sizeof message, "%s failed: the context is lost since a kernel's fault: %s (%s)",
+             routine, lost_advice(), first);
+    raise_message(state, result, routine, message);
+    return NULL;
+}
+
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
@@ -229,9 +249,16 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     else if (!*caller && !problem)
         errors_skip_log(state);
     if (cls == CLASS_KERNEL) read_fault(state, log, sizeof log);
-    snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine,
-             problem ? problem : errors_text(state, result), *given ? " - " : "", given, *log ? " - " : "",
-             log, *caller ? " - " : "", caller);
+    const char *lost = cls == CLASS_KERNEL ? lost_text(state) : NULL;
+    if (lost) return raise_lost(state, result, routine, lost);
+    const char *text = problem ? problem : errors_text(state, result), *said = log;
+    if (says_it_all(result, log)) text = log, said = "";
+    snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine, text, *given ? " - " : "", given,
+             *said ? " - " : "", said, *caller ? " - " : "", caller);
+    if (cls == CLASS_KERNEL) {
+        launch_site_tell(state, message + strlen(message), sizeof message - strlen(message));
+        lost_note(state, message);
+    }
     raise_message(state, result, routine, message);
     return NULL;
 }

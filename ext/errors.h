@@ -42,6 +42,9 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
 /* Whether work that is asked for with this result is over: it, its context or the driver is gone. */
 bool errors_is_loss(CUresult result);
 
+/* Whether it tells that a kernel has failed, which need not be what the call that gives it is about. */
+bool errors_is_fault(CUresult result);
+
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.
  * Silent for CUDA_SUCCESS, when driver or interpreter shut down, in a forked child, and for a context that is
  * gone. A kernel's fault is not the release's business: what the driver said of it is kept for the next call

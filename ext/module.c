@@ -8,6 +8,8 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
+#include "ext/launch_site.h"
+#include "ext/lost.h"
 
 typedef int (*SetupFn)(PyObject *module, ModuleState *state);
 
@@ -254,6 +256,8 @@ static void module_free(void *module)
     free_list_clear(&state->free_pooled);
     PyMem_RawFree(state->room.queues);
     PyMem_RawFree(state->kept_fault.log);
+    lost_clear(state);
+    launch_sites_close(state);
     if (state->has_lock) pthread_mutex_destroy(&state->lock);
 }
 

@@ -98,6 +98,8 @@ struct ModuleState {
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
     bool fault_before; /* the same of any context; the above begins anew with each */
     KeptFault kept_fault;
+    struct LaunchSites *sites; /* where launches came from (launch_site.c); with the GIL */
+    struct LostContext *lost; /* contexts that a fault has ended (lost.c); with the GIL */
 };
 
 static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->lock); }

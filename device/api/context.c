@@ -28,6 +28,7 @@ bool context_open(Context *context, unsigned flags)
     if (!queue_open_context(context)) return false;
     atomic_store(&context->flags, flags);
     atomic_store(&context->error, 0);
+    atomic_store(&context->failed_launch, 0);
     atomic_store(&context->cancelled, false);
     atomic_store(&context->peers, 0);
     atomic_store(&context->cache_config, 0);
@@ -209,6 +210,12 @@ void context_fail(Context *context, CUresult error, const char *text)
     int none = 0;
     log_error("%s", text);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
+}
+
+cuuint64_t context_failed_launch(void)
+{
+    Context *context;
+    return context_enter_any(&context) ? 0 : atomic_load(&context->failed_launch);
 }
 
 static bool reserve_print_locked(Context *context, size_t count)

@@ -19,6 +19,7 @@ struct CUctx_st {
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
     _Atomic bool cancelled; /* its work was interrupted: none is begun */
     _Atomic int error; /* the fault that ended it: every call answers with it from then on */
+    _Atomic uint64_t failed_launch; /* its ticket (queue.h); 0: it was none */
     unsigned retained; /* primary: retains; made: cuCtxAttach's count */
     _Atomic unsigned flags;
     _Atomic unsigned long long id; /* a new one whenever it is opened */
@@ -55,6 +56,8 @@ CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it; the first one stays. The text goes to the log. */
 void context_fail(Context *context, CUresult error, const char *text);
 CUresult context_error(const Context *context);
+/* The ticket of the launch whose fault ended the current context; 0: none did. */
+cuuint64_t context_failed_launch(void);
 /* Why an object could not be made in it: no memory, or another thread is ending it. A macro, so that clang's
  * analyzer sees at any call depth that it is an error. */
 #define CONTEXT_WITHOUT_MEMORY(context) \

@@ -8,6 +8,7 @@
 #include "api/log.h"
 #include "api/marks.h"
 #include "api/module.h"
+#include "api/queue.h"
 
 typedef struct Driver {
     _Atomic int initialised, forked;
@@ -104,7 +105,10 @@ static const char *problem_of_init(void) { return init_problem; }
 const CpuDeviceTable *cpuDeviceTable(void)
 {
     static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
-    static const CpuDeviceTable table = {sizeof table, problem_of_init, function_parameter_kind, &marks};
+    static const CpuLaunchNumbers numbers = {queue_last_given, context_failed_launch};
+    static const CpuDeviceTable table = {
+        sizeof table, problem_of_init, function_parameter_kind,
+        &marks,       &numbers,        "make a new context, or start the program again"};
     atomic_store(&texts_are_read, true);
     return &table;
 }

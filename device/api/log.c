@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/api.h"
 #include "api/settings.h"
@@ -50,18 +49,14 @@ static void tell_callbacks(unsigned level, const char *text)
 
 static void log_entry(unsigned level, const char *format, va_list list)
 {
-    char text[LOG_TEXT], when[32];
+    char text[LOG_TEXT];
     vsnprintf(text, sizeof text, format, list);
     for (size_t length = strlen(text); length && text[length - 1] == '\n';) text[--length] = '\0';
-    time_t now = time(NULL);
-    struct tm parts;
-    localtime_r(&now, &parts);
-    strftime(when, sizeof when, "%H:%M:%S", &parts);
-    size_t size = strlen(text) + 64;
+    size_t size = strlen(text) + 16;
     char *line = malloc(size);
     if (line) {
-        snprintf(line, size, "[%s][CPU device][%s] %s\n", when, level == LEVEL_ERROR ? "E" : "W", text);
-        if (driver_settings()->log_printed) fputs(line, stderr);
+        snprintf(line, size, "%s%s\n", level == LEVEL_ERROR ? "" : "warning: ", text);
+        if (driver_settings()->log_printed) fprintf(stderr, "CPU device: %s", line);
         keep_line(line);
     }
     tell_callbacks(level, text);

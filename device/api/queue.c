@@ -30,6 +30,7 @@ static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 /* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
  * there. */
 static _Atomic uint64_t tickets;
+static _Thread_local uint64_t last_given;
 
 static void relax(void)
 {
@@ -470,7 +471,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     depend_on_legacy_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
-    task->ticket = ++tickets;
+    task->ticket = last_given = ++tickets;
     if (stream->tail)
         stream->tail->next = task;
     else
@@ -525,6 +526,8 @@ static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *num
     *number = most < last ? most : last;
     return true;
 }
+
+cuuint64_t queue_last_given(void) { return last_given; }
 
 uint64_t queue_given(void) { return atomic_load(&tickets); }
 

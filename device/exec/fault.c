@@ -90,6 +90,8 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
     end = near.base + near.size;
     if (refusal)
         snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
+    else if (address == near.base && near.state == MEMORY_FREED)
+        snprintf(out, room, "at the start of");
     else if (address >= near.base && address < end && near.state != MEMORY_LIVE)
         snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
     else if (address >= near.base && address < end && near.read_only && write)
@@ -97,7 +99,9 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
     else if (address >= near.base && address < end)
         snprintf(out, room, "%llu of its bytes past the end of",
                  (unsigned long long)(address + size > end ? address + size - end : 0));
-    else if (address >= end)
+    else if (address == end)
+        snprintf(out, room, "just past the end of");
+    else if (address > end)
         snprintf(out, room, "%llu bytes past the end of", (unsigned long long)(address - end));
     else
         snprintf(out, room, "%llu bytes before", (unsigned long long)(near.base - address));

@@ -11,6 +11,7 @@
 
 #include "core/settings.h"
 #include "ext/errors.h"
+#include "ext/launch_site.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
 static atomic_bool initialised;
@@ -27,7 +28,9 @@ static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
 void context_note_initialised(ModuleState *state)
 {
     pthread_once(&watch_once, watch_forks);
-    if (!atomic_exchange(&initialised, true)) errors_skip_log(state);
+    if (atomic_exchange(&initialised, true)) return;
+    errors_skip_log(state);
+    launch_sites_open(state);
 }
 
 IN_CALL static CUresult init_and_explain(unsigned flags, const char **problem)

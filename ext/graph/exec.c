@@ -7,6 +7,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
+#include "ext/launch_site.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 #include "ext/wait.h"
@@ -189,7 +190,10 @@ static PyObject *queue(GraphExecObject *exec, CUstream stream)
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
         CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
         keep_alive_end(state, &kept);
-        if (result != CUDA_SUCCESS) raise_driver(state, result, "cuGraphLaunch", NULL);
+        if (result == CUDA_SUCCESS)
+            launch_site_note(state);
+        else
+            raise_driver(state, result, "cuGraphLaunch", NULL);
     }
     graph_exec_end(exec, before);
     Py_DECREF(uses);
@@ -214,6 +218,7 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
         || !room_take(&state->room, stream, ROOM_OF_A_GRAPH))
         return queue(exec, stream);
     CALL_WITH_ROOM(state, result, driver.cuGraphLaunch(exec->handle, stream));
+    if (result == CUDA_SUCCESS) launch_site_note(state);
     return CALL_WANTS_CONTEXT(result) ? queue(exec, stream) : none_or_raise(state, result, "cuGraphLaunch");
 }
 

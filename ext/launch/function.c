@@ -9,6 +9,7 @@
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
+#include "ext/launch_site.h"
 #include "ext/texture/reference.h"
 #include "ext/wait.h"
 
@@ -43,6 +44,10 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
     CUresult explained;
     if (PyErr_Occurred()) {
         raise_driver(function->state, result, routine, NULL);
+        return;
+    }
+    if (errors_is_fault(result)) {
+        raise_driver(function->state, result, routine, "by what was launched before");
         return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
@@ -89,7 +94,10 @@ int function_launch(FunctionObject *function, const LaunchShape *shape, const La
     if (referring && references_begin(function->module, stream) < 0) return -1;
     CUresult result = queue_launch(function, shape, extras, stream, params, extra);
     if (referring) references_end(function->module);
-    if (result == CUDA_SUCCESS) return 0;
+    if (result == CUDA_SUCCESS) {
+        launch_site_note(function->state);
+        return 0;
+    }
     function_raise_launch(function, shape, extras, stream, result,
                           extras && extras->count ? "cuLaunchKernelEx" : "cuLaunchKernel");
     return -1;

@@ -199,6 +199,13 @@ def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
     return ["-std=c++14"] * old + ["-default-device"] * unmarked + ["--minimal"] * small
 
 
+def _lines(job: Job, given) -> list[str]:
+    """What makes the CPU device name the lines of the source: on a GPU nobody reads them unasked."""
+    there = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
+    wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
+    return ["-lineinfo"] if wanted and not there else []
+
+
 def _with_nvrtc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
 ) -> Product:
@@ -208,7 +215,7 @@ def _with_nvrtc(
     toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
-    arguments += _dialect(job, parsed, compiler)
+    arguments += _dialect(job, parsed, compiler) + _lines(job, parsed.nvrtc)
     if compiler.version >= (12, 9) and any(each.startswith("--ptxas-options=") for each in parsed.nvrtc):
         # NVRTC's own cache, which it has beside a GPU's driver, keeps code but nothing that ptxas said.
         arguments.append("--no-cache")
@@ -283,6 +290,7 @@ def _with_nvcc(
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
     identity = (path, version, includes.signature(os.path.realpath(path)))
+    job = job._replace(options=(*job.options, *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     key = _key(pycuda.VERSION_TEXT, _reads(job), job.source, job.options, identity, flags, *found.contents)
     return _cached(where, f"{key}.{target}", lambda: _for_device(job, _run_nvcc(job, path, target)), found)

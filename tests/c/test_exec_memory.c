@@ -385,7 +385,7 @@ static void test_faults(void)
     faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (63,0,0)");
     faulty(OP_ld_generic_b32_32, 0, 64 * 4 - 1, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid read of 4 bytes");
     faulty(OP_st_generic_b32_32, 0, 64 * 4 - 4, CUDA_ERROR_ILLEGAL_ADDRESS,
-           "0 bytes past the end of the registered");
+           "just past the end of the registered");
     faulty(OP_st_generic_b32_32, 0, 50 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (50,0,0)");
     faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "thread (0,0,0)");
     faulty(OP_st_generic_b32_32, -4, 64 * 4, CUDA_ERROR_ILLEGAL_ADDRESS, "4 bytes before");

@@ -90,7 +90,7 @@ def device_functions(table):
 
 
 OWN = device_functions("CpuDeviceTable")
-NEVER_WAIT = device_functions("CpuMemoryMarks")
+NEVER_WAIT = device_functions("CpuMemoryMarks") | device_functions("CpuLaunchNumbers")
 
 
 @functools.cache

@@ -1,0 +1,26 @@
+/* Where launches come from: the file and line of the program that a kernel's fault is told with.
+ *
+ * Noted where the driver numbers launches, as the CPU device does, and says which one failed; elsewhere the
+ * array is NULL, and a launch costs a test of that. What is noted is the code object and the place in it: the
+ * line is worked out when it is asked for. */
+#ifndef EXT_LAUNCH_SITE_H
+#define EXT_LAUNCH_SITE_H
+
+#include "ext/ext.h"
+
+/* The driver is there: whether it numbers launches. */
+void launch_sites_open(ModuleState *state);
+void launch_sites_close(ModuleState *state);
+
+void launch_site_keep(ModuleState *state);
+
+/* Work has just been queued by this thread that may fail as a kernel does. */
+static inline void launch_site_note(ModuleState *state)
+{
+    if (state->sites) launch_site_keep(state);
+}
+
+/* " (launched by file.py, line 12)" for the launch that ended the current context; else "". */
+void launch_site_tell(ModuleState *state, char *out, size_t size);
+
+#endif

@@ -1,0 +1,80 @@
+/* See lost.h. */
+#include "ext/lost.h"
+
+#include <string.h>
+
+#include "ext/context/context.h"
+#include "ext/errors.h"
+
+typedef struct LostContext {
+    struct LostContext *next;
+    CUcontext handle;
+    char text[]; /* of the exception that told of the fault */
+} LostContext;
+
+/* With the GIL. NULL where none is current. */
+static CUcontext current_handle(ModuleState *state)
+{
+    CUcontext handle = NULL;
+    CUresult result;
+    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
+    return result == CUDA_SUCCESS ? handle : NULL;
+}
+
+/* The link to what is known of it. */
+static LostContext **find(ModuleState *state, CUcontext handle)
+{
+    LostContext **link = &state->lost;
+    while (*link && (*link)->handle != handle) link = &(*link)->next;
+    return link;
+}
+
+const char *lost_text(ModuleState *state)
+{
+    CUcontext handle = state->lost ? current_handle(state) : NULL;
+    const LostContext *lost = handle ? *find(state, handle) : NULL;
+    return lost ? lost->text : NULL;
+}
+
+void lost_note(ModuleState *state, const char *text)
+{
+    CUcontext handle = current_handle(state);
+    size_t size = strlen(text) + 1;
+    if (!handle || *find(state, handle)) return;
+    LostContext *lost = PyMem_RawMalloc(sizeof *lost + size);
+    if (!lost) return;
+    lost->handle = handle;
+    memcpy(lost->text, text, size);
+    lost->next = state->lost;
+    state->lost = lost;
+}
+
+const char *lost_advice(void)
+{
+    const char *own = driver_fault_advice();
+    return own ? own : "start the program again";
+}
+
+/* Another context may get its handle. */
+static void forget(ContextObject *context)
+{
+    LostContext **link = find(context->state, context->handle), *lost = *link;
+    if (!lost) return;
+    *link = lost->next;
+    PyMem_RawFree(lost);
+}
+
+void lost_clear(ModuleState *state)
+{
+    while (state->lost) {
+        LostContext *lost = state->lost;
+        state->lost = lost->next;
+        PyMem_RawFree(lost);
+    }
+}
+
+int lost_setup(PyObject *module, ModuleState *state)
+{
+    (void)module;
+    return context_on_end(state, forget);
+}

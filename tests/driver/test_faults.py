@@ -1,0 +1,167 @@
+"""What is said of a kernel's fault: where it was, who launched it, and in every call after it."""
+
+import re
+import textwrap
+
+import pytest
+from devices import on_cpu_device
+
+PRELUDE = """
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.compiler import SourceModule
+
+module = SourceModule('''
+__global__ void astray(float *a)
+{
+    a[threadIdx.x] = 1;
+}
+__global__ void innocent(float *a) {}''')
+astray, innocent = module.get_function("astray"), module.get_function("innocent")
+array = gpuarray.zeros(30, np.float32)
+
+
+def told(call):
+    try:
+        call()
+    except drv.Error as error:
+        print(error.name, error.routine, str(error).replace("\\n", " "))
+
+
+"""
+NOWHERE = "astray(np.uint64(64), block=(1, 1, 1))"
+
+LATER = f"""
+{NOWHERE}
+told(drv.Context.synchronize)
+told(lambda: innocent(array, block=(1, 1, 1)))
+told(lambda: array.get())
+told(lambda: array + 1)
+told(lambda: drv.mem_alloc(1 << 20))
+told(drv.Context.synchronize)
+"""
+
+
+def test_later_calls_repeat_the_first_fault(run_python):
+    done = run_python(PRELUDE + LATER, check=True)
+    first, *later = done.stdout.splitlines()
+    assert first.startswith("CUDA_ERROR_ILLEGAL_ADDRESS cuCtxSynchronize cuCtxSynchronize failed: an illegal")
+    assert len(later) == 5
+    message = first.partition(" cuCtxSynchronize ")[2]
+    for line in later:
+        assert re.search(r"^CUDA_ERROR_ILLEGAL_ADDRESS (\S+) \1 failed: the context is lost", line), line
+        assert message in line and "start the program again" in line
+
+
+def test_whoever_meets_it_first(run_python):
+    """No matter which call that is: those that follow repeat its words."""
+    source = (
+        PRELUDE
+        + f"""
+import time
+{NOWHERE}
+time.sleep(0.3)
+told(lambda: array.get())
+told(drv.Context.synchronize)
+"""
+    )
+    first, later = run_python(source, check=True).stdout.splitlines()
+    assert "an illegal memory access" in first and first.partition(" failed: ")[2] in later
+
+
+@pytest.mark.cpu("a GPU's driver may have given the whole process up")
+def test_a_new_context_has_no_past(run_python):
+    source = (
+        PRELUDE
+        + """
+context = drv.Device(0).make_context()
+module = SourceModule("__global__ void astray(float *a) { *a = 1; }")
+module.get_function("astray")(np.uint64(64), block=(1, 1, 1))
+told(context.synchronize)
+context.pop()
+context.detach()
+context = drv.Device(0).make_context()
+module = SourceModule("__global__ void other(float *a) { *a = 1; }")
+module.get_function("other")(np.uint64(64), block=(1, 1, 1))
+told(context.synchronize)
+context.pop()
+context.detach()
+"""
+    )
+    first, second = run_python(source, check=True).stdout.splitlines()
+    assert "kernel astray" in first
+    assert "kernel other" in second and "lost" not in second and "astray" not in second
+
+
+@pytest.mark.cpu("a GPU's driver says neither thread nor line")
+class TestPlaces:
+    """The lines of the kernel and of its launch, with no option and no setting."""
+
+    @staticmethod
+    def said(run_python, source):
+        done = run_python(PRELUDE + source, check=True)
+        return done.stdout.strip()
+
+    def test_both_lines(self, run_python):
+        launch = "astray(array, block=(32, 1, 1))"
+        said = self.said(run_python, f"{launch}\ntold(drv.Context.synchronize)\n")
+        line = (PRELUDE + launch).strip("\n").count("\n") + 2
+        assert "kernel astray, block (0,0,0), thread (30,0,0), kernel.cu:4 (PTX line" in said
+        assert "just past the end of the device memory" in said and "of 120 bytes" in said
+        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", said), (line, said)
+        assert "CPU device]" not in said
+
+    @pytest.mark.parametrize(
+        "launch",
+        [
+            "astray.prepare('P').prepared_call((1, 1), (1, 1, 1), 64)",
+            "astray.prepare('P').prepared_async_call((1, 1), (1, 1, 1), drv.Stream(), 64)",
+            "from pycuda.elementwise import ElementwiseKernel as E; E('float *a', 'a[i + 9] = 1')(array)",
+            "s = drv.Stream()\nwith s.capture() as g: astray(np.uint64(64), block=(1, 1, 1), stream=s)\n"
+            "g.instantiate().launch(s)",
+        ],
+    )
+    def test_every_way_to_launch(self, run_python, launch):
+        said = self.said(run_python, f"{launch}\ntold(drv.Context.synchronize)\n")
+        line = (PRELUDE + launch).strip("\n").count("\n") + 2
+        assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", said), (line, said)
+
+    def test_launches_by_others_in_between(self, run_python):
+        """Nor do they name the kernel that they were to launch."""
+        source = f"""
+import threading
+stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
+{NOWHERE}  # this line
+def work():
+    pycuda.autoinit.context.push()
+    try:
+        for _ in range(100): innocent(array, block=(1, 1, 1), stream=stream)
+    except drv.Error as error:
+        pass
+    pycuda.autoinit.context.pop()
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+told(drv.Context.synchronize)
+"""
+        said = self.said(run_python, source)
+        lines = textwrap.dedent(PRELUDE + source).split("\n")
+        line = next(k for k, text in enumerate(lines, 1) if "# this line" in text)
+        assert f"line {line})" in said and "innocent" not in said
+
+
+def test_an_assertion_in_its_own_words(run_python):
+    source = (
+        PRELUDE
+        + """
+check = SourceModule("#include <cassert>\\n__global__ void check(int n) { assert(n == 3); }")
+check.get_function("check")(np.int32(4), block=(1, 1, 1))
+told(drv.Context.synchronize)
+told(drv.Context.synchronize)
+"""
+    )
+    first, later = run_python(source, check=True).stdout.splitlines()[-2:]
+    assert "device-side assert triggered" in first and "lost" in later
+    assert on_cpu_device() is ("kernel check" in first)
