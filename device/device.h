@@ -20,6 +20,7 @@
  *   settings.h settings.def settings.c  settings from the environment
  *   driver.h init.c                    cuInit, fork
  *   marks.[ch]                         what of its memory a pool of the program has handed out
+ *   report.[ch]                        what a program did, for python -m pycuda.check
  *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
  *   objects.h registry.c               handles: reference counts, live objects
  *   device.c device_attributes.def device_limits.[h def]    the virtual devices

@@ -6,8 +6,7 @@
 
 #include "core/driver_table.h"
 
-/* More than can be queued and not done; and code objects of which it is known whether they are this package's.
- */
+/* More than can be queued and not done; and code objects of which it is known whose they are. */
 enum { SITES = 4096, KNOWN = 64 };
 
 typedef struct LaunchSite {

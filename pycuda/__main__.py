@@ -70,8 +70,8 @@ def main(arguments=None) -> int:
         prog="python -m pycuda",
         description="Show the driver, its devices, the compiler and its cache, and what to do where one is "
         "missing: the exit code is 1 then.",
-        epilog="python -m pycuda.cache shows and empties the cache, python -m pycuda.debug runs a program "
-        "for cuda-gdb.",
+        epilog="python -m pycuda.cache shows and empties the cache, python -m pycuda.check runs a program "
+        "with all checks of the CPU device, python -m pycuda.debug for cuda-gdb.",
     )
     parser.add_argument("--version", action="version", version=pycuda.VERSION_TEXT)
     parser.parse_args(arguments)

@@ -11,6 +11,7 @@
 #include "api/managed.h"
 #include "api/pool.h"
 #include "api/queue.h"
+#include "api/report.h"
 #include "api/stream.h"
 
 static const uint64_t default_limits[CONTEXT_LIMITS] = {
@@ -132,6 +133,7 @@ void context_finish_close(Context *context)
     managed_sweep();
     uint64_t counted = bytes[MEMORY_DEVICE] + bytes[MEMORY_MANAGED] + bytes[MEMORY_ARRAY];
     atomic_fetch_sub(&context->device->memory_used, counted);
+    report_unfreed(counted);
     context_closed(context);
 }
 
@@ -209,6 +211,7 @@ void context_fail(Context *context, CUresult error, const char *text)
 {
     int none = 0;
     log_error("%s", text);
+    report_fault(text);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
 }
 

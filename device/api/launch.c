@@ -9,6 +9,7 @@
 #include "api/log.h"
 #include "api/marks.h"
 #include "api/memory.h"
+#include "api/report.h"
 #include "api/stream.h"
 #include "api/texture.h"
 #include "graph/capture.h"
@@ -64,6 +65,7 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     Context *context = function->object.context;
     WorkerPool *workers = driver_workers(context->device);
     marks_settle(stream->head->ticket);
+    report_launch();
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
     run->fault.code = CUDA_SUCCESS;
     if (!workers) {

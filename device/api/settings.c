@@ -100,6 +100,12 @@ static bool read_checks(const char *text, DriverSettings *out)
     return true;
 }
 
+static bool read_report(const char *text, DriverSettings *out)
+{
+    snprintf(out->report, sizeof out->report, "%s", text);
+    return strlen(text) < sizeof out->report && access(text, W_OK) == 0;
+}
+
 static bool read_log(const char *text, DriverSettings *out)
 {
     return out->log_printed = strcmp(text, "stderr") == 0;

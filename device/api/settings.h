@@ -17,6 +17,7 @@ typedef struct DriverSettings {
     int capability;         /* 75 for 7.5 */
     uint64_t memory;        /* bytes of each device */
     unsigned checks;        /* CHECK_* of exec/code.h */
+    char report[256];       /* the path of a file that exists, or "" (api/report.h) */
     bool log_printed;       /* every entry of the log goes to stderr as well */
     char problem[512];      /* of the first value that is wrong, in words; "" when all are right */
 } DriverSettings;

@@ -12,8 +12,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [page.read_text() for page in DOCS.rglob("*.md") if "_build" not in page.parts]
 
-# A command: the tests of driver/test_debug.py run it.
-NO_PROGRAM = {"pycuda.debug", "pycuda.compyte", "pycuda.sparse"}
+# Commands: driver/test_debug.py and checks/test_check_command.py run them.
+NO_PROGRAM = {"pycuda.check", "pycuda.debug", "pycuda.compyte", "pycuda.sparse"}
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,13 @@ def test_without_a_script(run, tmp_path):
     assert done.returncode == 1 and "nowhere.py: no such file" in done.stderr
 
 
+@pytest.mark.parametrize("option", ["-h", "--help"])
+def test_help(run, option):
+    done = run(option)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("usage: python -m pycuda.debug") and "cuda-gdb --args" in done.stdout
+
+
 @pytest.fixture
 def cuda_gdb(script):
     """Runs the script under cuda-gdb; returns all that both said."""

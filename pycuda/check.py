@@ -1,0 +1,142 @@
+"""`python -m pycuda.check PROGRAM ARGUMENTS...` runs a program on the CPU device with all of its checks on.
+
+::
+
+    python -m pycuda.check program.py --size 100
+    python -m pycuda.check -m pytest tests
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+_CHECKS = "racecheck,initcheck,synccheck"
+_SHOWN = 20
+
+_EPILOG = """\
+What is found: accesses outside of arrays, to the byte; of freed memory; misaligned; races in shared memory;
+reads of what nothing has written; divergent barriers. The first fault of a context ends it, as on a GPU: its
+exception says the line of the kernel and of the launch. Faults that nobody waited for are in the summary.
+
+The program gets these settings: PYCUDA_DEVICE=cpu, PYCUDA_CPU_CHECK, PYCUDA_POOL=0 (the memory of freed
+arrays is kept aside, so that a late use is seen). On a GPU: compute-sanitizer python program.py.
+
+The exit code is the program's, or 1 when that is 0 and a kernel has failed.
+"""
+
+
+class _Report(NamedTuple):
+    """What happened in the processes of a program."""
+
+    faults: list[str]
+    launches: int
+    unfreed: int
+
+
+def _read(path: str) -> _Report:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
+    counts: collections.Counter[str] = collections.Counter()
+    for what, value in rows:
+        if what != "fault":
+            counts[what] += int(value)
+    return _Report([value for what, value in rows if what == "fault"], counts["launches"], counts["unfreed"])
+
+
+def _number(count: int, one: str, more: str) -> str:
+    return f"{count} {one if count == 1 else more}"
+
+
+def _summary(report: _Report) -> str:
+    counts = [
+        _number(len(report.faults), "fault", "faults"),
+        _number(report.launches, "launch", "launches"),
+        _number(report.unfreed, "byte", "bytes") + " not freed at the end",
+    ]
+    lines = ["pycuda.check: " + ", ".join(counts)]
+    lines += [f"  {fault}" for fault in report.faults[:_SHOWN]]
+    if len(report.faults) > _SHOWN:
+        lines.append(f"  and {len(report.faults) - _SHOWN} more")
+    return "\n".join(lines)
+
+
+def _environment(checks: str, seed: int | None, report: str) -> dict[str, str]:
+    wanted = {"PYCUDA_DEVICE": "cpu", "PYCUDA_CPU_CHECK": checks, "PYCUDA_POOL": "0"}
+    if seed is not None:
+        wanted["PYCUDA_CPU_SCHEDULE"] = f"random:{seed}"
+    return {**os.environ, **wanted, "PYCUDA_CPU_REPORT": report}
+
+
+def _run(command: list[str], environment: dict[str, str]) -> int:
+    """Run it to its end: Ctrl-C is the program's business."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        process = subprocess.Popen(
+            command, env=environment, preexec_fn=lambda: signal.signal(signal.SIGINT, before)
+        )
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m pycuda.check",
+        usage="python -m pycuda.check [options] (PROGRAM | -m MODULE | -c CODE) ARGUMENTS...",
+        description="Run a program on the CPU device with all of its checks on, and say what was found.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--checks", default=_CHECKS, metavar="LIST", help=f"what PYCUDA_CPU_CHECK may be (default: {_CHECKS})"
+    )
+    parser.add_argument(
+        "--seed", type=int, metavar="N", help="run threads one by one in a random order: shows more races"
+    )
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("-m", dest="kind", action="store_const", const="-m", help="PROGRAM is a module's name")
+    kind.add_argument("-c", dest="kind", action="store_const", const="-c", help="PROGRAM is code")
+    parser.add_argument("program", metavar="PROGRAM", help="a script")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENTS", help="of the program")
+    return parser
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the program that the arguments name.
+
+    Parameters
+    ----------
+    arguments : list of str
+        None is those of this process.
+
+    Returns
+    -------
+    int
+        The program's exit code; 1 when that is 0 and a kernel has failed.
+    """
+    given = _parser().parse_args(arguments)
+    if given.kind is None and not os.path.exists(given.program):
+        print(f"{given.program}: no such file", file=sys.stderr)
+        return 2
+    command = [sys.executable, *([given.kind] if given.kind else []), given.program, *given.arguments]
+    with tempfile.TemporaryDirectory(prefix="pycuda-check-") as folder:
+        path = os.path.join(folder, "report")
+        with open(path, "w"):
+            pass
+        code = _run(command, _environment(given.checks, given.seed, path))
+        report = _read(path)
+    print(_summary(report), file=sys.stderr)
+    if code < 0:  # by a signal
+        return 128 - code
+    return code or int(bool(report.faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
