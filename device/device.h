@@ -15,7 +15,7 @@
  * that runs.
  *
  * api/, one family of calls a file; nothing here touches an instruction
- *   api.h exports.c unsupported.c      what is exported; a weak answer for every row of abi/
+ *   api.h exports.c unsupported.c former.[c def]    what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
  *   settings.h settings.def settings.c  settings from the environment
  *   driver.h init.c                    cuInit, fork
@@ -28,7 +28,7 @@
  *   context_stack.c context_state.c    current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
- *   stream.[ch] event.[ch]             streams and events as handles
+ *   stream.[ch] event.[ch] stream_values.c    streams and events as handles; words that streams wait for
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch]                         memory in the order of streams
@@ -40,7 +40,7 @@
  *   gl.c                               buffers and textures of OpenGL, by copies
  *   image.[ch] decompress.[ch] module.[ch] jit_options.c    from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
- *   launch.[ch] cluster.c device_runtime.c occupancy.c their launches
+ *   launch.[ch] former_launch.c cluster.c device_runtime.c occupancy.c    their launches
  *
  * graph/, beside api/: streams under capture, graphs, their replay (graph.h has the list)
  *

@@ -40,6 +40,15 @@ CU_API CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags);
 CU_API CUresult cuCtxDetach(CUcontext ctx);
 CU_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
 CU_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
+CU_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z);
+CU_API CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes);
+CU_API CUresult cuParamSetSize(CUfunction function, unsigned int size);
+CU_API CUresult cuParamSeti(CUfunction function, int offset, unsigned int value);
+CU_API CUresult cuParamSetf(CUfunction function, int offset, float value);
+CU_API CUresult cuParamSetv(CUfunction function, int offset, void *bytes, unsigned int size);
+CU_API CUresult cuLaunch(CUfunction function);
+CU_API CUresult cuLaunchGrid(CUfunction function, int width, int height);
+CU_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
 CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
 CU_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags);
@@ -53,6 +62,32 @@ CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocati
                                       unsigned int flags, CUstream stream);
 CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
                                            unsigned int flags, CUstream stream);
+
+#define FORMER(name, second, parameters, arguments) CU_API CUresult name parameters;
+#include "api/former.def"
+
+/* Words of memory in the order of streams: the first versions, the second ones, and each with a per-thread
+ * default stream. */
+typedef struct CUstreamBatchMemOpParams_union {
+    int operation;
+    CUdeviceptr address;
+    cuuint64_t value;
+    unsigned int flags;
+    cuuint64_t alias, unused;
+} CUstreamBatchMemOpParams;
+#define STREAM_VALUE(name, type) \
+    CU_API CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags);
+#define STREAM_VALUES(suffix) \
+    STREAM_VALUE(cuStreamWaitValue32##suffix, cuuint32_t) \
+    STREAM_VALUE(cuStreamWaitValue64##suffix, cuuint64_t) \
+    STREAM_VALUE(cuStreamWriteValue32##suffix, cuuint32_t) \
+    STREAM_VALUE(cuStreamWriteValue64##suffix, cuuint64_t) \
+    CU_API CUresult cuStreamBatchMemOp##suffix(CUstream stream, unsigned int count, \
+                                               CUstreamBatchMemOpParams *operations, unsigned int flags);
+STREAM_VALUES()
+STREAM_VALUES(_v2)
+STREAM_VALUES(_ptsz)
+STREAM_VALUES(_v2_ptsz)
 
 /* More of them are in graph/former.h. Beyond the driver API: */
 CU_API const CpuDeviceTable *cpuDeviceTable(void);

@@ -19,6 +19,20 @@
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
+#define VALUE_VARIANTS(version) \
+    VALUE_VARIANT(cuStreamWaitValue32##version, cuuint32_t) \
+    VALUE_VARIANT(cuStreamWaitValue64##version, cuuint64_t) \
+    VALUE_VARIANT(cuStreamWriteValue32##version, cuuint32_t) \
+    VALUE_VARIANT(cuStreamWriteValue64##version, cuuint64_t) \
+    VARIANT_PTSZ( \
+        cuStreamBatchMemOp##version, \
+        (CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations, unsigned int flags), \
+        (stream, count, operations, flags))
+#define VALUE_VARIANT(name, type) \
+    VARIANT_PTSZ(name, (CUstream stream, CUdeviceptr address, type value, unsigned int flags), \
+                 (stream, address, value, flags))
+VALUE_VARIANTS()
+VALUE_VARIANTS(_v2)
 VARIANT_PTSZ(cuStreamGetDevice, (CUstream stream, CUdevice *device), (stream, device))
 VARIANT_PTSZ(cuMemPrefetchAsync_v2,
              (CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags, CUstream stream),

@@ -220,17 +220,22 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *as
     return CUDA_SUCCESS;
 }
 
-static CUresult launch(CUfunction handle, CUstream stream_handle, const LaunchShape *shape, void **pointers,
+CUresult launch_function(Function *function, CUstream handle, const LaunchShape *shape, void **pointers,
+                         void **extra)
+{
+    Stream *stream;
+    TRY(stream_enter_to_submit(handle, &stream));
+    CUresult result = submit(function, stream, shape, pointers, extra);
+    PUT(stream);
+    return result;
+}
+
+static CUresult launch(CUfunction handle, CUstream stream, const LaunchShape *shape, void **pointers,
                        void **extra)
 {
     Function *function;
-    Stream *stream;
     TRY(function_enter(handle, &function));
-    CUresult result = stream_enter_to_submit(stream_handle, &stream);
-    if (!result) {
-        result = submit(function, stream, shape, pointers, extra);
-        PUT(stream);
-    }
+    CUresult result = launch_function(function, stream, shape, pointers, extra);
     PUT(function);
     return result;
 }

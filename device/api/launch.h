@@ -18,6 +18,10 @@ typedef struct LaunchShape {
 /* Whether the kernel can be launched so; the log says what is wrong. */
 CUresult launch_check_shape(const Function *function, const LaunchShape *shape);
 
+/* Launches it in the stream, or captures that. */
+CUresult launch_function(Function *function, CUstream stream, const LaunchShape *shape, void **pointers,
+                         void **extra);
+
 /* --- api/cluster.c --- */
 /* Whether the kernel can be launched so as far as clusters go. */
 CUresult launch_check_cluster(const Function *function, const LaunchShape *shape);

@@ -1,0 +1,118 @@
+"""The launch interface of before cuLaunchKernel, as programs on the old interface use it: shape, shared
+memory and parameters are set of a function and stay there."""
+
+import ctypes
+from ctypes import byref, c_float, c_ulonglong, c_void_p
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+SUCCESS = 0
+MODULE = b"""
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry tell(.param .u64 out, .param .u32 number, .param .f32 real)
+{
+    .reg .b64 %d<2>; .reg .b32 %r<10>; .reg .f32 %f<2>;
+    ld.param.u64 %d1, [out]; ld.param.u32 %r1, [number]; ld.param.f32 %f1, [real];
+    mov.u32 %r2, %ntid.x; mov.u32 %r3, %ntid.y; mov.u32 %r4, %ntid.z;
+    mov.u32 %r5, %nctaid.x; mov.u32 %r6, %nctaid.y; mov.u32 %r7, %nctaid.z;
+    mov.u32 %r8, %dynamic_smem_size;
+    st.global.v4.u32 [%d1], {%r2, %r3, %r4, %r8};
+    st.global.v4.u32 [%d1+16], {%r5, %r6, %r7, %r1};
+    st.global.f32 [%d1+32], %f1;
+    ret;
+}
+.visible .entry nothing() { ret; }
+"""
+
+
+class Function:
+    """A kernel through the old interface."""
+
+    def __init__(self, cuda, kernel):
+        self.cuda, self.handle = cuda, c_void_p(kernel.handle)
+
+    def __getattr__(self, name):
+        return lambda *arguments: getattr(self.cuda, name)(self.handle, *arguments)
+
+    def set_all(self, out, number, real):
+        assert self.cuFuncSetBlockShape(32, 2, 1) == SUCCESS
+        assert self.cuFuncSetSharedSize(128) == SUCCESS
+        assert self.cuParamSetv(0, byref(c_ulonglong(int(out))), 8) == SUCCESS
+        assert self.cuParamSeti(8, number) == SUCCESS
+        assert self.cuParamSetf(12, c_float(real)) == SUCCESS
+        assert self.cuParamSetSize(16) == SUCCESS
+
+
+@pytest.fixture
+def module(primary_context):
+    return drv.module_from_buffer(MODULE)
+
+
+@pytest.fixture
+def cuda(primary_context, driver_library):
+    return ctypes.CDLL(driver_library)
+
+
+@pytest.fixture
+def function(cuda, module):
+    return Function(cuda, module.get_function("tell"))
+
+
+@pytest.fixture
+def out():
+    memory = drv.mem_alloc(64)
+    drv.memset_d32(memory, 0, 16)
+    return memory
+
+
+def told(out):
+    """Block, shared memory, grid, and the two parameters."""
+    words = np.empty(9, np.uint32)
+    drv.memcpy_dtoh(words, out)
+    drv.memset_d32(out, 0, 16)
+    return *words[:8].tolist(), float(words[8:].view(np.float32)[0])
+
+
+def test_what_is_set_stays_from_launch_to_launch(function, out):
+    function.set_all(out, 7, 2.5)
+    assert function.cuLaunchGrid(3, 2) == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 3, 2, 1, 7, 2.5)
+    assert function.cuLaunch() == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert function.cuParamSeti(8, 8) == SUCCESS
+    assert function.cuFuncSetSharedSize(0) == SUCCESS
+    assert function.cuLaunchGrid(2, 2) == SUCCESS
+    assert told(out) == (32, 2, 1, 0, 2, 2, 1, 8, 2.5)
+
+
+def test_in_a_stream(function, out):
+    stream = drv.Stream()
+    function.set_all(out, 9, -1.5)
+    assert function.cuLaunchGridAsync(5, 1, c_void_p(stream.handle)) == SUCCESS
+    stream.synchronize()
+    assert told(out) == (32, 2, 1, 128, 5, 1, 1, 9, -1.5)
+
+
+def test_each_function_has_its_own(cuda, module, function, out):
+    other = Function(cuda, module.get_function("nothing"))
+    function.set_all(out, 7, 2.5)
+    assert other.cuFuncSetBlockShape(1, 1, 1) == SUCCESS
+    assert other.cuLaunch() == SUCCESS
+    assert function.cuLaunch() == SUCCESS
+    assert told(out)[:4] == (32, 2, 1, 128)
+
+
+def test_nothing_runs_without_what_it_needs(function, out):
+    assert function.cuFuncSetBlockShape(0, 1, 1) != SUCCESS
+    assert function.cuFuncSetBlockShape(-1, 1, 1) != SUCCESS
+    function.set_all(out, 7, 2.5)
+    assert function.cuLaunchGrid(0, 1) != SUCCESS
+    assert function.cuParamSeti(-4, 1) != SUCCESS
+    assert function.cuParamSetv(0, None, 8) != SUCCESS
+    drv.Context.synchronize()
+    assert told(out) == (0,) * 8 + (0.0,)

@@ -1,0 +1,118 @@
+"""Words of memory that streams write and wait for (cuStreamWriteValue32 and its relatives)."""
+
+import ctypes
+import time
+from ctypes import byref, c_int, c_uint, c_ulonglong, c_void_p
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+SUCCESS, INVALID_VALUE, NOT_READY = 0, 1, 600
+AT_LEAST, EQUAL, AND, NOR = range(4)
+WAIT_32, WRITE_32, WRITE_64 = 1, 2, 5
+
+pytestmark = pytest.mark.driver(11070, "stream memory operations without a setting of the driver")
+
+
+class Operation(ctypes.Structure):
+    _fields_ = [("operation", c_int), ("address", c_ulonglong), ("value", c_ulonglong), ("flags", c_uint)]
+    _fields_.append(("unused", c_ulonglong * 2))
+
+
+@pytest.fixture
+def cuda(primary_context, driver_library):
+    return ctypes.CDLL(driver_library)
+
+
+@pytest.fixture
+def memory():
+    words = drv.mem_alloc(64)
+    drv.memset_d32(words, 0, 16)
+    return words
+
+
+@pytest.fixture
+def stream(primary_context):
+    return drv.Stream(1)
+
+
+def address(memory, offset=0):
+    return c_ulonglong(int(memory) + offset)
+
+
+def words(memory, count=4):
+    out = np.empty(count, np.uint32)
+    drv.memcpy_dtoh(out, memory)
+    return out.tolist()
+
+
+def test_writes(cuda, memory, stream):
+    handle = c_void_p(stream.handle)
+    assert cuda.cuStreamWriteValue32_v2(handle, address(memory), c_uint(5), 0) == SUCCESS
+    assert cuda.cuStreamWriteValue64_v2(handle, address(memory, 8), c_ulonglong(2**40 + 3), 0) == SUCCESS
+    stream.synchronize()
+    assert words(memory) == [5, 0, 3, 256]
+
+
+@pytest.mark.parametrize(
+    "how, value, wrong, right",
+    [
+        (AT_LEAST, 3, 2, 4),
+        (AT_LEAST, 3, 2**31 + 3, 3),
+        (EQUAL, 3, 4, 3),
+        (AND, 6, 9, 2),
+        (NOR, 1, 0xFFFFFFFE, 4),
+    ],
+)
+def test_a_stream_waits_until_the_word_is_right(cuda, memory, stream, how, value, wrong, right):
+    other, handle = drv.Stream(1), c_void_p(stream.handle)
+    drv.memset_d32(memory, wrong, 1)
+    drv.Context.synchronize()
+    assert cuda.cuStreamWaitValue32_v2(handle, address(memory), c_uint(value), how) == SUCCESS
+    assert cuda.cuStreamWriteValue32_v2(handle, address(memory, 4), c_uint(1), 0) == SUCCESS
+    time.sleep(0.02)
+    assert cuda.cuStreamQuery(handle) == NOT_READY
+    assert cuda.cuStreamWriteValue32_v2(c_void_p(other.handle), address(memory), c_uint(right), 0) == SUCCESS
+    stream.synchronize()
+    assert words(memory, 2) == [right, 1]
+
+
+def test_a_batch_runs_in_order(cuda, memory, stream):
+    start = int(memory)
+    batch = (Operation * 3)(
+        Operation(WRITE_32, start, 11),
+        Operation(WAIT_32, start, 11, EQUAL),
+        Operation(WRITE_64, start + 8, 12),
+    )
+    assert cuda.cuStreamBatchMemOp_v2(c_void_p(stream.handle), 3, batch, 0) == SUCCESS
+    stream.synchronize()
+    assert words(memory) == [11, 0, 12, 0]
+
+
+def test_bad_input_does_nothing(cuda, memory, stream):
+    handle, start = c_void_p(stream.handle), int(memory)
+    assert cuda.cuStreamWriteValue32_v2(handle, address(memory, 2), c_uint(1), 0) == INVALID_VALUE
+    assert cuda.cuStreamWriteValue64_v2(handle, address(memory, 4), c_ulonglong(1), 0) == INVALID_VALUE
+    batch = (Operation * 2)(Operation(WRITE_32, start, 11), Operation(99, start, 11))
+    assert cuda.cuStreamBatchMemOp_v2(handle, 2, byref(batch), 0) == INVALID_VALUE
+    stream.synchronize()
+    assert words(memory) == [0] * 4
+
+
+@pytest.mark.cpu("on a GPU the end of the process waits for the word")
+def test_a_program_that_waits_in_vain_ends(run_python):
+    program = """
+import ctypes, pycuda.driver as drv
+drv.init()
+context = drv.Device(0).make_context()
+with open("/proc/self/maps") as maps:
+    cuda = ctypes.CDLL(next(line.split()[-1] for line in maps if "/libcuda.so" in line))
+stream, memory = drv.Stream(), drv.mem_alloc(4)
+drv.memset_d32(memory, 0, 1)
+cuda.cuStreamWaitValue32_v2(ctypes.c_void_p(stream.handle), ctypes.c_ulonglong(int(memory)), 1, 1)
+print("waits")
+"""
+    done = run_python(program, env={"PYCUDA_EXIT_WAIT": "0.1"})
+    assert done.stdout == "waits\n"
