@@ -33,7 +33,7 @@
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch]                         memory in the order of streams
  *   ipc.[ch] ipc_event.c               memory and events of other processes
- *   copy.[ch] copy_shaped.c fill.[ch]  copies, fills
+ *   copy.[ch] copy_shaped.c copy_batch.c fill.[ch]    copies, fills
  *   array.[ch] mipmap.[ch]             CUDA arrays
  *   texture.[ch] surface.c             texture and surface objects
  *   tensor_map.c                       descriptions of tensors

@@ -66,6 +66,23 @@ CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemL
 #define FORMER(name, second, parameters, arguments) CU_API CUresult name parameters;
 #include "api/former.def"
 
+typedef struct CUmemcpyAttributes_st {
+    int order; /* CUmemcpySrcAccessOrder */
+    CUmemLocation from, to;
+    unsigned int flags;
+} CUmemcpyAttributes;
+#define BATCH_COPIES(suffix) \
+    CU_API CUresult cuMemcpyBatchAsync##suffix(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, \
+                                               size_t count, CUmemcpyAttributes *attributes, size_t *starts, \
+                                               size_t attribute_count, size_t *failed, CUstream stream); \
+    CU_API CUresult cuMemcpyBatchAsync_v2##suffix(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, \
+                                                  size_t count, CUmemcpyAttributes *attributes, \
+                                                  size_t *starts, size_t attribute_count, CUstream stream);
+BATCH_COPIES()
+BATCH_COPIES(_ptsz)
+CU_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green);
+CU_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext *context, CUgreenCtx *green);
+
 /* Words of memory in the order of streams: the first versions, the second ones, and each with a per-thread
  * default stream. */
 typedef struct CUstreamBatchMemOpParams_union {

@@ -21,6 +21,8 @@ typedef struct CopyJob {
  * returning or, if it is small, kept aside: the program may use it again at once. */
 CUresult copy_now(const CopyJob *job);
 CUresult copy_in_stream(const CopyJob *job, CUstream stream);
+/* In the order of a stream that has been entered; at_once: it is done when the call returns. */
+CUresult copy_queue(Stream *stream, const CopyJob *job, bool at_once);
 /* The job of a shape; arrays[0] and [1] become references to the arrays of target and source. */
 CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]);
 /* Whether it would be captured in that stream; NULL: in none. */

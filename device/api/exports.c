@@ -33,6 +33,17 @@
                  (stream, address, value, flags))
 VALUE_VARIANTS()
 VALUE_VARIANTS(_v2)
+VARIANT_PTSZ(cuMemcpyBatchAsync,
+             (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
+              CUmemcpyAttributes *attributes, size_t *starts, size_t attribute_count, size_t *failed,
+              CUstream stream),
+             (to, from, sizes, count, attributes, starts, attribute_count, failed, stream))
+VARIANT_PTSZ(cuMemcpyBatchAsync_v2,
+             (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
+              CUmemcpyAttributes *attributes, size_t *starts, size_t attribute_count, CUstream stream),
+             (to, from, sizes, count, attributes, starts, attribute_count, stream))
+VARIANT_PTSZ(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
+             (stream, context, green))
 VARIANT_PTSZ(cuStreamGetDevice, (CUstream stream, CUdevice *device), (stream, device))
 VARIANT_PTSZ(cuMemPrefetchAsync_v2,
              (CUdeviceptr ptr, size_t count, CUmemLocation location, unsigned int flags, CUstream stream),

@@ -47,9 +47,7 @@ static Stream *thread_stream(Context *context)
 }
 
 static bool is_special(CUstream handle)
-{
-    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
-}
+{ return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
 
 CUresult stream_enter_any(CUstream handle, Stream **out)
 {
@@ -137,9 +135,7 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned int flags)
-{
-    return cuStreamCreateWithPriority(out, flags, 0);
-}
+{ return cuStreamCreateWithPriority(out, flags, 0); }
 
 /* What the stream still has to do is done; only the handle is gone. */
 CUresult cuStreamDestroy_v2(CUstream handle)
@@ -197,6 +193,18 @@ STREAM_FACT(cuStreamGetCtx, CUcontext, green_shell(stream))
 STREAM_FACT(cuStreamGetGreenCtx, CUgreenCtx, green_of_stream(stream))
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 #undef STREAM_FACT
+
+/* With the green context that the stream was made in, or NULL. */
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
+{
+    Stream *stream;
+    if (!context || !green) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter_itself(handle, &stream));
+    *green = green_of_stream(stream);
+    *context = stream->object.context;
+    PUT(stream);
+    return CUDA_SUCCESS;
+}
 
 /* Managed memory is visible everywhere at all times: attaching it changes nothing. */
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t length, unsigned int flags)
@@ -264,11 +272,7 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
-{
-    return submit_callback(handle, function, NULL, data);
-}
+{ return submit_callback(handle, function, NULL, data); }
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *data, unsigned int flags)
-{
-    return flags ? CUDA_ERROR_INVALID_VALUE : submit_callback(handle, NULL, callback, data);
-}
+{ return flags ? CUDA_ERROR_INVALID_VALUE : submit_callback(handle, NULL, callback, data); }
