@@ -28,7 +28,8 @@
  *   context_stack.c context_state.c    current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
- *   stream.[ch] event.[ch] stream_values.c    streams and events as handles; words that streams wait for
+ *   stream.[ch] stream_attributes.c event.[ch]    streams and events as handles
+ *   stream_values.c                    words of memory that streams write and wait for
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch]                         memory in the order of streams

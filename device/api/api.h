@@ -80,6 +80,14 @@ typedef struct CUmemcpyAttributes_st {
                                                   size_t *starts, size_t attribute_count, CUstream stream);
 BATCH_COPIES()
 BATCH_COPIES(_ptsz)
+#define STREAM_ATTRIBUTES(suffix) \
+    CU_API CUresult cuStreamGetAttribute##suffix(CUstream stream, unsigned int id, \
+                                                 CUlaunchAttributeValue *value); \
+    CU_API CUresult cuStreamSetAttribute##suffix(CUstream stream, unsigned int id, \
+                                                 const CUlaunchAttributeValue *value); \
+    CU_API CUresult cuStreamCopyAttributes##suffix(CUstream to, CUstream from);
+STREAM_ATTRIBUTES()
+STREAM_ATTRIBUTES(_ptsz)
 CU_API CUresult cuStreamGetCtx_v2(CUstream stream, CUcontext *context, CUgreenCtx *green);
 CU_API CUresult cuStreamGetCtx_v2_ptsz(CUstream stream, CUcontext *context, CUgreenCtx *green);
 

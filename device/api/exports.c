@@ -42,6 +42,11 @@ VARIANT_PTSZ(cuMemcpyBatchAsync_v2,
              (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
               CUmemcpyAttributes *attributes, size_t *starts, size_t attribute_count, CUstream stream),
              (to, from, sizes, count, attributes, starts, attribute_count, stream))
+VARIANT_PTSZ(cuStreamGetAttribute, (CUstream stream, unsigned int id, CUlaunchAttributeValue *value),
+             (stream, id, value))
+VARIANT_PTSZ(cuStreamSetAttribute, (CUstream stream, unsigned int id, const CUlaunchAttributeValue *value),
+             (stream, id, value))
+VARIANT_PTSZ(cuStreamCopyAttributes, (CUstream to, CUstream from), (to, from))
 VARIANT_PTSZ(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
              (stream, context, green))
 VARIANT_PTSZ(cuStreamGetDevice, (CUstream stream, CUdevice *device), (stream, device))

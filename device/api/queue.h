@@ -54,6 +54,7 @@ struct CUstream_st {
     bool standard;              /* a default stream: its kernels run on the part of the current context */
     struct CUgreenCtx_st *green; /* a reference: it is a stream of that, and runs on its part; or NULL */
     unsigned long long id;
+    struct StreamAttributes *attributes; /* what was set (stream_attributes.c), or NULL */
 
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;

@@ -207,3 +207,37 @@ class TestConditions:
         assert cuda.cuCtxSynchronize() == SUCCESS
         assert cuda.cuGraphExecDestroy(made) == SUCCESS
         assert cuda.cuGraphDestroy(graph) == SUCCESS
+
+
+WAIT_POLICY, PRIORITY = 3, 8
+AUTOMATIC, BLOCKING = 1, 4
+
+
+@pytest.mark.driver(11000, "attributes of streams")
+class TestStreamAttributes:
+    def get(self, cuda, stream, number):
+        value = (c_int * 16)()
+        assert cuda.cuStreamGetAttribute(stream, number, value) == SUCCESS
+        return value[0]
+
+    def set(self, cuda, stream, number, value):
+        return cuda.cuStreamSetAttribute(stream, number, (c_int * 16)(value))
+
+    def test_what_is_set_comes_back(self, cuda):
+        stream, other = Capture.new_stream(cuda), Capture.new_stream(cuda)
+        assert self.get(cuda, stream, WAIT_POLICY) == AUTOMATIC
+        assert self.set(cuda, stream, WAIT_POLICY, BLOCKING) == SUCCESS
+        assert self.get(cuda, stream, WAIT_POLICY) == BLOCKING
+        assert self.get(cuda, other, WAIT_POLICY) == AUTOMATIC
+        assert cuda.cuStreamCopyAttributes(other, stream) == SUCCESS
+        assert self.get(cuda, other, WAIT_POLICY) == BLOCKING
+        assert self.get(cuda, stream, PRIORITY) == 0
+        for made in (stream, other):
+            cuda.cuStreamDestroy_v2(made)
+
+    def test_what_there_is_not_is_refused(self, cuda):
+        stream = Capture.new_stream(cuda)
+        assert self.set(cuda, stream, WAIT_POLICY, 99) == INVALID_VALUE
+        assert self.set(cuda, stream, 200, 1) == INVALID_VALUE
+        assert cuda.cuStreamGetAttribute(stream, 200, (c_int * 16)()) == INVALID_VALUE
+        cuda.cuStreamDestroy_v2(stream)
