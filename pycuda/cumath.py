@@ -13,17 +13,13 @@ _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
 
 
-def _into(array, out):
-    """The array for the result: `out`, which must look like the operand, or None."""
-    if out is None and array.dtype.kind in "iub":
-        from pycuda.gpuarray import empty_like
-
-        return empty_like(array)
-    if out is not None and (out.dtype != array.dtype or out.shape != array.shape):
+def _check_out(array, out) -> None:
+    """AssertionError for another dtype or shape than the operand's. Of integers the result decides."""
+    exact = array.dtype.kind in "iub"
+    if out is not None and (out.shape != array.shape or not (exact or out.dtype == array.dtype)):
         raise AssertionError(
             f"out must have the dtype and shape of the operand: {array.dtype}, {array.shape}"
         )
-    return out
 
 
 def _unary(name):
@@ -38,17 +34,9 @@ def _unary(name):
                 out = stream_or_out
             else:
                 stream = stream_or_out
-        if isinstance(array, np.generic) or not hasattr(array, "dtype"):
-            return apply(numpy_name, array, out=out, stream=stream)
-        exact = array.dtype.kind in "iub"
-        return apply(
-            numpy_name,
-            array,
-            out=_into(array, out),
-            dtype=np.float64 if exact else None,
-            stream=stream,
-            casting="unsafe" if exact else "same_kind",
-        )
+        if hasattr(array, "dtype") and not isinstance(array, np.generic):
+            _check_out(array, out)
+        return apply(numpy_name, array, out=out, stream=stream)
 
     function._quick = numpy_name
     function.__name__ = function.__qualname__ = name
@@ -57,24 +45,25 @@ def _unary(name):
     Parameters
     ----------
     array : GPUArray
-        Integers are computed as float64 and truncated.
+        Integers and booleans become floats, as in NumPy: float16 for 8 bits, float32 for 16, float64 for
+        more. `ceil` and `floor` leave them as they are.
     stream_or_out : Stream or GPUArray, optional
         Deprecated: pass one of the next two.
     out : GPUArray, optional
-        Where the result goes: of the same dtype and shape.
+        Where the result goes: of the same dtype and shape, for integers of a dtype that holds the result.
     stream : Stream, optional
 
     Returns
     -------
     GPUArray
-        Of the same dtype and shape.
+        Of the same shape, and for floats and complex numbers of the same dtype.
 
     Raises
     ------
     AssertionError
         When `out` has another dtype or shape.
     TypeError
-        When the function is not defined for the dtype.
+        When the function is not defined for the dtype, or `out` does not hold the result for integers.
     """
     return function
 

@@ -175,8 +175,8 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 /* ---- Functions that take them ---- */
 
 /* A function of Python, which is called with views of such arrays. A call with one GPUArray and nothing else
- * need not go through Python when the quick way is known: the name of an elementwise operation, for inexact
- * numbers, or a _Calls that remembers the launch. */
+ * need not go through Python when the quick way is known: the name of an elementwise operation, or a _Calls
+ * that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
@@ -195,7 +195,6 @@ static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const 
     ModuleState *state = outer->state;
     if (!gpuarray_check(state, *value)) return NULL;
     if (!PyUnicode_Check(outer->quick)) return calls_make(outer->quick, value, 1);
-    if (strchr("iub", gpuarray_cast(*value)->dtype->kind)) return NULL;
     ElementwiseCall call = {.name = outer->quick, .operands = value, .count = 1};
     return elementwise_call(state, &call);
 }

@@ -54,9 +54,7 @@ BINARY(right_shift)
 UNARY(negative)
 UNARY(absolute)
 UNARY(invert)
-
-/* As in PyCUDA: no copy. */
-static PyObject *positive(PyObject *a) { return Py_NewRef(a); }
+UNARY(positive)
 
 static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
 {
@@ -215,7 +213,7 @@ const PyType_Slot gpuarray_operators[] = {
     BOTH(matrix_multiply, matrix_multiply, inplace_matrix_multiply),
     SLOT(nb_divmod, divide_with_remainder),
     SLOT(nb_negative, unary_negative),
-    SLOT(nb_positive, positive),
+    SLOT(nb_positive, unary_positive),
     SLOT(nb_absolute, unary_absolute),
     SLOT(nb_invert, unary_invert),
     SLOT(nb_int, as_int),

@@ -8,7 +8,7 @@ from pycuda._array.creation import arange
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import _numbers, _values_along, put
 from pycuda._array.memory import new
-from pycuda._array.operands import as_array, check_writable, dtype_of, into, operand
+from pycuda._array.operands import as_array, check_writable, dtype_of, into, mask, operand
 from pycuda._driver import GPUArray
 
 _INDEX = np.dtype(np.intp)
@@ -34,7 +34,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
     check_writable(dst)
     if dst.size:
         value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else dst.dtype.type(src)
-        apply("where", as_array(where), value, dst, out=dst)
+        apply("where", mask(where), value, dst, out=dst)
 
 
 def _repeated(values, count: int, dtype) -> GPUArray:

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from pycuda._array.types import Allocator, Array, Stream
 
 _sums = calls((0,), aligned=True)
+_COUNT = np.dtype(np.int64)
+
+
+def _counting(dtype) -> np.dtype:
+    """What sums of this dtype are: those of booleans count."""
+    return _COUNT if dtype.kind == "b" else dtype
 
 
 def sum(
@@ -30,7 +36,8 @@ def sum(
     ----------
     a : GPUArray
     dtype : dtype, optional
-        What is summed in and results; that of `a` by default, also for small integers.
+        What is summed in and results; that of `a` by default, also for small integers. Of booleans the true
+        ones are counted, as int64.
     stream : pycuda.driver.Stream, optional
     allocator : callable, optional
         Makes the memory of the result; by default the array's.
@@ -46,7 +53,7 @@ def sum(
     """
     if dtype is not None:
         return reduce("sum", a, None, dtype, None, False, stream, allocator)
-    return reduce("sum", a, None, a.dtype, None, False, stream, allocator, known=_sums)
+    return reduce("sum", a, None, _counting(a.dtype), None, False, stream, allocator, known=_sums)
 
 
 sum._quick = _sums
@@ -104,7 +111,7 @@ def dot(
     a, b : GPUArray
         Of the same number of elements.
     dtype : dtype, optional
-        What is summed in and results; by default what both dtypes promote to.
+        What is summed in and results; by default what both dtypes promote to, for booleans int64.
     stream : pycuda.driver.Stream, optional
     allocator : callable, optional
 
@@ -120,7 +127,8 @@ def dot(
     """
     if a.size != b.size:
         raise ValueError(f"dot of {a.size} and {b.size} elements")
-    return reduce_products(a, b, np.dtype(dtype or np.result_type(a.dtype, b.dtype)), stream, allocator)
+    result = _counting(np.result_type(a.dtype, b.dtype)) if dtype is None else np.dtype(dtype)
+    return reduce_products(a, b, result, stream, allocator)
 
 
 def subset_sum(

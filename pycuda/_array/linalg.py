@@ -12,6 +12,7 @@ from pycuda._array.picking import broadcast_strides
 from pycuda._array.reducing import reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels import matmul as kernels
+from pycuda._kernels.functions import ufunc_dtypes
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -33,7 +34,7 @@ def _as_matrix(a, second: bool) -> GPUArray:
 @functools.cache
 def _result_dtype(first, second) -> np.dtype:
     """NumPy's dtype of a product."""
-    return np.matmul.resolve_dtypes((first, second, None))[2]
+    return ufunc_dtypes(np.matmul, (first, second))[2]
 
 
 def matmul(

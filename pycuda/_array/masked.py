@@ -11,7 +11,8 @@ from pycuda._array.elementwise import apply
 from pycuda._array.joining import broadcast_to
 from pycuda._array.memory import new
 from pycuda._array.operands import as_array, into
-from pycuda._array.reducing import normalized_axes, reduce, result_shape
+from pycuda._array.operands import mask as as_mask
+from pycuda._array.reducing import LOOPS, folded_dtype, normalized_axes, reduce, result_shape
 from pycuda._driver import GPUArray
 
 
@@ -30,7 +31,7 @@ def alive(a, where=True, skip_nan=True):
     mask = apply("logical_not", apply("isnan", a)) if skip_nan and has_nan(a) else None
     if where is True or where is None:
         return mask
-    where = as_array(where)
+    where = as_mask(where)
     if where.shape != a.shape:
         where = broadcast_to(where, a.shape)
     return where if mask is None else apply("logical_and", mask, where)
@@ -113,16 +114,18 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
                     "mask one has to specify 'initial'"
                 )
             neutral = a.dtype.type(_NEUTRAL.get(name, initial))
-            a = apply("where", as_array(where), a, neutral)
+            a = apply("where", as_mask(where), a, neutral)
         if name in ("max", "min") and not a.size and initial is not None:
             shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
             result = new(shape, a.dtype, allocator or a.allocator)
             result[...] = initial
-            return into(result, out)
+            return into(result, out, "unsafe")
+        if dtype is None and out is not None and name in LOOPS:
+            dtype = folded_dtype(LOOPS[name], a.dtype, None, out.dtype)
         result = reduce(name, a, axis, dtype, None, keepdims, None, allocator)
         if initial is not None:
             result = apply(_COMBINE[name], result, result.dtype.type(initial))
-        return into(result, out)
+        return into(result, out, "unsafe")
 
 
 def mean_of_some(a, axis, dtype, out, keepdims, where, stream, allocator) -> GPUArray:

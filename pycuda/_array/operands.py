@@ -69,10 +69,20 @@ def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     return out
 
 
-def into(result, out) -> GPUArray:
+def mask(where) -> GPUArray:
+    """where= as an array. TypeError for one that is not boolean, which NumPy does not take for a mask."""
+    where = as_array(where)
+    if where.dtype.kind != "b":
+        raise TypeError(
+            f"where= is boolean, and {where.dtype} is not cast to bool under the rule 'safe': use where != 0"
+        )
+    return where
+
+
+def into(result, out, casting="same_kind") -> GPUArray:
     """The result, or `out` after it was copied there."""
     if out is None:
         return result
     from pycuda._array.memory import write_back
 
-    return write_back(result, checked_out(out, result.shape, result.dtype))
+    return write_back(result, checked_out(out, result.shape, result.dtype, casting))

@@ -6,6 +6,7 @@ which kernels and arguments it is computed.
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from pycuda._driver import GPUArray
 from pycuda._kernels import elements, reduction
 from pycuda._kernels.axes import Axis
 from pycuda._kernels.caches import calls, context_memory
+from pycuda._kernels.functions import ufunc_dtypes
 
 # ---- dtypes
 
@@ -31,12 +33,30 @@ def sum_dtype(dtype, wanted):
     return wanted
 
 
-_LOOPS = {"sum": np.add, "prod": np.multiply, "mean": np.add}
+_INTEGERS = "biu"
 
 
-def dtype_for(name: str, given, out):
-    """NumPy's dtype of a sum or product of elements of this dtype into an array of that one."""
-    return _LOOPS[name].resolve_dtypes((out, given, None), casting="unsafe", reduction=True)[0]
+@functools.cache
+def folded_dtype(ufunc, given, dtype=None, out=None) -> np.dtype:
+    """NumPy's dtype of ufunc.reduce, accumulate and reduceat for elements of this dtype, with dtype= and into
+    an array of the dtype `out`. TypeError where its results are no operands of it.
+
+    Integers fold into integers as such, not by way of a float, which is all that some pairs have in common.
+    """
+    if ufunc in (np.add, np.multiply) and dtype is None and out is None:
+        return sum_dtype(given, None)
+    first, second, result = ufunc_dtypes(ufunc, (out, given), dtype, "unsafe", reduction=True)
+    if not first == second == result:
+        raise TypeError(
+            f"np.{ufunc.__name__} of {first} and {second} is {result}: such results are not folded on"
+        )
+    by_float = out is not None and dtype is None and result.kind == "f"
+    if by_float and given.kind in _INTEGERS and out.kind in _INTEGERS:
+        return out if ufunc_dtypes(ufunc, (out, out), None, "unsafe")[-1] == out else result
+    return result
+
+
+LOOPS = {"sum": np.add, "prod": np.multiply, "mean": np.add}
 
 
 # Each gives (accumulator, result).
@@ -308,8 +328,8 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     if not isinstance(out, GPUArray):
         raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
     check_writable(out)
-    if dtype is None and name in _LOOPS and (name != "mean" or given.kind not in "biu"):
-        dtype = dtype_for(name, given, out.dtype)
+    if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):
+        dtype = folded_dtype(LOOPS[name], given, None, out.dtype)
     expected = result_shape(shape, normalized_axes(axis, len(shape)), keepdims)
     if out.shape != expected:
         raise ValueError(f"out has the shape {out.shape}, the result has {expected}")

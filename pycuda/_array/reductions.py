@@ -227,8 +227,8 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
 
 
 def _into(name, result, out, stream) -> GPUArray:
-    if name == "std":
-        np.sqrt.resolve_dtypes((out.dtype, out.dtype))  # TypeError for integers, which hold no roots
+    if name == "std" and out.dtype.kind in "biu":
+        raise TypeError(f"the result is a root, which does not become the dtype of out, {out.dtype}")
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
     check_writable(out)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.memory import check_writable, overlap, write_back
-from pycuda._array.reducing import dtype_for, normalized_axes, sum_dtype
+from pycuda._array.reducing import folded_dtype, normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels import axis_scan, elements, reduction, scratch
 from pycuda._kernels.axes import Axis
@@ -34,6 +34,7 @@ def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
 
 
 _recipes = context_memory(_recipe, 1024)
+_UFUNCS = {"sum": np.add, "prod": np.multiply}
 _ALONE = (0,) * 5  # blocks that learn nothing from each other
 
 
@@ -56,7 +57,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
         (axis,) = normalized_axes(operator.index(axis), a.ndim) or (0,)
         a = a.reshape(1) if a.ndim == 0 else a
     if dtype is None and out is not None:
-        dtype = dtype_for(name, a.dtype, out.dtype)
+        dtype = folded_dtype(_UFUNCS.get(name, np.add), a.dtype, None, out.dtype)
     result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
     if out is None:
         out = GPUArray(a.shape, result, allocator)

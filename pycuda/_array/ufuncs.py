@@ -9,8 +9,9 @@ import numpy as np
 from pycuda._array import products, segments
 from pycuda._array.elementwise import ELEMENTWISE, apply
 from pycuda._array.linalg import matmul
-from pycuda._array.operands import as_array, check_writable, checked_out, into
-from pycuda._array.reducing import normalized_axes, one_axis, sum_dtype
+from pycuda._array.memory import overlap
+from pycuda._array.operands import as_array, check_writable, checked_out, into, mask
+from pycuda._array.reducing import folded_dtype, normalized_axes, one_axis
 from pycuda._array.scans import scan
 from pycuda._array.shapes import at, copy
 from pycuda._driver import GPUArray
@@ -77,19 +78,6 @@ def _refuse_host_out(out) -> None:
 # ---- the call
 
 
-def _cast(ufunc, inputs, out, dtype, casting) -> list:
-    """The operands in the dtypes of the ufunc's loop, by NumPy's own table of these. TypeError."""
-    kinds = [each.dtype if hasattr(each, "dtype") else type(each) for each in inputs]
-    outs = out if isinstance(out, tuple) else (out,) * (out is not None)
-    kinds += [None if each is None else each.dtype for each in outs] or [None] * ufunc.nout
-    more = {} if dtype is None else {"signature": (None,) * ufunc.nin + (np.dtype(dtype),) * ufunc.nout}
-    loop = ufunc.resolve_dtypes(tuple(kinds), casting=casting, **more)
-    return [
-        each.astype(wanted, copy=False) if isinstance(each, GPUArray) else each
-        for each, wanted in zip(inputs, loop, strict=False)
-    ]
-
-
 def call(
     ufunc, *inputs, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True, stream=None,
     allocator=None, **unknown,
@@ -100,11 +88,8 @@ def call(
     out = _single(out)
     _refuse_host_out(out)
     _refuse_host(ufunc.__name__, inputs)
-    if casting != "same_kind":
-        inputs = _cast(ufunc, inputs, out, dtype, casting)
     name = ELEMENTWISE[ufunc]
-    given = {"dtype": dtype, "stream": stream, "allocator": allocator}
-    given["casting"] = "unsafe" if casting == "unsafe" else "same_kind"
+    given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
     if where is not True:
         return _call_where(ufunc, name, inputs, out, where, given)
     result = apply(name, *inputs, out=out, **given)
@@ -120,9 +105,7 @@ def _ordered(order):
 
 def _call_where(ufunc, name, inputs, out, where, given):
     """Results only where a mask is true. Without out= the others are not set, which they may be."""
-    where = as_array(where)
-    if where.dtype.kind != "b":
-        raise TypeError(f"np.{ufunc.__name__}: where= is of truths, not {where.dtype}")
+    where = mask(where)
     results = apply(name, *inputs, **given)
     results = results if isinstance(results, tuple) else (results,)
     outs = out if isinstance(out, tuple) else (out,) * len(results)
@@ -162,6 +145,13 @@ def _not_folded(ufunc, method) -> TypeError:
     )
 
 
+def _in_loop(ufunc, array, dtype, out) -> GPUArray:
+    """The array in the dtype that its elements are folded in."""
+    dtype = None if dtype is None else np.dtype(dtype)
+    target = out.dtype if isinstance(out, GPUArray) else None
+    return array.astype(folded_dtype(ufunc, array.dtype, dtype, target), copy=False)
+
+
 def _folded(name, a, axes) -> GPUArray:
     """By halves, with axes of length 1 left."""
     for axis in axes:
@@ -197,14 +187,14 @@ def reduce(
         more = {"initial": initial} if ufunc not in (np.logical_and, np.logical_or) else {}
         if dtype is not None and name in ("add", "multiply"):
             more["dtype"] = dtype
-        elif dtype is not None and not name.startswith("logical"):
-            array = array.astype(dtype, copy=False)
+        else:
+            array = _in_loop(ufunc, array, dtype, out)
         method = getattr(GPUArray, _REDUCTIONS[ufunc])
         return method(array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
     if name not in _ASSOCIATIVE:
         raise _not_folded(ufunc, "reduce")
-    axes = normalized_axes(axis, array.ndim)
-    array = array if dtype is None else array.astype(dtype, copy=False)
+    axes, given = normalized_axes(axis, array.ndim), array
+    array = _in_loop(ufunc, array, dtype, out)
     if where is not True:
         if initial is None and ufunc.identity is None:
             raise ValueError(
@@ -212,7 +202,7 @@ def reduce(
                 "specify 'initial'"
             )
         neutral = ufunc.identity if initial is None else initial
-        array = apply("where", as_array(where), array, array.dtype.type(neutral))
+        array = apply("where", mask(where), array, array.dtype.type(neutral))
     if any(array.shape[each] == 0 for each in axes):
         result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
     else:
@@ -220,11 +210,9 @@ def reduce(
         if initial is None and name in ("hypot", "gcd"):
             initial = 0  # NumPy begins with it, which makes one element positive
         result = result if initial is None else apply(name, result, initial)
-    if name == "logical_xor" and result.dtype.kind != "b":
-        result = apply("not_equal", result, 0)
     if not keepdims:
         result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
-    return into(result.copy() if result is array else result, out)
+    return into(result.copy() if overlap(result, given) else result, out, "unsafe")
 
 
 def _constant(a, axes, value) -> GPUArray:
@@ -254,15 +242,12 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArra
     axis = one_axis(axis, array.ndim)
     if name in ("add", "multiply"):
         return scan(_SCANS[name], array, axis, dtype, out)
-    if dtype is not None:
-        array = array.astype(dtype, copy=False)
+    array = _in_loop(ufunc, array, dtype, out)
     if name in _SCANS and array.dtype.kind in "iufV":
-        return into(scan(_SCANS[name], array, axis, array.dtype), out)
+        return into(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
     if name not in _ASSOCIATIVE:
         raise _not_folded(ufunc, "accumulate")
-    if name.startswith("logical"):
-        array = apply("not_equal", array, 0)
-    return into(_running(name, array, axis), out)
+    return into(_running(name, array, axis), out, "unsafe")
 
 
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
@@ -270,13 +255,9 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> 
     name = ELEMENTWISE[ufunc]
     if unknown or name not in _ASSOCIATIVE:
         raise _not_folded(ufunc, "reduceat")
-    axis = one_axis(axis, array.ndim)
-    if name.startswith("logical"):
-        array = apply("not_equal", array, 0)
-    result = np.dtype(dtype) if dtype is not None else array.dtype
-    if name in ("add", "multiply"):
-        result = sum_dtype(array.dtype, None if dtype is None else result)
-    return into(segments.reduceat(name, array, indices, axis, result), _single(out))
+    axis, out = one_axis(axis, array.ndim), _single(out)
+    array = _in_loop(ufunc, array, dtype, out)
+    return into(segments.reduceat(name, array, indices, axis, array.dtype), out, "unsafe")
 
 
 def outer(ufunc, first, second, **keywords) -> GPUArray:

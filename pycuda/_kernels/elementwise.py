@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycuda._kernels import elements
-from pycuda._kernels.functions import TABLE, Function
+from pycuda._kernels.functions import TABLE, Function, ufunc_dtypes
 
 THREADS = 256
 
@@ -50,15 +50,9 @@ def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
     """NumPy's choice: inputs, then outputs."""
     if not isinstance(row.rule, np.ufunc):
         return row.rule(*operands)
-    # There are no other byte orders here; and with "equiv" for Python's numbers NumPy 2.4 crashes.
-    casting = "no" if casting == "equiv" else casting
     if all(isinstance(operand, type) for operand in operands):
         operands = tuple(np.result_type(operand(0)) for operand in operands)
-    given = (*operands, *(None,) * row.rule.nout)
-    if dtype is None:
-        return row.rule.resolve_dtypes(given, casting=casting)
-    signature = (*(None,) * row.rule.nin, *(dtype,) * row.rule.nout)
-    return row.rule.resolve_dtypes(given, signature=signature, casting=casting)
+    return ufunc_dtypes(row.rule, operands, dtype, casting)
 
 
 def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:

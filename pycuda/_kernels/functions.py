@@ -38,6 +38,29 @@ def _kinds(**bodies: str) -> dict[str, str]:
     return {kind: body for kinds, body in bodies.items() for kind in kinds}
 
 
+# ---- what NumPy says of a ufunc's dtypes
+
+_WEAK = frozenset((int, float, complex))
+
+
+def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=False) -> tuple[np.dtype, ...]:
+    """The dtypes of the loop: inputs, then outputs. TypeError where NumPy raises one.
+
+    operands: a dtype for each input, or int, float or complex for Python's numbers, and None for the first
+    one of a reduction without out=. NumPy is asked nothing else: other classes, among them bool, and Python's
+    numbers with "equiv", end the process in some of its versions.
+    """
+    for each in operands:
+        if not (isinstance(each, np.dtype) or each in _WEAK or (each is None and reduction)):
+            raise TypeError(f"{each!r} is no dtype")
+    casting = "no" if casting == "equiv" else casting  # there are no other byte orders here
+    given = (*operands, *(None,) * ufunc.nout)
+    if dtype is None:
+        return ufunc.resolve_dtypes(given, casting=casting, reduction=reduction)
+    signature = (dtype, None, None) if reduction else (*(None,) * ufunc.nin, *(dtype,) * ufunc.nout)
+    return ufunc.resolve_dtypes(given, signature=signature, casting=casting, reduction=reduction)
+
+
 # ---- dtype rules of functions that are no ufuncs. They get dtypes, or int, float, complex for Python's
 # numbers, and return those of the loop, inputs first.
 
@@ -70,7 +93,7 @@ def real_part(a):
 def angle(a):
     """Of real numbers too: pi for negative ones, in the dtype of arctan2."""
     given, real = real_part(a)
-    return (given, real) if given.kind == "c" else np.arctan2.resolve_dtypes((int, given, None))[1:]
+    return (given, real) if given.kind == "c" else ufunc_dtypes(np.arctan2, (int, given))[1:]
 
 
 def same(a):

@@ -26,6 +26,21 @@ def compare(got, want, rtol=0.0, atol=0.0):
         assert type(got) is type(want) and got == want
 
 
+def check_memory(got, want, there, host):
+    """What is no view in NumPy shares no memory with an operand. Those without axes may be views, where NumPy
+    has numbers.
+
+    there, host: the operands by name.
+    """
+    if isinstance(got, tuple | list):
+        for one, other in zip(got, want, strict=True):
+            check_memory(one, other, there, host)
+    elif isinstance(got, gpuarray.GPUArray) and got.ndim:
+        for name, operand in there.items():
+            views = isinstance(want, np.ndarray) and np.may_share_memory(want, host[name])
+            assert views or not np.may_share_memory(got, operand), f"memory of {name} in the result"
+
+
 def outcome(call, arrays):
     """What a call gives, or the error that it raises."""
     try:

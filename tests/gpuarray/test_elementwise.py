@@ -319,7 +319,24 @@ def test_cumath_pairs():
     significand, exponent = cumath.frexp(array)
     check(cumath.ldexp(significand, exponent), host)
     check(cumath.fmod(array, array * 0 + 2), np.fmod(host, 2))
-    check(cumath.sqrt(gpuarray.to_gpu(np.array([1, 4, 10]))), np.array([1, 2, 3]))
+
+
+@pytest.mark.parametrize("char", "?bHi")
+def test_cumath_of_integers(char):
+    """NumPy's floats, nothing is truncated."""
+    host = np.array([0, 1, 1], char)
+    array = gpuarray.to_gpu(host)
+    for name in "fabs ceil floor exp sqrt acos".split():
+        want = getattr(np, {"acos": "arccos"}.get(name, name))(host)
+        got = getattr(cumath, name)(array)
+        assert got.dtype == want.dtype, name
+        np.testing.assert_allclose(got.get(), want, rtol=2e-3, err_msg=name)
+    (significand, _), want = cumath.frexp(array), np.frexp(host)
+    assert significand.dtype == want[0].dtype
+    for got, part in zip(cumath.modf(array), np.modf(host), strict=True):
+        check(got, part)
+    with pytest.raises(TypeError):
+        cumath.sqrt(array, out=gpuarray.empty_like(array))
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from against import compare
+from against import check_memory, compare
 
 from pycuda import gpuarray
 
@@ -72,7 +72,7 @@ asarray np.asarray([[1, 2], [3, 4]], like=v)
 ascontiguousarray np.ascontiguousarray(m.T, like=v)
 asfortranarray np.asfortranarray(m, like=v)
 astype np.astype(m, np.int32)
-atleast_1d np.atleast_1d(m[0, 0], v)
+atleast_1d np.atleast_1d(m.max(), v)
 atleast_2d np.atleast_2d(v)
 atleast_3d np.atleast_3d(m)
 average np.average(m, axis=1, weights=v)
@@ -571,7 +571,9 @@ def evaluate(call, arrays):
 def check(call):
     host = {name: array.copy() for name, array in HOST.items()}
     there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
-    compare(evaluate(call, there), evaluate(call, host), 2e-6, 1e-6)
+    got, want = evaluate(call, there), evaluate(call, host)
+    compare(got, want, 2e-6, 1e-6)
+    check_memory(got, want, there, host)
 
 
 def find(name):

@@ -166,9 +166,9 @@ def test_where_of_a_call(data):
     same(lambda a, m, o: np.divmod(a, 3, out=(o, o.copy()), where=m)[1], pair, mask, out, **NEAR)
 
 
-def test_where_needs_truths():
+def test_where_is_boolean():
     array = gpuarray.to_gpu(np.arange(3.0))
-    with pytest.raises(TypeError, match="truths"):
+    with pytest.raises(TypeError, match="boolean"):
         np.add(array, 1, where=array)
     with pytest.raises(ValueError, match="shape"):
         np.add(array, 1, where=array > 1, out=gpuarray.zeros(4))

@@ -148,6 +148,22 @@ def test_small_integers():
     assert gpuarray.sum(array, dtype=np.int32).get() == 30_000
 
 
+def test_masks_are_counted():
+    """As PyCUDA counts: the sum of booleans is no boolean."""
+    host = np.array([1, 1, 0, 1, 1], bool)
+    mask, subset = gpuarray.to_gpu(host), gpuarray.to_gpu(np.array([0, 1, 2, 3]))
+    for result, count in (
+        (gpuarray.sum(mask), 4),
+        (gpuarray.sum(gpuarray.to_gpu(np.arange(5)) > 1), 3),
+        (gpuarray.dot(mask, mask), 4),
+        (gpuarray.subset_sum(subset, mask), 3),
+        (gpuarray.subset_dot(subset, mask, mask), 3),
+        (mask.sum(), 4),
+    ):
+        assert (result.dtype, int(result.get())) == (np.int64, count)
+    assert gpuarray.sum(mask, dtype=np.dtype(np.uint8)).dtype == np.uint8
+
+
 def test_out():
     host = numbers(np.random.default_rng(3), (6, 7), "f")
     array = gpuarray.to_gpu(host)
