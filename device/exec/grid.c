@@ -257,6 +257,7 @@ static bool grid_work(Grid *grid, Worker *worker)
     }
     if (grid_stops(grid, worker) && is_to_go_on(grid)) return false;
     drop_all(worker);
+    atomic_fetch_sub(&grid->resident, 1);
     return true;
 }
 

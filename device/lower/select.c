@@ -189,7 +189,6 @@ static void keep_tables(Select *s)
 /* The optimizing passes. Code whose accesses are checked goes without: each access is checked by itself. */
 static void lower_fast(LowerFunction *f, bool is_entry)
 {
-    lower_spins(f);
     if (is_entry) lower_affine(f);
     lower_fuse(f);
 }
@@ -216,6 +215,7 @@ void lower_function(Lower *lower, FunctionFacts *facts)
     lower_copies(&f);
     lower_dead(&f);
     if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
+    lower_spins(&f);
     if (!(lower->host->checks & CHECK_ACCESSES)) lower_fast(&f, facts->tree->is_entry);
     lower_liveness(&f);
     if (!lower_registers(&f))

@@ -51,3 +51,33 @@ def test_all_that_are_resident_meet(module, name, threads):
     kernel(drv.InOut(counts), drv.InOut(sums), np.int32(ROUNDS), block=(threads, 1, 1), grid=(blocks, 1))
     assert (counts == blocks).all()
     assert (sums == ROUNDS * blocks).all()
+
+
+PROGRAM = """
+import numpy as np
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+drv.init()
+context = drv.Device(0).make_context()
+kernel = SourceModule(%r).get_function("by_past_l1")
+blocks = kernel.max_active_blocks_per_multiprocessor(32) * context.get_device().multiprocessor_count
+for launch in range(10):
+    counts, sums = np.zeros(2, np.uint32), np.zeros(blocks * 32, np.int32)
+    kernel(drv.InOut(counts), drv.InOut(sums), np.int32(2), block=(32, 1, 1), grid=(blocks, 1))
+    assert (counts == blocks).all() and (sums == 2 * blocks).all()
+context.pop()
+"""
+
+
+@pytest.mark.cpu("worker threads, checks and schedulers of the CPU device")
+@pytest.mark.parametrize(
+    "setting",
+    [{"THREADS": "1"}, {"THREADS": "4"}, {"THREADS": "7"}, {"CHECK": "racecheck"}, {"SCHEDULE": "random:5"}],
+    ids=lambda setting: "-".join(*setting.items()),
+)
+def test_however_the_blocks_are_run(run_python, setting):
+    source = KERNEL % {"name": "past_l1", "wait": WAYS["past_l1"]}
+    run_python(
+        PROGRAM % source, env={"PYCUDA_CPU_" + name: value for name, value in setting.items()}, check=True
+    )
