@@ -224,7 +224,8 @@ PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
     PyObject *given[3];
     TransferMode mode = {0};
     if (convert_arguments(gpuarray_set_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0)
+        || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0
+        || gpuarray_check_kept(array->state, self) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -243,7 +244,8 @@ PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     TransferMode mode = {.async = true};
     if (convert_arguments(gpuarray_set_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || transfer_stream(array->state, given[1], &mode) < 0)
+        || transfer_stream(array->state, given[1], &mode) < 0
+        || gpuarray_check_kept(array->state, self) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }

@@ -126,7 +126,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     else if (gpuarray_check(state, gpudata))
         allocation = gpuarray_cast(gpudata)->allocation;
     array->read_only = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->read_only;
-    array->half = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->half;
+    array->is_interleaved = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->is_interleaved;
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {
@@ -391,7 +391,7 @@ PyObject *gpuarray_new_view(GPUArrayObject *parent, PyArray_Descr *dtype, int nd
     view->gpudata = pointer == parent->pointer ? Py_XNewRef(parent->gpudata) : NULL;
     view->allocator = Py_XNewRef(parent->allocator);
     view->read_only = parent->read_only;
-    view->half = parent->half;
+    view->is_interleaved = parent->is_interleaved;
     return array;
 }
 
@@ -450,7 +450,7 @@ int gpuarray_check_writable(const GPUArrayObject *array)
 
 int gpuarray_check_whole(const GPUArrayObject *array)
 {
-    if (!gpuarray_is_half(array)) return 0;
+    if (!gpuarray_is_interleaved(array)) return 0;
     PyErr_SetString(PyExc_ValueError,
                     "the parts of complex numbers, and the fields of structures, lie in memory between "
                     "others: for an address take a copy() of them");
@@ -708,9 +708,14 @@ static PyGetSetDef gpuarray_getset[] = {
     {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
     {"flags", gpuarray_flags, NULL, "c_contiguous, f_contiguous, forc; others by name.", NULL},
     {"real", gpuarray_get_part, gpuarray_set_part,
-     "The real parts: a view, or the array itself when it is not complex.", "real"},
+     "The real parts: a packed copy, or the array itself when it is not complex.", "real"},
     {"imag", gpuarray_get_part, gpuarray_set_part,
-     "The imaginary parts: a view, or zeros to read when it is not complex.", NULL},
+     "The imaginary parts: a packed copy; zeros when it is not complex.", NULL},
+    {"_real", gpuarray_view_part, NULL, "The real parts as NumPy has them: a view.", "real"},
+    {"_imag", gpuarray_view_part, NULL, "The imaginary parts as NumPy has them: a view, or zeros to read.",
+     NULL},
+    {"_is_of_part", gpuarray_is_of_part, NULL, "Whether z.real or z.imag made the memory of this array.",
+     NULL},
     {"_address", get_address, NULL, "Address of element 0, which others lie between; 0 without elements.",
      NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},

@@ -23,7 +23,8 @@ typedef struct GPUArrayObject {
     Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
     int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
     bool read_only;                         /* another library's, which said so, or made to be */
-    bool half;                              /* parts of numbers, or fields: others lie between */
+    bool is_interleaved;                    /* parts of numbers, or fields: others lie between */
+    bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
     Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
@@ -50,7 +51,10 @@ static inline bool gpuarray_has_shape(const GPUArrayObject *array, int ndim, con
 
 /* Whether its address is none for who reads one number after the other, which programs written for PyCUDA
  * may do: there the parts of complex numbers are arrays of their own. */
-static inline bool gpuarray_is_half(const GPUArrayObject *array) { return array->half && !array->layout; }
+static inline bool gpuarray_is_interleaved(const GPUArrayObject *array)
+{
+    return array->is_interleaved && !array->layout;
+}
 
 /* ValueError (-1) for an array that is. */
 int gpuarray_check_whole(const GPUArrayObject *array);
@@ -114,10 +118,19 @@ extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_rav
 PyObject *gpuarray_flags(PyObject *self, void *closure);
 int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
 
-/* ext/gpuarray/parts.c: of arrays that are not complex the array itself, and zeros that nobody may write to.
- * closure is not NULL for the real part. */
+/* ext/gpuarray/parts.c: packed copies, as in PyCUDA; of arrays that are not complex the array itself, and
+ * zeros. closure is not NULL for the real part. */
 PyObject *gpuarray_get_part(PyObject *self, void *closure);
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
+/* The same as NumPy has them: views, and zeros to read. */
+PyObject *gpuarray_view_part(PyObject *self, void *closure);
+/* ValueError (-1) for a copy that z.real or z.imag made, or a view of one, which only this call holds: what
+ * is written to it would be lost. */
+int gpuarray_check_kept(ModuleState *state, PyObject *object);
+/* The same for the value of the keyword out=. */
+int gpuarray_check_out_kept(ModuleState *state, PyObject *const *values, PyObject *keywords);
+/* Whether an array is such a copy or a view of one, held or not. */
+PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
 
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);

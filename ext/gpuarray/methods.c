@@ -35,6 +35,23 @@ static PyObject *body_of(ModuleState *state, const char *module, const char *nam
     return PyErr_NoMemory();
 }
 
+/* The methods of methods.def that write to the array itself. */
+static bool writes_to_self(const char *name)
+{
+    static const char *const names[] = {"fill", "put", "sort", "partition"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0) return true;
+    return false;
+}
+
+/* ValueError (-1) where the result would go into an array that nobody keeps. */
+static int check_kept(ModuleState *state, const char *name, PyObject *self, FAST_PARAMETERS)
+{
+    const GPUArrayObject *array = gpuarray_cast(self);
+    if ((array->is_part || array->base) && writes_to_self(name)) return gpuarray_check_kept(state, self);
+    return gpuarray_check_out_kept(state, args + arg_count, keywords);
+}
+
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
                              FAST_PARAMETERS)
 {
@@ -56,8 +73,9 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
 #define METHOD(name, module, signature, doc) \
     static PyObject *method_##name(PyObject *self, FAST_PARAMETERS) \
     { \
-        return gpuarray_call_body(gpuarray_cast(self)->state, #module, #name, self, args, arg_count, \
-                                  keywords); \
+        ModuleState *state = gpuarray_cast(self)->state; \
+        if (check_kept(state, #name, self, args, arg_count, keywords) < 0) return NULL; \
+        return gpuarray_call_body(state, #module, #name, self, args, arg_count, keywords); \
     }
 #include "ext/gpuarray/methods.def"
 #undef METHOD

@@ -1,30 +1,102 @@
-/* a.real and a.imag: views of complex arrays. */
+/* a.real and a.imag: packed copies of complex arrays, as PyCUDA has them. What is assigned to an element of
+ * one that nobody keeps (z.real[...] = x) would be lost without a word; such copies are marked, and writing to
+ * one that only the call holds is an error. */
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/numpy_api.h"
 
 /* One of the two numbers of each element, as a view. */
-static PyObject *view_part(GPUArrayObject *array, bool real)
+static PyObject *view_complex(GPUArrayObject *array, bool real)
 {
     int number = array->dtype->type_num == NPY_CFLOAT ? NPY_FLOAT : NPY_DOUBLE;
     CUdeviceptr offset = real || !array->size ? 0 : (CUdeviceptr)array->itemsize / 2;
     PyObject *view = gpuarray_new_view(array, PyArray_DescrFromType(number), array->ndim, array->shape,
                                        array->strides, array->pointer + offset);
-    if (view) gpuarray_cast(view)->half = true;
+    if (view) gpuarray_cast(view)->is_interleaved = true;
     return view;
+}
+
+static bool is_complex(const GPUArrayObject *array) { return PyTypeNum_ISCOMPLEX(array->dtype->type_num); }
+
+static PyObject *zeros_like(GPUArrayObject *array)
+{
+    PyObject *self = (PyObject *)array;
+    ElementwiseCall call = {.name = array->state->str_imag, .operands = &self, .count = 1};
+    return elementwise_call(array->state, &call);
+}
+
+PyObject *gpuarray_view_part(PyObject *self, void *closure)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    bool real = closure != NULL;
+    if (is_complex(array)) return view_complex(array, real);
+    if (real) return Py_NewRef(self);
+    PyObject *zeros = zeros_like(array);
+    if (zeros) gpuarray_cast(zeros)->read_only = true;
+    return zeros;
+}
+
+/* A packed copy with the array's order of axes. */
+static PyObject *copy_complex(GPUArrayObject *array, bool real)
+{
+    PyObject *view = view_complex(array, real), *part = view ? gpuarray_copy(view, NULL, 0, NULL) : NULL;
+    Py_XDECREF(view);
+    return part;
 }
 
 PyObject *gpuarray_get_part(PyObject *self, void *closure)
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    ModuleState *state = array->state;
     bool real = closure != NULL;
-    if (PyTypeNum_ISCOMPLEX(array->dtype->type_num)) return view_part(array, real);
-    if (real) return Py_NewRef(self);
-    ElementwiseCall call = {.name = state->str_imag, .operands = &self, .count = 1};
-    PyObject *zeros = elementwise_call(state, &call);
-    if (zeros) gpuarray_cast(zeros)->read_only = true;
-    return zeros;
+    if (real && !is_complex(array)) return Py_NewRef(self);
+    PyObject *part = is_complex(array) ? copy_complex(array, real) : zeros_like(array);
+    if (part) gpuarray_cast(part)->is_part = true;
+    return part;
+}
+
+/* ---- What nobody keeps ---- */
+
+/* Whether only the call in progress holds the object. Before Python 3.14 a local variable is a reference of
+ * its own beside the one of the call. */
+static bool is_temporary(PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    return PyUnstable_Object_IsUniqueReferencedTemporary(object);
+#else
+    return Py_REFCNT(object) == 1;
+#endif
+}
+
+int gpuarray_check_kept(ModuleState *state, PyObject *object)
+{
+    if (!gpuarray_check(state, object) || (!gpuarray_cast(object)->is_part && !gpuarray_cast(object)->base)
+        || !is_temporary(object))
+        return 0;
+    while (!gpuarray_cast(object)->is_part) {
+        object = gpuarray_cast(object)->base;
+        if (!object || !gpuarray_check(state, object) || Py_REFCNT(object) > 1) return 0;
+    }
+    PyErr_SetString(PyExc_ValueError,
+                    "z.real and z.imag are copies, and nothing keeps this one: what is written to it "
+                    "would be lost. Assign to the property (z.real = x), write to the view numpy.real(z), "
+                    "or keep a copy (r = z.real)");
+    return -1;
+}
+
+int gpuarray_check_out_kept(ModuleState *state, PyObject *const *values, PyObject *keywords)
+{
+    for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "out") == 0)
+            return gpuarray_check_kept(state, values[i]);
+    return 0;
+}
+
+PyObject *gpuarray_is_of_part(PyObject *self, void *Py_UNUSED(closure))
+{
+    ModuleState *state = gpuarray_cast(self)->state;
+    while (self && gpuarray_check(state, self) && !gpuarray_cast(self)->is_part)
+        self = gpuarray_cast(self)->base;
+    return PyBool_FromLong(self && gpuarray_check(state, self));
 }
 
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure)
@@ -37,7 +109,7 @@ int gpuarray_set_part(PyObject *self, PyObject *value, void *closure)
                               : "parts of an array cannot be deleted");
         return -1;
     }
-    PyObject *part = gpuarray_get_part(self, closure);
+    PyObject *part = gpuarray_view_part(self, closure);
     int failed = part ? gpuarray_assign_subscript(part, Py_Ellipsis, value) : -1;
     Py_XDECREF(part);
     return failed;

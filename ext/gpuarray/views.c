@@ -23,21 +23,27 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
     return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
 }
 
+/* Of a copy in that order, whose result is contiguous in it. */
+static PyObject *reshape_copy(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
+                              PyObject *stream)
+{
+    TransferMode mode;
+    if (transfer_queued(array->state, stream, &mode) < 0) return NULL;
+    PyObject *copy = transfer_copy(array, order, array->allocator, mode);
+    PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order, NULL) : NULL;
+    Py_XDECREF(copy);
+    return view;
+}
+
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
                               PyObject *stream)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
-    TransferMode mode;
     if (array->size == 0)
         strides_fill(order, ndim, shape, array->itemsize, strides);
     else if (!strides_reshape(order, array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
-                              strides)) {
-        if (transfer_queued(array->state, stream, &mode) < 0) return NULL;
-        PyObject *copy = transfer_copy(array, order, array->allocator, mode);
-        PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order, NULL) : NULL;
-        Py_XDECREF(copy);
-        return view;
-    }
+                              strides))
+        return reshape_copy(array, ndim, shape, order, stream);
     return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
@@ -157,7 +163,7 @@ const char gpuarray_reshape_doc[] =
               "\nParameters\n----------\n"
               "*shape : int or sequence of int\n    One length may be -1.\n"
               "order : {\"C\", \"F\", \"A\"}\n    In which the elements are read; \"A\" is that of a "
-              "contiguous array.\n"
+              "contiguous array.\n    With \"F\" the result of a contiguous array is Fortran-contiguous.\n"
               "copy : bool\n    True: always. False: ValueError where strides do not allow a view.\n"
               "stream : Stream\n    Where a copy is queued.\n"
               "\nReturns\n-------\n"
@@ -185,6 +191,7 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     }
     int ndim = read_shape(args, arg_count, shape);
     if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
+    if (order == 'F' && array->layout == GPUARRAY_C) return reshape_copy(array, ndim, shape, order, stream);
     if (gpuarray_has_shape(array, ndim, shape)) return Py_NewRef(self);
     return gpuarray_reshape_to(array, ndim, shape, order, stream);
 }
@@ -444,7 +451,7 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
         PyErr_Format(PyExc_ValueError, "no field of name %U", name);
     else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
         view = view_at(array, dtype, offset);
-    if (view) gpuarray_cast(view)->half = true;
+    if (view) gpuarray_cast(view)->is_interleaved = true;
     if (view && !is_in_place(gpuarray_cast(view))) {
         Py_CLEAR(view);
         PyErr_Format(
@@ -475,6 +482,7 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
         PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
         return -1;
     }
+    if (gpuarray_check_kept(gpuarray_cast(self)->state, self) < 0) return -1;
     PyObject *arguments[] = {index, value};
     PyObject *none =
         gpuarray_call_body(gpuarray_cast(self)->state, "indexing", "setitem", self, arguments, 2, NULL);

@@ -427,7 +427,7 @@ static inline bool is_plain(const FunctionObject *function, PyObject *argument, 
 {
     if (kind->type != Py_TYPE(argument) || kind->size != size) return false;
     if (kind->how == ARGUMENT_VALUE) return true;
-    if (kind->how == ARGUMENT_ARRAY && gpuarray_cast(argument)->half) return false;
+    if (kind->how == ARGUMENT_ARRAY && gpuarray_cast(argument)->is_interleaved) return false;
     const DeviceAllocationObject *allocation =
         kind->how == ARGUMENT_ARRAY ? gpuarray_cast(argument)->allocation : device_allocation_cast(argument);
     return !allocation || allocation_is_fine(function, allocation);

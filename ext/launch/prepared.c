@@ -92,28 +92,15 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
     return NULL;
 }
 
-static bool is_pointer_type(ModuleState *state, PyTypeObject *type)
-{
-    return PyType_IsSubtype(type, state->DeviceAllocation_type)
-           || PyType_IsSubtype(type, state->GPUArray_type)
-           || PyType_IsSubtype(type, state->PointerHolderBase_type)
-           || PyType_IsSubtype(type, state->ArgumentHandler_type);
-}
-
-/* One item of arg_types as format codes. */
-static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t position)
+/* One item of arg_types as format codes. As in PyCUDA whatever is no number type, dtype or string is an
+ * address (None, object, int, DeviceAllocation). */
+static PyObject *code_of_item(PyObject *item, Py_ssize_t position)
 {
     PyArray_Descr *dtype = NULL;
     if (PyUnicode_Check(item)) return Py_NewRef(item);
     if (PyArray_DescrCheck(item)) return code_of_dtype((PyArray_Descr *)item, position);
-    if (PyType_Check(item) && is_pointer_type(state, (PyTypeObject *)item)) return PyUnicode_FromString("P");
-    if (!PyType_Check(item) || !PyType_IsSubtype((PyTypeObject *)item, &PyGenericArrType_Type)) {
-        PyErr_Format(PyExc_TypeError,
-                     "prepare: argument %zd: %R is no type that a kernel takes; use a numpy type "
-                     "(numpy.float32, numpy.intp, ...), a dtype or a format code",
-                     position, item);
-        return NULL;
-    }
+    if (!PyType_Check(item) || !PyType_IsSubtype((PyTypeObject *)item, &PyGenericArrType_Type))
+        return PyUnicode_FromString("P");
     if (!PyArray_DescrConverter(item, &dtype)) return NULL;
     PyObject *code = code_of_dtype(dtype, position);
     Py_DECREF(dtype);
@@ -121,12 +108,12 @@ static PyObject *code_of_item(ModuleState *state, PyObject *item, Py_ssize_t pos
 }
 
 /* arg_types as one format string. */
-static PyObject *read_types(ModuleState *state, PyObject *types)
+static PyObject *read_types(PyObject *types)
 {
     if (PyUnicode_Check(types)) return Py_NewRef(types);
     PyObject *items = PySequence_List(types), *empty = items ? PyUnicode_FromString("") : NULL;
     for (Py_ssize_t i = 0; empty && i < PyList_GET_SIZE(items); i++) {
-        PyObject *code = code_of_item(state, PyList_GET_ITEM(items, i), i);
+        PyObject *code = code_of_item(PyList_GET_ITEM(items, i), i);
         if (!code || PyList_SetItem(items, i, code) < 0) Py_CLEAR(empty);
     }
     PyObject *format = empty ? PyUnicode_Join(empty, items) : NULL;
@@ -149,7 +136,8 @@ const char prepare_doc[] =
               "\nParameters\n----------\n"
               "arg_types : str or sequence\n"
               "    Format codes of the struct module (i, f, P ...; F and D are complex), or a\n"
-              "    sequence of such strings, numpy dtypes and numpy scalar types.\n"
+              "    sequence of such strings, numpy dtypes and numpy scalar types. Whatever else is in\n"
+              "    one (None, object, int) stands for an address.\n"
               "shared : int\n    Ignored; prepared_call takes ``shared_size``.\n"
               "texrefs : sequence of TextureReference\n"
               "\nReturns\n-------\n"
@@ -164,7 +152,7 @@ static PyObject *prepare_as(PyObject *self, bool strided, FAST_PARAMETERS)
     Prepared *prepared = NULL, *former = NULL;
     PyObject *given[3], *text, *texrefs;
     if (convert_arguments(prepare_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || !(text = read_types(function->state, given[0])))
+        || !(text = read_types(given[0])))
         return NULL;
     if (pack_read_format(function->state, text, &format) == 0) {
         prepared = make_slots(&format);

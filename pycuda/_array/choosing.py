@@ -127,6 +127,6 @@ def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: S
 def _round_parts(a, decimals, out, stream):
     """Of complex numbers each part by itself: 0 * inf would be NaN in the other one."""
     result = a.copy(stream=stream)
-    for part in (result.real, result.imag):
+    for part in (result._real, result._imag):
         round(part, decimals, part, stream=stream)
     return result if out is None else apply("copy", result, out=out, stream=stream)

@@ -263,7 +263,7 @@ def _sum_between(a, weights, there, edge, bins, stream, allocator) -> GPUArray:
     if weights.dtype.kind == "c":
         real, imaginary = (
             _sum_between(a, part, there, edge, bins, stream, allocator)
-            for part in (weights.real, weights.imag)
+            for part in (weights._real, weights._imag)
         )
         return apply("add", real, apply("multiply", imaginary, 1j, stream=stream), stream=stream)
     if not a.size or not bins:

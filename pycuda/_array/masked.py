@@ -80,7 +80,7 @@ def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None) -> GPUArray:
     mean = masked_mean(a, mask, axis, number, True) if mean is None else mean
     distance = apply("subtract", a.astype(number, copy=False), mean)
     if distance.dtype.kind == "c":
-        squares = apply("add", apply("square", distance.real), apply("square", distance.imag))
+        squares = apply("add", apply("square", distance._real), apply("square", distance._imag))
     else:
         squares = apply("square", distance)
     if mask is not None:

@@ -18,7 +18,7 @@ def _inexact(x) -> GPUArray:
 def _squares(x) -> GPUArray:
     """Of absolute values."""
     if x.dtype.kind == "c":
-        return apply("add", apply("square", x.real), apply("square", x.imag))
+        return apply("add", apply("square", x._real), apply("square", x._imag))
     return apply("square", x)
 
 

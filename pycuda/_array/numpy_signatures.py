@@ -249,12 +249,12 @@ def angle(z, deg=False) -> GPUArray:
 
 def real(val) -> GPUArray:
     """np.real"""
-    return val.real
+    return val._real
 
 
 def imag(val) -> GPUArray:
     """np.imag"""
-    return val.imag
+    return val._imag
 
 
 def fix(x, out=None) -> GPUArray:

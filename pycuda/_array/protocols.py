@@ -34,6 +34,22 @@ def _is_taken(kind, protocol: str) -> bool:
     )
 
 
+def _refuse_parts(results) -> None:
+    """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions shall write to:
+    NumPy means the elements of z by them."""
+    for each in results:
+        if isinstance(each, GPUArray) and each._is_of_part:
+            raise ValueError(
+                "z.real and z.imag are copies, and what is written to this one would not reach z: assign to "
+                "the property (z.real = x), write to the view numpy.real(z), or to a copy of your own "
+                "(r = z.real.copy())"
+            )
+
+
+# Functions whose first argument is written to.
+_IN_PLACE = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
+
+
 # ---- ufuncs
 
 
@@ -46,6 +62,9 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
     for each in kwargs.get("out", ()):
         if not _is_taken(type(each), "__array_ufunc__"):
             return NotImplemented
+    _refuse_parts(kwargs.get("out", ()))
+    if method == "at":
+        _refuse_parts(inputs[:1])
     from pycuda._array import ufuncs
 
     return ufuncs.run(ufunc, method, inputs, kwargs)
@@ -134,4 +153,8 @@ def __array_function__(array, func, types, args, kwargs):
         if kind is not GPUArray and not _is_taken(kind, "__array_function__"):
             return NotImplemented
     function = implementation(func)
+    out = kwargs.get("out")
+    _refuse_parts(out if isinstance(out, tuple) else (out,))
+    if func.__name__ in _IN_PLACE:
+        _refuse_parts(args[:1])
     return NotImplemented if function is None else function(*args, **kwargs)

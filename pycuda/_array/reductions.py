@@ -213,7 +213,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
     mean = divided(reduce("sum", a, axis, dtype, None, True, stream, allocator), count)
     apart = apply("subtract", a, mean, stream=stream, allocator=allocator)
     if a.dtype.kind == "c" and apart.dtype.kind == "c":
-        squares = apply("multiply", apart, apply("conjugate", apart, stream=stream), stream=stream).real
+        squares = apply("multiply", apart, apply("conjugate", apart, stream=stream), stream=stream)._real
     else:
         squares = apply("multiply", apart, apart, stream=stream)
     total = reduce("sum", squares, axis, dtype, None, keepdims, stream, allocator)

@@ -223,11 +223,11 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None) -> GPUArray:
         return apply("divide", c, c)
     from pycuda._array.diagonals import diagonal
 
-    spread = apply("sqrt", diagonal(c).real)
+    spread = apply("sqrt", diagonal(c)._real)
     result = apply("divide", apply("divide", c, spread[:, None]), spread[None, :])
     if result.dtype.kind != "c":
         return apply("clip", result, -1, 1)
-    real, imaginary = (apply("clip", part, -1, 1) for part in (result.real, result.imag))
+    real, imaginary = (apply("clip", part, -1, 1) for part in (result._real, result._imag))
     joined = new(result.shape, result.dtype, result.allocator)
     apply("add", real, apply("multiply", imaginary, result.dtype.type(1j)), out=joined)
     return joined

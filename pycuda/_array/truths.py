@@ -93,12 +93,12 @@ isneginf, isposinf = _infinite(True), _infinite(False)
 
 def iscomplex(x) -> GPUArray:
     """Where the imaginary part is not 0."""
-    return apply("not_equal", x.imag, 0)
+    return apply("not_equal", x._imag, 0)
 
 
 def isreal(x) -> GPUArray:
     """Where the imaginary part is 0."""
-    return apply("equal", x.imag, 0)
+    return apply("equal", x._imag, 0)
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
@@ -108,7 +108,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
     if x.dtype.kind not in "fcV":
         return result
     if x.dtype.kind == "c":
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag))
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x._real, x._imag))
         real, imaginary = parts
         return apply("add", real, apply("multiply", imaginary, x.dtype.type(1j)), out=result)
     limits = finfo(x.dtype)
@@ -126,7 +126,7 @@ def real_if_close(a, tol=100) -> GPUArray:
         return a
     if tol > 1:
         tol = float(finfo(a.dtype).eps) * tol
-    return a.real if bool(apply("less", _absolute(a.imag), tol).all()) else a
+    return a._real if bool(apply("less", _absolute(a._imag), tol).all()) else a
 
 
 # ---- dtypes and memory

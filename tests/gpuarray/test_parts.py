@@ -1,4 +1,4 @@
-"""The real and the imaginary parts of arrays, which are views."""
+"""The real and the imaginary parts of arrays: packed copies as properties, views by numpy.real."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_parts_are_views(dtype):
     ):
         device = gpuarray.to_gpu(host)
         for name in ("real", "imag"):
-            part, expected = getattr(device, name), getattr(host, name)
+            part, expected = getattr(np, name)(device), getattr(host, name)
             assert part.dtype == expected.dtype and part.base is device
             assert part.strides == expected.strides or not part.size
             assert (part.get() == expected).all() and part.get().shape == expected.shape
@@ -48,7 +48,7 @@ def test_parts_are_assigned_to(dtype):
     device, row = gpuarray.to_gpu(host), np.arange(7).astype(host.real.dtype)
     device.real, host.real = 9, 9
     device.imag, host.imag = gpuarray.to_gpu(row), row
-    device.real[1], host.real[1] = row, row
+    np.real(device)[1], host.real[1] = row, row
     device.imag *= 2
     host.imag *= 2
     device[::2].real, host[::2].real = device.imag[::2], host.imag[::2]
@@ -65,7 +65,7 @@ def test_parts_of_what_is_not_complex():
     assert device.real is device
     device.real = 4
     assert (device.get() == 4).all()
-    zeros = device.imag
+    zeros = np.imag(device)
     assert (zeros.get() == 0).all() and not zeros.flags.writeable
     for write in (lambda: zeros.fill(1), lambda: zeros.__setitem__(0, 1), lambda: zeros.__iadd__(1)):
         with pytest.raises(ValueError, match="read-only"):
@@ -75,7 +75,7 @@ def test_parts_of_what_is_not_complex():
 
 
 def test_the_address_of_a_part_is_refused():
-    """In PyCUDA parts are arrays of their own, whose numbers follow each other."""
+    """Of views, whose numbers do not follow each other."""
     device, out = gpuarray.to_gpu(numbers(np.complex64)), gpuarray.zeros(35, np.float32)
     kernel = SourceModule(
         "__global__ void twice(float *out, const float *x) { out[threadIdx.x] = 2 * x[threadIdx.x]; }"
@@ -90,37 +90,37 @@ def test_the_address_of_a_part_is_refused():
         lambda part: prepared.prepared_call((1, 1), (35, 1, 1), out, part),
         lambda part: prepared.prepared_async_call((1, 1), (35, 1, 1), None, out, part.T),
     ):
-        for part in (device.real, device.imag):
+        for part in (np.real(device), np.imag(device)):
             with pytest.raises(ValueError, match=r"take a copy\(\) of them"):
                 use(part)
     kernel(out, device.imag.copy(), block=(35, 1, 1))
     assert (out.get() == 2 * device.get().imag.ravel()).all()
-    kernel(out, device.imag[0, :1], block=(1, 1, 1))
+    kernel(out, np.imag(device)[0, :1], block=(1, 1, 1))
 
 
 def test_kernels_of_the_user():
     host = numbers(np.complex64, (300,))
     device, out = gpuarray.to_gpu(host), gpuarray.empty(300, np.float32)
     swap = ElementwiseKernel("float *x, float *y", "float t = x[i]; x[i] = y[i]; y[i] = t", "swap")
-    swap(device.real, device.imag)
+    swap(np.real(device), np.imag(device))
     host = host.imag + 1j * host.real
     assert (device.get() == host).all()
-    ElementwiseKernel("float *x, float *z", "z[i] = x[n - 1 - i]")(device.imag, out)
+    ElementwiseKernel("float *x, float *z", "z[i] = x[n - 1 - i]")(np.imag(device), out)
     assert (out.get() == host.imag[::-1]).all()
     with pytest.raises(RuntimeError, match="must be contiguous"):
-        ElementwiseKernel("float *x, float *z", "z[i] = *(x + i)")(device.real, out)
+        ElementwiseKernel("float *x, float *z", "z[i] = *(x + i)")(np.real(device), out)
     total = ReductionKernel(np.float32, "0", "a+b", "x[i]", "float *x")
-    assert total(device.real).get() == host.real.sum()
+    assert total(np.real(device)).get() == host.real.sum()
     scan = InclusiveScanKernel(np.float32, "a+b")
-    assert (scan(device.imag, out).get() == np.cumsum(host.imag)).all()
-    scan(device.imag)
+    assert (scan(np.imag(device), out).get() == np.cumsum(host.imag)).all()
+    scan(np.imag(device))
     assert (device.get() == host.real + 1j * np.cumsum(host.imag)).all()
 
 
 def test_operations_on_parts():
     host = numbers(np.complex64, (6, 8))
     device = gpuarray.to_gpu(host)
-    x, y = device.real, device.imag
+    x, y = np.real(device), np.imag(device)
     a, b = host.real, host.imag
     for got, expected in [
         (x + y, a + b), (abs(x), abs(a)), (x.T - y.T, a.T - b.T), (x.sum(0), a.sum(0)), (x.max(), a.max()),
@@ -150,3 +150,81 @@ def test_operations_on_parts():
     assert (device.get() == host).all()
     stream = drv.Stream()
     assert (x.copy(stream=stream).get(stream=stream) == a).all()
+
+
+@COMPLEX
+def test_the_properties_are_packed_copies(dtype):
+    hosts = (numbers(dtype), np.asfortranarray(numbers(dtype)), numbers(dtype, (2, 3, 4)).transpose(1, 0, 2))
+    for host in (*hosts, numbers(dtype)[::2, ::-1], numbers(dtype, (0, 3)), numbers(dtype, ())):
+        device = gpuarray.to_gpu(host)
+        for name in ("real", "imag"):
+            part, expected = getattr(device, name), getattr(host, name)
+            assert part.dtype == expected.dtype and (part.get() == expected).all()
+            assert part.base is None and part.nbytes == expected.nbytes
+            assert part.strides == expected.copy("K").strides or not part.size
+            part *= 10
+            part[...] = 7
+        assert (device.get() == host).all()
+
+
+def test_kernels_and_copies_take_the_properties():
+    host = numbers(np.complex64)
+    device, out = gpuarray.to_gpu(host), np.empty((5, 7), np.float32)
+    double = SourceModule("__global__ void twice(float *x) { x[threadIdx.x] *= 2; }").get_function("twice")
+    part = device.imag
+    double(part, block=(35, 1, 1))
+    assert (part.get() == 2 * host.imag).all() and (device.get() == host).all()
+    drv.memcpy_dtoh(out, device.imag.gpudata)
+    assert (out == host.imag).all()
+    device.real = part
+    device.imag += 1
+    assert (device.get() == 2 * host.imag + 1j * (host.imag + 1)).all()
+
+
+def assign_all(z):
+    z.real[...] = 3
+
+
+def assign_one(z):
+    z.imag[1][0] = 3
+
+
+def assign_transposed(z):
+    z.imag.T[0] = 3
+
+
+LOST = {
+    "item": assign_all,
+    "row": assign_one,
+    "transposed": assign_transposed,
+    "fill": lambda z: z.real.fill(3),
+    "set": lambda z: z.real.set(np.zeros((5, 7), np.float32)),
+    "sort": lambda z: z.real.sort(),
+    "put": lambda z: z.real.put([0], 3),
+    "out=": lambda z: cumath.sin(np.real(z), out=z.real),
+    "method": lambda z: np.real(z).sum(axis=0, out=z.real[0]),
+    "ufunc": lambda z: np.add(np.real(z), 1, out=z.real),
+    "function": lambda z: np.sum(np.real(z), axis=0, out=z.real[0]),
+    "copyto": lambda z: np.copyto(z.real, 3),
+    "at": lambda z: np.add.at(z.real, [0], 3),
+}
+
+
+@pytest.mark.parametrize("write", LOST.values(), ids=LOST)
+def test_what_would_be_lost_is_refused(write):
+    """It would go to a copy that nobody keeps."""
+    host = numbers(np.complex64)
+    device = gpuarray.to_gpu(host)
+    with pytest.raises(ValueError, match=r"z\.real = x"):
+        write(device)
+    assert (device.get() == host).all()
+
+
+def test_a_part_that_is_kept_is_written_to():
+    device = gpuarray.to_gpu(numbers(np.complex64))
+    part = device.real
+    part[0] = 1
+    part[1:].fill(2)
+    part[2:].sort()
+    cumath.sin(part, out=part)
+    assert np.allclose(part.get()[0], np.sin(1)) and np.allclose(part.get()[1:], np.sin(2))

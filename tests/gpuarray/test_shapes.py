@@ -237,3 +237,11 @@ def test_pad_as_it_is_told():
     same(lambda a: np.pad(a, 1, "edge", constant_values=3), host)
     if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 2):
         same(lambda a: np.pad(a, {-1: (1, 2)}), host)
+
+
+def test_order_f_gives_fortran_contiguous_arrays():
+    host = np.arange(128, dtype=np.float32).reshape(4, 32)
+    device = gpuarray.to_gpu(host)
+    for shape in ((4, 32), (32, 4), (4, 2, 16), (2, 2, 32), (128,), (4, -1)):
+        got, expected = device.reshape(*shape, order="F"), host.reshape(*shape, order="F")
+        assert got.flags.f_contiguous and (got.get() == expected).all()
