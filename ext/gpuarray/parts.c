@@ -1,6 +1,6 @@
 /* a.real and a.imag: packed copies of complex arrays, as PyCUDA has them. What is assigned to an element of
- * one that nobody keeps (z.real[...] = x) would be lost without a word; such copies are marked, and writing to
- * one that only the call holds is an error. */
+ * one that nobody keeps (z.real[...] = x) would be lost without a word; such copies are marked, and writing
+ * to one that only the call holds is an error. */
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/numpy_api.h"
