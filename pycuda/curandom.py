@@ -74,12 +74,12 @@ def get_curand_version() -> tuple[int, int, int]:
 # ---- seeds
 
 
-def seed_getter_uniform(N: SupportsIndex) -> GPUArray:
+def seed_getter_uniform(n: SupportsIndex) -> GPUArray:
     """The same seed for every generator, drawn from NumPy's global generator.
 
     Parameters
     ----------
-    N : int
+    n : int
         How many generators.
 
     Returns
@@ -87,16 +87,16 @@ def seed_getter_uniform(N: SupportsIndex) -> GPUArray:
     GPUArray
         Of int32.
     """
-    seeds = np.full(operator.index(N), np.random.randint(0, SEEDS), np.int32)
+    seeds = np.full(operator.index(n), np.random.randint(0, SEEDS), np.int32)
     return to_gpu(seeds)
 
 
-def seed_getter_unique(N: SupportsIndex) -> GPUArray:
+def seed_getter_unique(n: SupportsIndex) -> GPUArray:
     """A seed for each generator, drawn from NumPy's global generator.
 
     Parameters
     ----------
-    N : int
+    n : int
         How many generators.
 
     Returns
@@ -104,7 +104,7 @@ def seed_getter_unique(N: SupportsIndex) -> GPUArray:
     GPUArray
         Of int32.
     """
-    return unique_seeds(operator.index(N))
+    return unique_seeds(operator.index(n))
 
 
 # ---- rand

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 import operator
 import sys
 import warnings
@@ -435,6 +436,23 @@ def _count(value: Any, what: str, least: int) -> int:
 
 def _round_up(value: int, unit: int) -> int:
     return -(-value // unit) * unit
+
+
+# Names that programs for PyCUDA use.
+
+
+def _int_ceiling(value: float, multiple_of: int = 1) -> int:
+    return math.ceil(value / multiple_of) * multiple_of
+
+
+def _int_floor(value: float, multiple_of: int = 1) -> int:
+    return math.floor(value / multiple_of) * multiple_of
+
+
+def _exact_div(dividend: int, divisor: int) -> int:
+    if dividend % divisor:
+        raise AssertionError(f"{divisor} does not divide {dividend}")
+    return dividend // divisor
 
 
 class OccupancyRecord:

@@ -138,7 +138,7 @@ def test_attributes(cls):
 
 def test_seed_getters():
     np.random.seed(8)
-    uniform, unique = curandom.seed_getter_uniform(10).get(), curandom.seed_getter_unique(1000).get()
+    uniform, unique = curandom.seed_getter_uniform(n=10).get(), curandom.seed_getter_unique(n=1000).get()
     assert uniform.dtype == unique.dtype == np.int32
     assert len(set(uniform.tolist())) == 1 and len(set(unique.tolist())) > 990
     np.random.seed(8)
