@@ -6,7 +6,7 @@ import operator
 
 import numpy as np
 
-from pycuda._driver import _elementwise
+from pycuda._driver import Stream, _elementwise
 from pycuda._kernels import elements
 from pycuda._kernels.functions import TABLE
 
@@ -88,7 +88,9 @@ def _with_order(array, dtype, order):
 
 
 def astype(array, dtype, order="K", copy=True, *, casting="unsafe", subok=True, stream=None):
-    """GPUArray.astype."""
+    """GPUArray.astype, in PyCUDA's form astype(dtype, stream), too."""
+    if isinstance(order, Stream):
+        order, stream = "K", order
     dtype = np.dtype(dtype)
     if casting != "unsafe" and not np.can_cast(array.dtype, dtype, casting):
         raise TypeError(

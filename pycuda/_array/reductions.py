@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.elementwise import apply
 from pycuda._array.memory import check_writable, new, write_back
 from pycuda._array.reducing import normalized_axes, reduce, whole
@@ -78,7 +79,7 @@ def _ordered(name):
 
 
 def _truth(name):
-    """A method (axis, out, keepdims, where)."""
+    """A method (axis, out, keepdims, where), or in PyCUDA's form (stream)."""
 
     def method(
         self: GPUArray,
@@ -90,6 +91,8 @@ def _truth(name):
         stream: Stream = None,
         allocator: Allocator = None,
     ) -> GPUArray:
+        if isinstance(axis, _driver.Stream):
+            axis, stream = None, axis
         return _reduce(name, self, axis, None, out, keepdims, None, where, stream, allocator)
 
     return _quick(name, method)

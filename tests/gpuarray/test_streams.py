@@ -295,3 +295,12 @@ def test_streams_of_other_libraries_and_the_default_one():
     with stream, pytest.raises(ValueError):
         gpuarray.concatenate([operands.t, operands.a], stream=drv.LEGACY_DEFAULT_STREAM)
     assert drv.current_stream() is None
+
+
+def test_streams_by_position_as_in_pycuda():
+    host, stream = np.array([0, 1, 2], np.float32), drv.Stream()
+    array = gpuarray.to_gpu(host)
+    stream.wait_for_event(drv.Event().record())
+    whole = array.astype(np.int32, stream)
+    assert whole.dtype == np.int32 and (whole.get(stream=stream) == [0, 1, 2]).all()
+    assert array.any(stream).get(stream=stream) and not array.all(stream).get(stream=stream)
