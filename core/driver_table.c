@@ -157,6 +157,8 @@ cuuint64_t driver_failed_launch(void) { return cpu_device ? cpu_device->launch_n
 
 const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }
 
+bool driver_tells_types(void) { return cpu_device != NULL; }
+
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)
 {
     *kind = cpu_device ? cpu_device->parameter_kind(function, index) : CPU_PARAMETER_UNKNOWN;

@@ -52,6 +52,8 @@ cuuint64_t driver_failed_launch(void);
 /* Where a pool says what of its blocks is in use; NULL of other drivers than the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);
 
+/* Whether the driver tells such types at all. */
+bool driver_tells_types(void);
 /* The type of a kernel's parameter, as far as the driver tells. */
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 

@@ -823,6 +823,9 @@ class Function:
         shared: int | None = None,
         texrefs: Sequence[TextureReference] | None = None,
     ) -> Self: ...
+    @property
+    def _wants_types(self) -> bool: ...
+    def _note_types(self, types: bytes, /) -> None: ...
     def _prepare_strided(
         self,
         arg_types: str | Iterable[Any],

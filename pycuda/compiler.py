@@ -17,6 +17,7 @@ from pycuda._compile import arguments as _arguments
 from pycuda._compile import build, cache, finder, includes, report
 from pycuda._compile import nvcc as _nvcc_command
 from pycuda._compile import options as _options
+from pycuda._compile import signatures as _signatures
 from pycuda._compile import source as _source
 from pycuda._compile import target as _target
 
@@ -296,6 +297,8 @@ class CudaModule:
     """
 
     module: drv.Module | None = None
+    _source: str | None = None  # what it was made from, where that is known
+    _options: tuple[str, ...] = ()
 
     def _loaded(self):
         if self.module is None:
@@ -322,7 +325,12 @@ class CudaModule:
         -----
         Calls cuModuleGetFunction.
         """
-        return self._loaded().get_function(name)
+        function = self._loaded().get_function(name)
+        if self._source and function._wants_types:
+            types = _signatures.types(self._source, self._options, name)
+            if types:
+                function._note_types(types)
+        return function
 
     def get_global(self, name):
         """Find a __device__ or __constant__ variable of the module.
@@ -456,6 +464,8 @@ class SourceModule(CudaModule):
             self._warn_of_arch(arch)
         request = _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs)
         self.module = _load(_compile(request), DEFAULT_NVCC_FLAGS if options is None else options)
+        request = _checked(request)
+        self._source, self._options = request.source, tuple(request.options)
 
 
 class DynamicModule(CudaModule):

@@ -1,4 +1,4 @@
-/* PYCUDA_CPU_REPORT: what happened, for whoever started the program, in a file that processes append lines to.
+/* PYCUDA_CPU_REPORT: what happened, for whoever started the program, in a file that processes add lines to.
  *
  *   fault TEXT        a kernel has failed, at once
  *   launches COUNT    at the end of a process that made any

@@ -11,6 +11,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/convert/foreign.h"
+#include "ext/launch/types.h"
 #include "ext/numpy_api.h"
 #include "ext/texture/texture.h"
 #include <numpy/arrayscalars.h>
@@ -206,12 +207,27 @@ bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
     return false;
 }
 
+/* The array of In, Out and InOut. */
+static int check_handled(FunctionObject *function, Py_ssize_t position, PyObject *handler)
+{
+    PyObject *array = function->types ? PyObject_GetAttrString(handler, "array") : NULL;
+    int failed = 0;
+    if (array && PyArray_Check(array))
+        failed = parameter_types_check_elements(function, position,
+                                                (PyObject *)PyArray_DESCR((PyArrayObject *)array));
+    else
+        PyErr_Clear(); /* users' handlers have none */
+    Py_XDECREF(array);
+    return failed;
+}
+
 static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handler, ArgumentValue *out)
 {
     FunctionObject *function = launch->function;
     ModuleState *state = function->state;
     CUdeviceptr address = 0;
-    if (!launch_is_eager(state, launch->stream, false)) return -1;
+    if (!launch_is_eager(state, launch->stream, false) || check_handled(function, position, handler) < 0)
+        return -1;
     PyObject *allocation = PyObject_CallMethodNoArgs(handler, state->str_get_device_alloc);
     if (!allocation) return -1;
     int failed = allocation == Py_None ? 0 : convert_pointer(state, allocation, &address);
@@ -323,12 +339,23 @@ static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argu
     const ArgumentKind *kinds = launch_args_kinds(function->state);
     for (int kind = 0; kind < KIND_COUNT; kind++) {
         if (kinds[kind].type == Py_TYPE(argument)) {
-            if (position < KERNEL_ARGS_STACK_COUNT)
+            bool may_remember = true;
+            if (function->types
+                && parameter_types_check(function, position, argument, &kinds[kind], &may_remember) < 0)
+                return -1;
+            if (may_remember && position < KERNEL_ARGS_STACK_COUNT)
                 atomic_store_explicit(&function->hints[position], (uint8_t)kind, memory_order_relaxed);
             return read_kind(function, position, argument, &kinds[kind], out);
         }
     }
     return read_slowly(launch, position, argument, out);
+}
+
+/* No parameter whose type is known has the size of that kind. */
+void launch_args_expect_none(FunctionObject *function, Py_ssize_t position)
+{
+    if (position < KERNEL_ARGS_STACK_COUNT)
+        atomic_store_explicit(&function->hints[position], KIND_CDouble, memory_order_relaxed);
 }
 
 static int make_room(LaunchArgs *launch)

@@ -65,6 +65,9 @@ static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize
     return kind->type == Py_TYPE(argument) && kind->how == ARGUMENT_VALUE;
 }
 
+/* Until an argument at this position has been looked at, none is taken for one of a kind that was. */
+void launch_args_expect_none(FunctionObject *function, Py_ssize_t position);
+
 /* False with LogicError when the launch is captured: what the handlers do and the timer's events are not. */
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 

@@ -9,6 +9,7 @@
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
+#include "ext/launch/types.h"
 #include "ext/launch_site.h"
 #include "ext/texture/reference.h"
 #include "ext/wait.h"
@@ -190,6 +191,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
     function->handle = handle;
     function->name = Py_NewRef(name);
     function->layout = layout;
+    if (parameter_types_open(function) < 0) Py_CLEAR(function);
     return (PyObject *)function;
 }
 
@@ -226,6 +228,7 @@ static void function_dealloc(PyObject *self)
     prepared_drop(function->prepared);
     kernel_layout_free(&function->layout);
     PyMem_Free(function->stateful);
+    PyMem_Free(function->types);
     Py_XDECREF(function->name);
     Py_XDECREF(function->module);
     type->tp_free(self);
@@ -434,6 +437,7 @@ static PyGetSetDef function_getset[] = {
     {"name", get_name, NULL, "The kernel's name in its module.", NULL},
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
+    {"_wants_types", parameter_types_wanted, NULL, "Whether _note_types() is of use.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
 #define X(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)
@@ -536,6 +540,7 @@ static PyMethodDef function_methods[] = {
     {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},
     {"param_set_texref", param_set_texref, METH_O, param_set_texref_doc},
     {"prepare", AS_METHOD(prepared_prepare), FAST_KEYWORDS, prepare_doc},
+    {"_note_types", parameter_types_note, METH_O, note_types_doc},
     {"_prepare_strided", AS_METHOD(prepared_prepare_strided), FAST_KEYWORDS, prepare_doc},
     {"prepared_call", AS_METHOD(prepared_call), FAST_KEYWORDS, prepared_call_doc},
     {"prepared_async_call", AS_METHOD(prepared_async_call), FAST_KEYWORDS, prepared_async_call_doc},

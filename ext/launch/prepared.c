@@ -8,6 +8,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
+#include "ext/launch/types.h"
 #include "ext/launch/arguments.h"
 #include "ext/numpy_api.h"
 #include "ext/launch/pvt_struct.h"
@@ -61,7 +62,10 @@ static int fit_layout(FunctionObject *function, Prepared *prepared)
     for (Py_ssize_t i = 0; i < prepared->count && i < (Py_ssize_t)layout->count && wrong < 0; i++)
         if (prepared->slots[i].size != layout->params[i].size) wrong = i;
     if (wrong < 0 && prepared->count == (Py_ssize_t)layout->count) {
-        for (Py_ssize_t i = 0; i < prepared->count; i++) prepared->slots[i].offset = layout->params[i].offset;
+        for (Py_ssize_t i = 0; i < prepared->count; i++) {
+            if (parameter_types_check_code(function, i, prepared->slots[i].code) < 0) return -1;
+            prepared->slots[i].offset = layout->params[i].offset;
+        }
         prepared->by_parameter = true;
     } else if (!tiles_parameters(prepared, layout)) {
         if (wrong < 0)

@@ -1,0 +1,165 @@
+/* See types.h. */
+#include "ext/launch/types.h"
+
+#include <string.h>
+
+#include "ext/errors.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/numpy_api.h"
+
+static bool is_on(void)
+{
+    const char *text = getenv("PYCUDA_CHECK_ARGUMENTS"); /* core/settings.def has the row */
+    return text && *text ? strcmp(text, "1") == 0 : driver_tells_types();
+}
+
+static void set_type(FunctionObject *function, uint32_t position, ParameterType type)
+{
+    function->types[position] = type;
+    launch_args_expect_none(function, position);
+}
+
+/* What the driver knows: the kinds of numbers. */
+static void ask_driver(FunctionObject *function)
+{
+    for (uint32_t i = 0; i < function->layout.count; i++) {
+        CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
+        CUresult result;
+        CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, i, &kind));
+        if (result == CUDA_SUCCESS && kind != CPU_PARAMETER_UNKNOWN)
+            set_type(function, i,
+                     (ParameterType){kind == CPU_PARAMETER_FLOAT ? 'f' : 'i',
+                                     (uint8_t)function->layout.params[i].size});
+    }
+}
+
+int parameter_types_open(FunctionObject *function)
+{
+    if (!function->layout.known || !function->layout.count || !is_on()) return 0;
+    function->types = PyMem_Calloc(function->layout.count, sizeof *function->types);
+    if (!function->types) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    ask_driver(function);
+    return 0;
+}
+
+const char note_types_doc[] =
+    "_note_types($self, types, /)\n--\n\nTell the types of the parameters, as far as "
+    "the source says them.";
+
+PyObject *parameter_types_wanted(PyObject *self, void *Py_UNUSED(closure))
+{
+    return PyBool_FromLong(function_cast(self)->types != NULL);
+}
+
+PyObject *parameter_types_note(PyObject *self, PyObject *bytes)
+{
+    FunctionObject *function = function_cast(self);
+    if (!PyBytes_Check(bytes)) return PyErr_Format(PyExc_TypeError, "types must be bytes");
+    const char *given = PyBytes_AS_STRING(bytes);
+    bool fits = function->types && PyBytes_GET_SIZE(bytes) == 2 * (Py_ssize_t)function->layout.count;
+    for (uint32_t i = 0; fits && i < function->layout.count; i++) {
+        ParameterType type = {given[2 * i], (uint8_t)given[2 * i + 1]};
+        bool pointer = type.kind == 'I' || type.kind == 'F';
+        size_t size = pointer ? sizeof(CUdeviceptr) : type.size;
+        if (type.kind && size == function->layout.params[i].size) set_type(function, i, type);
+    }
+    Py_RETURN_NONE;
+}
+
+static const ParameterType *type_of(const FunctionObject *function, Py_ssize_t position)
+{
+    bool known = function->types && position < (Py_ssize_t)function->layout.count;
+    return known && function->types[position].kind ? &function->types[position] : NULL;
+}
+
+/* "float", "an integer of 4 bytes"; of elements "float *". */
+static const char *words(const ParameterType *type)
+{
+    switch (type->kind) {
+    case 'f': return type->size == 8 ? "a double" : "a float";
+    case 'F': return type->size == 8 ? "double *" : "float *";
+    case 'i': return "an integer";
+    default:
+        return type->size == 8   ? "a pointer to integers of 8 bytes"
+               : type->size == 4 ? "a pointer to integers of 4 bytes"
+                                 : "a pointer to integers of 2 bytes";
+    }
+}
+
+static int refuse(FunctionObject *function, Py_ssize_t position, const char *given, const ParameterType *type)
+{
+    PyErr_Format(PyExc_TypeError,
+                 "kernel '%s': argument %zd is %s, the kernel's parameter is %s%s. It would get the "
+                 "bits of another number (PYCUDA_CHECK_ARGUMENTS=0 passes them)",
+                 function_name(function), position, given, words(type),
+                 type->kind != 'f' ? ""
+                 : type->size == 8 ? ": pass numpy.float64"
+                                   : ": pass numpy.float32");
+    return -1;
+}
+
+/* Halves are passed as integers of 2 bytes by kernels that have no better type. */
+static bool agrees(const ParameterType *type, char given, size_t size)
+{
+    switch (type->kind) {
+    case 'f': return given == 'f';
+    case 'i': return given == 'i' || given == 'P' || size == 2;
+    default: return given == 'i' || given == 'P';
+    }
+}
+
+static char kind_of_scalar(PyObject *argument)
+{
+    return PyArray_IsScalar(argument, Integer) || PyArray_IsScalar(argument, Bool) ? 'i'
+           : PyArray_IsScalar(argument, Floating)                                  ? 'f'
+                                                                                   : 'c';
+}
+
+int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObject *argument,
+                          const ArgumentKind *kind, bool *may_remember)
+{
+    const ParameterType *type = type_of(function, position);
+    *may_remember = true;
+    if (!type || kind->size != function->layout.params[position].size) return 0;
+    bool elements = type->kind == 'I' || type->kind == 'F';
+    if (kind->how == ARGUMENT_ARRAY && elements) {
+        *may_remember = false;
+        return parameter_types_check_elements(function, position, (PyObject *)gpuarray_cast(argument)->dtype);
+    }
+    char given = kind->how == ARGUMENT_VALUE ? kind_of_scalar(argument) : 'P';
+    if (agrees(type, given, kind->size)) return 0;
+    return refuse(function, position, Py_TYPE(argument)->tp_name, type);
+}
+
+int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype)
+{
+    const ParameterType *type = type_of(function, position);
+    if (!type || (type->kind != 'I' && type->kind != 'F') || !PyArray_DescrCheck(dtype)) return 0;
+    const PyArray_Descr *descr = (const PyArray_Descr *)dtype;
+    size_t size = (size_t)PyDataType_ELSIZE(descr);
+    char kind = descr->kind == 'u' ? 'i' : descr->kind;
+    if (kind == 'c') kind = 'f', size /= 2; /* an array of pairs */
+    if ((kind != 'i' && kind != 'f') || size < 2) return 0;
+    bool same = size == type->size && ((kind == 'f') == (type->kind == 'F') || size == 2);
+    if (same) return 0;
+    return PyErr_WarnFormat(PyExc_UserWarning, 1,
+                            "kernel '%s': argument %zd is an array of %S, the kernel's parameter is %s "
+                            "(PYCUDA_CHECK_ARGUMENTS=0 switches this off)",
+                            function_name(function), position, dtype, words(type));
+}
+
+int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, const PackCode *code)
+{
+    static const char kinds[] = {
+        [PACK_BOOL] = 'i', [PACK_SIGNED] = 'i',   [PACK_UNSIGNED] = 'i', [PACK_POINTER] = 'P',
+        [PACK_HALF] = 'f', [PACK_BFLOAT16] = 'f', [PACK_FLOAT] = 'f',    [PACK_COMPLEX] = 'c',
+    };
+    const ParameterType *type = type_of(function, position);
+    char given = code->kind < sizeof kinds ? kinds[code->kind] : 0, name[32];
+    if (!type || !given || agrees(type, given, code->size)) return 0;
+    PyOS_snprintf(name, sizeof name, "'%c' by its type", code->code);
+    return refuse(function, position, name, type);
+}

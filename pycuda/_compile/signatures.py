@@ -1,0 +1,84 @@
+"""The types of kernels' parameters, as the source has them.
+
+For comparing arguments with (PYCUDA_CHECK_ARGUMENTS). This is no parser of C++: of what is not one of the
+plain forms nothing is said.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+_ELEMENTS = {
+    "float": b"f\x04",
+    "double": b"f\x08",
+    **dict.fromkeys(("short", "short int", "unsigned short", "int16_t", "uint16_t"), b"i\x02"),
+    **dict.fromkeys(("int", "signed int", "unsigned", "unsigned int", "int32_t", "uint32_t"), b"i\x04"),
+    **dict.fromkeys(
+        (
+            "long",
+            "unsigned long",
+            "long long",
+            "unsigned long long",
+            "long long int",
+            "unsigned long long int",
+            "int64_t",
+            "uint64_t",
+            "size_t",
+        ),
+        b"i\x08",
+    ),
+}
+_UNKNOWN = b"\0\0"
+_QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b")
+_PARAMETER = re.compile(r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*")
+_HIDDEN = re.compile(
+    r"""//(?:[^\\\n]|\\.|\\\n)* | /\*.*?\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'""", re.X | re.S
+)
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)|-D\s*(\w+)|--define-macro[= ]\s*(\w+)", re.M)
+_KERNEL = re.compile(
+    r"\b__global__\b((?:\s|\w|__launch_bounds__\s*\([^()]*\))*?)\b(\w+)\s*\(([^()]*)\)\s*[{;]"
+)
+
+
+def _type(parameter: str, defined: frozenset[str]) -> bytes:
+    match = _PARAMETER.fullmatch(_QUALIFIERS.sub(" ", parameter))
+    if match is None or defined.intersection(re.findall(r"\w+", parameter)):
+        return _UNKNOWN
+    element = _ELEMENTS.get(" ".join(match[1].split()), _UNKNOWN)
+    return element.upper() if match[2] else element
+
+
+@functools.lru_cache(maxsize=32)
+def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
+    """The types of each kernel; None where two declarations do not agree."""
+    if 'R"' in source:
+        return {}
+    text = _HIDDEN.sub(" ", source)
+    defined = frozenset(
+        name for names in _DEFINED.findall("\n".join((text, " ".join(options)))) for name in names if name
+    )
+    found: dict[str, bytes | None] = {}
+    for _, name, parameters in _KERNEL.findall(text):
+        listed = [] if parameters.strip() in ("", "void") else parameters.split(",")
+        types = b"".join(_type(each, defined) for each in listed)
+        found[name] = types if found.get(name, types) == types else None
+    return {name: types for name, types in found.items() if not defined.intersection((name, "__global__"))}
+
+
+def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
+    """The types of a kernel's parameters.
+
+    Parameters
+    ----------
+    source : str
+    options : tuple of str
+    name : str
+
+    Returns
+    -------
+    bytes or None
+        Two a parameter: "f" or "i" and the size of a number, "F" or "I" and the size of what a pointer points
+        to, zeros where that is not known. None when the source does not say it.
+    """
+    return _kernels(source, options).get(name)

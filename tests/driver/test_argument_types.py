@@ -1,0 +1,144 @@
+"""Arguments are compared with the types of a kernel's parameters, where these are known."""
+
+import pytest
+
+from pycuda._compile import signatures
+
+PRELUDE = '''
+import warnings
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda.compiler import SourceModule
+
+module = SourceModule("""
+typedef float real;
+__global__ void typed(float *a, const double * __restrict__ b, int n, float x, double y, long long k,
+                      unsigned char *c /* , int d */, real *r, float4 *v, float2 z) {}
+""")
+typed = module.get_function("typed")
+f4, f8, i4, c8 = (gpuarray.zeros(4, dtype) for dtype in ("f4", "f8", "i4", "c8"))
+GOOD = [f4, f8, np.int32(1), np.float32(1), np.float64(2), np.int64(3), i4, f8, f4, np.complex64(1)]
+
+
+def said(function, arguments):
+    """"", the exception's text, or the warning's."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            function(*arguments, block=(1, 1, 1))
+        except TypeError as error:
+            return f"TypeError {error}"
+    return "".join(f"warning {each.message}" for each in caught)
+
+
+def told(position, *values):
+    """All of them after one that is right, and before."""
+    texts = []
+    for value in values:
+        wrong = [*GOOD[:position], value, *GOOD[position + 1 :]]
+        texts.append(said(typed, wrong))
+        assert said(typed, GOOD) == "", said(typed, GOOD)
+        assert said(typed, wrong) == texts[-1]
+    return texts
+'''
+
+TOLD = """
+numbers = told(2, np.float32(1)) + told(3, np.int32(1), np.uint32(1))
+numbers += told(4, np.int64(1), f4, np.complex64(1)) + told(5, np.float64(1)) + told(0, np.float64(1))
+assert all(text.startswith("TypeError kernel 'typed': argument") for text in numbers), numbers
+assert "argument 3 is numpy.int32, the kernel's parameter is a float: pass numpy.float32" in numbers[1]
+arrays = told(0, f8, i4, drv.In(np.zeros(3)), drv.InOut(np.zeros(3, np.int32))) + told(1, f4, c8)
+assert all(text.startswith("warning kernel 'typed': argument") for text in arrays), arrays
+assert "argument 0 is an array of float64, the kernel's parameter is float *" in arrays[0]
+"""
+NOTHING_SAID = """
+fine = told(0, c8, f4.gpudata, np.uintp(0), drv.In(np.zeros(3, np.float32)), gpuarray.zeros(4, np.uint8))
+fine += told(2, np.uint32(1), np.int64(1)) + told(5, np.uint64(1), f4) + told(6, f8, c8) + told(7, i4)
+fine += told(8, f8) + told(9, np.float64(1), np.int64(3))
+assert set(fine) == {""}, fine
+"""
+OFF = """
+texts = told(2, np.float32(1)) + told(3, np.int32(1)) + told(0, f8, np.float64(1))
+assert set(texts) == {""}, texts
+"""
+
+
+@pytest.mark.parametrize("what", [TOLD, NOTHING_SAID], ids=["told", "nothing said"])
+def test_switched_on(run_python, what):
+    if what is NOTHING_SAID:
+        what = what.replace(", np.int64(1)) + told(5", ") + told(5")  # who knows an integer resizes it
+    run_python(PRELUDE + what, env={"PYCUDA_CHECK_ARGUMENTS": "1"}, check=True)
+
+
+@pytest.mark.cpu("it is on by default there")
+def test_default_of_the_cpu_device(run_python):
+    run_python(PRELUDE + TOLD + NOTHING_SAID, check=True)
+
+
+@pytest.mark.gpu("it is off by default there")
+def test_default_of_a_gpu(run_python):
+    run_python(PRELUDE + OFF, check=True)
+
+
+def test_switched_off(run_python):
+    run_python(PRELUDE + OFF, env={"PYCUDA_CHECK_ARGUMENTS": "0"}, check=True)
+
+
+@pytest.mark.cpu("PTX is read by the CPU device")
+def test_numbers_of_ptx_and_formats(run_python):
+    """Without a source; and what prepare() is given."""
+    run_python(
+        PRELUDE
+        + """
+from pycuda.compiler import compile
+ptx = compile("__global__ void f(float x, int n, short h) {}", target="ptx")
+f = drv.module_from_buffer(ptx).get_function("f")
+assert "argument 0 is numpy.int32" in said(f, [np.int32(1), np.int32(1), np.int16(1)])
+assert "argument 1 is numpy.float32" in said(f, [np.float32(1), np.float32(1), np.int16(1)])
+assert said(f, [np.float32(1), np.int32(1), np.float16(1)]) == ""  # the bits of a half
+f.prepare("fih")
+for wrong in "iih", "ffh", [np.float32, np.float32, np.int16]:
+    try:
+        f.prepare(wrong)
+        raise SystemExit(wrong)
+    except TypeError as error:
+        assert "by its type, the kernel's parameter is a" in str(error), error
+""",
+        check=True,
+    )
+
+
+SIGNATURES = [
+    ("__global__ void k(float *a, int n) {}", b"F\4i\4"),
+    ("__global__ void __launch_bounds__(64) k(const unsigned int *const __restrict__ a) {}", b"I\4"),
+    ('extern "C" __global__ void k(double x, size_t n, long long *p) {}', b"f\x08i\x08I\x08"),
+    ("__global__ void k(void) {}", b""),
+    ("__global__ void k(float **a, char *b, float4 *c, float d[3], T *e, bool f) {}", b"\0\0" * 6),
+    ("#define float double\n__global__ void k(float *a, int n) {}", b"\0\0i\4"),
+    ("#define ARGS float *a\n__global__ void k(ARGS) {}", b"\0\0"),
+    (
+        "// __global__ void k(int a) {}\n/* __global__ void k(int a) {} */\n__global__ void k(float a) {}",
+        b"f\4",
+    ),
+    ("#if A\n__global__ void k(int a) {}\n#else\n__global__ void k(float a) {}\n#endif", None),
+    ("__global__ void k(int a);\n__global__ void k(int a) {}", b"i\4"),
+    ("#define k other\n__global__ void k(int a) {}", None),
+    ("__global__ void other(int a) {}", None),
+    ("__global__ void k(void (*f)(int), int n) {}", None),
+    ("__global__ void k(float const *a, unsigned n) {}", b"F\4i\4"),
+    ("__global__ void k(int, float *) {}", b"\0\0" * 2),
+]
+
+
+@pytest.mark.parametrize("source, types", SIGNATURES)
+def test_what_a_source_says(source, types):
+    assert signatures.types(source, (), "k") == types
+
+
+def test_what_options_define():
+    source = "__global__ void k(float *a) {}"
+    assert signatures.types(source, ("-Dfloat=double",), "k") == b"\0\0"
+    assert signatures.types(source, ("-D", "k=j"), "k") is None
+    assert signatures.types(source, ("-DN=3",), "k") == b"F\4"
