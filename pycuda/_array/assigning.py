@@ -8,32 +8,39 @@ from pycuda._array.creation import arange
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import _numbers, _values_along, put
 from pycuda._array.memory import new
-from pycuda._array.operands import as_array, check_writable, dtype_of, into, mask, operand
+from pycuda._array.operands import as_array, check_writable, into, mask, operand
 from pycuda._driver import GPUArray
 
 _INDEX = np.dtype(np.intp)
 
 
-def _check_cast(source, dtype, casting) -> None:
-    if isinstance(source, int | float | complex) and not isinstance(source, np.generic | bool):
-        np.asarray(source, dtype) if casting != "unsafe" else None
-        return
-    if not np.can_cast(dtype_of(source), dtype, casting):
-        raise TypeError(f"Cannot cast array data from {dtype_of(source)} to {dtype} according to '{casting}'")
+def _cast(source, dtype, casting):
+    """An array that becomes this dtype by the rule, or a number of the dtype, as NumPy itself makes it."""
+    if not isinstance(source, GPUArray):
+        number = np.empty((), dtype)
+        np.copyto(number, source, casting=casting)
+        return number[()]
+    if not np.can_cast(source.dtype, dtype, casting):
+        raise TypeError(f"Cannot cast array data from {source.dtype} to {dtype} according to '{casting}'")
+    return source
+
+
+def _safe(values, dtype):
+    """Values that are numbers, or an array that loses nothing in this dtype. TypeError."""
+    return _cast(values, dtype, "safe") if isinstance(values, GPUArray) else values
 
 
 def copyto(dst, src, casting="same_kind", where=True) -> None:
     """Copies what broadcasts to `dst`, where a mask is true."""
     if not isinstance(dst, GPUArray):
         raise TypeError(f"copyto() argument 1 must be a GPUArray, not {type(dst).__name__}")
-    src = operand(src)
-    _check_cast(src, dst.dtype, casting)
+    src = _cast(operand(src), dst.dtype, casting)
     if where is True:
         dst[...] = src
         return
     check_writable(dst)
     if dst.size:
-        value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else dst.dtype.type(src)
+        value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else src
         apply("where", mask(where), value, dst, out=dst)
 
 
@@ -51,7 +58,7 @@ def place(arr, mask, vals) -> None:
     (numbers,) = mask.ravel().nonzero()
     if not numbers.size:
         return
-    vals = as_array(vals)
+    vals = as_array(_safe(vals, arr.dtype))
     if not vals.size:
         raise ValueError("Cannot insert from an empty array!")
     put(arr, numbers, _repeated(vals, numbers.size, arr.dtype), mode="clip")
@@ -59,7 +66,7 @@ def place(arr, mask, vals) -> None:
 
 def putmask(a, /, mask, values) -> None:
     """To where the mask is true, the value of the same number, of values over and over again."""
-    mask, values = as_array(mask), as_array(values)
+    mask, values = as_array(mask), as_array(_safe(values, a.dtype))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     if not a.size or not values.size:

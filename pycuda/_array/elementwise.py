@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import sys
+import warnings
 
 import numpy as np
 
@@ -25,6 +27,24 @@ _COMPARISONS = {
     "greater_equal": operator.ge,
 }
 _TWO_RESULTS = frozenset(("divmod", "frexp", "modf"))
+
+
+def _level() -> int:
+    """The stacklevel of the user's code, for a warning of the caller."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("pycuda."):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def warn_discarded(given, result) -> None:
+    """NumPy's ComplexWarning where elements of the first dtype lose their imaginary parts in the second."""
+    if given.kind == "c" and result.kind in "iuf":
+        warnings.warn(
+            "casting complex values to real discards the imaginary part",
+            np.exceptions.ComplexWarning,
+            stacklevel=_level(),
+        )
 
 
 def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, casting="same_kind"):
@@ -63,6 +83,8 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
         out = (None, None)
     if dtype is not None:
         dtype = np.dtype(dtype)
+    if name == "copy" and casting == "unsafe" and out is not None and hasattr(operands[0], "dtype"):
+        warn_discarded(operands[0].dtype, out.dtype)
     try:
         rule = None if casting == "same_kind" else casting
         result = _elementwise(name, operands, out, dtype, stream, allocator, rule)
@@ -105,11 +127,13 @@ def fill(array, value, stream=None):
     """GPUArray.fill."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
+    if isinstance(value, type(array)):
+        return apply("copy", value, out=array, stream=stream, casting="unsafe")
     if elements.kind(array.dtype) == "V" or elements.kind(np.asarray(value).dtype) == "V":
         from pycuda.gpuarray import to_gpu
 
         value = to_gpu(np.asarray(value, array.dtype))
-    elif not isinstance(value, type(array)):
+    else:
         value = array.dtype.type(value)
     return apply("copy", value, out=array, stream=stream, casting="unsafe")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pycuda._array import indexing
-from pycuda._array.memory import new
+from pycuda._array.memory import check_writable, new
 from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
@@ -40,9 +40,17 @@ def _outputs(arrays, count_of_out, out, shape):
     if len(out) != count_of_out:
         raise ValueError(f"{len(out)} arrays in out for {count_of_out} arrays")
     for array, target in zip(arrays, out, strict=True):
+        check_writable(target)
         if array.dtype != target.dtype:
             raise TypeError(f"out has the dtype {target.dtype}, the array {array.dtype}")
     return list(out)
+
+
+def _smallest_first(arrays) -> list[int]:
+    """The order in which arrays are indexed: what the first has, all have, so that nothing is written to one
+    where another refuses.
+    """
+    return sorted(range(len(arrays)), key=lambda k: arrays[k].size)
 
 
 def _check_flat(name, indices) -> None:
@@ -58,7 +66,9 @@ def multi_take(
         return []
     _check_flat("indices", indices)
     outputs = _outputs(arrays, len(arrays), out, indices.shape)
-    return [take(array, indices, target, stream) for array, target in zip(arrays, outputs, strict=True)]
+    for k in _smallest_first(arrays):
+        take(arrays[k], indices, outputs[k], stream)
+    return outputs
 
 
 def multi_take_put(
@@ -88,9 +98,12 @@ def multi_take_put(
         raise ValueError("dest_shape or out is needed")
     outputs = _outputs(arrays, len(arrays), out, dest_shape)
     offsets = [0] * len(arrays) if src_offsets is None else [int(offset) for offset in src_offsets]
-    for array, target, offset in zip(arrays, outputs, offsets, strict=True):
-        values = take(array.ravel()[offset:] if offset else array, src_indices, None, stream)
-        indexing.put(target, dest_indices, values, stream=stream)
+    values = [
+        take(array.ravel()[offset:] if offset else array, src_indices, None, stream)
+        for array, offset in zip(arrays, offsets, strict=True)
+    ]
+    for k in _smallest_first(outputs):
+        indexing.put(outputs[k], dest_indices, values[k], stream=stream)
     return outputs
 
 
@@ -111,8 +124,9 @@ def multi_put(
     if out is None and dest_shape is None:
         raise ValueError("dest_shape or out is needed")
     outputs = _outputs(arrays, len(arrays), out, dest_shape)
-    for array, target in zip(arrays, outputs, strict=True):
+    for array in arrays:
         if array.size != dest_indices.size:
             raise ValueError(f"an array of {array.size} elements for {dest_indices.size} dest_indices")
-        indexing.put(target, dest_indices, array, stream=stream)
+    for k in _smallest_first(outputs):
+        indexing.put(outputs[k], dest_indices, arrays[k], stream=stream)
     return outputs

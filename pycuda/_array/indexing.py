@@ -174,10 +174,10 @@ class _Target(NamedTuple):
         ]
 
 
-def _target(a, index, stream=None) -> _Target:
+def _target(a, index, stream=None, write=False) -> _Target:
     read = _read(a, index)
     parts, shape = _parts(read, stream)
-    numbers = combined(parts, shape, stream)
+    numbers = combined(parts, shape, stream, write)
     used = {axis for axes, _ in read.picked for axis in axes}
     view = read.view
     kept = [(view.shape[axis], (view.strides[axis], 0)) for axis in range(view.ndim) if axis not in used]
@@ -308,7 +308,8 @@ def setitem(a, index, value) -> None:
     if not any(_is_array_item(item) for item in items):
         assign(a[index], value)
     elif not _assign_masked(a, index, value):
-        target = _target(a, index)
+        check_writable(a)
+        target = _target(a, index, write=True)
         values = _values_for(value, a, target.shape)
         pick(target.view, target.numbers, target.axes(values), values, True)
 
@@ -371,7 +372,9 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, GPUArray):
         check_writable(out)
-    fits = isinstance(out, GPUArray) and out.shape == shape and out.dtype == self.dtype
+    # Numbers that are checked while elements are moved leave out as it is where one is wrong.
+    checked = numbers.mode != "RAISE"
+    fits = checked and isinstance(out, GPUArray) and out.shape == shape and out.dtype == self.dtype
     direct = fits and not overlap(out, self) and not overlap(out, numbers.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     kept = [(stride, 0) for stride in self.strides]
@@ -439,6 +442,7 @@ def put(
         repeated = np.arange(indices.size) % values.size
         values = take(values, repeated, stream=stream) if isinstance(values, GPUArray) else values[repeated]
     values = _values_for(values, flat, (indices.size,), stream)
+    numbers = combined([numbers], (indices.size,), stream, write=True)
     step = 0 if values.size == 1 else values.strides[0]
     pick(flat, numbers, [(indices.size, 0, numbers.array.strides[0], step)], values, True, stream)
     if not overlap(flat, self):

@@ -124,7 +124,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
 def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     """np.eye(..., like=a)"""
     _no_device(device)
-    result = creation.eye(N, M, k, dtype)
+    result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
     return result if order == "C" else copied(result, order)
 
 
@@ -135,7 +135,12 @@ def identity(n, dtype=None) -> GPUArray:
 
 def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
     """np.tri(..., like=a)"""
-    return creation.tri(N, M, k, dtype)
+    return creation.tri(N, M, k, np.float64 if dtype is None else dtype)
+
+
+def _range_dtype(start, stop, step) -> np.dtype:
+    """That of np.arange, of at most one element: all three numbers have a say, with their values."""
+    return np.result_type(np.arange(start, start, step), np.arange(stop, stop, step))
 
 
 def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
@@ -145,7 +150,7 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> G
     start, stop, step = (each.item() if isinstance(each, GPUArray) else each for each in (start, stop, step))
     step = 1 if step is None else step
     if dtype is None:
-        dtype = np.arange(start, start, step).dtype if step else np.arange(start, stop, step).dtype
+        dtype = np.arange(start, stop, step).dtype if not step else _range_dtype(start, stop, step)
     return creation.arange(start, stop, step, dtype=dtype)
 
 

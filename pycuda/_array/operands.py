@@ -71,7 +71,7 @@ def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
 
 def mask(where) -> GPUArray:
     """where= as an array. TypeError for one that is not boolean, which NumPy does not take for a mask."""
-    where = as_array(where)
+    where = as_array(bool(where) if type(where) is int else where)
     if where.dtype.kind != "b":
         raise TypeError(
             f"where= is boolean, and {where.dtype} is not cast to bool under the rule 'safe': use where != 0"

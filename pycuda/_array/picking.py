@@ -167,9 +167,11 @@ def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> 
     return result
 
 
-def combined(parts: list[Numbers], shape, stream=None) -> Numbers:
-    """Several numbers of each element, which broadcast to one shape, as bytes."""
-    if len(parts) == 1:
+def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
+    """Several numbers of each element, which broadcast to one shape, as bytes. write: all are checked now, so
+    that nothing is written where one is wrong.
+    """
+    if len(parts) == 1 and not (write and parts[0].mode == "RAISE"):
         return parts[0]
     offsets = new(shape, np.int64)
     if offsets.size == 0:

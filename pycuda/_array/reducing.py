@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from pycuda._array.elementwise import warn_discarded
 from pycuda._array.memory import check_writable, new, overlap, write_back
 from pycuda._driver import GPUArray
 from pycuda._kernels import elements, reduction
@@ -269,6 +270,7 @@ def reduce(
         known = whole.get(name)
     if dtype is not None:
         dtype = np.dtype(dtype)
+        warn_discarded(a.dtype, dtype)
     if type(axis) is list:
         raise TypeError("axis is None, an integer or a tuple of integers, not a list")
     if out is None and name not in _ABOUT_THE_MEAN:

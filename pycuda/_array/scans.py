@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda._array.elementwise import warn_discarded
 from pycuda._array.memory import check_writable, overlap, write_back
 from pycuda._array.reducing import folded_dtype, normalized_axes, sum_dtype
 from pycuda._driver import GPUArray
@@ -59,6 +60,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     if dtype is None and out is not None:
         dtype = folded_dtype(_UFUNCS.get(name, np.add), a.dtype, None, out.dtype)
     result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
+    warn_discarded(a.dtype, result)
     if out is None:
         out = GPUArray(a.shape, result, allocator)
         direct = out

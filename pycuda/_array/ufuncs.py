@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda._array import products, segments
-from pycuda._array.elementwise import ELEMENTWISE, apply
+from pycuda._array.elementwise import ELEMENTWISE, apply, warn_discarded
 from pycuda._array.linalg import matmul
 from pycuda._array.memory import overlap
 from pycuda._array.operands import as_array, check_writable, checked_out, into, mask
@@ -15,6 +15,7 @@ from pycuda._array.reducing import folded_dtype, normalized_axes, one_axis
 from pycuda._array.scans import scan
 from pycuda._array.shapes import at, copy
 from pycuda._driver import GPUArray
+from pycuda._kernels.functions import ufunc_dtypes, weak_dtype
 
 _REDUCTIONS = {
     np.add: "sum",
@@ -78,6 +79,20 @@ def _refuse_host_out(out) -> None:
 # ---- the call
 
 
+def _warn_discarded(ufunc, inputs, out, dtype) -> None:
+    """NumPy's warning where operands or results lose their imaginary parts."""
+    given = [each.dtype for each in inputs if hasattr(each, "dtype")]
+    if not any(each.kind == "c" for each in given):
+        return
+    kinds = tuple(weak_dtype(each) for each in inputs)
+    loop = ufunc_dtypes(ufunc, kinds, None if dtype is None else np.dtype(dtype), "unsafe")
+    targets = [each.dtype for each in (out if isinstance(out, tuple) else (out,)) if each is not None]
+    pairs = zip((*kinds, *loop[ufunc.nin :]), (*loop[: ufunc.nin], *targets), strict=False)
+    for before, after in pairs:
+        if isinstance(before, np.dtype):
+            warn_discarded(before, after)
+
+
 def call(
     ufunc, *inputs, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True, stream=None,
     allocator=None, **unknown,
@@ -90,6 +105,8 @@ def call(
     _refuse_host(ufunc.__name__, inputs)
     name = ELEMENTWISE[ufunc]
     given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
+    if casting == "unsafe":
+        _warn_discarded(ufunc, inputs, out, dtype)
     if where is not True:
         return _call_where(ufunc, name, inputs, out, where, given)
     result = apply(name, *inputs, out=out, **given)

@@ -43,6 +43,11 @@ def _kinds(**bodies: str) -> dict[str, str]:
 _WEAK = frozenset((int, float, complex))
 
 
+def weak_dtype(value):
+    """The dtype of an operand, or its class where that is one of Python's numbers."""
+    return type(value) if type(value) in _WEAK else getattr(value, "dtype", None) or np.asarray(value).dtype
+
+
 def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=False) -> tuple[np.dtype, ...]:
     """The dtypes of the loop: inputs, then outputs. TypeError where NumPy raises one.
 
