@@ -329,7 +329,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     head += '#include "pycuda-elementwise.hpp"\n'
     head += _types(loop) + _operation(loop)
     if layout == 0 and not long:
-        vector = max(1, 16 // widest)
+        vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
         return head + _vectors(loop, name, vector), name, THREADS * vector
     if layout < 2:
         rounds = 4

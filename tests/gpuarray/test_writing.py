@@ -84,6 +84,16 @@ def test_no_array_is_written_where_one_is_too_short():
         assert not long.get().any() and not short.get().any()
 
 
+@pytest.mark.parametrize("dtype", ["u1,u1,u1", "u1,u4", "u2,u2,u2", "u2,u4,u1"])
+def test_elements_of_odd_sizes(dtype):
+    """take(out=) copies them: of such sizes no several are aligned together."""
+    host = np.frombuffer(np.random.default_rng(1).bytes(40 * np.dtype(dtype).itemsize), dtype)
+    array, out = gpuarray.to_gpu(host), gpuarray.empty(3, host.dtype)
+    array.take(gpuarray.to_gpu(np.array([3, 1, 39])), out=out)
+    assert out.get().tobytes() == host[[3, 1, 39]].tobytes()
+    assert array.astype(array.dtype).get().tobytes() == host.tobytes()
+
+
 # ---- conversions: c complex, f float, i integers, b booleans, e bytes
 
 CONVERSIONS = {
