@@ -120,6 +120,22 @@ void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, 
     *high += itemsize;
 }
 
+ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address)
+{
+    uint64_t bits = address | STRIDES_MOST_ALIGNED;
+    if (is_empty(ndim, shape)) return STRIDES_MOST_ALIGNED;
+    for (int axis = 0; axis < ndim; axis++)
+        if (shape[axis] > 1) bits |= (uint64_t)strides[axis];
+    return (ptrdiff_t)(bits & -bits);
+}
+
+ptrdiff_t strides_word(ptrdiff_t itemsize)
+{
+    ptrdiff_t word = 8;
+    while (itemsize % word) word /= 2;
+    return word;
+}
+
 bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize)
 {
     int order[STRIDES_MAX_DIMS] = {0};

@@ -8,8 +8,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { STRIDES_MAX_DIMS = 64 };     /* NumPy's own limit */
+enum { STRIDES_MOST_ALIGNED = 16 }; /* bytes that a kernel's instruction moves at most */
 
 /* Elements of this shape, or -1 when a length is negative or the number of bytes overflows. */
 ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize);
@@ -42,6 +44,13 @@ bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const p
  * elements. */
 void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
                     ptrdiff_t *low, ptrdiff_t *high);
+
+/* The greatest power of two, STRIDES_MOST_ALIGNED at most, of which the addresses of all elements are
+ * multiples; element 0 is at `address`. */
+ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address);
+
+/* The greatest part of an element that kernels move at once where it is no number: 8, 4, 2 or 1 bytes. */
+ptrdiff_t strides_word(ptrdiff_t itemsize);
 
 /* True when two elements may share memory: an axis of step 0, or steps that interleave. */
 bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);

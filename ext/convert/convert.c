@@ -3,6 +3,7 @@
 
 #include <limits.h>
 
+#include "core/strides.h"
 #include "ext/context/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
@@ -296,5 +297,18 @@ int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
     }
     if (found == 0)
         PyErr_Format(PyExc_TypeError, "stream must be a Stream or None, not %s", Py_TYPE(value)->tp_name);
+    return -1;
+}
+
+int convert_aligned(PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape, const Py_ssize_t *strides,
+                    CUdeviceptr pointer)
+{
+    Py_ssize_t size = PyDataType_ELSIZE(dtype) / (PyTypeNum_ISCOMPLEX(dtype->type_num) ? 2 : 1),
+               word = strides_word(size);
+    if (size == 0 || strides_alignment(ndim, shape, strides, pointer) >= word) return 0;
+    PyErr_Format(PyExc_ValueError,
+                 "the array at %p is not aligned for elements of %S: kernels read them at multiples of "
+                 "%zd bytes. Copy its bytes to where an array begins, then view the copy as %S",
+                 (void *)(uintptr_t)pointer, (PyObject *)dtype, word, (PyObject *)dtype);
     return -1;
 }

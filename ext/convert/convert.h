@@ -41,6 +41,11 @@ int convert_range_on(ModuleState *state, PyObject *value, const char *what, size
 /* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
+/* ValueError unless all elements lie where kernels can read them: numbers, and the words of which all else is
+ * moved, at multiples of their size, complex ones of their part's. */
+int convert_aligned(struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+                    const Py_ssize_t *strides, CUdeviceptr pointer);
+
 /* block (exactly 3) and grid (1 to 3, missing ones are 1): sequences of integers. */
 int convert_block(PyObject *value, unsigned out[3]);
 int convert_grid(PyObject *value, unsigned out[3]);

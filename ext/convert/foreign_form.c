@@ -143,11 +143,7 @@ int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const F
         PyErr_SetString(PyExc_ValueError, "an array with elements whose address is 0");
         return -1;
     }
-    if (array->pointer % (CUdeviceptr)PyDataType_ALIGNMENT(form->dtype)) {
-        PyErr_Format(PyExc_ValueError, "the array begins at 0x%llx, which is not aligned for elements of %S",
-                     (unsigned long long)array->pointer, (PyObject *)form->dtype);
-        return -1;
-    }
+    if (convert_aligned(form->dtype, form->ndim, form->shape, form->strides, array->pointer) < 0) return -1;
     return check_place(state, array, device);
 }
 

@@ -329,7 +329,7 @@ static int make_results(Work *work)
 typedef struct Member {
     int operand;
     Py_ssize_t itemsize;
-    CUdeviceptr pointer;
+    CUdeviceptr pointer; /* of its element 0, then of the loop's */
 } Member;
 
 /* True when the loop is dense for every operand; *uniform: those of which all elements are one. */
@@ -442,11 +442,13 @@ static size_t put_axes(const Work *work, const LoopPlan *plan, const Member *mem
     return (at + SLOT - 1) / SLOT * SLOT;
 }
 
-static bool is_aligned(const Work *work)
+/* Whether all arrays begin, where the kernel begins, at a multiple of the bytes that a thread moves at
+ * once. */
+static bool is_aligned(const Member *members, int count)
 {
-    for (int k = 0; k < work->outputs + work->inputs; k++)
-        if (work->arrays[k] && work->arrays[k]->pointer % SLOT) return false;
-    return true;
+    CUdeviceptr together = 0;
+    for (int j = 0; j < count; j++) together |= members[j].pointer;
+    return together % SLOT == 0;
 }
 
 /* The parameter block is laid out twice, here and in pycuda/_kernels/elementwise.py. */
@@ -474,10 +476,11 @@ static int use_arrays(Work *work)
 }
 
 /* axes: of the kernel's parameters, 0 for flat ones. */
-static int choose_layout(const Work *work, LoopPlan *plan, const Member *members, int *axes, uint64_t *bits)
+static int choose_layout(LoopPlan *plan, const Member *members, int *axes, uint64_t *bits)
 {
     *axes = 0;
-    if (is_flat(plan, members, bits)) return !*bits && is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT;
+    if (is_flat(plan, members, bits))
+        return !*bits && is_aligned(members, plan->count) ? LAYOUT_VECTOR : LAYOUT_FLAT;
     *bits = 0;
     return is_tiled(plan, members, bits) ? tiles_layout(plan, axes) : strided_layout(plan, axes);
 }
@@ -509,10 +512,10 @@ static int launch_plan(Work *work)
     }
     if (plan.size == 0) return 0;
     loop_collapse(&plan);
-    int layout = choose_layout(work, &plan, members, &axes, &bits);
+    for (int j = 0; j < plan.count; j++) members[j].pointer += (CUdeviceptr)plan.start[j];
+    int layout = choose_layout(&plan, members, &axes, &bits);
     size_t bytes = put_head(work, (uint64_t)plan.size, bits, block);
-    for (int j = 0; j < plan.count; j++)
-        put_address(block, members[j].operand, members[j].pointer + (CUdeviceptr)plan.start[j]);
+    for (int j = 0; j < plan.count; j++) put_address(block, members[j].operand, members[j].pointer);
     if (axes) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
         PyErr_SetString(PyExc_ValueError,
@@ -532,9 +535,15 @@ static int launch_alike(Work *work)
     Py_ssize_t size = work->alike->size;
     ElementwiseKernel kernel;
     size_t bytes = put_head(work, (uint64_t)size, 0, block);
-    for (int k = 0; k < work->outputs + work->inputs; k++)
-        if (work->arrays[k]) put_address(block, k, work->arrays[k]->pointer);
-    int layout = is_aligned(work) ? LAYOUT_VECTOR : LAYOUT_FLAT;
+    Member members[MAX_OPERANDS];
+    int count = 0;
+    for (int k = 0; k < work->outputs + work->inputs; k++) {
+        const GPUArrayObject *array = work->arrays[k];
+        if (!array) continue;
+        members[count++] = (Member){k, array->itemsize, array->pointer};
+        put_address(block, k, array->pointer);
+    }
+    int layout = is_aligned(members, count) ? LAYOUT_VECTOR : LAYOUT_FLAT;
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
     Py_ssize_t blocks = size / kernel.elements + (size % kernel.elements != 0);
     int failed = launch_kernel(work, &kernel, blocks, block, bytes);

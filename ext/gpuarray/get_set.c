@@ -244,8 +244,7 @@ PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     TransferMode mode = {.async = true};
     if (convert_arguments(gpuarray_set_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || transfer_stream(array->state, given[1], &mode) < 0
-        || gpuarray_check_kept(array->state, self) < 0)
+        || transfer_stream(array->state, given[1], &mode) < 0 || gpuarray_check_kept(array->state, self) < 0)
         return NULL;
     return set_from(array, given[0], mode);
 }
@@ -259,12 +258,12 @@ const char gpuarray_copy_doc[] =
               "\nReturns\n-------\n"
               "GPUArray");
 
-/* "C", "F", or "K" for "K" and "A"; 0 with ValueError. */
-static char read_order(PyObject *value)
+/* "C", "F" or "K"; "A" is one of the first two for this array. 0 with ValueError. */
+static char read_order(PyObject *value, const GPUArrayObject *array)
 {
     for (const char *order = "CFKA"; *order && value && PyUnicode_Check(value); order++)
         if (PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
-            return *order == 'A' ? 'K' : *order;
+            return *order != 'A' ? *order : array->layout == GPUARRAY_F ? 'F' : 'C';
     if (value) PyErr_Format(PyExc_ValueError, "order is %R: it may be C, F, A or K", value);
     return value ? 0 : 'K';
 }
@@ -277,7 +276,7 @@ PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
     if ((arg_count || keywords)
         && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
         return NULL;
-    char order = read_order(given[0]);
+    char order = read_order(given[0], array);
     if (!order || transfer_queued(array->state, given[1], &mode) < 0) return NULL;
     return transfer_copy(array, order, array->allocator, mode);
 }
@@ -297,7 +296,7 @@ static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(empty_like_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!gpuarray_check(state, given[0])) return PyErr_Format(PyExc_TypeError, "array must be a GPUArray");
     GPUArrayObject *like = gpuarray_cast(given[0]);
-    char order = read_order(given[2]);
+    char order = read_order(given[2], like);
     if (!order) return NULL;
     if (!given[1] || given[1] == Py_None)
         dtype = (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype);

@@ -137,6 +137,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
             return -1;
         }
     }
+    if (convert_aligned(array->dtype, array->ndim, array->shape, array->strides, address) < 0) return -1;
     array->pointer = address;
     Py_XSETREF(array->allocation, (DeviceAllocationObject *)Py_XNewRef((PyObject *)allocation));
     Py_XSETREF(array->gpudata, Py_NewRef(gpudata));

@@ -2,39 +2,26 @@
  * one kernel, which is that of the elementwise operation "copy". */
 #include "ext/gpuarray/strided_copy.h"
 
+#include "core/strides.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/numpy_api.h"
 
-/* As what the elements are moved, a new reference. NULL without an exception when kernels have no such type.
- */
-static PyArray_Descr *moved_as(PyArray_Descr *dtype)
+/* As what elements that lie at multiples of `alignment` bytes are moved, a new reference. NULL without an
+ * exception when kernels have no such type. */
+static PyArray_Descr *moved_as(PyArray_Descr *dtype, ptrdiff_t alignment)
 {
-    switch (PyDataType_ELSIZE(dtype)) {
-    case 1: return PyArray_DescrFromType(NPY_UINT8);
-    case 2: return PyArray_DescrFromType(NPY_UINT16);
-    case 4: return PyArray_DescrFromType(NPY_UINT32);
-    case 8: return PyArray_DescrFromType(NPY_UINT64);
-    default: break;
-    }
-    bool known = dtype->type_num == NPY_CDOUBLE || dtype->type_num == NPY_VOID;
+    static const int integers[] = {[1] = NPY_UINT8, [2] = NPY_UINT16, [4] = NPY_UINT32, [8] = NPY_UINT64};
+    Py_ssize_t size = PyDataType_ELSIZE(dtype);
+    bool in_parts = dtype->type_num == NPY_CFLOAT || dtype->type_num == NPY_CDOUBLE;
+    if (size == 0 || alignment < strides_word(in_parts ? size / 2 : size)) return NULL;
+    if (strides_word(size) == size && alignment >= size) return PyArray_DescrFromType(integers[size]);
+    bool known = in_parts || dtype->type_num == NPY_VOID;
     return known ? (PyArray_Descr *)Py_NewRef((PyObject *)dtype) : NULL;
 }
 
-/* The greatest part of an element that a kernel moves at once. */
-static Py_ssize_t word_of(Py_ssize_t size)
+static ptrdiff_t alignment(const GPUArrayObject *array)
 {
-    Py_ssize_t word = 8;
-    while (size % word) word /= 2;
-    return word;
-}
-
-static bool is_aligned(const GPUArrayObject *array)
-{
-    Py_ssize_t word = word_of(array->itemsize);
-    bool aligned = array->pointer % (CUdeviceptr)word == 0;
-    for (int i = 0; i < array->ndim; i++)
-        aligned = aligned && (array->shape[i] < 2 || array->strides[i] % word == 0);
-    return aligned;
+    return strides_alignment(array->ndim, array->shape, array->strides, array->pointer);
 }
 
 static PyObject *as_words(GPUArrayObject *array, PyArray_Descr *dtype)
@@ -66,7 +53,7 @@ static bool is_for_want_of_a_compiler(void)
 
 int strided_copy(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
-    PyArray_Descr *dtype = is_aligned(to) && is_aligned(from) ? moved_as(to->dtype) : NULL;
+    PyArray_Descr *dtype = moved_as(to->dtype, Py_MIN(alignment(to), alignment(from)));
     if (!dtype) return 0;
     PyObject *target = as_words(to, dtype), *source = target ? as_words(from, dtype) : NULL, *result = NULL;
     PyObject *name = source ? PyUnicode_InternFromString("copy") : NULL;

@@ -47,6 +47,15 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
     return gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer);
 }
 
+/* All elements as a contiguous array, since kernels take it for one: a view where the array is contiguous in
+ * that order, else a copy. */
+static PyObject *along_one_axis(GPUArrayObject *array, char order, PyObject *stream)
+{
+    int wanted = order == 'F' ? GPUARRAY_F : GPUARRAY_C;
+    if (!(array->layout & wanted)) return reshape_copy(array, 1, &array->size, order, stream);
+    return gpuarray_reshape_to(array, 1, &array->size, order, stream);
+}
+
 /* Reads the axes of a permutation. -1 with ValueError. */
 static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
 {
@@ -157,19 +166,20 @@ static char read_order(PyObject *value)
     return 0;
 }
 
-const char gpuarray_reshape_doc[] =
-    PyDoc_STR("reshape($self, /, *shape, order=\"C\", copy=None, stream=None)\n--\n\n"
-              "The same elements in another shape: a view where strides allow it, else a copy.\n"
-              "\nParameters\n----------\n"
-              "*shape : int or sequence of int\n    One length may be -1.\n"
-              "order : {\"C\", \"F\", \"A\"}\n    In which the elements are read; \"A\" is that of a "
-              "contiguous array.\n    With \"F\" the result of a contiguous array is Fortran-contiguous.\n"
-              "copy : bool\n    True: always. False: ValueError where strides do not allow a view.\n"
-              "stream : Stream\n    Where a copy is queued.\n"
-              "\nReturns\n-------\n"
-              "GPUArray\n"
-              "\nRaises\n------\n"
-              "ValueError\n    The number of elements differs.");
+const char gpuarray_reshape_doc[] = PyDoc_STR(
+    "reshape($self, /, *shape, order=\"C\", copy=None, stream=None)\n--\n\n"
+    "The same elements in another shape: a view where strides allow it, else a copy. With one axis\n"
+    "the result is contiguous.\n"
+    "\nParameters\n----------\n"
+    "*shape : int or sequence of int\n    One length may be -1.\n"
+    "order : {\"C\", \"F\", \"A\"}\n    In which the elements are read; \"A\" is that of a "
+    "contiguous array.\n    With \"F\" the result of a contiguous array is Fortran-contiguous.\n"
+    "copy : bool\n    True: always. False: ValueError where strides do not allow a view.\n"
+    "stream : Stream\n    Where a copy is queued.\n"
+    "\nReturns\n-------\n"
+    "GPUArray\n"
+    "\nRaises\n------\n"
+    "ValueError\n    The number of elements differs.");
 
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
 {
@@ -192,13 +202,14 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     int ndim = read_shape(args, arg_count, shape);
     if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
     if (order == 'F' && array->layout == GPUARRAY_C) return reshape_copy(array, ndim, shape, order, stream);
-    if (gpuarray_has_shape(array, ndim, shape)) return Py_NewRef(self);
+    if (gpuarray_has_shape(array, ndim, shape) && (ndim != 1 || array->layout)) return Py_NewRef(self);
+    if (ndim == 1) return along_one_axis(array, order, stream);
     return gpuarray_reshape_to(array, ndim, shape, order, stream);
 }
 
 const char gpuarray_ravel_doc[] =
     PyDoc_STR("ravel($self, order=\"C\", stream=None)\n--\n\n"
-              "The elements along one axis: a view where strides allow it, else a copy.\n"
+              "The elements along one axis, contiguous: a view where they lie so, else a copy.\n"
               "\nParameters\n----------\n"
               "order : {\"C\", \"F\", \"A\", \"K\"}\n    In which the elements are read.\n"
               "stream : Stream\n    Where a copy is queued.\n"
@@ -210,7 +221,7 @@ PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
     if (arg_count || keywords)
         return gpuarray_call_body(gpuarray_cast(self)->state, "shapes", "ravel", self, args, arg_count,
                                   keywords);
-    return gpuarray_reshape_to(gpuarray_cast(self), 1, &gpuarray_cast(self)->size, 'C', NULL);
+    return along_one_axis(gpuarray_cast(self), 'C', NULL);
 }
 
 const char gpuarray_squeeze_doc[] =
@@ -247,16 +258,17 @@ static int packed_axis(GPUArrayObject *array)
     return -1;
 }
 
-const char gpuarray_view_doc[] =
-    PyDoc_STR("view($self, dtype=None)\n--\n\n"
-              "The same memory as another dtype.\n"
-              "\nParameters\n----------\n"
-              "dtype : dtype-like\n"
-              "    When its size differs, the contiguous axis changes its length.\n"
-              "\nReturns\n-------\n"
-              "GPUArray\n"
-              "\nRaises\n------\n"
-              "ValueError\n    That does not come out even.");
+const char gpuarray_view_doc[] = PyDoc_STR(
+    "view($self, dtype=None)\n--\n\n"
+    "The same memory as another dtype.\n"
+    "\nParameters\n----------\n"
+    "dtype : dtype-like\n"
+    "    When its size differs, the contiguous axis changes its length.\n"
+    "\nReturns\n-------\n"
+    "GPUArray\n"
+    "\nRaises\n------\n"
+    "ValueError\n    That does not come out even, or the elements would not lie at multiples of their size,\n"
+    "    where kernels read them.");
 
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
 {
@@ -282,6 +294,10 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
         }
         shape[axis] = shape[axis] * old_size / new_size;
         strides[axis] = new_size;
+    }
+    if (convert_aligned(dtype, array->ndim, shape, strides, array->pointer) < 0) {
+        Py_DECREF(dtype);
+        return NULL;
     }
     return gpuarray_new_view(array, dtype, array->ndim, shape, strides, array->pointer);
 }
@@ -392,15 +408,10 @@ static bool is_basic(ModuleState *state, PyObject *index)
     return true;
 }
 
-/* Kernels read numbers, and the words of what they only move, at multiples of their size. */
-static bool is_in_place(const GPUArrayObject *view)
+/* False with ValueError. */
+static bool is_aligned(const GPUArrayObject *view)
 {
-    Py_ssize_t size = PyTypeNum_ISCOMPLEX(view->dtype->type_num) ? view->itemsize / 2 : view->itemsize;
-    Py_ssize_t word = size % 8 == 0 ? 8 : size & -size;
-    bool in_place = word == 0 || view->size == 0 || view->pointer % (CUdeviceptr)word == 0;
-    for (int i = 0; i < view->ndim && in_place && view->size; i++)
-        in_place = word == 0 || view->shape[i] < 2 || view->strides[i] % word == 0;
-    return in_place;
+    return convert_aligned(view->dtype, view->ndim, view->shape, view->strides, view->pointer) == 0;
 }
 
 /* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A
@@ -452,7 +463,7 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
         view = view_at(array, dtype, offset);
     if (view) gpuarray_cast(view)->is_interleaved = true;
-    if (view && !is_in_place(gpuarray_cast(view))) {
+    if (view && !is_aligned(gpuarray_cast(view))) {
         Py_CLEAR(view);
         PyErr_Format(
             PyExc_ValueError,

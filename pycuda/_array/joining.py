@@ -12,6 +12,7 @@ from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
 from pycuda._array.reducing import flat_or_axis, normalized_axes, one_axis
+from pycuda._array.shapes import in_order
 from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
@@ -264,8 +265,7 @@ def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUAr
     """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order is {order!r}: it may be C, F, A or K")
-    fortran = order == "F" or (order in "AK" and self.flags.f_contiguous and not self.flags.c_contiguous)
-    source = self.transpose() if fortran else self
+    source = in_order(self, order)
     result = new(source.shape, self.dtype, self.allocator)
     if result.size:
         apply("copy", source, out=result, stream=stream)

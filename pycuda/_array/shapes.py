@@ -32,15 +32,20 @@ def _is_fortran(a) -> bool:
     return a.flags.f_contiguous and not a.flags.c_contiguous
 
 
+def in_order(a, order) -> GPUArray:
+    """A view whose elements in C order are those of `a` in this order ("C", "F", "A" or "K")."""
+    if order == "F" or (order in ("A", "K") and _is_fortran(a)):
+        return a.T
+    if order != "K" or a.flags.c_contiguous:
+        return a
+    return a.transpose(sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis])))
+
+
 def ravel(a, order="C", stream=None) -> GPUArray:
     """The elements along one axis, read in this order: a view where strides allow it."""
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    if order == "F" or (order == "A" and _is_fortran(a)):
-        a = a.T
-    elif order == "K":
-        a = a.transpose(sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis])))
-    return a.reshape(a.size, stream=stream)
+    return in_order(a, order).reshape(a.size, stream=stream)
 
 
 def copy(a, order="K", subok=False) -> GPUArray:

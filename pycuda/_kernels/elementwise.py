@@ -72,6 +72,11 @@ def _check_moved(name: str, storage: list[np.dtype]) -> None:
         raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
 
 
+def _is_moved_whole(dtype: np.dtype) -> bool:
+    """Complex numbers are not: they lie at multiples of the size of their parts."""
+    return dtype.itemsize in _INTEGERS and dtype.kind != "c"
+
+
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "same_kind"):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
@@ -101,7 +106,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "s
         _stored(each)
     _check_moved(name, storage)
     given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
-    if name == "copy" and storage[0] == storage[1] and storage[0].itemsize in _INTEGERS:
+    if name == "copy" and storage[0] == storage[1] and _is_moved_whole(storage[0]):
         # The bits of a NaN stay, and dtypes of one size have one kernel.
         storage = compute = [_INTEGERS[storage[0].itemsize]] * 2
     # Outputs are cast once more: from what the loop gives to what is stored.

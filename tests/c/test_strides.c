@@ -247,8 +247,38 @@ static void test_reshape(void)
                            (const ptrdiff_t[]){24}, 4, out));
 }
 
+/* Of the address of every element, one by one. */
+typedef struct Addresses {
+    uint64_t first, together;
+} Addresses;
+
+static void join(ptrdiff_t offset, ptrdiff_t number, void *data)
+{
+    Addresses *addresses = data;
+    (void)number;
+    addresses->together |= addresses->first + (uint64_t)offset;
+}
+
+static void test_alignment(void)
+{
+    for (int round = 0; round < 3000; round++) {
+        ptrdiff_t shape[DIMS], strides[DIMS], itemsize = (ptrdiff_t)1 << random_below(5);
+        int ndim = random_view(shape, strides, itemsize);
+        Addresses addresses = {ROOM + (uint64_t)random_below(17), 0};
+        walk(ndim, shape, strides, join, &addresses);
+        ptrdiff_t found = strides_alignment(ndim, shape, strides, addresses.first), least = 16;
+        while (addresses.together % (uint64_t)least) least /= 2;
+        CHECK_EQUAL(found, least);
+    }
+    CHECK_EQUAL(strides_word(24), 8);
+    CHECK_EQUAL(strides_word(6), 2);
+    CHECK_EQUAL(strides_alignment(1, (const ptrdiff_t[]){0}, (const ptrdiff_t[]){3}, 1), 16);
+    CHECK_EQUAL(strides_alignment(1, (const ptrdiff_t[]){1}, (const ptrdiff_t[]){3}, 8), 8);
+}
+
 int main(void)
 {
+    test_alignment();
     test_fill_and_contiguity();
     test_count();
     test_views();

@@ -94,11 +94,11 @@ def test_dtypes_that_dlpack_has_not(dtype):
 
 
 def test_strides_that_dlpack_has_not():
-    structure = gpuarray.zeros(12, np.uint8)
-    array = gpuarray.GPUArray(2, np.float32, gpudata=structure.gpudata, strides=(6,))
-    with pytest.raises(BufferError, match="6 bytes"):
+    structure = gpuarray.zeros(20, np.uint8)
+    array = gpuarray.GPUArray(2, np.complex64, gpudata=structure.gpudata, strides=(12,))
+    with pytest.raises(BufferError, match="12 bytes"):
         array.__dlpack__()
-    one = gpuarray.GPUArray(1, np.float32, gpudata=structure.gpudata, strides=(6,))
+    one = gpuarray.GPUArray(1, np.complex64, gpudata=structure.gpudata, strides=(12,))
     assert read(one.__dlpack__()).tensor.shape[0] == 1
 
 
