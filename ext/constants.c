@@ -66,8 +66,8 @@ static PyObject *constant_repr(PyObject *self)
     PyObject *cls = name ? PyObject_GetAttrString((PyObject *)Py_TYPE(self), "__name__") : NULL;
     PyObject *number = cls ? PyLong_Type.tp_repr(self) : NULL;
     if (number)
-        text = name == Py_None ? PyUnicode_FromFormat("pycuda._driver.%U(%U)", cls, number)
-                               : PyUnicode_FromFormat("pycuda._driver.%U.%U", cls, name);
+        text = name == Py_None ? PyUnicode_FromFormat("pycuda.driver.%U(%U)", cls, number)
+                               : PyUnicode_FromFormat("pycuda.driver.%U.%U", cls, name);
     Py_XDECREF(name);
     Py_XDECREF(cls);
     Py_XDECREF(number);
@@ -85,7 +85,7 @@ static PyType_Slot constant_slots[] = {
 };
 
 static PyType_Spec constant_spec = {
-    .name = "pycuda._driver.Constant",
+    .name = "pycuda.driver.Constant",
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = constant_slots,
 };
@@ -93,7 +93,7 @@ static PyType_Spec constant_spec = {
 static PyObject *make_class(PyObject *base, const ConstantRow *row)
 {
     return PyObject_CallFunction((PyObject *)&PyType_Type, "s(O){s:s,s:s}", row->name, base, "__module__",
-                                 "pycuda._driver", "__doc__", row->doc);
+                                 "pycuda.driver", "__doc__", row->doc);
 }
 
 /* A new reference: the plain int in a namespace, else an instance that has its name. */

@@ -331,7 +331,7 @@ typedef struct ExceptionRow {
     size_t field;           /* in ModuleState */
 } ExceptionRow;
 
-#define EXCEPTION(cls, doc) {"pycuda._driver." #cls, doc, offsetof(ModuleState, cls)}
+#define EXCEPTION(cls, doc) {"pycuda.driver." #cls, doc, offsetof(ModuleState, cls)}
 static const ExceptionRow derived[] = {
     EXCEPTION(MemoryError, "The device or the page-locked memory of the host is exhausted."),
     EXCEPTION(LogicError, "A call that cannot succeed as it was made: most likely a mistake of the program."),
@@ -367,7 +367,7 @@ static int add_base(PyObject *module, ModuleState *state)
     PyObject *doc = PyUnicode_FromString(strstr(error_doc, "--\n\n") + strlen("--\n\n"));
     int status = -1;
     if (members && doc
-        && add_exception(module, &state->Error, "pycuda._driver.Error", error_doc, NULL, members) == 0)
+        && add_exception(module, &state->Error, "pycuda.driver.Error", error_doc, NULL, members) == 0)
         status = PyObject_SetAttrString(state->Error, "__doc__", doc);
     Py_XDECREF(doc);
     Py_XDECREF(members);
@@ -378,7 +378,7 @@ static int add_kernel_error(PyObject *module, ModuleState *state)
 {
     PyObject *bases = PyTuple_Pack(2, state->LaunchError, state->LogicError);
     int status = bases
-                     ? add_exception(module, &state->KernelError, "pycuda._driver.KernelError",
+                     ? add_exception(module, &state->KernelError, "pycuda.driver.KernelError",
                                      "A running kernel failed: the context is lost. Both a LaunchError and a "
                                      "LogicError.",
                                      bases, NULL)

@@ -201,6 +201,19 @@ static int intern_names(ModuleState *state)
     return 0;
 }
 
+/* Where users find the functions of this module: an underscore marks those that are not for them. */
+static int name_public_module(PyObject *module)
+{
+    PyObject *name, *value, *home = PyUnicode_InternFromString("pycuda.driver");
+    Py_ssize_t at = 0;
+    int status = home ? 0 : -1;
+    while (status == 0 && PyDict_Next(PyModule_GetDict(module), &at, &name, &value))
+        if (PyCFunction_Check(value) && PyUnicode_ReadChar(name, 0) != '_')
+            status = PyObject_SetAttrString(value, "__module__", home);
+    Py_XDECREF(home);
+    return status;
+}
+
 static int module_exec(PyObject *module)
 {
     ModuleState *state = module_state(module);
@@ -212,7 +225,7 @@ static int module_exec(PyObject *module)
     if (intern_names(state) < 0) return -1;
     for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
         if (setups[i](module, state) < 0) return -1;
-    return 0;
+    return name_public_module(module);
 }
 
 static int module_traverse(PyObject *module, visitproc visit, void *arg)

@@ -33,6 +33,10 @@ __all__ = [
     "preprocess_source",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 DEFAULT_NVCC_FLAGS: list[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").split()
 
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")

@@ -52,6 +52,10 @@ __all__ = [
     "seed_getter_unique",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 _VERSION = 10, 4, 5  # of the cuRAND whose numbers these are
 
 
@@ -154,9 +158,10 @@ _PSEUDO = """
 
     Parameters
     ----------
-    seed_getter : callable, optional
-        Takes a number and returns a GPUArray of so many int32 seeds, one for each generator: for instance
-        `seed_getter_uniform` and `seed_getter_unique`, which is the default.
+    seed_getter : callable, int or numpy.random.SeedSequence, optional
+        A function takes a number and returns a GPUArray of so many int32 seeds, one for each generator: for
+        instance `seed_getter_uniform` and `seed_getter_unique`, which is the default. A number, or a sequence
+        of NumPy's, gives the same seeds every time.
     offset : int
         Outputs that every generator leaves out.
 
@@ -165,7 +170,7 @@ _PSEUDO = """
     TypeError
         When the seeds are no GPUArray, of another dtype or another number.
     ValueError
-        For an offset below 0 or beyond 2**64 - 1.
+        For a negative seed, or an offset below 0 or beyond 2**64 - 1.
 
     Notes
     -----

@@ -19,6 +19,7 @@ from pycuda._arrays import (  # noqa: F401
 )
 from pycuda._driver import *  # noqa: F403
 from pycuda._driver import _live_objects  # noqa: F401  for tests that count what they leave
+from pycuda._public import name_public_module
 
 # Read at each compilation.
 CUDA_DEBUGGING = False
@@ -89,4 +90,16 @@ class CompileError(Error):  # noqa: F405
         return "\n".join(parts)
 
 
+name_public_module(
+    globals(),
+    [
+        "bind_array_to_texref",
+        "dtype_to_array_format",
+        "gpuarray_to_array",
+        "make_multichannel_2d_array",
+        "matrix_to_array",
+        "matrix_to_texref",
+        "np_to_array",
+    ],
+)
 atexit.register(_driver._finish)

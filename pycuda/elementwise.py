@@ -19,6 +19,7 @@ from pycuda._kernels.user_elementwise import (
     get_elwise_module,
     get_elwise_range_module,
 )
+from pycuda._public import name_public_module
 from pycuda.tools import ScalarArg, VectorArg, context_dependent_memoize, dtype_to_ctype
 
 __all__ = [
@@ -33,6 +34,10 @@ __all__ = [
     "get_elwise_range_module",
     *_ready.__all__,
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 _LARGEST_GRID = 2**31 - 1
 _current = drv.Context.get_current
@@ -451,3 +456,6 @@ def _indices(name: str, range_, slice_, shape) -> builtins.range:
     if given.start is None or given.stop is None:
         raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
     return builtins.range(given.start, given.stop, 1 if given.step is None else given.step)
+
+
+name_public_module(globals())

@@ -110,6 +110,10 @@ __all__ = [
     "zeros_like",
 ]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 # ---- vector types
 
 
@@ -153,8 +157,7 @@ class vec(metaclass=_VectorTypes):
 
 def _create_vector_types() -> None:
     for name, scalar in _VECTOR_SCALARS.items():
-        widest = 2 if name in ("longlong", "ulonglong", "double") else 4
-        for count in range(1, widest + 1):
+        for count in range(1, 5):
             fields = "xyzw"[:count]
             dtype = np.dtype([(field, scalar) for field in fields])
             get_or_register_dtype(f"{name}{count}", dtype)

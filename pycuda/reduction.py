@@ -18,6 +18,7 @@ from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
+from pycuda._public import name_public_module
 from pycuda.driver import GPUArray
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
 
@@ -36,10 +37,9 @@ __all__ = [
     "get_sum_kernel",
 ]
 
-try:
-    from numpy.lib.array_utils import normalize_axis_tuple
-except ImportError:  # NumPy 1
-    from numpy.core.numeric import normalize_axis_tuple
+
+def __dir__() -> list[str]:
+    return __all__
 
 _BLOCK = (source.THREADS, 1, 1)
 _current = drv.Context.get_current
@@ -572,3 +572,6 @@ def get_subset_minmax_kernel(what: str, dtype, dtype_subset):
         f"subset_{what}_kernel",
         _accumulator=_accumulator(dtype),
     )
+
+
+name_public_module(globals())

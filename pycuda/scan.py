@@ -15,6 +15,10 @@ from pycuda.tools import dtype_to_ctype
 
 __all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
 _current = drv.Context.get_current
 _FLAG = np.dtype(np.uint8)
 

@@ -21,7 +21,7 @@ mkdir -p "$root/wheels" "$root/try"
 cp "$here"/dist/pycuda-*-cp3"$version"-*_"$machine".whl "$root/wheels"
 platforms="--platform manylinux2014_$machine --platform manylinux_2_27_$machine --platform manylinux_2_28_$machine"
 ${PIP:-python3 -m pip} download -q --only-binary :all: --python-version "3.$version" $platforms -d "$root/wheels" \
-    numpy cuda-pathfinder platformdirs mako pytest pytest-timeout hypothesis \
+    numpy cuda-pathfinder mako pytest pytest-timeout hypothesis \
     "nvidia-cuda-nvrtc>=13,<14" "nvidia-cuda-runtime>=13,<14" "nvidia-cuda-crt>=13,<14" "nvidia-cuda-cccl>=13,<14"
 awk '/^```python/ {inside = 1; next} /^```/ {inside = 0} inside' "$here/README.md" > "$root/try/readme.py"
 cp -r "$here/tests" "$here/pyproject.toml" "$root/try"

@@ -351,6 +351,11 @@ static PyGetSetDef module_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *module_repr(PyObject *self)
+{
+    return context_repr_of(self, code_module_cast(self)->context, code_module_cast(self)->handle, "");
+}
+
 static PyMemberDef module_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CodeModuleObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -367,6 +372,7 @@ static PyMethodDef module_methods[] = {
 static PyType_Slot module_slots[] = {
     {Py_tp_doc, (void *)"Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."},
     {Py_tp_dealloc, AS_SLOT(module_dealloc)},
+    {Py_tp_repr, AS_SLOT(module_repr)},
     {Py_tp_traverse, AS_SLOT(module_traverse)},
     {Py_tp_getset, module_getset},
     {Py_tp_members, module_members},
@@ -375,7 +381,7 @@ static PyType_Slot module_slots[] = {
 };
 
 static PyType_Spec module_spec = {
-    .name = "pycuda._driver.Module",
+    .name = "pycuda.driver.Module",
     .basicsize = sizeof(CodeModuleObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = module_slots,

@@ -321,7 +321,7 @@ static PyType_Slot linker_slots[] = {
 };
 
 static PyType_Spec linker_spec = {
-    .name = "pycuda._driver.Linker",
+    .name = "pycuda.driver.Linker",
     .basicsize = sizeof(LinkerObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = linker_slots,

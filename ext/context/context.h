@@ -111,6 +111,11 @@ bool context_is_akin(const ContextObject *a, const ContextObject *b);
 /* The same of a handle; false for those that were made elsewhere. */
 bool context_is_akin_to(const ContextObject *context, CUcontext handle);
 
+/* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
+ * `more` before the end. NULL with an exception. */
+PyObject *context_repr_of(PyObject *object, const ContextObject *context, const void *handle,
+                          const char *more);
+
 /* Whether _live_objects() counts it: true for what a user asked for. */
 void context_count(ContextObject *context, bool counted);
 
@@ -135,6 +140,8 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
 /* Initialises the driver: notice, cuInit. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);
+/* The same where nobody has done it yet. */
+int context_init_default(ModuleState *state);
 
 /* The driver was found to be initialised, by us or by others: from now on a fork is noticed. */
 void context_note_initialised(ModuleState *state);

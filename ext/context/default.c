@@ -62,6 +62,11 @@ int context_init_driver(ModuleState *state, unsigned flags)
     return errors_give_notice();
 }
 
+int context_init_default(ModuleState *state)
+{
+    return atomic_load(&initialised) ? 0 : context_init_driver(state, 0);
+}
+
 static int parse_ordinal(ModuleState *state, const char *text, const char *source, int *ordinal)
 {
     char *end;

@@ -28,7 +28,8 @@ PyObject *device_new(ModuleState *state, CUdevice handle)
 }
 
 PyDoc_STRVAR(device_doc, "Device(number)\n--\n\n"
-                         "A device. Devices are equal when they are the same.\n"
+                         "A device. Devices are equal when they are the same.\n\n"
+                         "Initialises the driver if that was not done.\n"
                          "\nParameters\n----------\n"
                          "number : int or str\n"
                          "    The ordinal, or the PCI address like \"0000:01:00.0\" (the keyword may be\n"
@@ -44,7 +45,7 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *given[1];
     CUdevice handle;
     int number = 0;
-    if (convert_call(device_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
+    if (convert_call(device_doc, args, kwargs, GIVEN(given)) < 0 || context_init_default(state) < 0) return NULL;
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
         if (!bus) return NULL;
@@ -68,22 +69,23 @@ static void device_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(count_doc, "count($type)\n--\n\n"
-                        "Count the devices.\n"
+                        "Count the devices; initialises the driver if that was not done.\n"
                         "\nReturns\n-------\n"
                         "int\n"
                         "\nRaises\n------\n"
-                        "LogicError\n    init() was not called.\n"
+                        "Error\n    The driver cannot be initialised, as init() says.\n"
                         "\nNotes\n-----\n"
                         "Calls cuDeviceGetCount.");
 
 static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
 {
+    ModuleState *state = state_of_type((PyTypeObject *)cls);
     int count;
     CUresult result;
-    CALL_NEAR(state_of_type((PyTypeObject *)cls), result, driver.cuDeviceGetCount(&count));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(state_of_type((PyTypeObject *)cls), result, "cuDeviceGetCount", NULL);
-    return PyLong_FromLong(count);
+    if (context_init_default(state) < 0) return NULL;
+    CALL_NEAR(state, result, driver.cuDeviceGetCount(&count));
+    return result == CUDA_SUCCESS ? PyLong_FromLong(count)
+                                  : raise_driver(state, result, "cuDeviceGetCount", NULL);
 }
 
 PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
@@ -377,7 +379,7 @@ static Py_hash_t device_hash(PyObject *self)
 
 static PyObject *device_repr(PyObject *self)
 {
-    return PyUnicode_FromFormat("<pycuda._driver.Device %d>", (int)device_cast(self)->handle);
+    return PyUnicode_FromFormat("<pycuda.driver.Device %d>", (int)device_cast(self)->handle);
 }
 
 static PyMethodDef device_methods[] = {
@@ -414,7 +416,7 @@ static PyType_Slot device_slots[] = {
 };
 
 static PyType_Spec device_spec = {
-    .name = "pycuda._driver.Device",
+    .name = "pycuda.driver.Device",
     .basicsize = sizeof(DeviceObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = device_slots,

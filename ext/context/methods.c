@@ -360,9 +360,16 @@ static PyObject *context_repr(PyObject *self)
 {
     static const char *const kinds[] = {"own", "primary", "foreign", "green"};
     ContextObject *context = context_cast(self);
-    return PyUnicode_FromFormat("<pycuda._driver.Context %s of device %d at %p%s>",
+    return PyUnicode_FromFormat("<pycuda.driver.Context %s of device %d at %p%s>",
                                 kinds[atomic_load(&context->kind)], (int)context->device,
                                 (void *)context->handle, atomic_load(&context->detached) ? ", detached" : "");
+}
+
+PyObject *context_repr_of(PyObject *object, const ContextObject *context, const void *handle,
+                          const char *more)
+{
+    return PyUnicode_FromFormat("<%s of device %d at %p%s>", Py_TYPE(object)->tp_name, (int)context->device,
+                                handle, more);
 }
 
 #define OF_CLASS(name, flags) {#name, AS_METHOD(context_##name), (flags) | METH_CLASS, name##_doc}
@@ -424,7 +431,7 @@ static PyType_Slot context_slots[] = {
 };
 
 static PyType_Spec context_spec = {
-    .name = "pycuda._driver.Context",
+    .name = "pycuda.driver.Context",
     .basicsize = sizeof(ContextObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = context_slots,

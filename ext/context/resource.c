@@ -175,7 +175,7 @@ static PyObject *get_device(PyObject *self, void *Py_UNUSED(closure))
 static PyObject *resource_repr(PyObject *self)
 {
     const DeviceResourceObject *resource = resource_cast(self);
-    return PyUnicode_FromFormat("<pycuda._driver.DeviceResource: %u multiprocessors of device %d>",
+    return PyUnicode_FromFormat("<pycuda.driver.DeviceResource: %u multiprocessors of device %d>",
                                 resource->value.sm.smCount, (int)resource->device);
 }
 
@@ -214,7 +214,7 @@ static PyType_Slot resource_slots[] = {
 };
 
 static PyType_Spec resource_spec = {
-    .name = "pycuda._driver.DeviceResource",
+    .name = "pycuda.driver.DeviceResource",
     .basicsize = sizeof(DeviceResourceObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = resource_slots,

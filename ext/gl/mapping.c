@@ -227,7 +227,7 @@ static PyType_Slot mapping_slots[] = {
 };
 
 static PyType_Spec mapping_spec = {
-    .name = "pycuda._driver.RegisteredMapping",
+    .name = "pycuda.driver.RegisteredMapping",
     .basicsize = sizeof(MappingObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = mapping_slots,

@@ -250,21 +250,21 @@ static PyType_Slot image_slots[] = {
 };
 
 static PyType_Spec registered_spec = {
-    .name = "pycuda._driver.RegisteredObject",
+    .name = "pycuda.driver.RegisteredObject",
     .basicsize = sizeof(RegisteredObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = registered_slots,
 };
 
 static PyType_Spec buffer_spec = {
-    .name = "pycuda._driver.RegisteredBuffer",
+    .name = "pycuda.driver.RegisteredBuffer",
     .basicsize = sizeof(RegisteredObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = buffer_slots,
 };
 
 static PyType_Spec image_spec = {
-    .name = "pycuda._driver.RegisteredImage",
+    .name = "pycuda.driver.RegisteredImage",
     .basicsize = sizeof(RegisteredObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = image_slots,

@@ -14,7 +14,7 @@ static PyStructSequence_Field fields[] = {
 };
 
 static PyStructSequence_Desc description = {
-    "pycuda._driver.ArrayFlags",
+    "pycuda.gpuarray.ArrayFlags",
     "How the elements of a GPUArray lie in memory.",
     fields,
     3,

@@ -81,7 +81,7 @@ static PyType_Slot borrowed_slots[] = {
 };
 
 static PyType_Spec borrowed_spec = {
-    .name = "pycuda._driver.Borrowed",
+    .name = "pycuda.driver.Borrowed",
     .basicsize = sizeof(BorrowedObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = borrowed_slots,

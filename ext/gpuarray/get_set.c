@@ -311,17 +311,23 @@ static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
 
 /* to_gpu */
 
+/* What is no array yet, as numpy.asarray has it. NULL with an exception. */
+static PyObject *as_host_array(PyObject *value)
+{
+    PyObject *array = PyArray_FROM_O(value);
+    if (array && PyArray_TYPE((PyArrayObject *)array) == NPY_OBJECT) {
+        PyErr_Format(PyExc_TypeError, "ary must be an array, a number or lists of numbers, not %.200s",
+                     Py_TYPE(value)->tp_name);
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
 static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, TransferMode mode)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
     PyObject *view = NULL;
     if (gpuarray_check(state, ary)) return transfer_copy(gpuarray_cast(ary), 'K', allocator, mode);
-    if (PyArray_CheckScalar(ary) && !PyArray_Check(ary)) {
-        PyObject *element = PyArray_FromScalar(ary, NULL);
-        PyObject *array = element ? to_gpu(state, element, allocator, mode) : NULL;
-        Py_XDECREF(element);
-        return array;
-    }
     int found = PyArray_Check(ary) ? 0 : foreign_view(state, ary, mode, &view);
     if (found) {
         PyObject *copy = found > 0 ? transfer_copy(gpuarray_cast(view), 'K', allocator, mode) : NULL;
@@ -329,9 +335,10 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
         return copy;
     }
     if (!PyArray_Check(ary)) {
-        PyErr_Format(PyExc_TypeError, "ary must be a numpy array or a GPUArray, not %.200s",
-                     Py_TYPE(ary)->tp_name);
-        return NULL;
+        PyObject *host = as_host_array(ary);
+        PyObject *array = host ? to_gpu(state, host, allocator, mode) : NULL;
+        Py_XDECREF(host);
+        return array;
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR(host));
@@ -348,7 +355,7 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
 PyDoc_STRVAR(to_gpu_doc, "to_gpu(ary, allocator=None)\n--\n\n"
                          "Copy a host array to a new GPUArray with the same order of axes and no gaps.\n"
                          "\nParameters\n----------\n"
-                         "ary : numpy.ndarray or GPUArray\n"
+                         "ary : array_like or GPUArray\n    Numbers and lists are taken as by numpy.asarray.\n"
                          "allocator : callable\n    None is the default pool.\n"
                          "\nReturns\n-------\n"
                          "GPUArray\n"

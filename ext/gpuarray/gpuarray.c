@@ -761,7 +761,7 @@ static int add_type(PyObject *module, ModuleState *state)
 {
     PyType_Slot slots[SLOTS_MAX];
     PyType_Spec spec = {
-        .name = "pycuda._driver.GPUArray",
+        .name = "pycuda.gpuarray.GPUArray",
         .basicsize = sizeof(GPUArrayObject),
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
         .slots = slots,

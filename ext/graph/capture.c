@@ -252,7 +252,7 @@ static PyType_Slot capture_slots[] = {
 };
 
 static PyType_Spec capture_spec = {
-    .name = "pycuda._driver.StreamCapture",
+    .name = "pycuda.driver.StreamCapture",
     .basicsize = sizeof(CaptureObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = capture_slots,

@@ -353,7 +353,7 @@ static PyType_Slot exec_slots[] = {
 };
 
 static PyType_Spec exec_spec = {
-    .name = "pycuda._driver.GraphExec",
+    .name = "pycuda.driver.GraphExec",
     .basicsize = sizeof(GraphExecObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = exec_slots,

@@ -217,7 +217,7 @@ static PyType_Slot graph_slots[] = {
 };
 
 static PyType_Spec graph_spec = {
-    .name = "pycuda._driver.Graph",
+    .name = "pycuda.driver.Graph",
     .basicsize = sizeof(GraphObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = graph_slots,

@@ -236,7 +236,7 @@ static PyType_Slot node_slots[] = {
 };
 
 static PyType_Spec node_spec = {
-    .name = "pycuda._driver.GraphNode",
+    .name = "pycuda.driver.GraphNode",
     .basicsize = sizeof(GraphNodeObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = node_slots,

@@ -311,11 +311,11 @@ SUBTYPE_SLOTS(in_out)
 /* The subtypes inherit Py_TPFLAGS_HAVE_GC together with what it asks for. */
 enum { HANDLER_FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE };
 
-static PyType_Spec handler_spec = {"pycuda._driver.ArgumentHandler", sizeof(HandlerObject), 0,
+static PyType_Spec handler_spec = {"pycuda.driver.ArgumentHandler", sizeof(HandlerObject), 0,
                                    HANDLER_FLAGS | Py_TPFLAGS_HAVE_GC, handler_slots};
-static PyType_Spec in_spec = {"pycuda._driver.In", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_slots};
-static PyType_Spec out_spec = {"pycuda._driver.Out", sizeof(HandlerObject), 0, HANDLER_FLAGS, out_slots};
-static PyType_Spec in_out_spec = {"pycuda._driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS,
+static PyType_Spec in_spec = {"pycuda.driver.In", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_slots};
+static PyType_Spec out_spec = {"pycuda.driver.Out", sizeof(HandlerObject), 0, HANDLER_FLAGS, out_slots};
+static PyType_Spec in_out_spec = {"pycuda.driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS,
                                   in_out_slots};
 
 int argument_handlers_setup(PyObject *module, ModuleState *state)

@@ -528,6 +528,16 @@ PyDoc_STRVAR(call_doc, "__call__($self, /, *args, block, grid=(1, 1), "
                        "\nNotes\n-----\n"
                        "Calls cuLaunchKernel, cuLaunchKernelEx.");
 
+/* Some libraries write the shape of a launch so. */
+static PyObject *function_subscript(PyObject *self, PyObject *Py_UNUSED(shape))
+{
+    const char *name = function_name(function_cast(self));
+    return PyErr_Format(PyExc_TypeError,
+                        "a kernel takes the shape of its launch by keyword: %s(..., grid=(x, y, z), "
+                        "block=(x, y, z)), not %s[grid, block](...)",
+                        name, name);
+}
+
 static PyMethodDef function_methods[] = {
     {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
     {"max_active_blocks_per_multiprocessor", AS_METHOD(max_active_blocks), FAST_KEYWORDS,
@@ -557,6 +567,7 @@ static PyType_Slot function_slots[] = {
     {Py_tp_traverse, AS_SLOT(function_traverse)},
     {Py_tp_clear, AS_SLOT(function_clear)},
     {Py_tp_repr, AS_SLOT(function_repr)},
+    {Py_mp_subscript, AS_SLOT(function_subscript)},
     {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
     {Py_tp_getset, function_getset},
     {Py_tp_members, function_members},
@@ -565,7 +576,7 @@ static PyType_Slot function_slots[] = {
 };
 
 static PyType_Spec function_spec = {
-    .name = "pycuda._driver.Function",
+    .name = "pycuda.driver.Function",
     .basicsize = sizeof(FunctionObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL
              | Py_TPFLAGS_DISALLOW_INSTANTIATION,

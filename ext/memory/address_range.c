@@ -504,7 +504,7 @@ static PyType_Slot range_slots[] = {
 };
 
 static PyType_Spec range_spec = {
-    .name = "pycuda._driver.AddressRange",
+    .name = "pycuda.driver.AddressRange",
     .basicsize = sizeof(AddressRangeObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = range_slots,

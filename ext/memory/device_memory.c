@@ -350,7 +350,7 @@ static PyType_Slot allocation_slots[] = {
 };
 
 static PyType_Spec allocation_spec = {
-    .name = "pycuda._driver.DeviceAllocation",
+    .name = "pycuda.driver.DeviceAllocation",
     .basicsize = sizeof(DeviceAllocationObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = allocation_slots,

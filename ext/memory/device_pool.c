@@ -114,7 +114,7 @@ static PyType_Slot device_pool_slots[] = {
 };
 
 static PyType_Spec device_pool_spec = {
-    .name = "pycuda._driver.DeviceMemoryPool",
+    .name = "pycuda.tools.DeviceMemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = device_pool_slots,
@@ -127,7 +127,7 @@ static PyType_Slot managed_pool_slots[] = {
 };
 
 static PyType_Spec managed_pool_spec = {
-    .name = "pycuda._driver.ManagedMemoryPool",
+    .name = "pycuda.tools.ManagedMemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = managed_pool_slots,

@@ -204,7 +204,7 @@ static PyType_Slot external_pool_slots[] = {
 };
 
 static PyType_Spec external_pool_spec = {
-    .name = "pycuda._driver.ExternalMemoryPool",
+    .name = "pycuda.tools.ExternalMemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = external_pool_slots,

@@ -308,7 +308,7 @@ static PyType_Slot registered_slots[] = {
 
 #define HOST_SPEC(type, more_flags, type_slots) \
     { \
-        .name = "pycuda._driver." #type, \
+        .name = "pycuda.driver." #type, \
         .basicsize = sizeof(HostMemoryObject), \
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags), \
         .slots = (type_slots), \

@@ -54,7 +54,7 @@ static PyType_Slot allocator_slots[] = {
 };
 
 static PyType_Spec allocator_spec = {
-    .name = "pycuda._driver.PageLockedAllocator",
+    .name = "pycuda.tools.PageLockedAllocator",
     .basicsize = sizeof(AllocatorObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = allocator_slots,
@@ -159,7 +159,7 @@ static PyType_Slot pooled_host_slots[] = {
 };
 
 static PyType_Spec pooled_host_spec = {
-    .name = "pycuda._driver.PooledHostAllocation",
+    .name = "pycuda.tools.PooledHostAllocation",
     .basicsize = sizeof(PooledHostObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = pooled_host_slots,
@@ -233,7 +233,7 @@ static PyType_Slot host_pool_slots[] = {
 };
 
 static PyType_Spec host_pool_spec = {
-    .name = "pycuda._driver.PageLockedMemoryPool",
+    .name = "pycuda.tools.PageLockedMemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = host_pool_slots,

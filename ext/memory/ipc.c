@@ -187,7 +187,7 @@ static PyType_Slot ipc_slots[] = {
 };
 
 static PyType_Spec ipc_spec = {
-    .name = "pycuda._driver.IPCMemoryHandle",
+    .name = "pycuda.driver.IPCMemoryHandle",
     .basicsize = sizeof(IPCMemoryObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = ipc_slots,

@@ -75,7 +75,7 @@ static PyType_Slot managed_slots[] = {
 };
 
 static PyType_Spec managed_spec = {
-    .name = "pycuda._driver.ManagedAllocation",
+    .name = "pycuda.driver.ManagedAllocation",
     .basicsize = sizeof(DeviceAllocationObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = managed_slots,

@@ -206,7 +206,7 @@ static PyType_Slot ordered_pool_slots[] = {
 };
 
 static PyType_Spec ordered_pool_spec = {
-    .name = "pycuda._driver.StreamOrderedMemoryPool",
+    .name = "pycuda.tools.StreamOrderedMemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = ordered_pool_slots,

@@ -326,7 +326,7 @@ static PyType_Slot physical_slots[] = {
 };
 
 static PyType_Spec physical_spec = {
-    .name = "pycuda._driver.PhysicalMemory",
+    .name = "pycuda.driver.PhysicalMemory",
     .basicsize = sizeof(PhysicalMemoryObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = physical_slots,

@@ -95,7 +95,7 @@ static PyType_Slot holder_slots[] = {
 };
 
 static PyType_Spec holder_spec = {
-    .name = "pycuda._driver.PointerHolderBase",
+    .name = "pycuda.driver.PointerHolderBase",
     .basicsize = sizeof(PointerHolderObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = holder_slots,

@@ -254,7 +254,7 @@ static PyType_Slot pool_slots[] = {
 };
 
 static PyType_Spec pool_spec = {
-    .name = "pycuda._driver.MemoryPool",
+    .name = "pycuda.tools.MemoryPool",
     .basicsize = sizeof(PoolObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = pool_slots,

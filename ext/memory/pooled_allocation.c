@@ -369,7 +369,7 @@ static PyType_Slot allocation_slots[] = {
 };
 
 static PyType_Spec allocation_spec = {
-    .name = "pycuda._driver.PooledDeviceAllocation",
+    .name = "pycuda.tools.PooledDeviceAllocation",
     .basicsize = sizeof(PooledAllocationObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = allocation_slots,

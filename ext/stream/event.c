@@ -34,7 +34,8 @@ static PyObject *finish_event(EventObject *event, CUevent handle, CUresult resul
 
 PyDoc_STRVAR(event_doc, "Event(flags=0)\n--\n\n"
                         "A point in a stream's work, to wait for and to take times between.\n\n"
-                        "It belongs to the current context.\n"
+                        "It belongs to the current context. ``await event`` waits for it in a coroutine\n"
+                        "of asyncio while others go on.\n"
                         "\nParameters\n----------\n"
                         "flags : event_flags\n"
                         "\nNotes\n-----\n"
@@ -52,6 +53,7 @@ static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         return NULL;
     EventObject *event = new_event(type, state);
     if (!event) return NULL;
+    event->untimed = flags & CU_EVENT_DISABLE_TIMING;
     CALL(state, result, driver.cuEventCreate(&handle, flags));
     return finish_event(event, handle, result, "cuEventCreate");
 }
@@ -97,8 +99,9 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
     CALL_QUEUING(event->state, result, stream, driver.cuEventRecord(event->handle, stream));
-    return result == CUDA_SUCCESS ? Py_NewRef(self)
-                                  : raise_driver(event->state, result, "cuEventRecord", NULL);
+    if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventRecord", NULL);
+    event->recorded = true;
+    return Py_NewRef(self);
 }
 
 PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
@@ -141,6 +144,17 @@ static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
     return PyBool_FromLong(result == CUDA_SUCCESS);
 }
 
+/* Why there is no time between two events; NULL when that cannot be seen from here. */
+static const char *explain_elapsed(const EventObject *start, const EventObject *end, CUresult result)
+{
+    if (result == CUDA_ERROR_NOT_READY)
+        return "an event's work is not finished: call synchronize() of the later event first";
+    if (result != CUDA_ERROR_INVALID_HANDLE && result != CUDA_ERROR_INVALID_VALUE) return NULL;
+    if (start->untimed || end->untimed) return "an event was made with event_flags.DISABLE_TIMING";
+    if (!start->recorded || !end->recorded) return "an event was never recorded: call record() first";
+    return context_is_akin(start->context, end->context) ? NULL : "the events belong to different contexts";
+}
+
 static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
 {
     float milliseconds;
@@ -150,8 +164,9 @@ static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
         return NULL;
     CALL(state, result,
          driver.cuEventElapsedTime(&milliseconds, event_cast(start)->handle, event_cast(end)->handle));
-    return result == CUDA_SUCCESS ? PyFloat_FromDouble(milliseconds)
-                                  : raise_driver(state, result, "cuEventElapsedTime", NULL);
+    if (result == CUDA_SUCCESS) return PyFloat_FromDouble(milliseconds);
+    const char *why = explain_elapsed(event_cast(start), event_cast(end), result);
+    return raise_driver(state, result, "cuEventElapsedTime", why ? "%s" : NULL, why);
 }
 
 static bool is_event(ModuleState *state, PyObject *value)
@@ -168,7 +183,7 @@ PyDoc_STRVAR(time_since_doc, "time_since($self, event, /)\n--\n\n"
                              "\nReturns\n-------\n"
                              "float\n    Milliseconds.\n"
                              "\nRaises\n------\n"
-                             "LogicError\n    One of them was not reached or has no timing.\n"
+                             "LogicError\n    One was never recorded, was made with DISABLE_TIMING, or is not finished.\n"
                              "\nNotes\n-----\n"
                              "Calls cuEventElapsedTime.");
 
@@ -185,7 +200,7 @@ PyDoc_STRVAR(time_till_doc, "time_till($self, event, /)\n--\n\n"
                             "\nReturns\n-------\n"
                             "float\n    Milliseconds.\n"
                             "\nRaises\n------\n"
-                            "LogicError\n    One of them was not reached or has no timing.\n"
+                            "LogicError\n    One was never recorded, was made with DISABLE_TIMING, or is not finished.\n"
                             "\nNotes\n-----\n"
                             "Calls cuEventElapsedTime.");
 
@@ -270,6 +285,12 @@ static PyGetSetDef event_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *event_repr(PyObject *self)
+{
+    const EventObject *event = event_cast(self);
+    return context_repr_of(self, event->context, event->handle, event->untimed ? ", without timing" : "");
+}
+
 static PyMemberDef event_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(EventObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -279,6 +300,8 @@ static PyType_Slot event_slots[] = {
     {Py_tp_doc, (void *)event_doc},
     {Py_tp_new, AS_SLOT(event_tp_new)},
     {Py_tp_dealloc, AS_SLOT(event_dealloc)},
+    {Py_tp_repr, AS_SLOT(event_repr)},
+    {Py_am_await, AS_SLOT(stream_await)},
     {Py_tp_methods, event_methods},
     {Py_tp_getset, event_properties},
     {Py_tp_members, event_members},
@@ -286,7 +309,7 @@ static PyType_Slot event_slots[] = {
 };
 
 static PyType_Spec event_spec = {
-    .name = "pycuda._driver.Event",
+    .name = "pycuda.driver.Event",
     .basicsize = sizeof(EventObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = event_slots,

@@ -275,7 +275,7 @@ static PyType_Slot green_slots[] = {
 };
 
 static PyType_Spec green_spec = {
-    .name = "pycuda._driver.GreenContext",
+    .name = "pycuda.driver.GreenContext",
     .basicsize = sizeof(ContextObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = green_slots,

@@ -19,7 +19,8 @@ PyDoc_STRVAR(stream_doc,
              "A queue of work that runs in order, in the current context.\n\n"
              "Host buffers and device objects of copies queued on it stay alive until the stream is\n"
              "next found idle, by synchronize() or is_done(), or by later copies. ``with stream:``\n"
-             "makes it the current stream of a block.\n"
+             "makes it the current stream of a block, ``await stream`` waits in a coroutine of\n"
+             "asyncio while others go on.\n"
              "\nParameters\n----------\n"
              "flags : stream_flags\n"
              "priority : int\n    The lower number has priority; None is the default, 0.\n"
@@ -245,6 +246,13 @@ static PyGetSetDef stream_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyObject *stream_repr(PyObject *self)
+{
+    const StreamObject *stream = stream_cast(self);
+    return context_repr_of(self, stream->context, stream->handle,
+                           stream->non_blocking ? ", non-blocking" : "");
+}
+
 static PyMemberDef stream_members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(StreamObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -254,6 +262,8 @@ static PyType_Slot stream_slots[] = {
     {Py_tp_doc, (void *)stream_doc},
     {Py_tp_new, AS_SLOT(stream_tp_new)},
     {Py_tp_dealloc, AS_SLOT(stream_dealloc)},
+    {Py_tp_repr, AS_SLOT(stream_repr)},
+    {Py_am_await, AS_SLOT(stream_await)},
     {Py_tp_methods, stream_methods},
     {Py_tp_getset, stream_properties},
     {Py_tp_members, stream_members},
@@ -261,7 +271,7 @@ static PyType_Slot stream_slots[] = {
 };
 
 static PyType_Spec stream_spec = {
-    .name = "pycuda._driver.Stream",
+    .name = "pycuda.driver.Stream",
     .basicsize = sizeof(StreamObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = stream_slots,

@@ -18,6 +18,7 @@ typedef struct EventObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUevent handle;
+    bool recorded, untimed;     /* by record(); made with DISABLE_TIMING */
     PyObject *weak_references;
 } EventObject;
 
@@ -41,6 +42,9 @@ static inline PyObject *stream_or_current(ModuleState *state, PyObject *given)
  * of the call. NULL with an exception. */
 PyObject *stream_push(ModuleState *state, PyObject *stream);
 void stream_pop(ModuleState *state, PyObject *token);
+
+/* await.c: what `await` takes of a stream and an event. NULL with an exception. */
+PyObject *stream_await(PyObject *self);
 
 /* current.c: Stream.__enter__ and __exit__. */
 PyObject *stream_enter(PyObject *self, PyObject *none);

@@ -209,7 +209,8 @@ static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
     if (prepare(self, stream, &call) == 0) {
         CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
         keep_alive_end(state, &call.kept);
-        answer = none_or_raise(state, result, routine);
+        answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None)
+                                        : shaped_raise(state, &call.copy, result, routine);
     }
     for (int side = 0; side < 2; side++) {
         Py_XDECREF(call.held[side]);
@@ -431,7 +432,7 @@ static PyMethodDef methods_peer[] = {
     }
 #define SPEC(python_name, slot_list) \
     { \
-        .name = "pycuda._driver." python_name, \
+        .name = "pycuda.driver." python_name, \
         .basicsize = sizeof(ShapedCopyObject), \
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, \
         .slots = slot_list, \

@@ -268,3 +268,17 @@ int shaped_check(ShapedCopyObject *self)
 {
     return check_end(self, SHAPED_SRC) < 0 ? -1 : check_end(self, SHAPED_DST);
 }
+
+PyObject *shaped_raise(ModuleState *state, const CUDA_MEMCPY3D_PEER *copy, CUresult result,
+                       const char *routine)
+{
+    for (ShapedSide side = SHAPED_SRC; result == CUDA_ERROR_INVALID_VALUE && side <= SHAPED_DST; side++) {
+        EndShape end = end_shape(copy, side);
+        size_t row = end.x + copy->WidthInBytes;
+        if (end.type != CU_MEMORYTYPE_ARRAY && end.pitch && end.pitch < row)
+            return raise_driver(state, result, routine,
+                                "%s_pitch is %zu bytes, but a row of the copy reaches up to byte %zu",
+                                side_names[side], end.pitch, row);
+    }
+    return raise_driver(state, result, routine, NULL);
+}

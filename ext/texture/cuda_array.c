@@ -145,14 +145,14 @@ static PyType_Slot descriptor_3d_slots[] = {
 };
 
 static PyType_Spec descriptor_spec = {
-    .name = "pycuda._driver.ArrayDescriptor",
+    .name = "pycuda.driver.ArrayDescriptor",
     .basicsize = sizeof(ArrayDescriptorObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = descriptor_slots,
 };
 
 static PyType_Spec descriptor_3d_spec = {
-    .name = "pycuda._driver.ArrayDescriptor3D",
+    .name = "pycuda.driver.ArrayDescriptor3D",
     .basicsize = sizeof(ArrayDescriptorObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = descriptor_3d_slots,
@@ -432,7 +432,7 @@ static PyType_Slot cuda_array_slots[] = {
 };
 
 static PyType_Spec cuda_array_spec = {
-    .name = "pycuda._driver.Array",
+    .name = "pycuda.driver.Array",
     .basicsize = sizeof(CudaArrayObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
     .slots = cuda_array_slots,

@@ -286,7 +286,7 @@ static PyType_Slot mipmapped_array_slots[] = {
 };
 
 static PyType_Spec mipmapped_array_spec = {
-    .name = "pycuda._driver.MipmappedArray",
+    .name = "pycuda.driver.MipmappedArray",
     .basicsize = sizeof(MipmappedArrayObject),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = mipmapped_array_slots,

@@ -126,7 +126,7 @@ static PyType_Slot surface_slots[] = {
 };
 
 static PyType_Spec surface_spec = {
-    .name = "pycuda._driver.SurfaceObject",
+    .name = "pycuda.driver.SurfaceObject",
     .basicsize = sizeof(TextureObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = surface_slots,

@@ -67,7 +67,7 @@ static PyType_Slot surface_reference_slots[] = {
 };
 
 static PyType_Spec surface_reference_spec = {
-    .name = "pycuda._driver.SurfaceReference",
+    .name = "pycuda.driver.SurfaceReference",
     .basicsize = sizeof(ReferenceObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .slots = surface_reference_slots,

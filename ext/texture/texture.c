@@ -418,7 +418,7 @@ static PyType_Slot texture_slots[] = {
 };
 
 static PyType_Spec texture_spec = {
-    .name = "pycuda._driver.TextureObject",
+    .name = "pycuda.driver.TextureObject",
     .basicsize = sizeof(TextureObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = texture_slots,

@@ -551,7 +551,7 @@ static PyType_Slot texture_reference_slots[] = {
 };
 
 static PyType_Spec texture_reference_spec = {
-    .name = "pycuda._driver.TextureReference",
+    .name = "pycuda.driver.TextureReference",
     .basicsize = sizeof(ReferenceObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .slots = texture_reference_slots,

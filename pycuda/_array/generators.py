@@ -401,6 +401,24 @@ def _powers(generator: str, first: int, count: int) -> GPUArray:
     return to_gpu(jumps.powers(generator, first, count))
 
 
+SeedGetter = Callable[[int], GPUArray]
+Seed = SupportsIndex | np.random.SeedSequence
+
+
+def _seeds_from(seed: Seed) -> SeedGetter:
+    """A seed for each generator, all from one."""
+    try:
+        sequence = (
+            seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(operator.index(seed))
+        )
+    except TypeError:
+        raise TypeError(
+            "seed_getter must be a function that takes a number and returns a GPUArray of so many seeds, an "
+            f"integer, or a numpy.random.SeedSequence, not {type(seed).__name__}"
+        ) from None
+    return lambda count: to_gpu((sequence.generate_state(count) >> np.uint32(1)).astype(np.int32))
+
+
 class PseudoRandom(Generator):
     """Many generators of one kind, generator g at the beginning of sequence g."""
 
@@ -411,11 +429,13 @@ class PseudoRandom(Generator):
     _first_of: dict[int, int] = {}  # the exponents of jumps: none for a generator that needs no matrices
 
     def __init__(
-        self, seed_getter: Callable[[int], GPUArray] | None = None, offset: SupportsIndex = 0
+        self, seed_getter: SeedGetter | Seed | None = None, offset: SupportsIndex = 0
     ) -> None:
         super().__init__()
         self._offset = _time(offset)
         count = self._count()
+        if seed_getter is not None and not callable(seed_getter):
+            seed_getter = _seeds_from(seed_getter)
         seeds = (unique_seeds if seed_getter is None else seed_getter)(count)
         if not isinstance(seeds, GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
             raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} numbers of int32")

@@ -32,7 +32,9 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             and value.__module__.startswith("pycuda.")
             and value.__module__ != __name__
         )
-        if ours and not name.startswith("_"):
+        if isinstance(value, _ArrayFunction):
+            value.__module__ = namespace["__name__"]
+        elif ours and not name.startswith("_"):
             quick = getattr(value, "_quick", None)
             outer = _ArrayFunction(value) if quick is None else _ArrayFunction(value, quick)
             function = functools.update_wrapper(outer, value)

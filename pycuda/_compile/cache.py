@@ -34,13 +34,9 @@ def digest(*parts: bytes) -> str:
 
 
 def _user_cache_folder() -> str:
-    """As platformdirs says. On Linux without it: to import it takes longer than to load a cached kernel."""
-    if sys.platform.startswith("linux"):
-        base = os.environ.get("XDG_CACHE_HOME", "").strip()
-        return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "pycuda")
-    import platformdirs
-
-    return platformdirs.user_cache_dir("pycuda", "pycuda")
+    """As the XDG base directory specification says: a relative path is not used."""
+    base = os.environ.get("XDG_CACHE_HOME", "").strip()
+    return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "pycuda")
 
 
 def is_off(cache_dir) -> bool:

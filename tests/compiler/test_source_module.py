@@ -254,7 +254,7 @@ def test_import_is_light(run_python):
         import numpy, pycuda  # an editable install brings its own loader with the first import
         before = set(sys.modules)
         import pycuda.driver, pycuda.compiler
-        heavy = ("cuda.pathfinder", "platformdirs", "mako", "subprocess", "tempfile")
+        heavy = ("cuda.pathfinder", "mako", "asyncio", "subprocess", "tempfile")
         print([name for name in heavy if name in sys.modules and name not in before])
     """
     assert run_python(program, check=True).stdout == "[]\n"

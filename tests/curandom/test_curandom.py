@@ -158,6 +158,21 @@ def test_default_seeds_are_numpys():
 
 
 @pytest.mark.parametrize("cls", PSEUDO)
+def test_a_number_as_a_seed(cls):
+    def numbers(seed):
+        return cls(seed).gen_uniform(50, np.uint32).get()
+
+    assert (numbers(5) == numbers(np.int64(5))).all()
+    assert (numbers(5) == numbers(np.random.SeedSequence(5))).all()
+    assert (numbers(5) != numbers(6)).any() and len(set(numbers(5))) > 40
+    with pytest.raises(ValueError):
+        cls(-1)
+    for wrong in (0.5, "5", [5]):
+        with pytest.raises(TypeError, match="seed_getter must be a function"):
+            cls(wrong)
+
+
+@pytest.mark.parametrize("cls", PSEUDO)
 def test_wrong_seeds(cls):
     for wrong in (
         lambda n: np.zeros(n, np.int32),

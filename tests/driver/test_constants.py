@@ -99,7 +99,7 @@ def test_a_member_is_a_dict_key_like_its_value():
 
 
 def test_repr_leads_back():
-    assert repr(drv.limit.STACK_SIZE) == "pycuda._driver.limit.STACK_SIZE"
+    assert repr(drv.limit.STACK_SIZE) == "pycuda.driver.limit.STACK_SIZE"
 
 
 def test_unnamed_values():

@@ -409,3 +409,17 @@ def test_a_column_of_device_memory_by_address():
     copy.src_pitch, copy.dst_pitch, copy.width_in_bytes, copy.height = 12, 4, 4, 2
     copy()
     assert out.tolist() == [4, 7]
+
+
+def test_a_pitch_that_is_too_small_is_named():
+    copy = drv.Memcpy2D()
+    copy.set_src_host(np.zeros((4, 8), np.float32))
+    memory = drv.mem_alloc(1024)
+    copy.set_dst_device(memory)
+    copy.width_in_bytes, copy.height = 32, 4
+    copy.src_pitch, copy.dst_pitch = 32, 16
+    with pytest.raises(drv.LogicError, match="dst_pitch is 16 bytes, but .* up to byte 32"):
+        copy(aligned=False)
+    copy.src_x_in_bytes, copy.dst_pitch = 4, 32
+    with pytest.raises(drv.LogicError, match="src_pitch is 32 bytes, but .* up to byte 36"):
+        copy(aligned=False)

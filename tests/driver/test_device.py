@@ -35,6 +35,15 @@ def test_there_is_a_device(device):
     assert drv.Device.count() >= 1
 
 
+def test_the_first_question_initialises(run_python):
+    program = """
+        import pycuda.driver as drv
+        print({}, drv.Device(0).name() != "")
+    """
+    assert run_python(program.format("drv.Device.count() > 0"), check=True).stdout == "True True\n"
+    assert run_python(program.format("drv.Device(0) == drv.Device(0)"), check=True).stdout == "True True\n"
+
+
 @pytest.mark.parametrize("number", [-1, 1000])
 def test_no_such_device(device, number):
     with pytest.raises(drv.LogicError):

@@ -22,7 +22,7 @@ def test_tree():
 def test_the_native_module_has_them_too():
     for name in ("Error", "LogicError", "MemoryError", "LaunchError", "RuntimeError"):
         assert getattr(pycuda._driver, name) is getattr(drv, name)
-        assert getattr(drv, name).__module__ == "pycuda._driver"
+        assert getattr(drv, name).__module__ == "pycuda.driver"
 
 
 def test_kernel_faults_are_caught_by_both_names():

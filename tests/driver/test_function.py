@@ -357,3 +357,19 @@ def test_launch_of_too_few_packed_arguments(module, memory):
     data = _pvt_struct.pack("Pif", int(memory), 3, 0.7)
     with pytest.raises(TypeError, match=r"16 bytes.*12"):
         module.get_function("set")._launch_kernel((1, 1), (1, 1, 1), data[:12], 0, None)
+
+
+def test_a_launch_in_the_form_of_other_libraries(module, memory):
+    kernel = module.get_function("where")
+    with pytest.raises(TypeError, match=r"where\(\.\.\., grid=.*, block=.*\), not where\[grid, block\]"):
+        kernel[1, 32](memory)
+
+
+def test_reprs_say_what_it_is(module):
+    stream, event = drv.Stream(drv.stream_flags.NON_BLOCKING), drv.Event(drv.event_flags.DISABLE_TIMING)
+    assert repr(stream) == f"<pycuda.driver.Stream of device 0 at {stream.handle:#x}, non-blocking>"
+    assert repr(event) == f"<pycuda.driver.Event of device 0 at {event.handle:#x}, without timing>"
+    assert repr(drv.Event()).endswith(">") and "timing" not in repr(drv.Event())
+    assert repr(drv.Context.get_current()).startswith("<pycuda.driver.Context primary of device 0 at 0x")
+    handle = module.module.handle
+    assert repr(module.module) == f"<pycuda.driver.Module of device 0 at {handle:#x}>"

@@ -550,7 +550,7 @@ def test_what_is_refused():
     words = mipmap_of([np.zeros((1, 4, 4, 1), np.int32)], 2)
     with pytest.raises(drv.LogicError, match="integers that are read as such have no linear filter"):
         drv.TextureObject(words, mipmap_filter_mode=LINEAR, flags=NORMALIZED | INTEGER)
-    with pytest.raises(TypeError, match="array must be an Array, not pycuda._driver.MipmappedArray"):
+    with pytest.raises(TypeError, match="array must be an Array, not pycuda.driver.MipmappedArray"):
         drv.SurfaceObject(mipmap)
     descr = descriptor_of(np.zeros((1, 4, 4, 1), np.int32), 2)
     descr.num_channels = 3

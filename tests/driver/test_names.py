@@ -7,6 +7,7 @@ import ast
 import importlib
 import inspect
 import re
+import types
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ import pytest
 import pycuda
 
 TABLE = Path(__file__).with_name("names.txt")
+LISTED = ["compiler", "curandom", "elementwise", "gpuarray", "reduction", "scan"]  # with an __all__
 ROW = re.compile(r"(\w+) ([\w.]+)(?:\((.*)\))?(?:: (.*)| < (\w+))?")
 
 
@@ -267,3 +269,24 @@ def test_everything_public_has_a_docstring_and_a_stub():
     assert not mute, " ".join(mute)
     unknown = [name for name, _ in public_parts() if name not in stubs]
     assert not unknown, " ".join(unknown)
+
+
+@pytest.mark.parametrize("name", ["driver", *LISTED])
+def test_values_are_of_the_module_where_users_find_them(name):
+    """Pickle, help() and the text of errors go by it."""
+    module = importlib.import_module(f"pycuda.{name}")
+    listed = getattr(module, "__all__", None)
+    names = [row.name for row in ROWS if row.module == module.__name__] if listed is None else listed
+    kinds = type, types.FunctionType, types.BuiltinFunctionType
+    values = {each: getattr(module, each) for each in names if "." not in each}
+    values = {each: value for each, value in values.items() if isinstance(value, kinds)}
+    assert len(values) > 1
+    for each, value in values.items():
+        home = importlib.import_module(value.__module__)
+        assert "._" not in value.__module__ and getattr(home, value.__name__) is value, (each, value)
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_dir_lists_what_is_public(name):
+    module = importlib.import_module(f"pycuda.{name}")
+    assert set(dir(module)) == set(module.__all__)

@@ -4,6 +4,8 @@ import numpy as np
 
 from pycuda import gpuarray
 
+NUMPY = np.lib.NumpyVersion(np.__version__)
+
 
 def compare(got, want, rtol=0.0, atol=0.0):
     """A GPUArray for an array of NumPy, or its number, with the same dtype; all others as they are."""

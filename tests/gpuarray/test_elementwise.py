@@ -131,8 +131,10 @@ def test_operator(name):
     function = getattr(operator, name)
     host = np.arange(1, 9, dtype=np.int32)
     array = gpuarray.to_gpu(host)
+    # The operator of NumPy 2.0 ignores the dtype of an exponent.
+    numpys = np.power if name == "pow" else function
     for other in (3, np.int64(2)):
-        check(function(array, other), function(host, other))
+        check(function(array, other), numpys(host, other))
         check(function(other, array), function(other, host))
     check(function(array, array % 4), function(host, host % 4))
 
@@ -205,7 +207,8 @@ def test_limits_beyond_the_dtype():
     host = np.array([0, 100, 255], np.uint8)
     array = gpuarray.to_gpu(host)
     for limits in ((-1, 300), (-1, 50), (200, 2**70)):
-        check(array.clip(*limits), host.clip(*limits))
+        # NumPy 2.0 refuses such limits.
+        check(array.clip(*limits), host.astype(np.int16).clip(limits[0], min(limits[1], 300)).astype(np.uint8))
     with pytest.raises(OverflowError):
         array.clip(300, None)
 

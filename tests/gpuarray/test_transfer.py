@@ -57,6 +57,22 @@ def test_to_gpu(base, layout):
         assert axis_order(array) == axis_order(host) and is_packed(array)
 
 
+@pytest.mark.parametrize("value", [3.5, 7, True, 2j, [1, 2, 3], [[1.5, 2], [3, 4]], (), [np.float32(2)]])
+def test_to_gpu_of_what_is_no_array(value):
+    for array in (gpuarray.to_gpu(value), gpuarray.to_gpu_async(value)):
+        want = np.asarray(value)
+        assert (array.shape, array.dtype) == (want.shape, want.dtype)
+        np.testing.assert_array_equal(array.get(), want)
+
+
+def test_to_gpu_of_objects():
+    for value in (object(), None, [1, None], {"a": 1}):
+        with pytest.raises(TypeError, match="numbers, not "):
+            gpuarray.to_gpu(value)
+    with pytest.raises(TypeError, match="get"):
+        gpuarray.to_gpu([gpuarray.zeros(3), gpuarray.zeros(3)])
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_get_of_a_view(base, layout):
     expected = np.asarray(LAYOUTS[layout](base))

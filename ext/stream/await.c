@@ -1,0 +1,15 @@
+/* `await stream` and `await event`. The event loop asks now and then (pycuda/_await.py): a host function would
+ * not be called after work that failed, and a thread that waits could not be cancelled. */
+#include "ext/stream/stream.h"
+
+PyObject *stream_await(PyObject *self)
+{
+    ModuleState *state = state_of_type(Py_TYPE(self));
+    bool is_stream = PyObject_TypeCheck(self, state->Stream_type);
+    PyObject *done = PyObject_GetAttrString(self, is_stream ? "is_done" : "query"), *iterator = NULL;
+    PyObject *module = done ? PyImport_ImportModule("pycuda._await") : NULL;
+    if (module) iterator = PyObject_CallMethod(module, "until", "O", done);
+    Py_XDECREF(module);
+    Py_XDECREF(done);
+    return iterator;
+}

@@ -1,0 +1,20 @@
+"""What `await stream` and `await event` do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator
+
+_LONGEST = 1e-3  # seconds between two questions
+
+
+async def _poll(done: Callable[[], bool]) -> None:
+    delay = 0.0
+    while not done():
+        await asyncio.sleep(delay)
+        delay = min(delay + 2e-5, _LONGEST)
+
+
+def until(done: Callable[[], bool]) -> Generator[object, None, None]:
+    """The iterator that __await__ returns: it ends when done() is true, and raises what that raises."""
+    return _poll(done).__await__()
