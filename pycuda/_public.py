@@ -7,8 +7,8 @@ from typing import Any
 
 
 def name_public_module(namespace: dict[str, Any], names: list[str] | None = None) -> None:
-    """Functions and classes of private modules say that they are of this module, whose names (by default those
-    of its __all__) they are: for help(), pickle and the text of errors.
+    """Let functions and classes of private modules say that they are of this module, under whose names (by
+    default those of __all__) users find them: for help(), pickle and the text of errors.
     """
     for name in namespace["__all__"] if names is None else names:
         value = namespace[name]

@@ -45,7 +45,8 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *given[1];
     CUdevice handle;
     int number = 0;
-    if (convert_call(device_doc, args, kwargs, GIVEN(given)) < 0 || context_init_default(state) < 0) return NULL;
+    if (convert_call(device_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
+    if (context_init_default(state) < 0) return NULL;
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
         if (!bus) return NULL;

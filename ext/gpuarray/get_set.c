@@ -355,7 +355,7 @@ static PyObject *to_gpu(ModuleState *state, PyObject *ary, PyObject *allocator, 
 PyDoc_STRVAR(to_gpu_doc, "to_gpu(ary, allocator=None)\n--\n\n"
                          "Copy a host array to a new GPUArray with the same order of axes and no gaps.\n"
                          "\nParameters\n----------\n"
-                         "ary : array_like or GPUArray\n    Numbers and lists are taken as by numpy.asarray.\n"
+                         "ary : array_like or GPUArray\n    Lists are taken as by numpy.asarray.\n"
                          "allocator : callable\n    None is the default pool.\n"
                          "\nReturns\n-------\n"
                          "GPUArray\n"

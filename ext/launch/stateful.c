@@ -269,9 +269,11 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
       "offset : int\n    Bytes.\n" \
       "buffer : bytes-like") \
     X(launch, "$self", \
-      "Launch one block on the default stream. Nothing waits for it.\n\nDeprecated: call the function with block= and grid=, or prepare it.") \
+      "Launch one block on the default stream. Nothing waits for it.\n\n" \
+      "Deprecated: call the function with block= and grid=, or prepare it.") \
     X(launch_grid, "$self, width, height, /", \
-      "Launch blocks on the default stream. Nothing waits for them.\n\nDeprecated: call the function with block= and grid=, or prepare it.\n" \
+      "Launch blocks on the default stream. Nothing waits for them.\n\n" \
+      "Deprecated: call the function with block= and grid=, or prepare it.\n" \
       "\nParameters\n----------\n" \
       "width, height : int\n    Blocks along two axes.") \
     X(launch_grid_async, "$self, width, height, stream, /", \

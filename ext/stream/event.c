@@ -183,7 +183,7 @@ PyDoc_STRVAR(time_since_doc, "time_since($self, event, /)\n--\n\n"
                              "\nReturns\n-------\n"
                              "float\n    Milliseconds.\n"
                              "\nRaises\n------\n"
-                             "LogicError\n    One was never recorded, was made with DISABLE_TIMING, or is not finished.\n"
+                             "LogicError\n    One was never recorded, has no timing, or is not finished.\n"
                              "\nNotes\n-----\n"
                              "Calls cuEventElapsedTime.");
 
@@ -200,7 +200,7 @@ PyDoc_STRVAR(time_till_doc, "time_till($self, event, /)\n--\n\n"
                             "\nReturns\n-------\n"
                             "float\n    Milliseconds.\n"
                             "\nRaises\n------\n"
-                            "LogicError\n    One was never recorded, was made with DISABLE_TIMING, or is not finished.\n"
+                            "LogicError\n    One was never recorded, has no timing, or is not finished.\n"
                             "\nNotes\n-----\n"
                             "Calls cuEventElapsedTime.");
 
