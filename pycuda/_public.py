@@ -12,5 +12,5 @@ def name_public_module(namespace: dict[str, Any], names: list[str] | None = None
     """
     for name in namespace["__all__"] if names is None else names:
         value = namespace[name]
-        if isinstance(value, (FunctionType, type)) and value.__module__.startswith("pycuda._"):
+        if isinstance(value, FunctionType | type) and value.__module__.startswith("pycuda._"):
             value.__module__ = namespace["__name__"]

@@ -56,6 +56,7 @@ __all__ = [
 def __dir__() -> list[str]:
     return __all__
 
+
 _VERSION = 10, 4, 5  # of the cuRAND whose numbers these are
 
 

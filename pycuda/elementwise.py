@@ -39,6 +39,7 @@ __all__ = [
 def __dir__() -> list[str]:
     return __all__
 
+
 _LARGEST_GRID = 2**31 - 1
 _current = drv.Context.get_current
 

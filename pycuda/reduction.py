@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 import pycuda.driver as drv
 from pycuda._array.interchange import on_its_stream
@@ -40,6 +41,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
 
 _BLOCK = (source.THREADS, 1, 1)
 _current = drv.Context.get_current

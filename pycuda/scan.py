@@ -19,6 +19,7 @@ __all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
 def __dir__() -> list[str]:
     return __all__
 
+
 _current = drv.Context.get_current
 _FLAG = np.dtype(np.uint8)
 

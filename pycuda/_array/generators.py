@@ -428,9 +428,7 @@ class PseudoRandom(Generator):
     _name = ""
     _first_of: dict[int, int] = {}  # the exponents of jumps: none for a generator that needs no matrices
 
-    def __init__(
-        self, seed_getter: SeedGetter | Seed | None = None, offset: SupportsIndex = 0
-    ) -> None:
+    def __init__(self, seed_getter: SeedGetter | Seed | None = None, offset: SupportsIndex = 0) -> None:
         super().__init__()
         self._offset = _time(offset)
         count = self._count()
