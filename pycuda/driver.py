@@ -19,7 +19,7 @@ from pycuda._arrays import (  # noqa: F401
 )
 from pycuda._driver import *  # noqa: F403
 from pycuda._driver import _live_objects  # noqa: F401  for tests that count what they leave
-from pycuda._public import name_public_module
+from pycuda._public import name_public_module as _name_public_module
 
 # Read at each compilation.
 CUDA_DEBUGGING = False
@@ -90,7 +90,7 @@ class CompileError(Error):  # noqa: F405
         return "\n".join(parts)
 
 
-name_public_module(
+_name_public_module(
     globals(),
     [
         "bind_array_to_texref",

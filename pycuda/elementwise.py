@@ -19,7 +19,7 @@ from pycuda._kernels.user_elementwise import (
     get_elwise_module,
     get_elwise_range_module,
 )
-from pycuda._public import name_public_module
+from pycuda._public import name_public_module as _name_public_module
 from pycuda.tools import ScalarArg, VectorArg, context_dependent_memoize, dtype_to_ctype
 
 __all__ = [
@@ -459,4 +459,4 @@ def _indices(name: str, range_, slice_, shape) -> builtins.range:
     return builtins.range(given.start, given.stop, 1 if given.step is None else given.step)
 
 
-name_public_module(globals())
+_name_public_module(globals())

@@ -12,7 +12,7 @@ import pycuda.driver as drv
 from pycuda._driver import GPUArray, _empty_like
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
-from pycuda._public import name_public_module
+from pycuda._public import name_public_module as _name_public_module
 from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
 
@@ -355,5 +355,5 @@ from pycuda._array.sets import unique
 from pycuda._array.sorting import argpartition, argsort, searchsorted
 
 _taking_arrays(globals())
-name_public_module(globals())
+_name_public_module(globals())
 _register_beside_dask()

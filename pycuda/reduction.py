@@ -19,7 +19,7 @@ from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
-from pycuda._public import name_public_module
+from pycuda._public import name_public_module as _name_public_module
 from pycuda.driver import GPUArray
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
 
@@ -576,4 +576,4 @@ def get_subset_minmax_kernel(what: str, dtype, dtype_subset):
     )
 
 
-name_public_module(globals())
+_name_public_module(globals())

@@ -20,7 +20,7 @@ from pycuda._capabilities import multiprocessor
 from pycuda._compile.target import default_ordinal
 from pycuda._pool_snapshot import PoolBlock as PoolBlock
 from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
-from pycuda._public import name_public_module
+from pycuda._public import name_public_module as _name_public_module
 from pycuda.compyte import dtypes as _dtypes
 
 if TYPE_CHECKING:
@@ -637,4 +637,4 @@ def get_arg_type(c_arg: str) -> str:
     return parse_c_arg(c_arg).struct_char
 
 
-name_public_module(globals(), ["PoolBlock", "PoolSnapshot"])
+_name_public_module(globals(), ["PoolBlock", "PoolSnapshot"])

@@ -86,7 +86,9 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigne
 }
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
-{ return create(out, flags, device, 3020); }
+{
+    return create(out, flags, device, 3020);
+}
 
 /* A context with a part of the multiprocessors is something that servers of several processes give. */
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags,

@@ -110,7 +110,9 @@ typedef struct CopyTask {
 } CopyTask;
 
 static void run_copy(Task *self, Stream *stream)
-{ copy_do(&((CopyTask *)self)->job, stream->object.context); }
+{
+    copy_do(&((CopyTask *)self)->job, stream->object.context);
+}
 
 static void free_copy(Task *self)
 {
@@ -164,7 +166,9 @@ static CUresult perform(Stream *stream, const CopyJob *job)
 }
 
 CUresult copy_queue(Stream *stream, const CopyJob *job, bool at_once)
-{ return at_once ? run_in_turn(stream, job) : perform(stream, job); }
+{
+    return at_once ? run_in_turn(stream, job) : perform(stream, job);
+}
 
 CUresult copy_in_stream(const CopyJob *job, CUstream handle)
 {

@@ -13,7 +13,9 @@ typedef struct Batch {
 } Batch;
 
 static CopyJob job_of(const Batch *b, size_t k)
-{ return (CopyJob){{.address = b->to[k]}, {.address = b->from[k]}, b->sizes[k], 1, 1}; }
+{
+    return (CopyJob){{.address = b->to[k]}, {.address = b->from[k]}, b->sizes[k], 1, 1};
+}
 
 static bool has_valid_attributes(const Batch *b)
 {
@@ -69,4 +71,6 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, size_t count,
                                CUmemcpyAttributes *attributes, size_t *starts, size_t attribute_count,
                                CUstream stream)
-{ return cuMemcpyBatchAsync(to, from, sizes, count, attributes, starts, attribute_count, NULL, stream); }
+{
+    return cuMemcpyBatchAsync(to, from, sizes, count, attributes, starts, attribute_count, NULL, stream);
+}

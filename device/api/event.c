@@ -343,7 +343,9 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start_handle, CUevent e
 }
 
 CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end)
-{ return cuEventElapsedTime(milliseconds, start, end); }
+{
+    return cuEventElapsedTime(milliseconds, start, end);
+}
 
 /* A task that waits for a record of another process. */
 static void run_wait(Task *self, Stream *stream)
@@ -376,7 +378,9 @@ static CUresult wait_for(Stream *stream, Event *event)
 }
 
 CUresult event_wait_in(Stream *stream, Event *event)
-{ return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event); }
+{
+    return event->shared ? wait_for_shared(stream, event) : wait_for(stream, event);
+}
 
 static CUresult wait_in(Stream *stream, Event *event, bool external)
 {

@@ -42,7 +42,9 @@ CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z)
 }
 
 CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes)
-{ return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes); }
+{
+    return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes);
+}
 
 CUresult cuParamSetSize(CUfunction function, unsigned int size)
 {
@@ -58,10 +60,14 @@ CUresult cuParamSetv(CUfunction function, int offset, void *bytes, unsigned int 
 }
 
 CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)
-{ return cuParamSetv(function, offset, &value, sizeof value); }
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
 
 CUresult cuParamSetf(CUfunction function, int offset, float value)
-{ return cuParamSetv(function, offset, &value, sizeof value); }
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
 
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
 {
@@ -83,6 +89,8 @@ CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream st
 }
 
 CUresult cuLaunchGrid(CUfunction function, int width, int height)
-{ return cuLaunchGridAsync(function, width, height, NULL); }
+{
+    return cuLaunchGridAsync(function, width, height, NULL);
+}
 
 CUresult cuLaunch(CUfunction function) { return cuLaunchGridAsync(function, 1, 1, NULL); }

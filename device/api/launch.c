@@ -23,7 +23,9 @@ typedef struct LaunchTask {
 } LaunchTask;
 
 static uint32_t multiprocessors_of(const LaunchShape *shape)
-{ return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors(); }
+{
+    return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors();
+}
 
 static uint64_t resident_blocks(const GridLaunch *launch)
 {

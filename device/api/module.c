@@ -235,14 +235,20 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
 }
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image)
-{ return load(out, image, SIZE_MAX, 0, NULL, NULL); }
+{
+    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+}
 
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count, CUjit_option *options,
                             void **values)
-{ return load(out, image, SIZE_MAX, count, options, values); }
+{
+    return load(out, image, SIZE_MAX, count, options, values);
+}
 
 CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
-{ return load(out, image, SIZE_MAX, 0, NULL, NULL); }
+{
+    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+}
 
 CUresult cuModuleLoad(CUmodule *out, const char *path)
 {

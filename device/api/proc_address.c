@@ -85,10 +85,14 @@ static CUresult get_proc_address(const char *name, void **function, int version,
 
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
                              CUdriverProcAddressQueryResult *status)
-{ return get_proc_address(name, function, version, flags, status); }
+{
+    return get_proc_address(name, function, version, flags, status);
+}
 
 CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
-{ return get_proc_address(name, function, version, flags, NULL); }
+{
+    return get_proc_address(name, function, version, flags, NULL);
+}
 
 CUresult cuGetExportTable(const void **table, const CUuuid *id)
 {

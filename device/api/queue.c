@@ -42,15 +42,21 @@ static void relax(void)
 }
 
 uint64_t queue_last(const Stream *stream)
-{ return atomic_load_explicit(&stream->submitted, memory_order_acquire); }
+{
+    return atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
 
 bool queue_reached(const Stream *stream, uint64_t number)
-{ return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number; }
+{
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
+}
 
 static bool is_cancelled(const Stream *stream) { return atomic_load(&stream->object.context->cancelled); }
 
 static bool has_failed(const Stream *stream)
-{ return is_cancelled(stream) || context_error(stream->object.context); }
+{
+    return is_cancelled(stream) || context_error(stream->object.context);
+}
 
 /* A task comes late: nothing of its context is left. */
 static bool is_over_locked(const Stream *stream) { return stream->object.context->shut && !stream->listed; }
@@ -451,7 +457,9 @@ static bool wait_until(Stream *stream, uint64_t number, uint64_t until)
 }
 
 bool queue_wait(Stream *stream, uint64_t number)
-{ return queue_reached(stream, number) || wait_until(stream, number, patience_end(stream->object.context)); }
+{
+    return queue_reached(stream, number) || wait_until(stream, number, patience_end(stream->object.context));
+}
 
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
 {

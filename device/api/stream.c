@@ -47,7 +47,9 @@ static Stream *thread_stream(Context *context)
 }
 
 static bool is_special(CUstream handle)
-{ return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD; }
+{
+    return !handle || handle == CU_STREAM_LEGACY || handle == CU_STREAM_PER_THREAD;
+}
 
 CUresult stream_enter_any(CUstream handle, Stream **out)
 {
@@ -135,7 +137,9 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned int flags)
-{ return cuStreamCreateWithPriority(out, flags, 0); }
+{
+    return cuStreamCreateWithPriority(out, flags, 0);
+}
 
 /* What the stream still has to do is done; only the handle is gone. */
 CUresult cuStreamDestroy_v2(CUstream handle)
@@ -272,7 +276,11 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void *data)
-{ return submit_callback(handle, function, NULL, data); }
+{
+    return submit_callback(handle, function, NULL, data);
+}
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void *data, unsigned int flags)
-{ return flags ? CUDA_ERROR_INVALID_VALUE : submit_callback(handle, NULL, callback, data); }
+{
+    return flags ? CUDA_ERROR_INVALID_VALUE : submit_callback(handle, NULL, callback, data);
+}

@@ -146,9 +146,13 @@ static CUresult one(CUstream stream, int operation, CUdeviceptr address, uint64_
 /* Each in its first version and its second, which differ in what a driver must be set to allow. */
 #define VALUE(name, type, operation) \
     CUresult name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
-    { return one(stream, operation, address, value, flags); } \
+    { \
+        return one(stream, operation, address, value, flags); \
+    } \
     CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
-    { return one(stream, operation, address, value, flags); }
+    { \
+        return one(stream, operation, address, value, flags); \
+    }
 
 VALUE(cuStreamWaitValue32, cuuint32_t, WAIT_32)
 VALUE(cuStreamWaitValue64, cuuint64_t, WAIT_64)
@@ -157,4 +161,6 @@ VALUE(cuStreamWriteValue64, cuuint64_t, WRITE_64)
 
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations,
                             unsigned int flags)
-{ return cuStreamBatchMemOp_v2(stream, count, operations, flags); }
+{
+    return cuStreamBatchMemOp_v2(stream, count, operations, flags);
+}

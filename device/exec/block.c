@@ -200,7 +200,9 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 
 /* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool go_on_without(Block *block)
-{ return cluster_is_patient(block->cluster) && mbarrier_expire(block); }
+{
+    return cluster_is_patient(block->cluster) && mbarrier_expire(block);
+}
 
 /* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
 static bool is_waiting(const Warp *warp)

@@ -280,7 +280,9 @@ static void help(PoolJob *job)
 /* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
  * run. */
 static bool looks_long(const Grid *grid)
-{ return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000; }
+{
+    return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
+}
 
 /* The state of a grid that a worker leads, kept with the worker from launch to launch. */
 struct GridRun {
@@ -360,7 +362,9 @@ void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *child
 }
 
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
-{ return start(pool, launch, NULL, fault); }
+{
+    return start(pool, launch, NULL, fault);
+}
 
 /* What the grid has launched is not left to another thread half way: one that may leave does not begin it. */
 bool grid_go_on(GridRun *run, bool may_leave)

@@ -58,7 +58,9 @@ typedef struct DeviceRuntime {
 enum { PARAMS_ALIGN = 64 };
 /* Bytes to allocate for so many: whole lines, and 16 more, which a wide load of the last may read. */
 static inline size_t params_room(size_t bytes)
-{ return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1); }
+{
+    return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1);
+}
 
 typedef struct GridLaunch GridLaunch;
 struct GridLaunch {

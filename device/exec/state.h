@@ -344,7 +344,9 @@ void range_forget(Worker *worker);
 void range_check_generation(Worker *worker, struct MemoryMap *memory);
 
 static inline uint32_t range_slot(const Insn *insn)
-{ return (uint32_t)((uintptr_t)insn / _Alignof(Insn)) % RANGE_SLOTS; }
+{
+    return (uint32_t)((uintptr_t)insn / _Alignof(Insn)) % RANGE_SLOTS;
+}
 
 static inline bool range_has(const RangeEntry *entry, uint64_t address, uint64_t size)
 {

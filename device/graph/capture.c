@@ -289,7 +289,9 @@ static CUresult invalidate(Stream *stream, CUresult error)
 
 /* A command that could not be captured for what it asks for leaves the capture as it is. */
 static CUresult add_made(Stream *stream, CUresult made, Work *work)
-{ return made ? made : capture_add(stream, work); }
+{
+    return made ? made : capture_add(stream, work);
+}
 
 CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
                             void **extra)
@@ -409,7 +411,9 @@ static CUresult join_by(Stream *stream, Event *event, bool *joined)
 }
 
 CUresult capture_join(Stream *stream, Event *event, bool *joined)
-{ return event_capture(event)->capture ? WITH_GRAPHS(join_by(stream, event, joined)) : CUDA_SUCCESS; }
+{
+    return event_capture(event)->capture ? WITH_GRAPHS(join_by(stream, event, joined)) : CUDA_SUCCESS;
+}
 
 static CUresult refuse_event(const Event *event)
 {
@@ -419,7 +423,9 @@ static CUresult refuse_event(const Event *event)
 }
 
 CUresult capture_check_event(Event *event)
-{ return event_capture(event)->capture ? WITH_GRAPHS(refuse_event(event)) : CUDA_SUCCESS; }
+{
+    return event_capture(event)->capture ? WITH_GRAPHS(refuse_event(event)) : CUDA_SUCCESS;
+}
 
 void capture_forget(Event *event)
 {
@@ -430,4 +436,6 @@ void capture_forget(Event *event)
 }
 
 CUresult capture_refuse(Stream *stream)
-{ return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED)); }
+{
+    return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+}

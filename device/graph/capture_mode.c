@@ -117,12 +117,16 @@ static CUresult ask(CUstream handle, const CaptureInfo *out)
 }
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
-{ return ask(stream, &(CaptureInfo){.status = status}); }
+{
+    return ask(stream, &(CaptureInfo){.status = status});
+}
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data,
                                    size_t *count)
-{ return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count}); }
+{
+    return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
+}
 
 static CUresult update(const Stream *stream, CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count,
                        bool replace)

@@ -72,7 +72,9 @@ bool edges_valid(const CUgraphEdgeData *data, size_t count)
 
 /* An edge that is taken out is named with its data; without, it is one that has none. */
 static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
-{ return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data); }
+{
+    return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data);
+}
 
 /* All or none. */
 static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,

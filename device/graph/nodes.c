@@ -23,7 +23,9 @@ static CUresult add_locked(CUgraphNode *out, CUgraph handle, const CUgraphNode *
 /* Takes the work over when it was made without an error. */
 static CUresult add(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, const CUgraphEdgeData *data,
                     size_t count, CUresult made, Work *work)
-{ return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work)); }
+{
+    return made ? made : WITH_GRAPHS(add_locked(out, graph, before, data, count, work));
+}
 
 CUresult cuGraphAddKernelNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                                  const CUDA_KERNEL_NODE_PARAMS *params)

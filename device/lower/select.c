@@ -20,7 +20,9 @@ void select_error(Select *s, uint32_t column, const char *format, ...)
 }
 
 void select_unsupported(Select *s, const char *what)
-{ select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : ""); }
+{
+    select_error(s, 0, "%s%snot supported by the CPU device", what, *what ? " is " : "");
+}
 
 LowerInsn *select_emit(Select *s, uint16_t op)
 {

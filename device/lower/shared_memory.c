@@ -24,7 +24,9 @@ typedef struct Layout {
 } Layout;
 
 static bool is_in(const SharedVariable *v, uint32_t entry)
-{ return v->entries[entry / 64] >> (entry % 64) & 1; }
+{
+    return v->entries[entry / 64] >> (entry % 64) & 1;
+}
 
 static void add_entries(Layout *l, SharedVariable *v, uint32_t function)
 {

@@ -4,7 +4,9 @@
 #include <string.h>
 
 static bool lives_in_memory(const PtxVariable *v)
-{ return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX; }
+{
+    return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX;
+}
 
 static void take_memory(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {

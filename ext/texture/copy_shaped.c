@@ -209,8 +209,8 @@ static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
     if (prepare(self, stream, &call) == 0) {
         CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
         keep_alive_end(state, &call.kept);
-        answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None)
-                                        : shaped_raise(state, &call.copy, result, routine);
+        answer =
+            result == CUDA_SUCCESS ? Py_NewRef(Py_None) : shaped_raise(state, &call.copy, result, routine);
     }
     for (int side = 0; side < 2; side++) {
         Py_XDECREF(call.held[side]);

@@ -420,6 +420,6 @@ def test_a_pitch_that_is_too_small_is_named():
     copy.src_pitch, copy.dst_pitch = 32, 16
     with pytest.raises(drv.LogicError, match="dst_pitch is 16 bytes, but .* up to byte 32"):
         copy(aligned=False)
-    copy.src_x_in_bytes, copy.dst_pitch = 4, 32
+    copy.src_x_in_bytes, copy.dst_pitch, copy.height = 4, 32, 3
     with pytest.raises(drv.LogicError, match="src_pitch is 32 bytes, but .* up to byte 36"):
         copy(aligned=False)
