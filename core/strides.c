@@ -80,6 +80,15 @@ static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *s
     }
 }
 
+void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *out)
+{
+    ptrdiff_t follow = 0;
+    for (int axis = ndim - 1; axis >= 0; axis--) {
+        out[axis] = strides[axis] ? strides[axis] : follow;
+        follow = distance(out[axis]);
+    }
+}
+
 void strides_pack_like(int ndim, const ptrdiff_t *shape, const ptrdiff_t *like, ptrdiff_t itemsize,
                        ptrdiff_t *strides)
 {

@@ -28,6 +28,10 @@ bool strides_is_f(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, pt
  * outermost. */
 void strides_sort(int ndim, const ptrdiff_t *strides, int *order);
 
+/* The strides, those of axes that repeat an element (0) replaced by their inner neighbours' distance: then
+ * such axes stay where they are when the others are sorted. */
+void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *out);
+
 /* Strides of a packed array with the same order of axes in memory as the given one: gaps are closed and
  * negative steps become positive. */
 void strides_pack_like(int ndim, const ptrdiff_t *shape, const ptrdiff_t *like, ptrdiff_t itemsize,
@@ -76,12 +80,12 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
 /* A copy between two layouts of one shape, as rows that a pitched copy can do. Axes are sorted by the
  * destination, turned to positive steps there, and merged where both sides allow it. */
 typedef struct StridedCopy {
-    ptrdiff_t to_start, from_start;         /* bytes to add to the two addresses */
-    ptrdiff_t width;                        /* bytes that lie together on both sides */
+    ptrdiff_t to_start, from_start; /* bytes to add to the two addresses */
+    ptrdiff_t width; /* bytes that lie together on both sides */
     ptrdiff_t height, to_pitch,
         from_pitch; /* rows of one pitched copy; height 1 when there is no second axis */
-    int outer;                              /* further axes, to be walked */
-    ptrdiff_t calls;                        /* pitched copies in all */
+    int outer; /* further axes, to be walked */
+    ptrdiff_t calls; /* pitched copies in all */
     ptrdiff_t shape[STRIDES_MAX_DIMS], to[STRIDES_MAX_DIMS], from[STRIDES_MAX_DIMS];
 } StridedCopy;
 

@@ -283,9 +283,11 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     if (work->alike && plain && like && like->layout & GPUARRAY_C)
         return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
     bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
-    if (in_order)
-        strides_pack_like(work->ndim, work->shape, like->strides, itemsize, strides);
-    else if (!plain)
+    if (in_order) {
+        Py_ssize_t steps[STRIDES_MAX_DIMS];
+        strides_follow_neighbours(work->ndim, like->strides, steps);
+        strides_pack_like(work->ndim, work->shape, steps, itemsize, strides);
+    } else if (!plain)
         strides_fill('C', work->ndim, work->shape, itemsize, strides);
     if (!plain) work->alike = NULL; /* a class of users' may make something else */
     if (!plain) return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);

@@ -445,7 +445,8 @@ int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "this array is read-only, or the library that its memory is from said so");
+                    "this array is read-only: elements of it are one in memory, as in views by "
+                    "broadcast_to(), or the library that its memory is from said so");
     return -1;
 }
 

@@ -65,18 +65,21 @@ static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
     return result;
 }
 
-/* a ** 2, a ** 0.5 and a ** -1 of floats, as NumPy has it: exact, and without pow(). NULL: none of these. */
+/* a ** 2, a ** 0.5 and a ** -1 of floats, as NumPy has it: exact, and without pow(); b ** 2 of booleans,
+ * which is int8. NULL: none of these. */
 static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *exponent)
 {
     if (!gpuarray_check(state, base) || (!PyFloat_CheckExact(exponent) && !PyLong_CheckExact(exponent)))
         return NULL;
     const int number = gpuarray_cast(base)->dtype->type_num;
-    if (!PyTypeNum_ISFLOAT(number) && !PyTypeNum_ISCOMPLEX(number)) return NULL;
+    const bool squared = PyTypeNum_ISBOOL(number) && PyLong_CheckExact(exponent);
+    if (!PyTypeNum_ISFLOAT(number) && !PyTypeNum_ISCOMPLEX(number) && !squared) return NULL;
     double value = PyFloat_AsDouble(exponent);
     if (value == -1 && PyErr_Occurred()) { /* an int beyond all floats: the operation says so */
         PyErr_Clear();
         return NULL;
     }
+    if (squared && value != 2) return NULL;
     return value == 2     ? state->str_square
            : value == 0.5 ? state->str_sqrt
            : value == -1  ? state->str_reciprocal
@@ -102,8 +105,18 @@ static PyObject *inplace_power(PyObject *a, PyObject *b, PyObject *modulus)
     return raise_to(a, b, a);
 }
 
+static bool is_number(PyObject *value)
+{
+    return PyLong_Check(value) || PyFloat_Check(value) || PyComplex_Check(value)
+           || PyArray_CheckScalar(value);
+}
+
 static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
 {
+    if (is_number(a) || is_number(b)) {
+        PyErr_SetString(PyExc_ValueError, "matmul takes no operands without axes: * multiplies with numbers");
+        return NULL;
+    }
     ModuleState *state = state_of(a, b);
     bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))
                 && (gpuarray_check(state, b) || foreign_is_array(state, b));

@@ -38,7 +38,22 @@ static PyObject *share_memory_py(PyObject *module, FAST_PARAMETERS)
     return PyBool_FromLong(!a->layout && strides_may_overlap(a->ndim, a->shape, a->strides, a->itemsize));
 }
 
+PyDoc_STRVAR(forbid_writing_doc,
+             "_forbid_writing(view, /)\n--\n\n"
+             "The view, which from now on is read-only: some of its elements are one in memory.");
+
+static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
+{
+    PyObject *given[1];
+    if (convert_arguments(forbid_writing_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
+    if (!gpuarray_check(module_state(module), given[0]))
+        return PyErr_Format(PyExc_TypeError, "_forbid_writing takes a GPUArray");
+    gpuarray_cast(given[0])->read_only = true;
+    return Py_NewRef(given[0]);
+}
+
 static PyMethodDef functions[] = {
+    {"_forbid_writing", AS_METHOD(forbid_writing_py), FAST_KEYWORDS, forbid_writing_doc},
     {"_share_memory", AS_METHOD(share_memory_py), FAST_KEYWORDS, share_memory_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -26,8 +26,10 @@ def _cast(source, dtype, casting):
 
 
 def _safe(values, dtype):
-    """Values that are numbers, or an array that loses nothing in this dtype. TypeError."""
-    return _cast(values, dtype, "safe") if isinstance(values, GPUArray) else values
+    """A number as one of the dtype, or an array that loses nothing in it. TypeError."""
+    if not isinstance(operand(values), GPUArray):
+        return np.asarray(values, dtype)[()]
+    return _cast(values, dtype, "safe")
 
 
 def copyto(dst, src, casting="same_kind", where=True) -> None:
@@ -39,6 +41,8 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
         dst[...] = src
         return
     check_writable(dst)
+    if np.broadcast_shapes(dst.shape, np.shape(src), np.shape(where)) != dst.shape:
+        raise ValueError(f"values of {np.shape(src)} where {np.shape(where)} do not broadcast to {dst.shape}")
     if dst.size:
         value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else src
         apply("where", mask(where), value, dst, out=dst)
@@ -52,6 +56,7 @@ def _repeated(values, count: int, dtype) -> GPUArray:
 
 def place(arr, mask, vals) -> None:
     """The values one after the other, and over again, to where the mask is true. Waits for the stream."""
+    check_writable(arr)
     mask = as_array(mask)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
@@ -69,6 +74,7 @@ def putmask(a, /, mask, values) -> None:
     mask, values = as_array(mask), as_array(_safe(values, a.dtype))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
+    check_writable(a)
     if not a.size or not values.size:
         return
     if values.size == 1:
@@ -113,7 +119,7 @@ def select(condlist, choicelist, default=0) -> GPUArray:
     dtype = np.result_type(*known)
     shapes = [each.shape for each in (*conditions, *choices, default) if isinstance(each, GPUArray)]
     result = new(np.broadcast_shapes(*shapes), dtype, conditions[0].allocator)
-    result[...] = default
+    result[...] = default if isinstance(default, GPUArray) else np.asarray(default).astype(dtype)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         if result.size:
             apply("where", condition, choice, result, out=result)
@@ -168,7 +174,7 @@ def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:
     result[...] = x.dtype.type(0)
     for condition, function in zip(conditions, funclist, strict=True):
         if not callable(function):
-            copyto(result, function, "unsafe", condition)
+            result[condition] = function
             continue
         chosen = x[condition]
         if chosen.size:

@@ -261,11 +261,11 @@ def _bins_of(a, there, edge, bins, stream, allocator) -> GPUArray:
 def _sum_between(a, weights, there, edge, bins, stream, allocator) -> GPUArray:
     """Sums of weights, in their dtype."""
     if weights.dtype.kind == "c":
-        real, imaginary = (
-            _sum_between(a, part, there, edge, bins, stream, allocator)
-            for part in (weights._real, weights._imag)
-        )
-        return apply("add", real, apply("multiply", imaginary, 1j, stream=stream), stream=stream)
+        result = new((bins,), weights.dtype, allocator)
+        for part, target in ((weights._real, result._real), (weights._imag, result._imag)):
+            sums = _sum_between(a, part, there, edge, bins, stream, allocator)
+            apply("copy", sums, out=target, stream=stream, casting="unsafe")
+        return result
     if not a.size or not bins:
         return _zeros((bins,), _DOUBLE, stream, allocator).astype(weights.dtype, stream=stream)
     numbers = _bins_of(a, there, edge, bins, stream, allocator)

@@ -139,16 +139,24 @@ def arange(*args: Any, **kwargs: Any) -> GPUArray:
     dtype = guess if asked.dtype is None else np.dtype(asked.dtype)
     if asked.dtype is None and dtype != np.float32:
         warnings.warn(f"arange takes the dtype of its numbers, {dtype}: give one to be sure", stacklevel=2)
-    steps = (asked.stop - asked.start) / asked.step
-    count = max(0, math.ceil(steps.real if isinstance(steps, complex | np.complexfloating) else steps))
-    result = new((count,), dtype, asked.allocator)
+    count = length_of_range(asked.start, asked.stop, asked.step)
+    number = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
+    start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
+    return steps(start, step, count, dtype, asked.allocator, asked.stream)
+
+
+def length_of_range(start, stop, step) -> int:
+    """How many numbers arange has."""
+    count = (stop - start) / step
+    return max(0, math.ceil(count.real if isinstance(count, complex | np.complexfloating) else count))
+
+
+def steps(start, step, count: int, dtype, allocator=None, stream=None) -> GPUArray:
+    """Element i is start + i * step, in the dtype of both; half in float."""
+    result = new((count,), dtype, allocator)
     if count:
-        number = (
-            np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind != "i" and dtype.kind != "u" else dtype
-        )
-        start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
         function = creation.arange(dtype)
-        function.prepared_async_call(_grid(count), _BLOCK, asked.stream, result, start, step, count)
+        function.prepared_async_call(_grid(count), _BLOCK, stream, result, start, step, count)
     return result
 
 
@@ -242,11 +250,12 @@ def tri(
 
 
 def _triangle(m, k, lower: bool, stream) -> GPUArray:
-    if m.ndim < 2:
-        raise ValueError("a triangle is of an array of two axes or more")
-    result = new(m.shape, m.dtype, m.allocator)
+    if m.ndim == 0:
+        raise TypeError("a triangle is of an array of one axis or more")
+    shape = m.shape if m.ndim > 1 else m.shape * 2  # rows that are all the same
+    result = new(shape, m.dtype, m.allocator)
     if result.size:
-        below = _below(*m.shape[-2:], k if lower else k - 1, m.allocator, stream)
+        below = _below(*shape[-2:], k if lower else k - 1, m.allocator, stream)
         zero = m.dtype.type(0)
         apply("where", below, *((m, zero) if lower else (zero, m)), out=result, stream=stream)
     return result
@@ -279,9 +288,8 @@ def meshgrid(
     place = {each: axis for axis, each in enumerate(order)}
     result = []
     for each, x in enumerate(xi):
-        lengths = [1] * len(xi)
-        lengths[place[each]] = x.size
-        view = x.reshape(*lengths)
+        line = x if x.ndim == 1 else x.reshape(x.size)
+        view = line[tuple(slice(None) if axis == place[each] else None for axis in range(len(xi)))]
         view = view if sparse else broadcast_to(view, shape)
         result.append(view.copy(order="C", stream=stream) if copy else view)
     return result

@@ -9,7 +9,7 @@ import numpy as np
 from pycuda._array.creation import arange, full, tri
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import assign
-from pycuda._array.memory import new
+from pycuda._array.memory import check_writable, new
 from pycuda._array.operands import as_array
 from pycuda._array.reducing import one_axis
 from pycuda._array.selecting import coordinates_of_true
@@ -86,6 +86,7 @@ def _steps(a) -> int:
 def fill_diagonal(a, val, wrap=False) -> None:
     """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
     step = _steps(a)
+    check_writable(a)
     if not a.size:
         return
     end = a.shape[1] * a.shape[1] if a.ndim == 2 and not wrap else a.size
@@ -96,7 +97,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
         return
     # One element of each row, whatever the strides.
     view = strided(a, (min(count, *a.shape),), (sum(a.strides),))
-    values = val if isinstance(val, GPUArray) else np.asarray(val)
+    values = val if isinstance(val, GPUArray) else np.asarray(val, a.dtype)
     if values.ndim and values.size != view.size:
         values = np.resize(values, view.size)
     assign(view, values)

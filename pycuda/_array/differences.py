@@ -145,11 +145,9 @@ def _edges(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
 
 def gradient(f, *varargs, axis=None, edge_order=1):
     """The slope along each axis: of second order inside, of `edge_order` at the edges."""
-    axes = normalized_axes(axis, f.ndim)
+    axes = normalized_axes(axis, f.ndim, scalars=False)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if f.dtype.kind == "b":
-        raise TypeError("truths have no slope: convert them to numbers first")
     steps = _spacings(varargs, f, axes)
     if f.dtype.kind in "iu":
         f = f.astype(np.float64)
@@ -160,6 +158,8 @@ def gradient(f, *varargs, axis=None, edge_order=1):
                 "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
                 "elements are required."
             )
+        if f.dtype.kind == "b":
+            raise TypeError("boolean elements have no slope: convert them to numbers first")
         first, last = _edges(f, each, step, edge_order)
         parts = (first, _inside(f, each, step), last) if f.shape[each] > 2 else (first, last)
         results.append(concatenate(parts, each, dtype=f.dtype))
@@ -220,7 +220,8 @@ def _cumulative(name):
                 raise ValueError(
                     "For arrays which have more than one dimension ``axis`` argument is required."
                 )
-            x, axis = (x if x.ndim else x.reshape(1)), 0
+            axis = 0
+        x = x if x.ndim else x.reshape(1)
         axis = one_axis(axis, x.ndim)
         if not include_initial:
             return scan(name, x, axis, dtype, out)

@@ -11,7 +11,7 @@ from pycuda._array.creation import arange, full
 from pycuda._array.elementwise import apply
 from pycuda._array.joining import broadcast_to, concatenate, tile
 from pycuda._array.memory import new
-from pycuda._array.operands import as_array, refused
+from pycuda._array.operands import as_array, is_number, refused
 from pycuda._array.picking import on_device
 from pycuda._array.reducing import flat_or_axis, one_axis
 from pycuda._array.selecting import coordinates_of_true
@@ -136,7 +136,7 @@ def delete(arr, obj, axis=None) -> GPUArray:
 def _values(values, dtype) -> GPUArray:
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim):
         raise refused(values)
-    return as_array(values).astype(dtype, copy=False)
+    return as_array(np.asarray(values, dtype)[()] if is_number(values) else values).astype(dtype, copy=False)
 
 
 def insert(arr, obj, values, axis=None) -> GPUArray:

@@ -118,7 +118,8 @@ def astype(array, dtype, order="K", copy=True, *, casting="unsafe", subok=True, 
         raise TypeError(
             f"Cannot cast array data from {array.dtype!r} to {dtype!r} according to the rule '{casting}'"
         )
-    if dtype == array.dtype and not copy:
+    lies = {"C": array.flags.c_contiguous, "F": array.flags.f_contiguous}.get(order, True)
+    if dtype == array.dtype and lies and not copy:
         return array
     return apply("copy", array, out=_with_order(array, dtype, order), stream=stream, casting="unsafe")
 

@@ -28,26 +28,31 @@ def histogram_bin_edges(a, bins=10, range=None, weights=None) -> GPUArray:
 
 
 def _monotonic(bins) -> int:
-    """1 for edges that increase, -1 for those that decrease, for which a truth or two are read."""
+    """1 for edges that increase, -1 for others, as NumPy decides it: what the first two that differ do, no
+    later two may undo. So edges that are NaN count as decreasing."""
     if bins.ndim != 1:
         raise ValueError(f"object {'too deep' if bins.ndim else 'of too small depth'} for desired array")
     before, after = bins[:-1], bins[1:]
-    if bool(np.less_equal(before, after).all()):
+    differ = np.flatnonzero(before != after)
+    if not differ.size:
         return 1
-    if bool(np.greater_equal(before, after).all()):
-        return -1
-    raise ValueError("bins must be monotonically increasing or decreasing")
+    first = differ[0]
+    rises = before[first] < after[first]
+    undone = before[first + 1 :] > after[first + 1 :] if rises else before[first + 1 :] < after[first + 1 :]
+    if undone.any():
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    return 1 if rises else -1
 
 
 def digitize(x, bins, right=False) -> GPUArray:
-    """The number of the bin that each value is in. Where the edges are on the device the call waits, to see
-    which way they go.
+    """The number of the bin that each value is in. Where the edges are on the device they are read, for which
+    the call waits.
     """
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
     bins = bins if isinstance(bins, GPUArray) else np.asarray(bins)
-    direction = _monotonic(bins)
+    direction = _monotonic(bins.get() if isinstance(bins, GPUArray) else bins)
     edges = bins if isinstance(bins, GPUArray) else on_device(bins)
     side = "left" if right else "right"
     if direction > 0:
@@ -66,7 +71,9 @@ def _split(sample) -> list[GPUArray]:
         if sample.ndim != 2:
             raise ValueError("a sample has a row for each point")
         return [sample[:, number] for number in range(sample.shape[1])]
-    return [as_array(each).ravel() for each in sample]
+    columns = [as_array(each).ravel() for each in sample]
+    dtype = np.result_type(*(each.dtype for each in columns))
+    return [each.astype(dtype, copy=False) for each in columns]
 
 
 def _all_edges(columns, bins, limits) -> list[np.ndarray]:
@@ -82,6 +89,8 @@ def _all_edges(columns, bins, limits) -> list[np.ndarray]:
     for number, (column, each, limit) in enumerate(zip(columns, bins, limits, strict=True)):
         if np.ndim(each) == 0 and not isinstance(each, str) and int(each) < 1:
             raise ValueError(f"`bins[{number}]` must be positive, when an integer")
+        if limit is not None and np.ndim(each) == 0 and not isinstance(each, str):
+            column = column[:0].astype(np.float64)  # the limits are all that the edges follow from
         found, _ = _edges(column, each, limit, None)
         edges.append(found)
     return edges

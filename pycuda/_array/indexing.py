@@ -14,6 +14,7 @@ import numpy as np
 
 from pycuda._array import captures
 from pycuda._array.memory import check_writable, new, overlap
+from pycuda._array.operands import is_number
 from pycuda._array.picking import (
     MODES,
     Numbers,
@@ -263,7 +264,7 @@ def assign(view, value, stream=None) -> None:
         elif value.shape != short:
             value = value.reshape(short)
     if view.size == 0:
-        return None
+        return check_writable(view)
     if elements.kind(view.dtype) == "V":
         return _assign_raw(view, value if number is None else on_device(np.asarray(number)), stream)
     apply("copy", value if number is None else number, out=view, stream=stream, casting="unsafe")
@@ -294,10 +295,22 @@ def _assign_masked(a, index, value) -> bool:
     if number is None or elements.kind(a.dtype) == "V":
         return False
     _check_mask(mask, a, range(mask.ndim))
+    check_writable(a)
     if a.size:
         mask = mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim))
         apply("where", mask, number, a, out=a)
     return True
+
+
+def _refuse_sequence(a, items, value) -> None:
+    """ValueError for anything with axes that is assigned to one element, which integers alone name."""
+    if is_number(value) or len(items) != a.ndim or a.dtype.names or not all(map(_is_integer, items)):
+        return
+    if np.ndim(value):
+        raise ValueError(
+            f"one element is set, and the value has the shape {np.shape(value)}: setting an array element "
+            "with a sequence. value[0] is an element, a[0, ...] = value sets a view"
+        )
 
 
 def setitem(a, index, value) -> None:
@@ -306,7 +319,9 @@ def setitem(a, index, value) -> None:
         return assign(a[index], value)
     items = index if isinstance(index, tuple) else (index,)
     if not any(_is_array_item(item) for item in items):
-        assign(a[index], value)
+        view = a[index]
+        _refuse_sequence(a, items, value)
+        assign(view, value)
     elif not _assign_masked(a, index, value):
         check_writable(a)
         target = _target(a, index, write=True)
@@ -314,12 +329,12 @@ def setitem(a, index, value) -> None:
         pick(target.view, target.numbers, target.axes(values), values, True)
 
 
+def _is_integer(item) -> bool:
+    return isinstance(item, int | np.integer) and not isinstance(item, bool)
+
+
 def _is_array_item(item) -> bool:
-    return not (
-        item is None
-        or item is Ellipsis
-        or (isinstance(item, slice | int | np.integer) and not isinstance(item, bool))
-    )
+    return not (item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item))
 
 
 # ---- functions
@@ -428,13 +443,12 @@ def put(
     """self.ravel()[indices] = values, values repeated as needed, as numpy.put. In place for any strides."""
     from pycuda._array.elementwise import apply
 
+    check_writable(self)
     indices = _numbers(indices)
-    if indices.size == 0:
-        return
     if not isinstance(values, GPUArray):
-        values = np.asarray(values)
-    if values.size == 0:
-        raise ValueError("put takes at least one value")
+        values = np.asarray(values, self.dtype)
+    if indices.size == 0 or values.size == 0:
+        return
     flat = self if self.ndim == 1 else self.ravel()
     numbers = _along(indices.reshape(-1), flat.size, flat.strides[0], _read_mode(mode), stream)
     values = values.reshape(-1)

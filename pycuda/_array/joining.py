@@ -13,7 +13,7 @@ from pycuda._array.indexing import take
 from pycuda._array.memory import new
 from pycuda._array.reducing import flat_or_axis, normalized_axes, one_axis
 from pycuda._array.shapes import in_order
-from pycuda._driver import GPUArray
+from pycuda._driver import GPUArray, _forbid_writing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -137,7 +137,7 @@ def hstack(
 
 
 def broadcast_to(a: Array, shape: Shape) -> GPUArray:
-    """A view of this shape with the elements of `a` repeated by strides of 0. It is to be read only."""
+    """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(a.shape, shape) != shape:
         raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
@@ -147,8 +147,8 @@ def broadcast_to(a: Array, shape: Shape) -> GPUArray:
         for stride, length, wanted in zip(a.strides, a.shape, shape[missing:], strict=True)
     )
     if 0 in shape:
-        return new(shape, a.dtype, a.allocator)
-    return GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
+        return _forbid_writing(new(shape, a.dtype, a.allocator))
+    return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))
 
 
 def repeat(
@@ -166,7 +166,7 @@ def repeat(
     allocator : callable, optional
         For the result.
     """
-    self, axis = flat_or_axis(self, axis)
+    self, axis = flat_or_axis(self, axis, scalars=True)
     allocator = allocator or self.allocator
     if isinstance(repeats, GPUArray):
         captures.refuse("repeat() by counts on the device", "they are read", stream)
@@ -206,7 +206,7 @@ def tile(
 
 def flip(a: Array, axis: Axes = None) -> GPUArray:
     """A view with the order along these axes reversed (all by default), as numpy.flip."""
-    axes = normalized_axes(axis, a.ndim)
+    axes = normalized_axes(axis, a.ndim, scalars=False)
     return a[tuple(slice(None, None, -1) if each in axes else slice(None) for each in range(a.ndim))]
 
 
@@ -218,13 +218,18 @@ def roll(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """Elements moved along axes; those beyond the end come back at the start, as numpy.roll."""
+    """Elements moved along axes; those beyond the end come back at the start, as numpy.roll. Shifts on the
+    device are read."""
+    shift = shift.get() if isinstance(shift, GPUArray) else shift
     if axis is None:
+        shift = np.sum(shift) if np.ndim(shift) == 1 else shift
         return roll(a.ravel(), shift, 0, stream=stream, allocator=allocator).reshape(*a.shape)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    shifts = shift if isinstance(shift, tuple) else (shift,)
+    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    steps = np.broadcast(shift, axes)
+    if steps.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     moves = [0] * a.ndim
-    for step, each in np.broadcast(shifts, axes):
+    for step, each in steps:
         moves[one_axis(each, a.ndim)] += int(step)
     result = new(a.shape, a.dtype, allocator or a.allocator)
     if result.size:

@@ -149,9 +149,19 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> G
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
     start, stop, step = (each.item() if isinstance(each, GPUArray) else each for each in (start, stop, step))
     step = 1 if step is None else step
+    if not step:
+        return np.arange(start, stop, step, dtype)  # which raises
     if dtype is None:
-        dtype = np.arange(start, stop, step).dtype if not step else _range_dtype(start, stop, step)
-    return creation.arange(start, stop, step, dtype=dtype)
+        dtype = _range_dtype(start, stop, step)
+    dtype, count = np.dtype(dtype), creation.length_of_range(start, stop, step)
+    if count <= 2 or dtype.kind == "b":
+        return on_device(np.arange(start, stop, step, dtype))
+    # As NumPy does it: the first two numbers are converted, and their difference is the step.
+    first, second = np.asarray([start, start + step]).astype(dtype)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        first, second = np.float32(first), np.float32(second)
+    with np.errstate(over="ignore"):
+        return creation.steps(first, second - first, count, dtype)
 
 
 def fromfunction(function, shape, *, dtype=float, **kwargs):
@@ -231,15 +241,19 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, d
 # ---- numbers at equal distances
 
 
+def _number(*values) -> np.dtype:
+    """The dtype that values have in common; numbers of Python's give way to arrays."""
+    return np.result_type(*(each.dtype if isinstance(each, GPUArray) else each for each in values))
+
+
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """np.linspace between arrays."""
     _no_device(device)
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = as_array(start), as_array(stop)
-    number = np.result_type(start.dtype, stop.dtype, float(num))
-    start, stop = start.astype(number, copy=False), stop.astype(number, copy=False)
+    number = _number(start, stop, float(num))
+    start, stop = (as_array(each).astype(number, copy=False) for each in (start, stop))
     distance = apply("subtract", stop, start)
     gaps = num - 1 if endpoint else num
     numbers = creation.arange(num, dtype=np.dtype(number.type(0).real.dtype))
@@ -272,9 +286,9 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0) -> GPUArray:
     """np.geomspace between arrays, of one sign, and none of them 0. Waits for the stream to check that."""
     start, stop = as_array(start), as_array(stop)
+    number = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype))
     if bool(apply("logical_or", apply("equal", start, 0), apply("equal", stop, 0)).any()):
         raise ValueError("Geometric sequence cannot include zero")
-    number = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype))
     start, stop = (each.astype(number, copy=False) for each in (start, stop))
     sign = apply("sign", start)
     logs = (apply("log10", apply("divide", each, sign)) for each in (start, stop))
@@ -289,7 +303,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0) -> GPUArra
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...]:
     """np.meshgrid"""
-    arrays = [as_array(each).ravel() for each in xi]
+    arrays = [each if each.ndim == 1 else each.reshape(each.size) for each in map(as_array, xi)]
     if not sparse:
         return tuple(creation.meshgrid(*arrays, indexing=indexing, copy=copy))
     if indexing not in ("xy", "ij"):
@@ -299,7 +313,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...
         places[:2] = [1, 0]
     result = []
     for place, each in zip(places, arrays, strict=True):
-        view = each.reshape(tuple(-1 if axis == place else 1 for axis in range(len(arrays))))
+        view = each[tuple(slice(None) if axis == place else None for axis in range(len(arrays)))]
         result.append(view.copy() if copy else view)
     return tuple(result)
 

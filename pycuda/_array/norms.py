@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from pycuda._array.elementwise import apply
-from pycuda._array.reducing import one_axis
+from pycuda._array.reducing import normalized_axes, one_axis
 from pycuda._driver import GPUArray
 
 
@@ -23,6 +23,7 @@ def _squares(x) -> GPUArray:
 
 
 def _vector(x, order, axis, keepdims) -> GPUArray:
+    axis = normalized_axes(axis, x.ndim, scalars=False)
     if order is None or order == 2:
         return apply("sqrt", _squares(x).sum(axis=axis, keepdims=keepdims))
     if isinstance(order, str):
@@ -32,7 +33,7 @@ def _vector(x, order, axis, keepdims) -> GPUArray:
         return nonzero.sum(axis=axis, keepdims=keepdims)
     values = apply("absolute", x)
     if order == np.inf:
-        return values.max(axis=axis, keepdims=keepdims)
+        return values.max(axis=axis, keepdims=keepdims, initial=0)
     if order == -np.inf:
         return values.min(axis=axis, keepdims=keepdims)
     if order == 1:
@@ -57,7 +58,8 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)
     sums = apply("absolute", x).sum(axis=summed, keepdims=True)
-    result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True)
+    most = {"initial": 0} if order > 0 else {}
+    result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **most)
     if keepdims:
         return result
     return result[tuple(0 if axis in (row, column) else slice(None) for axis in range(x.ndim))]

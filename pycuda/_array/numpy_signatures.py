@@ -169,7 +169,10 @@ def searchsorted(a, v, side="left", sorter=None) -> GPUArray:
 def sort_complex(a) -> GPUArray:
     """np.sort_complex"""
     result = facade_sorting.sort(a)
-    return result if a.dtype.kind == "c" else result.astype(np.result_type(a.dtype, np.complex64))
+    if a.dtype.kind == "c":
+        return result
+    small = a.dtype.kind in "iu" and a.dtype.itemsize < 4
+    return result.astype(np.complex64 if small else np.complex128)
 
 
 def transpose(a, axes=None) -> GPUArray:

@@ -47,8 +47,6 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
         for axis, width in pad_width.items():
             widths[axis] = (width, width) if isinstance(width, int) else tuple(width)
         pad_width = widths
-    if ndim == 0:
-        return []
     return _as_pairs(pad_width, ndim, whole=True)
 
 
@@ -72,26 +70,44 @@ def _mirror(a, axis, before, after, twice: int, odd: bool):
     length = a.shape[axis]
     if length == 1 and twice == 1:
         return _edge(a, axis, before, after)
+    if odd:
+        return _mirror_odd(a, axis, before, after, twice)
     period = 2 * length - 2 + 2 * (twice - 1)
-    numbers = _numbers(length, before, after)
-    place = apply("remainder", numbers, period)
+    place = apply("remainder", _numbers(length, before, after), period)
     turned = apply("greater_equal", place, length)
     back = apply("subtract", period - (twice - 1), place)
-    found = a.take(apply("where", turned, back, place), axis, mode="clip")
-    if not odd:
-        return found
-    # Turned round the edges' values, which moves each period by their distance.
-    shape = tuple(-1 if each == axis else 1 for each in range(a.ndim))
-    first, last = a[at(axis, slice(0, 1))], a[at(axis, slice(length - 1, length))]
-    turned_values = apply("subtract", apply("multiply", last, _of(2, a)), found)
-    found = apply("where", turned.reshape(shape), turned_values, found)
-    times = apply("multiply", apply("floor_divide", numbers, period), 2).reshape(shape)
-    moved = apply("multiply", apply("subtract", last, first), times.astype(a.dtype))
-    return apply("add", found, moved)
+    return a.take(apply("where", turned, back, place), axis, mode="clip")
 
 
-def _of(number, a):
-    return a.dtype.type(number)
+def _mirror_odd(a, axis, before, after, twice):
+    """Part after part on both sides, as NumPy does it: what is there, turned round in place and in value
+    about its edge. So an element reaches only the places that it is mirrored to.
+    """
+    length, total = a.shape[axis], before + a.shape[axis] + after
+    result = new((*a.shape[:axis], total, *a.shape[axis + 1 :]), a.dtype, a.allocator)
+
+    def part(start, end):
+        return result[at(axis, slice(start, end))]
+
+    def turn(target, source, edge):
+        values = apply("subtract", apply("multiply", edge, 2), source[at(axis, slice(None, None, -1))])
+        apply("copy", values, out=target, casting="unsafe")
+
+    apply("copy", a, out=part(before, before + length))
+    period = length - 2 + twice
+    while before or after:
+        there = (total - before - after - 2 + twice) // period * period
+        count = min(there, before)
+        if count:
+            first = before + 2 - twice
+            turn(part(before - count, before), part(first, first + count), part(before, before + 1))
+            before -= count
+        count, end = min(there, after), total - after
+        if count:
+            last = end - 2 + twice
+            turn(part(end, end + count), part(last - count, last), part(end - 1, end))
+            after -= count
+    return result
 
 
 # ---- by value: what is before and after
@@ -115,7 +131,7 @@ def _ramp(end, edge, width: int, axis: int, ndim: int):
     exact = edge.dtype.kind in "biu"
     step = apply("divide", apply("subtract", edge.astype(np.float64) if exact else edge, end), max(width, 1))
     ramp = apply("add", apply("multiply", numbers, step), end)
-    if exact:
+    if edge.dtype.kind in "iu":
         ramp = apply("floor", ramp)
     return ramp.astype(edge.dtype)
 

@@ -148,6 +148,8 @@ def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
         array.dtype, numbers.array.dtype, numbers.mode, numbers.length, numbers.step, tuple(axes), put
     )
     if plan is None:
+        if numbers.mode == "RAISE" and numbers.array.size:
+            host_numbers(numbers.array.get(stream=stream), numbers.length, "RAISE")
         return
     function, grid, rest = plan
     with _Check(numbers.mode, stream) as error:

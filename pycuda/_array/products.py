@@ -14,8 +14,9 @@ from pycuda._array.linalg import matmul
 from pycuda._array.memory import new
 from pycuda._array.operands import as_array, into
 from pycuda._array.reducing import one_axis, reduce_products
-from pycuda._array.shapes import moveaxis, strided
+from pycuda._array.shapes import moveaxis
 from pycuda._driver import GPUArray
+from pycuda._kernels import sliding
 
 
 def conjugated(a) -> GPUArray:
@@ -278,29 +279,41 @@ def matrix_power(a, n) -> GPUArray:
             result = square if result is None else matmul(result, square)
         n >>= 1
         square = matmul(square, square) if n else square
-    return result.copy() if result is a else result
+    return result
 
 
 # ---- sliding sums of products
 
 
-def _windows(a, length: int) -> GPUArray:
-    """Each run of so many elements, as rows of a view."""
-    return strided(a, (a.size - length + 1, length), a.strides * 2)
+_GRID = 1024  # blocks at most
 
 
 def _slid(a, v, mode) -> GPUArray:
-    """Sums of products of `v`, as it is, and each run of `a`; of half, or none, of a run at the ends."""
+    """Sums of products of `v`, as it is, and each run of `a`, at the ends of what is there of a run."""
     modes = {"valid": 0, "same": 1, "full": 2}
     if mode not in modes:
         raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
     short = v.size
     before = {"valid": 0, "same": short // 2, "full": short - 1}[mode]
     after = {"valid": 0, "same": (short - 1) // 2, "full": short - 1}[mode]
-    result = np.result_type(a.dtype, v.dtype)
-    longer = new((before + a.size + after,), result, a.allocator)
-    longer[:before], longer[before : before + a.size], longer[before + a.size :] = 0, a, 0
-    return matmul(_windows(longer, short), v.astype(result, copy=False))
+    count = before + a.size + after - short + 1
+    result = new((count,), np.result_type(a.dtype, v.dtype), a.allocator)
+    grid = min(-(-count // sliding.THREADS), _GRID), 1
+    sliding.kernel(a.dtype, v.dtype, result.dtype).prepared_async_call(
+        grid,
+        (sliding.THREADS, 1, 1),
+        None,
+        a,
+        *a.strides,
+        a.size,
+        v,
+        *v.strides,
+        v.size,
+        result,
+        count,
+        before,
+    )
+    return result
 
 
 def _two_vectors(a, v):

@@ -12,10 +12,12 @@ import numpy as np
 from pycuda._array.elementwise import apply
 from pycuda._array.facade_sorting import sort
 from pycuda._array.indexing import take_along_axis
-from pycuda._array.operands import into
+from pycuda._array.joining import concatenate
+from pycuda._array.operands import as_array, into
 from pycuda._array.picking import on_device
 from pycuda._array.reducing import normalized_axes
 from pycuda._array.shapes import moveaxis
+from pycuda._array.statistics import nanmean, weights_for
 from pycuda._driver import GPUArray
 
 _INDEX = np.dtype(np.intp)
@@ -34,15 +36,22 @@ class _Rows(NamedTuple):
         return numbers.sum(axis=-1, keepdims=True).astype(np.float64)
 
 
-def _sorted_rows(a, axis) -> _Rows:
-    a = a if a.ndim else a.reshape(1)
-    axes = normalized_axes(axis, a.ndim)
+def _as_rows(a, axis) -> tuple[GPUArray, _Rows]:
+    """(elements along the last axis, what else there is to say of them)"""
+    axes = normalized_axes(axis, a.ndim, scalars=False)
+    if not a.ndim:
+        a, axes = a.reshape(1), (0,)
     others = [each for each in range(a.ndim) if each not in axes]
     kept = tuple(a.shape[each] for each in others)
     length = math.prod(a.shape[each] for each in axes)
     rows = a.transpose((*others, *axes)).reshape((*kept, length))
     dims = tuple(1 if each in axes else a.shape[each] for each in range(a.ndim))
-    return _Rows(sort(rows, -1), kept, dims)
+    return rows, _Rows(rows, kept, dims)
+
+
+def _sorted_rows(a, axis) -> _Rows:
+    rows, found = _as_rows(a, axis)
+    return found._replace(rows=sort(rows, -1))
 
 
 def _with_nan(result, rows) -> GPUArray:
@@ -84,8 +93,10 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPU
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
     """The median of the elements that are no NaN; NaN where there is none."""
     found = _sorted_rows(a, axis)
-    if a.dtype.kind not in "fcV" or not found.rows.shape[-1]:
-        return median(a, axis, out, overwrite_input, bool(keepdims))
+    if not a.size:
+        return nanmean(a, axis, None, out, keepdims)
+    if a.dtype.kind not in "fcV":
+        return median(a, axis, out, overwrite_input, keepdims is True)
     counts = found.counts().astype(_INDEX)
     first = apply("maximum", apply("floor_divide", apply("subtract", counts, 1), 2), 0)
     result = _middle(found.rows, first, apply("floor_divide", counts, 2))
@@ -192,14 +203,16 @@ def _lerp(before, after, fraction) -> GPUArray:
 
 
 def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> GPUArray:
-    if weights is not None:
-        raise TypeError("quantiles of GPUArrays take no weights=")
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     q, weak = _read_q(q, percent)
+    if weights is not None:
+        return _weighted(a, q, axis, out, method, keepdims, weights, skip_nan)
     found = _sorted_rows(a, axis)
+    if skip_nan and not a.size:
+        return nanmean(a, axis, None, out, keepdims)
     rows, length = found.rows, found.rows.shape[-1]
-    if length == 0:
+    if length == 0 and q.size:
         raise IndexError("a quantile of no elements")
     if skip_nan and a.dtype.kind in "fV":
         counts = found.counts().astype(q.dtype, copy=False)
@@ -215,6 +228,39 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
     result = before if fraction is None else _lerp(before, after, fraction)
     if not skip_nan:
         result = _with_nan(result, rows)
+    shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
+    return into(moveaxis(result, -1, 0).reshape(shape), out)
+
+
+def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
+    """The first elements at which the sums of weights reach the part q of all. Waits for the stream to see
+    whether there are such sums."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    axes = None if axis is None else normalized_axes(axis, a.ndim, scalars=False)
+    weights = weights_for(a, as_array(weights), axes)
+    if bool(apply("less", weights, 0).any()):
+        raise ValueError("Weights must be non-negative.")
+    rows, found = _as_rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError("a quantile of no elements")
+    places = rows.argsort(-1)
+    rows = take_along_axis(rows, places, -1)
+    counted = take_along_axis(_as_rows(weights, axis)[0], places, -1).astype(np.float64)
+    if skip_nan and rows.dtype.kind in "fV":
+        counted = apply("where", apply("isnan", rows), 0.0, counted)
+    sums = counted.cumsum(-1)
+    sums = apply("divide", sums, sums[..., -1:])
+    if bool(apply("isnan", sums[..., -1]).any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    sums = sums.astype(q.dtype) if q.dtype.kind == "f" else sums
+    sums = apply("where", apply("equal", sums, 0), -1, sums)  # what weighs nothing is not reached by q = 0
+    results = []
+    for each in q.ravel():
+        before = apply("less", sums, each).sum(axis=-1, keepdims=True)
+        results.append(take_along_axis(rows, apply("minimum", before, rows.shape[-1] - 1), -1))
+    result = concatenate(results, -1) if results else rows[..., :0]
+    result = result if skip_nan else _with_nan(result, rows)
     shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
     return into(moveaxis(result, -1, 0).reshape(shape), out)
 

@@ -137,11 +137,14 @@ class _Recipe(NamedTuple):
     scratch: int  # bytes
 
 
-def normalized_axes(axis, ndim: int) -> tuple[int, ...]:
-    """The axes that an axis argument names. AxisError, or ValueError for one named twice."""
+def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
+    """The axes that an axis argument names. AxisError, or ValueError for one named twice.
+
+    With `scalars` an array without axes has the axis 0, as it has for the reductions of NumPy's ufuncs.
+    """
     if axis is None:
         return tuple(range(ndim))
-    if ndim == 0 and axis in (0, -1):
+    if scalars and ndim == 0 and axis in (0, -1):
         return ()
     return normalize_axis_tuple(axis, ndim)
 

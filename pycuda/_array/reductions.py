@@ -127,7 +127,7 @@ argmax, argmin = _one_axis("argmax"), _one_axis("argmin")
 def _count(a, axis) -> int:
     """How many elements each result is made of."""
     count = 1
-    for each in normalized_axes(axis, a.ndim):
+    for each in normalized_axes(axis, a.ndim, scalars=False):
         count *= a.shape[each]
     return count
 

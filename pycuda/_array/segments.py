@@ -17,6 +17,7 @@ from pycuda._array.operands import as_array, check_writable
 from pycuda._array.picking import on_device
 from pycuda._array.sets import unique
 from pycuda._driver import GPUArray
+from pycuda._kernels.functions import ufunc_dtypes
 
 _INDEX = np.dtype(np.intp)
 
@@ -45,17 +46,22 @@ def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
         step *= 2
 
 
-def reduceat(name, a, indices, axis, dtype) -> GPUArray:
-    """ufunc.reduceat. Where the places are on the device they are read, for which the call waits."""
+def places(name, indices, length: int) -> np.ndarray:
+    """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
     host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
+    host = host if host.size else host.astype(_INDEX)
     if host.ndim != 1 or host.dtype.kind not in "iu":
         raise TypeError("the places of reduceat are integers, with one axis")
-    length = a.shape[axis]
     host = host.astype(_INDEX)
     wrong = (host < 0) | (host >= length)
     if wrong.any():
         raise IndexError(f"index {host[wrong][0]} out-of-bounds in {name}.reduceat [0, {length})")
-    ends = np.append(host[1:], length)
+    return host
+
+
+def reduceat(name, a, host, axis, dtype) -> GPUArray:
+    """ufunc.reduceat, of runs that begin at these places."""
+    ends = np.append(host[1:], a.shape[axis])
     lengths = np.maximum(ends - host, 1)
     moved = a.transpose((axis, *(each for each in range(a.ndim) if each != axis)))
     values = moved.astype(dtype, order="C")
@@ -80,6 +86,7 @@ def assign_at(name, a, indices, values, folds) -> None:
         raise TypeError(f"np.{name}.at on GPUArrays: operands of one element cannot be folded")
     numbers = arange(a.size, dtype=_INDEX).reshape(a.shape)[indices]
     values = as_array(values)
+    ufunc_dtypes(getattr(np, name), (a.dtype, values.dtype))  # or TypeError
     if inner.startswith("logical"):
         values = apply("not_equal", values, 0)
     values = values if values.shape == numbers.shape else broadcast_to(values, numbers.shape)

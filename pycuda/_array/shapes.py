@@ -32,13 +32,25 @@ def _is_fortran(a) -> bool:
     return a.flags.f_contiguous and not a.flags.c_contiguous
 
 
+def _axes_by_distance(a) -> list[int]:
+    """The axes from the outermost in memory to the innermost. Those of length 1, and those that repeat an
+    element, stay beside their neighbours, as in the results of elementwise functions.
+    """
+    steps, follow = [0] * a.ndim, 0
+    for axis in reversed(range(a.ndim)):
+        if a.shape[axis] > 1 and a.strides[axis]:
+            follow = abs(a.strides[axis])
+        steps[axis] = follow
+    return sorted(range(a.ndim), key=lambda axis: -steps[axis])
+
+
 def in_order(a, order) -> GPUArray:
     """A view whose elements in C order are those of `a` in this order ("C", "F", "A" or "K")."""
     if order == "F" or (order in ("A", "K") and _is_fortran(a)):
         return a.T
     if order != "K" or a.flags.c_contiguous:
         return a
-    return a.transpose(sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis])))
+    return a.transpose(_axes_by_distance(a))
 
 
 def ravel(a, order="C", stream=None) -> GPUArray:

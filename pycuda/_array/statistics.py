@@ -72,6 +72,8 @@ nanmax, nanmin = _nan_extreme("max", "fmax"), _nan_extreme("min", "fmin")
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
     """The mean of the elements that are no NaN; NaN where there is none."""
+    if axis is not None:
+        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a))
     return into(masked_mean(a, alive(a, where), axis, dtype, keepdims is True), out)
 
 
@@ -80,6 +82,8 @@ def nanvar(
 ) -> GPUArray:
     """The mean square of distances from the mean of the elements that are no NaN."""
     ddof = ddof if _given(correction) is None else correction
+    if axis is not None:
+        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a))
     result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims is True, _given(mean))
     return into(result, out)
 
@@ -132,13 +136,17 @@ def ptp(a, axis=None, out=None, keepdims=False) -> GPUArray:
 def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     """The mean, or that of elements with weights. Where weights sum to 0 it is not finite."""
     keepdims = keepdims is True
+    if axis is not None:
+        axis = normalized_axes(axis, a.ndim, scalars=False)
     if weights is None:
         result = a.mean(axis=axis, keepdims=keepdims)
-        total = result.dtype.type(a.size / max(result.size, 1))
+        total = result.dtype.type(a.size / result.size)
     else:
-        weights = _weights_for(a, as_array(weights), axis)
+        weights = weights_for(a, as_array(weights), axis)
         dtype = np.result_type(a.dtype, weights.dtype, *((np.float64,) if a.dtype.kind in "biu" else ()))
         total = weights.sum(axis=axis, dtype=dtype, keepdims=keepdims)
+        if total.size and not a.size:
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         products = apply("multiply", a, weights, dtype=dtype)
         result = apply("divide", products.sum(axis=axis, keepdims=keepdims), total)
     if not returned:
@@ -147,13 +155,13 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     return result, broadcast_to(total, result.shape).copy() if total.shape != result.shape else total
 
 
-def _weights_for(a, weights, axis) -> GPUArray:
+def weights_for(a, weights, axis) -> GPUArray:
     """In the shape of the array."""
     if weights.shape == a.shape:
         return weights
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
-    axes = normalized_axes(axis, a.ndim)
+    axes = normalized_axes(axis, a.ndim, scalars=False)
     if weights.shape != tuple(a.shape[each] for each in axes):
         raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
     weights = weights.transpose(sorted(range(len(axes)), key=axes.__getitem__))
@@ -181,6 +189,8 @@ def cov(
     rows = _variables(m, rowvar, dtype)
     if others:
         rows = concatenate((rows, _variables(others[0], rowvar, dtype)), 0)
+    if not rows.shape[0]:
+        return new((0, 0), np.float64, m.allocator)
     ddof = ddof if ddof is not None else int(not bias)
     weights = None
     for given in (fweights, aweights):
@@ -227,10 +237,9 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None) -> GPUArray:
     result = apply("divide", apply("divide", c, spread[:, None]), spread[None, :])
     if result.dtype.kind != "c":
         return apply("clip", result, -1, 1)
-    real, imaginary = (apply("clip", part, -1, 1) for part in (result._real, result._imag))
-    joined = new(result.shape, result.dtype, result.allocator)
-    apply("add", real, apply("multiply", imaginary, result.dtype.type(1j)), out=joined)
-    return joined
+    for part in (result._real, result._imag):
+        apply("clip", part, -1, 1, out=part)
+    return result
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs) -> GPUArray:

@@ -5,10 +5,12 @@ give arrays, for which nothing waits; those about dtypes answer at once.
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from pycuda._array.creation import full
 from pycuda._array.elementwise import apply
 from pycuda._array.operands import as_array, dtype_of, finfo, operand
+from pycuda._array.reducing import one_axis
 from pycuda._driver import GPUArray
 
 # ---- near and equal
@@ -108,14 +110,14 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None) -> GPUArray:
     if x.dtype.kind not in "fcV":
         return result
     if x.dtype.kind == "c":
-        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (x._real, x._imag))
-        real, imaginary = parts
-        return apply("add", real, apply("multiply", imaginary, x.dtype.type(1j)), out=result)
+        for part in (result._real, result._imag):
+            nan_to_num(part, False, nan, posinf, neginf)
+        return result
     limits = finfo(x.dtype)
     most = limits.max if posinf is None else posinf
     least = limits.min if neginf is None else neginf
-    for test, number in (("isnan", nan), (isposinf, most), (isneginf, least)):
-        mask = apply(test, x) if isinstance(test, str) else test(x)
+    tests = apply("isnan", x), isposinf(x), isneginf(x)
+    for mask, number in zip(tests, (nan, most, least), strict=True):
         apply("where", mask, operand(number), result, out=result)
     return result
 
@@ -194,8 +196,8 @@ def shares_memory(a, b, max_work=-1) -> bool:
 def size(a, axis=None) -> int:
     """The number of elements, or that along axes."""
     if not isinstance(axis, tuple):
-        return a.size if axis is None else a.shape[axis]
+        return a.size if axis is None else a.shape[one_axis(axis, a.ndim)]
     count = 1
-    for each in axis:
+    for each in normalize_axis_tuple(axis, a.ndim):
         count *= a.shape[each]
     return count

@@ -4,17 +4,21 @@ and so on.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from pycuda._array import products, segments
 from pycuda._array.elementwise import ELEMENTWISE, apply, warn_discarded
+from pycuda._array.joining import concatenate
 from pycuda._array.linalg import matmul
-from pycuda._array.memory import overlap
+from pycuda._array.memory import new, overlap
 from pycuda._array.operands import as_array, check_writable, checked_out, into, mask
 from pycuda._array.reducing import folded_dtype, normalized_axes, one_axis
 from pycuda._array.scans import scan
-from pycuda._array.shapes import at, copy
+from pycuda._array.shapes import at, copy, moveaxis
 from pycuda._driver import GPUArray
+from pycuda._kernels import in_order
 from pycuda._kernels.functions import ufunc_dtypes, weak_dtype
 
 _REDUCTIONS = {
@@ -141,25 +145,60 @@ def _call_where(ufunc, name, inputs, out, where, given):
     return final[0] if len(final) == 1 else tuple(final)
 
 
-def call_generalised(ufunc, *inputs, out=None, axes=None, **keywords):
-    """np.matmul and its like."""
+def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", dtype=None, **keywords):
+    """np.matmul and those like it."""
     out = _single(out)
     _refuse_host_out(out)
     _refuse_host(ufunc.__name__, inputs)
-    if axes is not None:
-        raise TypeError(f"np.{ufunc.__name__} on GPUArrays takes no axes=: use moveaxis")
-    own = {name: keywords.pop(name) for name in ("dtype", "axis", "keepdims") if name in keywords}
+    own = {name: keywords.pop(name) for name in ("axis", "keepdims") if name in keywords}
     check_plain(ufunc.__name__, keywords)
-    return _GENERALISED[ufunc](*map(as_array, inputs), out=out, **own)
+    inputs = tuple(map(as_array, inputs))
+    loop = ufunc_dtypes(ufunc, tuple(each.dtype for each in inputs), dtype and np.dtype(dtype), casting)
+    if out is not None and isinstance(out, GPUArray) and not np.can_cast(loop[-1], out.dtype, casting):
+        raise TypeError(
+            f"the product is {loop[-1]}, which is not cast to {out.dtype} under the rule {casting!r}"
+        )
+    inputs = tuple(
+        each if each.dtype == wanted or dtype is None else each.astype(wanted)
+        for each, wanted in zip(inputs, loop, strict=False)
+    )
+    if axes is None and casting != "unsafe":
+        return _GENERALISED[ufunc](*inputs, out=out, dtype=dtype, **own)
+    if axes is not None:
+        inputs, back = _with_axes(ufunc, inputs, axes, own.get("keepdims", False))
+        if "axis" in own:
+            raise TypeError("cannot specify both 'axis' and 'axes'")
+    result = _GENERALISED[ufunc](*inputs, dtype=dtype, **own)
+    return into(result if axes is None else back(result), out, casting)
+
+
+def _with_axes(ufunc, inputs, axes, keepdims):
+    """(operands with the axes that `axes` names at the end, what moves those of the result back)."""
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    *cores, core = [part.strip("()").split(",") for part in re.findall(r"\([^)]*\)", ufunc.signature)]
+    core = [each for each in core if each]
+    if keepdims:
+        core = cores[0]
+    if len(axes) not in (len(cores), len(cores) + 1) or (core and len(axes) == len(cores)):
+        raise ValueError(
+            "axes should be a list with an entry for all inputs and outputs; entries for outputs can only be "
+            "omitted if none of them has core axes."
+        )
+    moved = []
+    for array, names, given in zip(inputs, cores, axes, strict=False):
+        given = given if isinstance(given, tuple) else (given,)
+        if len(given) != len(names):
+            raise ValueError(f"axes item {given} should be a tuple with {len(names)} elements")
+        moved.append(moveaxis(array, given, tuple(range(-len(names), 0))))
+    last = axes[-1] if core else ()
+    last = last if isinstance(last, tuple) else (last,)
+    if len(last) != len(core):
+        raise ValueError(f"axes item {last} should be a tuple with {len(core)} elements")
+    return tuple(moved), lambda result: moveaxis(result, tuple(range(-len(last), 0)), last)
 
 
 # ---- folds
-
-
-def _not_folded(ufunc, method) -> TypeError:
-    return TypeError(
-        f"np.{ufunc.__name__}.{method} on GPUArrays: elements are folded in any cut, not one after the other"
-    )
 
 
 def _in_loop(ufunc, array, dtype, out) -> GPUArray:
@@ -180,6 +219,22 @@ def _folded(name, a, axes) -> GPUArray:
                 last[...] = apply(name, last, a[at(axis, slice(2 * half, None))])
             a = pairs
     return a
+
+
+def _fold_in_order(name, a, axis, running: bool) -> GPUArray:
+    """One after the other. With `running` each element is folded with those before it, else the axis is of
+    length 1.
+    """
+    packed = moveaxis(a, axis, 0).astype(a.dtype, order="C", copy=False)
+    result = new(packed.shape if running else (1, *packed.shape[1:]), a.dtype, a.allocator)
+    if not a.size:
+        return moveaxis(result, 0, axis)
+    lines = a.size // a.shape[axis]
+    grid = min(-(-lines // in_order.THREADS), 65535), 1
+    in_order.kernel(name, a.dtype).prepared_async_call(
+        grid, (in_order.THREADS, 1, 1), None, packed, result, lines, a.shape[axis], running
+    )
+    return moveaxis(result, 0, axis)
 
 
 def _identity(ufunc, a, axes):
@@ -208,10 +263,12 @@ def reduce(
             array = _in_loop(ufunc, array, dtype, out)
         method = getattr(GPUArray, _REDUCTIONS[ufunc])
         return method(array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
-    if name not in _ASSOCIATIVE:
-        raise _not_folded(ufunc, "reduce")
     axes, given = normalized_axes(axis, array.ndim), array
     array = _in_loop(ufunc, array, dtype, out)
+    if name not in _ASSOCIATIVE and len(axes) > 1:
+        raise ValueError(
+            f"reduction operation '{name}' is not reorderable, so at most one axis may be specified"
+        )
     if where is not True:
         if initial is None and ufunc.identity is None:
             raise ValueError(
@@ -222,11 +279,15 @@ def reduce(
         array = apply("where", mask(where), array, array.dtype.type(neutral))
     if any(array.shape[each] == 0 for each in axes):
         result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
-    else:
+    elif name in _ASSOCIATIVE:
         result = _folded(name, array, axes)
         if initial is None and name in ("hypot", "gcd"):
             initial = 0  # NumPy begins with it, which makes one element positive
         result = result if initial is None else apply(name, result, initial)
+    else:
+        if initial is not None and axes:
+            array = concatenate((_constant(array, axes, initial), array), axes[0])
+        result = _fold_in_order(name, array, axes[0], False) if axes else array
     if not keepdims:
         result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
     return into(result.copy() if overlap(result, given) else result, out, "unsafe")
@@ -263,18 +324,29 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArra
     if name in _SCANS and array.dtype.kind in "iufV":
         return into(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
     if name not in _ASSOCIATIVE:
-        raise _not_folded(ufunc, "accumulate")
+        return into(_fold_in_order(name, array, axis, True), out, "unsafe")
     return into(_running(name, array, axis), out, "unsafe")
 
 
 def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
     """ufunc.reduceat"""
     name = ELEMENTWISE[ufunc]
-    if unknown or name not in _ASSOCIATIVE:
-        raise _not_folded(ufunc, "reduceat")
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.reduceat on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    if array.ndim == 0:
+        raise TypeError("cannot reduceat on a scalar")
     axis, out = one_axis(axis, array.ndim), _single(out)
+    host = segments.places(name, indices, array.shape[axis])
     array = _in_loop(ufunc, array, dtype, out)
-    return into(segments.reduceat(name, array, indices, axis, array.dtype), out, "unsafe")
+    if name in _ASSOCIATIVE:
+        return into(segments.reduceat(name, array, host, axis, array.dtype), out, "unsafe")
+    runs = zip(host, np.append(host[1:], array.shape[axis]), strict=False)
+    parts = [
+        _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, False)
+        for first, end in runs
+    ]
+    result = concatenate(parts, axis) if parts else array[at(axis, slice(0, 0))]
+    return into(result, out, "unsafe")
 
 
 def outer(ufunc, first, second, **keywords) -> GPUArray:

@@ -323,37 +323,50 @@ def _has_complex(loop: Loop) -> bool:
     return any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute))
 
 
+def _is_long(loop: Loop) -> bool:
+    """Whether the operation takes long to compile."""
+    return loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
+
+
+def head(loop: Loop) -> str:
+    """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
+    text = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
+    if _is_long(loop):
+        text += '#include "pycuda-complex-functions.hpp"\n'
+    return text + '#include "pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
+
+
+def options(loop: Loop) -> list[str]:
+    """Of the compiler. A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on
+    every rounding."""
+    from pycuda import compiler
+
+    return ["-fmad=false"] if _has_complex(loop) else compiler.DEFAULT_NVCC_FLAGS
+
+
 def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     """(source, name of the kernel, elements a block, or the side of a tile)"""
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
-    long = loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
-    head = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
-    if long:
-        head += '#include "pycuda-complex-functions.hpp"\n'
-    head += '#include "pycuda-elementwise.hpp"\n'
-    head += _types(loop) + _operation(loop)
+    long, begin = _is_long(loop), head(loop)
     if layout == 0 and not long:
         vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
-        return head + _vectors(loop, name, vector), name, THREADS * vector
+        return begin + _vectors(loop, name, vector), name, THREADS * vector
     if layout < 2:
         rounds = 4
-        return head + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
+        return begin + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
     wide, which = divmod(layout - 2, len(STRIDED_AXES))
     if wide > 1:
         text, side = _tiles(loop, name, TILES_AXES[which], 1 if long else 16)
-        return head + text, name, side
+        return begin + text, name, side
     rounds = 4 if widest <= 8 else 2
     text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
-    return head + text, name, THREADS * rounds
+    return begin + text, name, THREADS * rounds
 
 
 def build(loop: Loop, layout: int) -> tuple[Any, int]:
     """(Function in the current context, elements a block)"""
-    from pycuda import compiler
     from pycuda._kernels.modules import compiled
 
     text, name, elements = source(loop, layout)
-    # A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on every rounding.
-    options = ["-fmad=false"] if _has_complex(loop) else compiler.DEFAULT_NVCC_FLAGS
-    return compiled(text, options).get_function(name), elements
+    return compiled(text, options(loop)).get_function(name), elements

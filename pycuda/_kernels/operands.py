@@ -11,7 +11,21 @@ from pycuda.driver import GPUArray
 def check_writable(array) -> None:
     """ValueError for what may not be written to."""
     if isinstance(array, GPUArray) and not array.flags.writeable:
-        raise ValueError("this array is read-only, or the library that its memory is from said so")
+        raise ValueError(
+            "this array is read-only: elements of it are one in memory, as in views by broadcast_to(), or "
+            "the library that its memory is from said so"
+        )
+
+
+def _is_protected(array) -> bool:
+    """Whether the memory is read-only, and not only a view of it in which elements are repeated: a kernel's
+    atomic functions may write to those.
+    """
+    while isinstance(array, GPUArray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
 
 
 def describe(value, argument, kernel: str, written=False):
@@ -20,7 +34,7 @@ def describe(value, argument, kernel: str, written=False):
     """
     if isinstance(value, GPUArray):
         shape, strides, dtype = value.shape, value.strides, value.dtype
-        if written and not value.flags.writeable:
+        if written and value.size and _is_protected(value):
             raise ValueError(
                 f"{kernel}: the argument {argument.name!r} is written to, and the array is read-only"
             )

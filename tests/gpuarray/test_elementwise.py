@@ -251,8 +251,11 @@ def test_in_place_product_of_matrices():
         array @= gpuarray.to_gpu(other)[0]
     with pytest.raises(ValueError, match="out has the shape"):
         array @= gpuarray.to_gpu(other)[:, :2]
-    with pytest.raises(TypeError):
-        array @= 3
+    for number in 3, 2.5, np.float32(2), True:
+        with pytest.raises(ValueError, match="multiplies with numbers"):
+            array @= number
+        with pytest.raises(ValueError, match="multiplies with numbers"):
+            number @ array
 
 
 def test_methods():

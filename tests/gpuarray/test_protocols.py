@@ -268,7 +268,6 @@ def test_at(name):
 
 
 @pytest.mark.parametrize("ufunc, method, args", [
-    (np.subtract, "reduce", ()), (np.divide, "accumulate", ()), (np.power, "reduceat", ([0],)),
     (np.power, "at", ([0], 2)), (np.sin, "at", ([0],)), (np.fmax, "reduce", (0, None, None, False, None, 5)),
 ])  # fmt: skip
 def test_folds_that_there_are_not(ufunc, method, args):
