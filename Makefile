@@ -16,11 +16,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak older bench plots figures coverage \
-  acceptance docs gallery wheels try-wheel format lint clean
+.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak differential older bench plots \
+  figures coverage acceptance docs gallery wheels try-wheel format lint clean
 
 help: ## list these words
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 $(BIN)/python:
 	@$(PYTHON) tools/prerequisites.py
@@ -106,6 +106,10 @@ faults: setup ## let every driver call of every test fail once, with several err
 SEEDS ?= 0:2000
 soak: setup ## run random programs (SEEDS=0:2000): threads, objects, contexts, host functions, ways to end
 	$(BIN)/python tests/soak/run.py --seeds $(SEEDS) --jobs $(JOBS)
+
+differential: SEEDS = 0:5000
+differential: setup ## compare random programs of arrays with NumPy's (SEEDS=0:5000)
+	$(BIN)/python tests/differential/run.py --seeds $(SEEDS) --jobs $(JOBS)
 
 older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
 	for version in 11040 12000 12040; do \

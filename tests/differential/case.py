@@ -1,0 +1,127 @@
+"""One seed: a program of one to three calls, run with NumPy's arrays and with ours, and compared."""
+
+import operator
+import warnings
+
+import numpy as np
+from compare import Difference, compare, compare_errors, compare_sharing
+from draw import Draw, namespace
+from groups import GROUPS
+from known import reason
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+HEAD = """import operator
+
+import numpy as np
+from numpy import inf, nan
+
+import pycuda.autoprimaryctx
+from pycuda import gpuarray
+
+
+def program(there):
+"""
+TAIL = """
+
+for there in (lambda array: array), gpuarray.to_gpu:
+    try:
+        print(program(there))
+    except Exception as error:
+        print(repr(error))
+"""
+
+
+class Case:
+    """`calls` are (text, units in the last place) in their order; one that assigns has no result.
+
+    The arrays are drawn with the calls, so the seed says all.
+    """
+
+    def __init__(self, seed, group=None):
+        self.seed = seed
+        self.draw = draw = Draw(seed)
+        self.calls, self.groups = [], []
+        for _ in range(draw.pick({1: 7, 2: 2, 3: 1})):
+            name = group or draw.pick(list(GROUPS))
+            draw.ulp = 0
+            self.calls.append((draw.pick(GROUPS[name])(draw), draw.ulp))
+            self.groups.append(name)
+
+    def program(self):
+        """A Python program that prints NumPy's results and ours."""
+        lines = [f"{name} = there({text})" for name, text in self.draw.bases.items()]
+        lines += [f"{name} = {text}" for name, text in self.draw.views.items()]
+        lines += [f"r{i} = {text}" if is_expression(text) else text for i, (text, _) in enumerate(self.calls)]
+        results = [f"r{i}" for i, (text, _) in enumerate(self.calls) if is_expression(text)]
+        lines.append(f"return {', '.join(results + list(self.draw.bases))}")
+        return HEAD + "".join(f"    {line}\n" for line in lines) + TAIL
+
+    def arrays(self, there):
+        """The names of a program: bases, whose arrays `there` makes of NumPy's, and views."""
+        names = namespace() | {"operator": operator}
+        for name, text in self.draw.bases.items():
+            names[name] = there(eval(text, names))
+        for name, text in self.draw.views.items():
+            names[name] = eval(text, names)
+        return names
+
+    def run(self):
+        """None, or what is different. Errors of the driver are raised: the context is lost."""
+        ours, numpys = outcome(self.arrays, gpuarray.to_gpu), self.arrays(lambda array: array)
+        if isinstance(ours[0], Exception):
+            return f"making the arrays: {ours[0]!r}"
+        ours, most = ours[0], 0
+        for text, ulp in self.calls:
+            most = max(most, ulp)
+            if isinstance((want := outcome(execute, text, numpys))[0], MemoryError):
+                break
+            want, said = want
+            got, heard = outcome(execute, text, ours)
+            try:
+                if isinstance(want, Exception) or isinstance(got, Exception):
+                    compare_errors(got, want)
+                    break
+                compare(got, want, ulp)
+                compare_sharing(
+                    got, want, *({n: names[n] for n in self.draw.bases} for names in (ours, numpys))
+                )
+                for name in self.draw.compared:
+                    compare(ours[name], numpys[name], most, f"{name} afterwards")
+                if said != heard:
+                    raise Difference(f"ComplexWarning: {heard}, NumPy: {said}")
+            except Difference as difference:
+                if reason(text, got, want, str(difference)) is None:
+                    return f"{text}: {difference}"
+                break  # what comes after may have another operand
+        return None
+
+
+def is_expression(text):
+    try:
+        compile(text, "call", "eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def execute(text, names):
+    if is_expression(text):
+        return eval(text, names)
+    return exec(text, names)
+
+
+def outcome(function, *arguments):
+    """The result or the error, and whether there was a ComplexWarning."""
+    with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+        warnings.simplefilter("always")
+        try:
+            result = function(*arguments)
+        except drv.Error as error:
+            if type(error) is not drv.MemoryError:
+                raise
+            result = error
+        except Exception as error:
+            result = error
+    return result, any(issubclass(each.category, np.exceptions.ComplexWarning) for each in caught)

@@ -1,0 +1,225 @@
+"""Operators and ufuncs, with their keywords and methods."""
+
+import numpy as np
+
+EXACT_UNARY = {
+    "biufc": "positive negative square isnan isfinite isinf logical_not conjugate sign",
+    "biuf": "absolute floor ceil trunc rint fabs",
+    "biu": "invert",
+    "f": "modf frexp",
+    "fc": "reciprocal",
+    "fi": "sqrt",
+}
+ROUNDED_UNARY = {
+    "biuf": "exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan sinh cosh tanh "
+    "arcsinh arccosh "
+    "arctanh cbrt deg2rad rad2deg degrees radians sinc",
+    "c": "absolute exp log sin cos tan tanh sqrt arctan",
+}
+EXACT_BINARY = {
+    "biufc": "add subtract multiply equal not_equal less less_equal greater greater_equal "
+    "logical_and logical_or "
+    "logical_xor",
+    "biuf": "divide floor_divide remainder fmod divmod copysign heaviside nextafter",
+    "biu": "bitwise_and bitwise_or bitwise_xor left_shift right_shift",
+    "iu": "gcd lcm",
+}
+ROUNDED_BINARY = {
+    "biufc": "maximum minimum fmax fmin",
+    "biuf": "power float_power hypot arctan2 logaddexp logaddexp2",
+    "c": "divide power",
+}
+OPERATORS = "+ - * / // % == != < <= > >= & | ^ << >> **"
+# Single operands of an element cannot be made one: a TypeError of ours.
+NOT_AT = "copysign equal power floor_divide remainder".split()
+FOLDED = (
+    "add subtract multiply divide maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and "
+    "bitwise_or bitwise_xor hypot logaddexp floor_divide remainder gcd copysign"
+)
+
+
+def name_of(d, table):
+    """The name of a ufunc and the kinds of its operands."""
+    kinds = d.pick(list(table))
+    return d.pick(table[kinds]), kinds
+
+
+def tolerance(d, name, kinds):
+    d.ulp = 256 if "c" in kinds else 8
+
+
+def operand(d, name, kinds):
+    """A second operand: an array, or a number."""
+    return d.like(name, kinds) if d.chance(0.7) else d.number(d.pick(kinds))
+
+
+def result(d, call):
+    """NumPy's result, for out=; None where it has none."""
+    try:
+        with np.errstate(all="ignore"):
+            return eval(call, d.host | {"np": np, "nan": np.nan, "inf": np.inf})
+    except Exception:
+        return None
+
+
+def with_keywords(d, name, operands):
+    """A ufunc's call with out=, where=, dtype=, casting=."""
+    call = f"np.{name}({operands})"
+    want = result(d, call)
+    text = operands
+    if isinstance(want, np.ndarray | np.generic) and want.ndim and d.chance(0.35):
+        text += d.out(want.shape, want.dtype.str, 0.7)
+        if "out=" in text and d.chance(0.4):
+            text += f", where={d.array('b', want.shape)}"
+        text += d.keywords(0.15, casting=["'unsafe'", "'same_kind'", "'no'"])
+        text += d.keywords(0.1, dtype=["'f4'", "'f8'", "'i4'", "'c8'"])
+    return f"np.{name}({text})"
+
+
+def unary(d):
+    name, kinds = name_of(d, EXACT_UNARY)
+    if name in ("sqrt", "reciprocal"):
+        return f"np.{name}({d.array(kinds)})"  # NaN in out= of integers is undefined
+    return with_keywords(d, name, d.array(kinds))
+
+
+def rounded_unary(d):
+    name, kinds = name_of(d, ROUNDED_UNARY)
+    tolerance(d, name, kinds)
+    return f"np.{name}({d.array(kinds, special=0 if kinds == 'c' else 0.25)})"
+
+
+def binary(d):
+    name, kinds = name_of(d, EXACT_BINARY)
+    a = d.array(kinds)
+    pair = [a, operand(d, a, kinds)]
+    if d.chance(0.2):
+        pair.reverse()
+    return with_keywords(d, name, ", ".join(pair))
+
+
+def rounded_binary(d):
+    name, kinds = name_of(d, ROUNDED_BINARY)
+    tolerance(d, name, kinds)  # and which of two zeros is the greater is not said
+    a = d.array(kinds)
+    return f"np.{name}({a}, {operand(d, a, kinds)})"
+
+
+def operators(d):
+    sign = d.pick(OPERATORS)
+    kinds = "biu" if sign in "& | ^ << >>".split() else "biuf" if sign in ("//", "%") else "biufc"
+    a = d.array(kinds)
+    b = operand(d, a, kinds)
+    if sign in ("/", "**"):
+        d.ulp = 256
+    return f"{a} {sign} {b}" if d.chance(0.8) else f"{b} {sign} {a}"
+
+
+def in_place(d):
+    sign = d.pick("+ - * / // % & | ^ << >> ** @")
+    kinds = "biu" if sign in "& | ^ << >>".split() else "f" if sign == "@" else "biufc"
+    a = d.array(kinds)
+    b = operand(d, a, kinds)
+    if d.host[a].dtype.kind in "biu" and sign in ("/", "//", "%", "**"):
+        b = d.pick("1 2 3 7")  # floats that integers cannot hold are undefined
+    if sign in ("/", "**", "@"):
+        d.ulp = 256 if d.host[a].dtype.kind == "c" else 16
+    return f"{a} {sign}= {b}"
+
+
+def methods(d):
+    """reduce, accumulate, reduceat, outer, at."""
+    name = d.pick(FOLDED)
+    kinds = "biufc" if name in "add subtract multiply divide".split() else "biuf"
+    # Half is rounded at each step: what is folded in another order is far off.
+    half = name in ("hypot", "logaddexp")
+    a = d.array(kinds, special=0.1, dtype=d.pick("f4 f8 i4 u1") if half else None)
+    d.ulp = (
+        4096
+        if d.host[a].dtype == "f2"
+        else 0
+        if name in ("maximum", "minimum", "fmax", "fmin", "copysign")
+        else 64
+    )
+    method = d.pick("reduce reduce accumulate reduceat outer at")
+    if name in ("multiply", "divide"):
+        a = d.array(kinds, (17,), special=0)  # longer ones overflow, or not, by the order of factors
+    if method == "at" and (name == "divide" or d.host[a].dtype.kind == "u"):
+        name = "add"  # integers would be converted from floats that they cannot hold
+    length = d.host[a].shape[-1] if d.host[a].ndim else 1
+    if method == "reduce":
+        return f"np.{name}.reduce({a}{d.keywords(axis=lambda: d.axis(a, several=True), keepdims=['True'])})"
+    if method == "accumulate":
+        return f"np.{name}.accumulate({a}{d.keywords(axis=lambda: d.axis(a, none=False))})"
+    if method == "reduceat":
+        indices = [d.integer(0, max(length - 1, 0)) for _ in range(d.integer(1, 4))]
+        return f"np.{name}.reduceat({a}, {indices}, axis=-1)"
+    if method == "outer":
+        return f"np.{name}.outer({a}, {d.array('biuf', least=0, most=1)})"
+    indices = sorted(d.rng.sample(range(max(length, 1)), min(length, 3)))
+    if name in NOT_AT or not d.host[a].ndim:
+        return f"np.add.outer({a}, {a})" if d.host[a].size < 100 else f"np.add.reduce({a})"
+    return f"np.{name}.at({a}, (..., np.array({indices}, 'i8')), {d.pick('1 2 -3')})"
+
+
+def casts(d):
+    a = d.array(special=0.1)
+    dtype = d.pick("? i1 i2 i4 i8 u1 u4 u8 f2 f4 f8 c8 c16")
+    if dtype[0] == "u" or (dtype[0] == "i" and d.host[a].dtype.kind in "fc"):
+        a = d.array("biu", special=0)  # what C leaves undefined
+    more = d.keywords(0.2, casting=["'no'", "'safe'", "'same_kind'"], order=["'C'", "'F'", "'A'", "'K'"])
+    return f"{a}.astype('{dtype}'{more})"
+
+
+def methods_of_arrays(d):
+    a = d.array()
+    return d.pick(
+        [
+            f"+{a}",
+            f"-{a}",
+            f"{a}.conj()",
+            f"{a}.round({d.pick('0 1')})",
+            f"np.real({a})",
+            f"np.imag({a})",
+            f"np.fabs({d.array('f')})",
+            f"np.round({a}, {d.pick('0 1')})",
+            f"{a}.clip({d.number('i')}, {d.number('i')})",
+            f"np.clip({a}, {d.number('f')}, None)",
+            f"np.nan_to_num({a})",
+            f"np.fix({d.array('f')})",
+            f"np.isreal({a})",
+            f"np.iscomplex({a})",
+            f"np.isclose({a}, {d.like(a)}, equal_nan=True)",
+            f"np.allclose({a}, {a})",
+            f"np.array_equal({a}, {d.like(a)})",
+            f"np.array_equiv({a}, {d.like(a)})",
+            f"np.isposinf({d.array('iuf')})",
+            f"np.isneginf({d.array('iuf')})",
+            f"np.real_if_close({a})",
+            f"np.ldexp({d.array('f', (4,))}, {d.array('i', (4,), special=0)})",
+            f"np.sort_complex({a})",
+            f"{a}.item()",
+            f"{a}.tolist()",
+            f"len({a})",
+            f"bool({a})",
+            f"float({d.array('biuf')})",
+            f"({a}.fill({d.number('i')}), None)[1]",
+        ]
+    )
+
+
+CALLS = [
+    unary,
+    binary,
+    binary,
+    rounded_unary,
+    rounded_binary,
+    operators,
+    operators,
+    in_place,
+    in_place,
+    methods,
+    methods,
+    casts,
+    methods_of_arrays,
+]

@@ -1,0 +1,83 @@
+"""A fixed set of random programs (run.py has any number) gives NumPy's results; what differs is found."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import run
+from case import Case
+from compare import Difference, compare, compare_errors, compare_sharing
+from groups import GROUPS
+from known import KNOWN
+
+from pycuda import gpuarray
+
+SEEDS = range(300)
+PARTS = 2  # for pytest-xdist
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_programs(part):
+    answers = run.run_seeds(SEEDS[part::PARTS], jobs=1)
+    failed = [f"seed {each['seed']}: {each['found']}" for each in answers if each["found"]]
+    assert not failed, "\n".join([*failed[:3], f"one again: python {run.__file__} --seeds N"])
+
+
+def test_a_seed_is_one_program():
+    assert Case(17).program() == Case(17).program() != Case(18).program()
+    assert {name for seed in SEEDS for name in Case(seed).groups} == set(GROUPS)
+
+
+def test_a_program_runs_by_itself(run_python):
+    assert run_python(Case(3).program(), check=True).stdout.count("array(") >= 2
+
+
+@pytest.mark.usefixtures("primary_context")
+@pytest.mark.parametrize("got, want, ulp", [
+    ([1, 2], [1, 3], 0), ([1.0], [1], 0), ([1], [[1]], 0), ([0.0], [-0.0], 0), ([np.nan], [1.0], 8),
+    ([1.0], [1.0 + 1e-9], 8), ([1, 2], [1, 2, 3], 0),
+])  # fmt: skip
+def test_what_is_different(got, want, ulp):
+    there = gpuarray.to_gpu(np.array(got))
+    compare(there, np.array(got), ulp)
+    with pytest.raises(Difference):
+        compare(there, np.array(want), ulp)
+
+
+@pytest.mark.usefixtures("primary_context")
+def test_memory_and_errors_that_are_different():
+    host = np.arange(4)
+    there = gpuarray.to_gpu(host)
+    compare_sharing(there[1:], host[1:], {"a": there}, {"a": host})
+    for pair in (there.copy(), host[1:]), (there[1:], host.copy()):
+        with pytest.raises(Difference):
+            compare_sharing(*pair, {"a": there}, {"a": host})
+    compare_errors(np.exceptions.AxisError(3, 1), np.exceptions.AxisError(3, 1))
+    for pair in (TypeError(), ValueError()), (there, ValueError()), (ValueError(), host):
+        with pytest.raises(Difference):
+            compare_errors(*pair)
+
+
+def test_the_next_case_has_a_worker_of_its_own_after_a_crash(monkeypatch, tmp_path):
+    """Of three seeds the second ends the process."""
+    script = tmp_path / "worker.py"
+    script.write_text(
+        'import os\nprint("ready", flush=True)\nwhile True:\n    seed = int(input())\n'
+        "    if seed == 1:\n        os.abort()\n"
+        '    print(f\'{{"seed": {seed}, "found": null, "lost": false}}\', flush=True)\n'
+    )
+    monkeypatch.setattr(run, "WORKER", str(script))
+    answers = list(run.run_seeds(range(3), jobs=1))
+    assert [each["seed"] for each in answers] == [0, 1, 2]
+    assert [bool(each["found"]) for each in answers] == [False, True, False]
+
+
+@pytest.mark.parametrize("row", KNOWN, ids=[row[0] for row in KNOWN])
+def test_known_differences_stand_in_the_documentation(row):
+    page = (Path(__file__).parents[2] / row[1]).read_text()
+    assert " ".join(row[2].split()) in " ".join(page.split())

@@ -1,0 +1,40 @@
+"""A process that runs cases: reads seeds from stdin, a line each; answers with a line of JSON for each.
+
+    {"seed": 17, "found": null or what is different, "program": text, "lost": whether the context is}
+
+It ends after a case that lost the context.
+"""
+
+import json
+import sys
+
+from case import Case
+
+import pycuda.driver as drv
+
+
+def main():
+    drv.init()
+    drv.Device(0).retain_primary_context().push()
+    print("ready", flush=True)
+    only = sys.argv[1] if len(sys.argv) > 1 else None
+    for line in sys.stdin:
+        seed, lost, case, found = int(line), False, None, None
+        try:
+            case = Case(seed, only)
+            found = case.run()
+            drv.Context.synchronize()
+        except drv.Error as error:
+            found, lost = f"context lost: {'; '.join(text for text, _ in case.calls)}: {error}", True
+        except Exception as error:
+            found = f"the test itself: {type(error).__name__}: {error}"
+        answer = {"seed": seed, "found": found, "lost": lost, "group": case.groups if case else []}
+        if found:
+            answer["program"] = case.program() if case else ""
+        print(json.dumps(answer), flush=True)
+        if lost:
+            break
+
+
+if __name__ == "__main__":
+    main()
