@@ -109,7 +109,7 @@ soak: setup ## run random programs (SEEDS=0:2000): threads, objects, contexts, h
 
 differential: SEEDS = 0:5000
 differential: setup ## compare random programs of arrays with NumPy's (SEEDS=0:5000)
-	$(BIN)/python tests/differential/run.py --seeds $(SEEDS) --jobs $(JOBS)
+	$(BIN)/python tests/differential/run_cases.py --seeds $(SEEDS) --jobs $(JOBS)
 
 older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
 	for version in 11040 12000 12040; do \

@@ -1,4 +1,4 @@
-"""A fixed set of random programs (run.py has any number) gives NumPy's results; what differs is found."""
+"""A fixed set of random programs gives NumPy's results, as run_cases.py does with any; what differs is found."""
 
 import sys
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import run
+import run_cases
 from case import Case
 from compare import Difference, compare, compare_errors, compare_sharing
 from groups import GROUPS
@@ -23,9 +23,9 @@ PARTS = 2  # for pytest-xdist
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_programs(part):
-    answers = run.run_seeds(SEEDS[part::PARTS], jobs=1)
+    answers = run_cases.run_seeds(SEEDS[part::PARTS], jobs=1)
     failed = [f"seed {each['seed']}: {each['found']}" for each in answers if each["found"]]
-    assert not failed, "\n".join([*failed[:3], f"one again: python {run.__file__} --seeds N"])
+    assert not failed, "\n".join([*failed[:3], f"one again: python {run_cases.__file__} --seeds N"])
 
 
 def test_a_seed_is_one_program():
@@ -71,8 +71,8 @@ def test_the_next_case_has_a_worker_of_its_own_after_a_crash(monkeypatch, tmp_pa
         "    if seed == 1:\n        os.abort()\n"
         '    print(f\'{{"seed": {seed}, "found": null, "lost": false}}\', flush=True)\n'
     )
-    monkeypatch.setattr(run, "WORKER", str(script))
-    answers = list(run.run_seeds(range(3), jobs=1))
+    monkeypatch.setattr(run_cases, "WORKER", str(script))
+    answers = list(run_cases.run_seeds(range(3), jobs=1))
     assert [each["seed"] for each in answers] == [0, 1, 2]
     assert [bool(each["found"]) for each in answers] == [False, True, False]
 

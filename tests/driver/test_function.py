@@ -360,8 +360,8 @@ def test_launch_of_too_few_packed_arguments(module, memory):
 
 
 def test_a_launch_in_the_form_of_other_libraries(module, memory):
-    kernel = module.get_function("where")
-    with pytest.raises(TypeError, match=r"where\(\.\.\., grid=.*, block=.*\), not where\[grid, block\]"):
+    kernel = module.get_function("reverse")
+    with pytest.raises(TypeError, match=r"reverse\(\.\.\., grid=.*, block=.*\), not reverse\[grid, block\]"):
         kernel[1, 32](memory)
 
 

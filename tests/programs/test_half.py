@@ -116,7 +116,7 @@ def test_half_pairs(programs):
     total, fused, wide = np.empty_like(a), np.empty_like(a), np.empty((64, 2), np.float32)
     less = np.empty((64, 2), np.uint16)
     programs.get_function("half_pairs")(
-        drv.In(a), drv.In(b), *map(drv.Out, (total, fused, wide, less)), block=(64, 1, 1)
+        drv.In(a), drv.In(b), *map(drv.Out, (total, fused, wide, less.view(np.uint32))), block=(64, 1, 1)
     )
     assert (total == a + b[:, ::-1]).all()
     assert (fused == (a.astype(float) * b + 0.5).astype(np.float16)).all()

@@ -1,7 +1,7 @@
 """Random programs of arrays, ours beside NumPy's.
 
-    python tests/differential/run.py --seeds 0:5000 --jobs 2
-    python tests/differential/run.py --seeds 17
+    python tests/differential/run_cases.py --seeds 0:5000 --jobs 2
+    python tests/differential/run_cases.py --seeds 17
 
 The first prints what is different and a line of summary; of one seed also its program, which runs by itself.
 A seed is one program. Cases run in processes of their own; one that crashes, hangs or loses its context is
@@ -100,7 +100,7 @@ def run_seeds(seeds, jobs, group=None, timeout=120):
         except queue.Empty:
             worker.close()
         except BaseException as error:
-            answers.put({"seed": -1, "found": f"run.py: {error!r}", "lost": True})
+            answers.put({"seed": -1, "found": f"run_cases.py: {error!r}", "lost": True})
         answers.put(None)
 
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(jobs)]
