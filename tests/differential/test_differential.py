@@ -1,4 +1,4 @@
-"""A fixed set of random programs gives NumPy's results, as run_cases.py does with any; what differs is found."""
+"""Random programs of a fixed set give NumPy's results (run_cases.py takes any), and what differs is found."""
 
 import sys
 from pathlib import Path
