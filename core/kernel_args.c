@@ -29,12 +29,12 @@ IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *
     return *end ? CUDA_SUCCESS : result;
 }
 
-IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function)
+IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, int count)
 {
     uint32_t room = 0;
     *layout = (KernelLayout){0};
     if (!DRIVER_HAS(cuFuncGetParamInfo)) return CUDA_SUCCESS;
-    for (;;) {
+    while (count < 0 || layout->count < (uint32_t)count) {
         size_t offset = 0, size = 0;
         bool end;
         CUresult result = next_param(function, layout->count, &offset, &size, &end);

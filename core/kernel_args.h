@@ -30,8 +30,9 @@ typedef struct KernelLayout {
 } KernelLayout;
 
 /* Fills in what the driver says about this function. A driver that cannot say leaves known == false and that
- * is a success. On failure the layout is empty. */
-IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function);
+ * is a success. On failure the layout is empty. count: of the parameters, where that is known
+ * (core/param_counts.h), else -1: then the driver is asked until it refuses. */
+IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, int count);
 void kernel_layout_free(KernelLayout *layout);
 
 /* The first offset from `offset` on that is a multiple of `alignment`, a power of two. */

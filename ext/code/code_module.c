@@ -35,7 +35,7 @@ static PyObject *raise_load(ModuleState *state, CUresult result, const char *rou
     return raise_driver(state, result, routine, NULL);
 }
 
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine)
 {
     JitRequest request;
@@ -51,6 +51,7 @@ PyObject *code_module_load(ModuleState *state, const void *image, PyObject *opti
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);
+        if (module) code_module_cast(module)->counts = param_counts_read(image, size);
         if (module && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(module);
     } else {
         raise_load(state, result, routine, &request, message_handler);
@@ -88,6 +89,7 @@ static void module_dealloc(PyObject *self)
     }
     LIVE_LESS(module->state, Module);
     references_free(module->references);
+    param_counts_free(&module->counts);
     context_drop(module->context);
     type->tp_free(self);
     Py_DECREF(type);
@@ -253,7 +255,8 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     if (PyBytes_GET_SIZE(image) == 0)
         raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
     else
-        module = code_module_load(state, PyBytes_AS_STRING(image), given[1], given[2], "cuModuleLoadDataEx");
+        module = code_module_load(state, PyBytes_AS_STRING(image), (size_t)PyBytes_GET_SIZE(image), given[1],
+                                  given[2], "cuModuleLoadDataEx");
     Py_DECREF(image);
     return module;
 }
@@ -272,6 +275,14 @@ static PyObject *read_file(PyObject *path)
     if (content && PyBytes_CheckExact(content)) return content;
     Py_XDECREF(content);
     return NULL;
+}
+
+static void count_params_of_file(CodeModuleObject *module, PyObject *path)
+{
+    PyObject *content = read_file(path);
+    if (content)
+        module->counts = param_counts_read(PyBytes_AS_STRING(content), (size_t)PyBytes_GET_SIZE(content));
+    Py_XDECREF(content);
 }
 
 /* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
@@ -338,6 +349,7 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);
+        if (module) count_params_of_file(code_module_cast(module), path);
     } else {
         raise_file(state, result, path);
         context_drop(context);

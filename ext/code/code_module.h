@@ -2,6 +2,7 @@
 #ifndef EXT_CODE_CODE_MODULE_H
 #define EXT_CODE_CODE_MODULE_H
 
+#include "core/param_counts.h"
 #include "ext/context/context.h"
 
 typedef struct CodeModuleObject {
@@ -9,6 +10,7 @@ typedef struct CodeModuleObject {
     ModuleState *state;
     ContextObject *context;     /* held */
     CUmodule handle;
+    ParamCounts counts;         /* owned: of its kernels, as far as its image said */
     struct References
         *references; /* owned: the texture and surface references; NULL until one is asked for */
     PyObject *weak_references;
@@ -16,8 +18,8 @@ typedef struct CodeModuleObject {
 
 static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
 
-/* Loads an image: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
-PyObject *code_module_load(ModuleState *state, const void *image, PyObject *options,
+/* Loads an image of `size` bytes: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
+PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine);
 
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */

@@ -293,9 +293,9 @@ static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
     if (!is_open(linker)) return NULL;
     linker->busy = true;
     CUresult result = take_step(complete, &step);
-    PyObject *module = result == CUDA_SUCCESS
-                           ? code_module_load(linker->state, step.image, NULL, NULL, "cuModuleLoadData")
-                           : fail(linker, result, "cuLinkComplete");
+    PyObject *module = result == CUDA_SUCCESS ? code_module_load(linker->state, step.image, step.size, NULL,
+                                                                 NULL, "cuModuleLoadData")
+                                              : fail(linker, result, "cuLinkComplete");
     if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0) Py_CLEAR(module);
     if (result == CUDA_SUCCESS) release(linker);
     linker->busy = false;

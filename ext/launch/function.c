@@ -176,9 +176,12 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
 {
     KernelLayout layout;
     CUresult result;
-    CALL_NEAR(state, result, kernel_layout_read(&layout, handle));
+    const char *text = PyUnicode_AsUTF8(name);
+    if (!text) return NULL;
+    int count = param_counts_find(&module->counts, text);
+    CALL_NEAR(state, result, kernel_layout_read(&layout, handle, count));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
-    errors_skip_log(state); /* the driver noted that there was no further parameter */
+    if (count < 0) errors_skip_log(state); /* the driver noted that there was no further parameter */
     FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
     if (!function) {
         kernel_layout_free(&layout);

@@ -12,6 +12,7 @@ static bool has_info = true;
 static KernelParam told[40];
 static size_t told_count;
 static CUresult told_failure;
+static int refused;
 static bool told_once; /* the failure is one call's */
 
 static CUresult param_info(CUfunction function, size_t index, size_t *offset, size_t *size)
@@ -20,6 +21,7 @@ static CUresult param_info(CUfunction function, size_t index, size_t *offset, si
     CUresult failure = told_failure;
     if (told_once) told_failure = CUDA_SUCCESS;
     if (failure) return failure;
+    if (index >= told_count) refused++;
     if (index >= told_count) return CUDA_ERROR_INVALID_VALUE;
     *offset = told[index].offset;
     *size = told[index].size;
@@ -37,7 +39,7 @@ static void test_layout(void)
     driver.cuFuncGetParamInfo = param_info;
     for (told_count = 0; told_count <= 40; told_count++) {
         for (size_t i = 0; i < told_count; i++) told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
-        CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known
+        CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.known
               && layout.count == told_count);
         for (uint32_t i = 0; i < layout.count; i++)
             CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
@@ -52,10 +54,10 @@ static void test_layout_of_drivers_that_do_not_tell(void)
 {
     KernelLayout layout;
     has_info = false;
-    CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && !layout.known && layout.params == NULL);
+    CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && !layout.known && layout.params == NULL);
     has_info = true;
     told_failure = CUDA_ERROR_INVALID_HANDLE;
-    CHECK(kernel_layout_read(&layout, NULL) == CUDA_ERROR_INVALID_HANDLE && !layout.known);
+    CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_ERROR_INVALID_HANDLE && !layout.known);
     told_failure = CUDA_SUCCESS;
 }
 
@@ -66,11 +68,26 @@ static void test_layout_of_a_failing_call(void)
     told_count = 2;
     told_once = true;
     told_failure = CUDA_ERROR_INVALID_VALUE;
-    CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.known && layout.count == told_count);
+    CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.known
+          && layout.count == told_count);
     kernel_layout_free(&layout);
     told_once = false;
-    CHECK(kernel_layout_read(&layout, NULL) == CUDA_SUCCESS && layout.count == 2);
+    CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.count == 2);
     kernel_layout_free(&layout);
+}
+
+/* A count that is known saves the question that a driver refuses. */
+static void test_layout_of_a_known_count(void)
+{
+    KernelLayout layout;
+    for (told_count = 0; told_count < 4; told_count++) {
+        refused = 0;
+        CHECK(kernel_layout_read(&layout, NULL, (int)told_count) == CUDA_SUCCESS && layout.known);
+        CHECK(layout.count == told_count && refused == 0);
+        kernel_layout_free(&layout);
+        CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && refused > 0);
+        kernel_layout_free(&layout);
+    }
 }
 
 static void test_alignment(void)
@@ -152,6 +169,7 @@ int main(void)
     test_layout();
     test_layout_of_drivers_that_do_not_tell();
     test_layout_of_a_failing_call();
+    test_layout_of_a_known_count();
     test_alignment();
     test_formats();
     test_bad_formats();

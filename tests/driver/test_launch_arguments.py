@@ -305,3 +305,30 @@ def test_nothing_is_kept(module):
         with pytest.raises(TypeError):
             module.get_function("address")(memory, object(), **ONE)
     assert (sys.getrefcount(value), sys.getrefcount(memory)) == before
+
+
+@pytest.mark.driver(12040, "older ones do not tell the parameters of a kernel")
+def test_parameters_are_asked_for_without_a_refusal(run_python):
+    """Tools that watch the driver's errors report every one."""
+    program = """
+        import pycuda.autoinit
+        import pycuda.driver as drv
+        from pycuda.compiler import SourceModule
+
+        core = drv._driver
+        module = SourceModule('''
+            struct Many { int a[500]; };
+            __global__ void none() {}
+            __global__ void three(int *a, float b, double c) { *a = b + c; }
+            __global__ void wide(int *p, Many m, char c) { *p = m.a[3] + c; }
+            __global__ void __launch_bounds__(64) bounded(int a) {}
+        ''')
+        module.get_function("none")
+        for name in ("none", "three", "wide", "bounded"):
+            calls, told = core._fault_calls(), core._fault_count("cuFuncGetParamInfo")
+            module.get_function(name)
+            told = core._fault_count("cuFuncGetParamInfo") - told
+            print(told, core._fault_calls() - calls - told)
+    """
+    done = run_python(program, env={"PYCUDA_FAULT_CALL": "0"}, check=True)
+    assert done.stdout.split() == ["0", "1", "3", "1", "3", "1", "1", "1"]

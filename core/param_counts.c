@@ -1,0 +1,182 @@
+/* See param_counts.h. */
+#include "core/param_counts.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add(ParamCounts *counts, const char *name, size_t length, int params)
+{
+    ParamCount *count = malloc(sizeof *count + length + 1);
+    if (!count) return;
+    count->next = counts->first;
+    count->params = params;
+    memcpy(count->name, name, length);
+    count->name[length] = '\0';
+    counts->first = count;
+}
+
+/* ---- Cubins ---- */
+
+typedef struct Image {
+    const unsigned char *bytes;
+    size_t size;
+} Image;
+
+static bool reads(Image image, uint64_t offset, void *to, size_t size)
+{
+    if (offset > image.size || size > image.size - offset) return false;
+    memcpy(to, image.bytes + offset, size);
+    return true;
+}
+
+/* The name of a section, as a part of the image; NULL where it has none that ends. */
+static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t at, size_t *length)
+{
+    if (names->sh_offset > image.size || at >= image.size - names->sh_offset) return NULL;
+    const char *name = (const char *)image.bytes + names->sh_offset + at;
+    size_t most = image.size - names->sh_offset - at;
+    *length = strnlen(name, most);
+    return *length < most ? name : NULL;
+}
+
+/* A section is a list of attributes: format, number, and a value of two bytes, which is a length for those of
+ * format 4. Each parameter has one; the second number is of those that are far from the first. */
+enum { INFO_SIZED = 4, INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
+
+/* -1 for a list that does not end where the section does. */
+static int count_params(Image image, const Elf64_Shdr *section)
+{
+    int params = 0;
+    uint64_t at = 0;
+    while (at < section->sh_size) {
+        unsigned char head[4];
+        if (!reads(image, section->sh_offset + at, head, sizeof head)) return -1;
+        params += head[1] == INFO_PARAM || head[1] == INFO_PARAM_WIDE;
+        at += sizeof head + (head[0] == INFO_SIZED ? head[2] + 256u * head[3] : 0);
+    }
+    return at == section->sh_size ? params : -1;
+}
+
+static void read_cubin(ParamCounts *counts, Image image)
+{
+    static const char prefix[] = ".nv.info.";
+    const size_t prefix_length = sizeof prefix - 1;
+    Elf64_Ehdr header;
+    Elf64_Shdr names, section;
+    size_t length;
+    if (!reads(image, 0, &header, sizeof header) || header.e_shentsize != sizeof section
+        || header.e_shoff > image.size
+        || !reads(image, header.e_shoff + (uint64_t)header.e_shstrndx * sizeof names, &names, sizeof names))
+        return;
+    for (unsigned i = 0; i < header.e_shnum; i++) {
+        if (!reads(image, header.e_shoff + (uint64_t)i * sizeof section, &section, sizeof section)) return;
+        const char *name = section_name(image, &names, section.sh_name, &length);
+        if (!name || length <= prefix_length || memcmp(name, prefix, prefix_length) != 0) continue;
+        int params = count_params(image, &section);
+        if (params >= 0) add(counts, name + prefix_length, length - prefix_length, params);
+    }
+}
+
+/* ---- PTX ---- */
+
+typedef struct Text {
+    const char *at, *end;
+} Text;
+
+static bool begins(const Text *text, const char *word)
+{
+    size_t length = strlen(word);
+    return (size_t)(text->end - text->at) >= length && memcmp(text->at, word, length) == 0;
+}
+
+static void skip_past(Text *text, const char *word)
+{
+    while (text->at < text->end && !begins(text, word)) text->at++;
+    text->at += begins(text, word) ? strlen(word) : 0;
+}
+
+static bool is_of_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$'
+           || c == '%' || c == '.';
+}
+
+/* The next word or sign, without white space, comments and strings; empty at the end. */
+static Text next_token(Text *text)
+{
+    while (text->at < text->end) {
+        if (begins(text, "//"))
+            skip_past(text, "\n");
+        else if (begins(text, "/*"))
+            text->at += 2, skip_past(text, "*/");
+        else if (*text->at == '"')
+            text->at++, skip_past(text, "\"");
+        else if (*text->at == ' ' || (*text->at >= '\t' && *text->at <= '\r'))
+            text->at++;
+        else
+            break;
+    }
+    Text token = {text->at, text->at};
+    while (text->at < text->end && is_of_word(*text->at)) text->at++;
+    if (text->at == token.at && text->at < text->end) text->at++;
+    token.end = text->at;
+    return token;
+}
+
+static bool is(Text token, const char *word)
+{
+    return (size_t)(token.end - token.at) == strlen(word) && begins(&token, word);
+}
+
+/* After ".entry": the name, then parameters in brackets, or none. */
+static void read_entry(ParamCounts *counts, Text *text)
+{
+    Text name = next_token(text), token = next_token(text);
+    int params = 0;
+    if (is(token, "("))
+        while (token.at < token.end && !is(token, ")")) {
+            token = next_token(text);
+            params += is(token, ".param");
+        }
+    if (name.at < name.end && token.at < token.end)
+        add(counts, name.at, (size_t)(name.end - name.at), params);
+}
+
+static void read_ptx(ParamCounts *counts, Text text)
+{
+    for (Text token = next_token(&text); token.at < token.end; token = next_token(&text))
+        if (is(token, ".entry")) read_entry(counts, &text);
+}
+
+/* ---- Any image ---- */
+
+ParamCounts param_counts_read(const void *image, size_t size)
+{
+    static const unsigned char fat_magic[] = {0x50, 0xED, 0x55, 0xBA};
+    ParamCounts counts = {NULL};
+    if (size < SELFMAG || memcmp(image, fat_magic, sizeof fat_magic) == 0) return counts;
+    if (memcmp(image, ELFMAG, SELFMAG) == 0)
+        read_cubin(&counts, (Image){image, size});
+    else
+        read_ptx(&counts, (Text){image, (const char *)image + strnlen(image, size)});
+    return counts;
+}
+
+void param_counts_free(ParamCounts *counts)
+{
+    while (counts->first) {
+        ParamCount *next = counts->first->next;
+        free(counts->first);
+        counts->first = next;
+    }
+}
+
+int param_counts_find(const ParamCounts *counts, const char *name)
+{
+    for (const ParamCount *count = counts->first; count; count = count->next)
+        if (strcmp(count->name, name) == 0) return count->params;
+    return -1;
+}
