@@ -207,7 +207,7 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
         PyObject *result = call_quickly(outer, args);
         if (result || PyErr_Occurred()) return result;
     }
-    if (keywords && gpuarray_check_out_kept(outer->state, args + count, keywords) < 0) return NULL;
+    if (gpuarray_check_out_kept(outer->state, outer->function, 0, args, count, keywords) < 0) return NULL;
     if (!foreign_among(outer->state, args, total))
         return stream_call(outer->state, outer->function, args, count, keywords);
     return foreign_call(outer->state, outer->function, args, count, keywords);

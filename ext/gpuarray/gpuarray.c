@@ -1,4 +1,4 @@
-/* GPUArray: construction, views and attributes. */
+/* GPUArray: construction, and behaviour of a Python object. */
 #include "ext/gpuarray/gpuarray.h"
 
 #include <string.h>
@@ -114,8 +114,7 @@ static Py_ssize_t bytes_needed(GPUArrayObject *array)
     return low < 0 ? -1 : high;
 }
 
-/* The address comes from gpudata, which the array keeps. -1 with an exception. */
-static int use_memory(GPUArrayObject *array, PyObject *gpudata)
+int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata)
 {
     ModuleState *state = array->state;
     CUdeviceptr address = 0;
@@ -144,9 +143,7 @@ static int use_memory(GPUArrayObject *array, PyObject *gpudata)
     return 0;
 }
 
-/* NULL and None are the default pool. What cannot be called is a pool or a memory resource. -1 with an
- * exception. */
-static int set_allocator(GPUArrayObject *array, PyObject *value)
+int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value)
 {
     PyObject *callable = NULL;
     if (value && value != Py_None && value != array->state->default_allocate) {
@@ -192,7 +189,7 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
 {
     Py_ssize_t needed = bytes_needed(array);
     PyObject *memory;
-    if (array->size == 0) return use_memory(array, Py_None);
+    if (array->size == 0) return gpuarray_use_memory(array, Py_None);
     if (needed < 0) {
         PyErr_SetString(PyExc_ValueError,
                         "negative strides need gpudata: new memory has nothing before its start");
@@ -209,7 +206,7 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
     }
     memory = call_allocator(array, needed);
     if (!memory) return -1;
-    int failed = use_memory(array, memory);
+    int failed = gpuarray_use_memory(array, memory);
     Py_DECREF(memory);
     return failed;
 }
@@ -324,8 +321,8 @@ static int initialise(GPUArrayObject *array, Asked *asked, PyObject *const *give
     convert_form_clear(&asked->form);
     if (failed) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
-    if (set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
-    return gpudata ? use_memory(array, gpudata) : allocate(array, NULL, NULL);
+    if (gpuarray_set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
+    return gpudata ? gpuarray_use_memory(array, gpudata) : allocate(array, NULL, NULL);
 }
 
 static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -406,7 +403,8 @@ PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, PyArray_De
         return NULL;
     }
     if (describe(array, dtype, ndim, shape, strides, 'C') < 0
-        || (allocator && set_allocator(array, allocator) < 0) || allocate(array, context, stream) < 0)
+        || (allocator && gpuarray_set_allocator(array, allocator) < 0)
+        || allocate(array, context, stream) < 0)
         Py_CLEAR(array);
     return (PyObject *)array;
 }
@@ -416,7 +414,8 @@ PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, 
 {
     GPUArrayObject *array = new_plain(like->state);
     if (array
-        && (describe_like(array, like, dtype) < 0 || (allocator && set_allocator(array, allocator) < 0)
+        && (describe_like(array, like, dtype) < 0
+            || (allocator && gpuarray_set_allocator(array, allocator) < 0)
             || allocate(array, context, stream) < 0))
         Py_CLEAR(array);
     return (PyObject *)array;
@@ -493,149 +492,6 @@ void gpuarray_dealloc(PyObject *self)
     free_list_end(&array->state->free_arrays, array->state->GPUArray_type, self);
 }
 
-/* Attributes */
-
-static PyObject *tuple_of(const Py_ssize_t *values, int count)
-{
-    PyObject *tuple = PyTuple_New(count);
-    for (int i = 0; tuple && i < count; i++) {
-        PyObject *number = PyLong_FromSsize_t(values[i]);
-        if (number)
-            PyTuple_SET_ITEM(tuple, i, number);
-        else
-            Py_CLEAR(tuple);
-    }
-    return tuple;
-}
-
-static PyObject *get_shape(PyObject *self, void *Py_UNUSED(closure))
-{
-    return tuple_of(gpuarray_cast(self)->shape, gpuarray_cast(self)->ndim);
-}
-
-static PyObject *get_strides(PyObject *self, void *Py_UNUSED(closure))
-{
-    return tuple_of(gpuarray_cast(self)->strides, gpuarray_cast(self)->ndim);
-}
-
-static PyObject *get_dtype(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef((PyObject *)gpuarray_cast(self)->dtype);
-}
-
-static PyObject *get_allocator(PyObject *self, void *Py_UNUSED(closure))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    return Py_NewRef(array->allocator ? array->allocator : array->state->default_allocate);
-}
-
-static int set_allocator_py(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    return set_allocator(gpuarray_cast(self), value);
-}
-
-static PyObject *get_base(PyObject *self, void *Py_UNUSED(closure))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    return Py_NewRef(array->base ? array->base : Py_None);
-}
-
-static int set_base(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    Py_XSETREF(gpuarray_cast(self)->base, Py_XNewRef(value == Py_None ? NULL : value));
-    return 0;
-}
-
-static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    if (gpuarray_check_whole(array) < 0) return NULL;
-    if (array->gpudata) return Py_NewRef(array->gpudata);
-    return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
-}
-
-/* For users who manage memory themselves: del and None release it. */
-static int set_gpudata(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    return use_memory(gpuarray_cast(self), value ? value : Py_None);
-}
-
-static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    if (array->size == 0) {
-        PyErr_SetString(PyExc_AttributeError, "an array without elements has no ptr");
-        return NULL;
-    }
-    if (gpuarray_check_whole(array) < 0) return NULL;
-    return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
-}
-
-/* For who knows about strides. */
-static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(gpuarray_cast(self)->pointer);
-}
-
-CUstream gpuarray_stream(const GPUArrayObject *array)
-{
-    CUstream stream = pooled_stream(array->allocation);
-    return stream ? stream : (CUstream)(uintptr_t)1;
-}
-
-static PyObject *get_interface(PyObject *self, void *Py_UNUSED(closure))
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    PyObject *dtype = (PyObject *)array->dtype;
-    if (gpuarray_check_memory(array) < 0 || gpuarray_order(array, gpuarray_stream(array)) < 0) return NULL;
-    return Py_BuildValue("{sNsNsNs(KO)sisK}", "shape", get_shape(self, NULL), "strides",
-                         get_strides(self, NULL), "typestr", PyObject_GetAttrString(dtype, "str"), "data",
-                         array->size ? (unsigned long long)array->pointer : 0ULL,
-                         array->read_only ? Py_True : Py_False, "version", 3, "stream",
-                         (unsigned long long)(uintptr_t)gpuarray_stream(array));
-}
-
-static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
-{
-    return gpuarray_transpose(gpuarray_cast(self), NULL);
-}
-
-/* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
-static PyObject *get_splay(PyObject *self, void *closure)
-{
-    GPUArrayObject *array = gpuarray_cast(self);
-    unsigned blocks, threads;
-    int multiprocessors = 0;
-    CUresult result;
-    ContextObject *context = context_current(array->state);
-    if (!context) return NULL;
-    CALL_NEAR(array->state, result,
-              driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                          context->device));
-    Py_DECREF(context);
-    if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
-    launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);
-    return closure ? Py_BuildValue("(II)", blocks, 1) : Py_BuildValue("(III)", threads, 1, 1);
-}
-
-/* pycuda._array.attributes.<name>(self) */
-static PyObject *get_attribute(PyObject *self, void *name)
-{
-    return gpuarray_call_body(gpuarray_cast(self)->state, "attributes", name, self, NULL, 0, NULL);
-}
-
-static int set_flat(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    if (!value) {
-        PyErr_SetString(PyExc_AttributeError, "the elements of an array cannot be deleted");
-        return -1;
-    }
-    PyObject *none =
-        gpuarray_call_body(gpuarray_cast(self)->state, "attributes", "set_flat", self, &value, 1, NULL);
-    Py_XDECREF(none);
-    return none ? 0 : -1;
-}
-
 /* Behaviour of a Python object */
 
 static Py_ssize_t gpuarray_length(PyObject *self)
@@ -686,51 +542,6 @@ static int gpuarray_contains(PyObject *self, PyObject *value)
     return truth;
 }
 
-static PyMemberDef gpuarray_members[] = {
-    {"size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
-    {"mem_size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
-    {"nbytes", T_PYSSIZET, offsetof(GPUArrayObject, nbytes), READONLY, "size * itemsize."},
-    {"itemsize", T_PYSSIZET, offsetof(GPUArrayObject, itemsize), READONLY, "Bytes of one element."},
-    {"ndim", T_INT, offsetof(GPUArrayObject, ndim), READONLY, "Number of axes."},
-    {"__dictoffset__", T_PYSSIZET, offsetof(GPUArrayObject, attributes), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(GPUArrayObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyGetSetDef gpuarray_getset[] = {
-    {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
-    {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
-    {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {"allocator", get_allocator, set_allocator_py,
-     "What makes memory for this array and for what is made of it.", NULL},
-    {"base", get_base, set_base, "The object that keeps the memory, None when the array does.", NULL},
-    {"gpudata", get_gpudata, set_gpudata,
-     "The memory: an allocation, or an address as int; None without elements.", NULL},
-    {"ptr", get_ptr, NULL, "Address of element 0. AttributeError when there are no elements.", NULL},
-    {"flags", gpuarray_flags, NULL, "c_contiguous, f_contiguous, forc; others by name.", NULL},
-    {"real", gpuarray_get_part, gpuarray_set_part,
-     "The real parts: a packed copy, or the array itself when it is not complex.", "real"},
-    {"imag", gpuarray_get_part, gpuarray_set_part,
-     "The imaginary parts: a packed copy; zeros when it is not complex.", NULL},
-    {"_real", gpuarray_view_part, NULL, "The real parts as NumPy has them: a view.", "real"},
-    {"_imag", gpuarray_view_part, NULL, "The imaginary parts as NumPy has them: a view, or zeros to read.",
-     NULL},
-    {"_is_of_part", gpuarray_is_of_part, NULL, "Whether z.real or z.imag made the memory of this array.",
-     NULL},
-    {"_address", get_address, NULL, "Address of element 0, which others lie between; 0 without elements.",
-     NULL},
-    {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
-    {"mT", get_attribute, NULL, "A view with the last two axes in each other's place.", "mT"},
-    {"flat", get_attribute, set_flat, "The elements in C order, by number: a.flat[3], a.flat[:2] = 0.",
-     "flat"},
-    {"data", get_attribute, NULL, "AttributeError: there is no memory that the host could look at.", "data"},
-    {"_grid", get_splay, NULL, "A grid for a kernel that walks the array.", "grid"},
-    {"_block", get_splay, NULL, "A block for a kernel that walks the array.", NULL},
-    {"__cuda_array_interface__", get_interface, NULL, "Version 3 of the CUDA array interface.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};
-
 /* operators.h has the others. */
 static const PyType_Slot gpuarray_slots[] = {
     {Py_tp_doc, (void *)gpuarray_doc},
@@ -750,8 +561,8 @@ static const PyType_Slot gpuarray_slots[] = {
     {Py_mp_subscript, AS_SLOT(gpuarray_subscript)},
     {Py_mp_ass_subscript, AS_SLOT(gpuarray_assign_subscript)},
     {Py_nb_bool, AS_SLOT(gpuarray_bool)},
-    {Py_tp_members, gpuarray_members},
-    {Py_tp_getset, gpuarray_getset},
+    {Py_tp_members, (void *)gpuarray_members},
+    {Py_tp_getset, (void *)gpuarray_getset},
     {Py_tp_methods, (void *)gpuarray_methods},
     {0, NULL},
 };

@@ -105,6 +105,7 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
                               PyObject *stream);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
+PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count);
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
@@ -112,7 +113,7 @@ PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
-    gpuarray_squeeze_doc[], gpuarray_view_doc[];
+    gpuarray_squeeze_doc[], gpuarray_view_doc[], gpuarray_setitem_doc[];
 
 /* ext/gpuarray/flags.c */
 PyObject *gpuarray_flags(PyObject *self, void *closure);
@@ -127,13 +128,23 @@ PyObject *gpuarray_view_part(PyObject *self, void *closure);
 /* ValueError (-1) for a copy that z.real or z.imag made, or a view of one, which only this call holds: what
  * is written to it would be lost. */
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
-/* The same for the value of the keyword out=. */
-int gpuarray_check_out_kept(ModuleState *state, PyObject *const *values, PyObject *keywords);
+/* The same for the argument that is out= of a Python function, which has so many parameters before these. */
+int gpuarray_check_out_kept(ModuleState *state, PyObject *function, Py_ssize_t before, FAST_PARAMETERS);
 /* Whether an array is such a copy or a view of one, held or not. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
 
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);
+
+/* The address comes from gpudata, which the array keeps. -1 with an exception. */
+int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata);
+/* NULL and None are the default pool. What cannot be called is a pool or a memory resource. -1 with an
+ * exception. */
+int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value);
+
+/* ext/gpuarray/attributes.c */
+extern const PyMemberDef gpuarray_members[];
+extern const PyGetSetDef gpuarray_getset[];
 
 /* ext/gpuarray/methods.c */
 extern const PyMethodDef gpuarray_methods[];

@@ -44,14 +44,6 @@ static bool writes_to_self(const char *name)
     return false;
 }
 
-/* ValueError (-1) where the result would go into an array that nobody keeps. */
-static int check_kept(ModuleState *state, const char *name, PyObject *self, FAST_PARAMETERS)
-{
-    const GPUArrayObject *array = gpuarray_cast(self);
-    if ((array->is_part || array->base) && writes_to_self(name)) return gpuarray_check_kept(state, self);
-    return gpuarray_check_out_kept(state, args + arg_count, keywords);
-}
-
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
                              FAST_PARAMETERS)
 {
@@ -61,6 +53,8 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     PyObject *function = Py_XNewRef(body_of(state, module, name)), *result = NULL;
     all[0] = self;
     if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
+    if (function && gpuarray_check_out_kept(state, function, 1, args, arg_count, keywords) < 0)
+        Py_CLEAR(function);
     if (function && foreign_among(state, all, count))
         result = foreign_call(state, function, all, 1 + arg_count, keywords);
     else if (function)
@@ -74,7 +68,7 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     static PyObject *method_##name(PyObject *self, FAST_PARAMETERS) \
     { \
         ModuleState *state = gpuarray_cast(self)->state; \
-        if (check_kept(state, #name, self, args, arg_count, keywords) < 0) return NULL; \
+        if (writes_to_self(#name) && gpuarray_check_kept(state, self) < 0) return NULL; \
         return gpuarray_call_body(state, #module, #name, self, args, arg_count, keywords); \
     }
 #include "ext/gpuarray/methods.def"
@@ -91,6 +85,7 @@ const PyMethodDef gpuarray_methods[] = {
     {"ravel", AS_METHOD(gpuarray_ravel), FAST_KEYWORDS, gpuarray_ravel_doc},
     {"squeeze", AS_METHOD(gpuarray_squeeze), FAST_KEYWORDS, gpuarray_squeeze_doc},
     {"view", AS_METHOD(gpuarray_view), FAST_KEYWORDS, gpuarray_view_doc},
+    {"__setitem__", AS_METHOD(gpuarray_setitem), METH_FASTCALL | METH_COEXIST, gpuarray_setitem_doc},
     {"__dlpack__", AS_METHOD(gpuarray_dlpack), FAST_KEYWORDS, gpuarray_dlpack_doc},
     {"__dlpack_device__", gpuarray_dlpack_device, METH_NOARGS, gpuarray_dlpack_device_doc},
 #define METHOD(name, module, signature, doc) \

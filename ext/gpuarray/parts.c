@@ -67,15 +67,22 @@ static bool is_temporary(PyObject *object)
 #endif
 }
 
-int gpuarray_check_kept(ModuleState *state, PyObject *object)
+/* Whether it is a copy that z.real or z.imag made, or a view of one, which only this call holds. */
+static bool is_lost(ModuleState *state, PyObject *object)
 {
     if (!gpuarray_check(state, object) || (!gpuarray_cast(object)->is_part && !gpuarray_cast(object)->base)
         || !is_temporary(object))
-        return 0;
+        return false;
     while (!gpuarray_cast(object)->is_part) {
         object = gpuarray_cast(object)->base;
-        if (!object || !gpuarray_check(state, object) || Py_REFCNT(object) > 1) return 0;
+        if (!object || !gpuarray_check(state, object) || Py_REFCNT(object) > 1) return false;
     }
+    return true;
+}
+
+int gpuarray_check_kept(ModuleState *state, PyObject *object)
+{
+    if (!is_lost(state, object)) return 0;
     PyErr_SetString(PyExc_ValueError,
                     "z.real and z.imag are copies, and nothing keeps this one: what is written to it "
                     "would be lost. Assign to the property (z.real = x), write to the view numpy.real(z), "
@@ -83,11 +90,33 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object)
     return -1;
 }
 
-int gpuarray_check_out_kept(ModuleState *state, PyObject *const *values, PyObject *keywords)
+static bool is_out(PyObject *name)
 {
+    return PyUnicode_CompareWithASCIIString(name, "out") == 0
+           || PyUnicode_CompareWithASCIIString(name, "stream_or_out") == 0;
+}
+
+/* Whether the parameter of a Python function at this position is where a result goes. */
+static bool is_out_at(PyObject *function, Py_ssize_t position)
+{
+    PyObject *code = PyObject_GetAttrString(function, "__code__");
+    PyObject *names = code ? PyObject_GetAttrString(code, "co_varnames") : NULL;
+    PyObject *name = names ? PySequence_GetItem(names, position) : NULL;
+    bool found = name && is_out(name);
+    PyErr_Clear();
+    Py_XDECREF(name);
+    Py_XDECREF(names);
+    Py_XDECREF(code);
+    return found;
+}
+
+int gpuarray_check_out_kept(ModuleState *state, PyObject *function, Py_ssize_t before, FAST_PARAMETERS)
+{
+    for (Py_ssize_t i = 0; i < arg_count; i++)
+        if (is_lost(state, args[i]) && is_out_at(function, before + i))
+            return gpuarray_check_kept(state, args[i]);
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, i), "out") == 0)
-            return gpuarray_check_kept(state, values[i]);
+        if (is_out(PyTuple_GET_ITEM(keywords, i))) return gpuarray_check_kept(state, args[arg_count + i]);
     return 0;
 }
 

@@ -501,6 +501,16 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
     return none ? 0 : -1;
 }
 
+const char gpuarray_setitem_doc[] = "__setitem__($self, key, value, /)\n--\n\nSet self[key] to value.";
+
+/* In place of the slot's: the call shows whether anybody else holds the array. */
+PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count)
+{
+    if (arg_count != 2)
+        return PyErr_Format(PyExc_TypeError, "__setitem__() takes 2 arguments (%zd given)", arg_count);
+    return gpuarray_assign_subscript(self, args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)
 {
     PyObject *index = PyLong_FromSsize_t(i);

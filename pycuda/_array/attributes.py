@@ -22,8 +22,9 @@ class Flat:
         The array.
     """
 
-    def __init__(self, base):
+    def __init__(self, base, refusal=None):
         self.base = base
+        self._refusal = refusal  # what assignment raises
 
     def __len__(self):
         return self.base.size
@@ -36,6 +37,8 @@ class Flat:
         return found.copy() if isinstance(index, slice) or index is Ellipsis else found
 
     def __setitem__(self, index, value):
+        if self._refusal is not None:
+            raise self._refusal
         flat = self.base.ravel()
         shared = flat is self.base or not flat.size or flat._address == self.base._address
         if shared:
@@ -65,9 +68,9 @@ def _over_and_over(value, flat, index):
     return np.resize(value, count)
 
 
-def flat(a) -> Flat:
+def flat(a, refusal: Exception | None = None) -> Flat:
     """a.flat"""
-    return Flat(a)
+    return Flat(a, refusal)
 
 
 def set_flat(a, value) -> None:

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from pycuda._driver import Stream, _elementwise
+from pycuda._driver import Event, Stream, _elementwise
 from pycuda._kernels import elements
 from pycuda._kernels.functions import TABLE
 
@@ -156,13 +156,27 @@ conjugate = conj
 
 def mul_add(array, selffac, other, otherfac, add_timer=None, stream=None, out=None):
     """GPUArray.mul_add."""
-    return apply("sum_of_products", array, selffac, other, otherfac, out=out, stream=stream)
+    start = None if add_timer is None else Event().record(stream)
+    result = apply("sum_of_products", array, selffac, other, otherfac, out=out, stream=stream)
+    if start is not None:
+        add_timer(3 * array.size, _timer(start, Event().record(stream)))
+    return result
+
+
+def _timer(start, end):
+    """A function that waits for the second event and gives the seconds since the first."""
+
+    def seconds():
+        end.synchronize()
+        return start.time_till(end) * 1e-3
+
+    return seconds
 
 
 def reverse(array, stream=None):
     """GPUArray.reverse."""
-    flat = array.ravel()
-    return apply("copy", flat[::-1], out=_with_order(flat, None, "C"), stream=stream)
+    backwards = array[(slice(None, None, -1),) * array.ndim]
+    return apply("copy", backwards, out=_with_order(array, None, "K"), stream=stream)
 
 
 # Names that programs written for PyCUDA use, though it does not document them.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 
 import numpy as np
 
@@ -147,6 +148,13 @@ def implementation(function):
     return found
 
 
+@functools.cache
+def _place_of_out(function) -> int | None:
+    """Where the parameter `out` of a function of NumPy's is among those by position."""
+    parameters = list(inspect.signature(function).parameters)
+    return parameters.index("out") if "out" in parameters else None
+
+
 def __array_function__(array, func, types, args, kwargs):
     dask.register_once()
     for kind in types:
@@ -154,6 +162,9 @@ def __array_function__(array, func, types, args, kwargs):
             return NotImplemented
     function = implementation(func)
     out = kwargs.get("out")
+    if out is None and args[1:]:
+        place = _place_of_out(function or func)
+        out = args[place] if place is not None and place < len(args) else None
     _refuse_parts(out if isinstance(out, tuple) else (out,))
     if func.__name__ in _IN_PLACE:
         _refuse_parts(args[:1])

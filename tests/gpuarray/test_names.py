@@ -143,10 +143,27 @@ def test_property(name):
 
 
 def test_reverse():
-    host = np.arange(12, dtype=np.int32).reshape(3, 4)
-    array = gpuarray.to_gpu(host)
-    assert (array.reverse().get() == host.ravel()[::-1]).all()
-    assert (array.reverse(stream=drv.Stream()).get() == host.ravel()[::-1]).all()
+    for host in (
+        np.arange(12, dtype=np.int32).reshape(3, 4),
+        np.arange(5.0),
+        np.float32(3),
+        np.zeros((0, 2)),
+    ):
+        for order in "CF":
+            array = gpuarray.to_gpu(np.array(host, order=order))
+            for got in (array.reverse(), array.reverse(stream=drv.Stream())):
+                assert got.shape == host.shape and got.strides == array.strides
+                assert (got.get() == np.flip(host)).all()
+
+
+def test_add_timer():
+    x, y, out = (gpuarray.to_gpu(np.arange(5.0)) for _ in range(3))
+    calls = []
+    result = x.mul_add(2, y, 3, add_timer=lambda count, timer: calls.append((count, timer)))
+    x._axpbyz(1, y, 1, out, lambda count, timer: calls.append((count, timer)), drv.Stream())
+    assert (result.get() == 5 * np.arange(5)).all() and (out.get() == 2 * np.arange(5)).all()
+    assert [count for count, _ in calls] == [15, 15]
+    assert all(0 <= timer() < 10 for _, timer in calls)
 
 
 def test_undocumented_names():

@@ -1,5 +1,7 @@
 """The real and the imaginary parts of arrays: packed copies as properties, views by numpy.real."""
 
+import operator
+
 import numpy as np
 import pytest
 
@@ -193,6 +195,10 @@ def assign_transposed(z):
     z.imag.T[0] = 3
 
 
+def assign_flat(z):
+    z.real.flat[:] = 3
+
+
 LOST = {
     "item": assign_all,
     "row": assign_one,
@@ -202,6 +208,16 @@ LOST = {
     "sort": lambda z: z.real.sort(),
     "put": lambda z: z.real.put([0], 3),
     "out=": lambda z: cumath.sin(np.real(z), out=z.real),
+    "out, by position": lambda z: cumath.sin(np.real(z), z.real),
+    "method, by position": lambda z: np.real(z).sum(0, None, z.real[0]),
+    "function, by position": lambda z: np.sum(np.real(z), 0, None, z.real[0]),
+    "function of ours, by position": lambda z: gpuarray.take(np.real(z), np.arange(7), z.real[0]),
+    "conj": lambda z: np.real(z).conj(z.real),
+    "flat": lambda z: z.real.flat.__setitem__(slice(None), 3),
+    "flat[:]": assign_flat,
+    "flat =": lambda z: setattr(z.imag.T, "flat", 3),
+    "__setitem__": lambda z: z.real.__setitem__(0, 3),
+    "setitem": lambda z: operator.setitem(z.imag[1], 0, 3),
     "method": lambda z: np.real(z).sum(axis=0, out=z.real[0]),
     "ufunc": lambda z: np.add(np.real(z), 1, out=z.real),
     "function": lambda z: np.sum(np.real(z), axis=0, out=z.real[0]),
@@ -226,5 +242,8 @@ def test_a_part_that_is_kept_is_written_to():
     part[0] = 1
     part[1:].fill(2)
     part[2:].sort()
+    part.flat[:1] = 1
+    part.T.flat[:1] = 1
+    part.__setitem__((0, 2), 1)
     cumath.sin(part, out=part)
     assert np.allclose(part.get()[0], np.sin(1)) and np.allclose(part.get()[1:], np.sin(2))
