@@ -2,8 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def also_named(**others: str) -> Callable[[_Function], _Function]:
+    """A function whose parameters may be given by other names, too: also_named(other="parameter")."""
+
+    def decorate(function):
+        @functools.wraps(function)
+        def renaming(*args, **kwargs):
+            for other, parameter in others.items():
+                if other in kwargs and parameter not in kwargs:
+                    kwargs[parameter] = kwargs.pop(other)
+            return function(*args, **kwargs)
+
+        return renaming
+
+    return decorate
 
 
 def name_public_module(namespace: dict[str, Any], names: list[str] | None = None) -> None:

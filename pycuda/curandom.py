@@ -27,6 +27,7 @@ from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
 from pycuda._kernels import sobol
+from pycuda._public import also_named as _also_named
 from pycuda.driver import GPUArray
 
 if TYPE_CHECKING:
@@ -211,6 +212,7 @@ class MRG32k3aRandomNumberGenerator(PseudoRandom):
         """Every generator goes on by i subsequences; otherwise as `call_skip_ahead`."""
         self._skip(kernels.SUBSEQUENCES, i, stream)
 
+    @_also_named(i="i_gpu")
     def call_skip_ahead_subsequence_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
         """Generator g goes on by i_gpu[g] subsequences; otherwise as `call_skip_ahead_array`."""
         self._skip_array(kernels.SUBSEQUENCES, i_gpu, stream)

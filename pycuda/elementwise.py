@@ -192,10 +192,8 @@ class ElementwiseKernel:
             raise operands.missing(self.name, reading.arguments, len(args))
         args = args[: len(reading.arguments)]
         forms = self._describe(args)
-        if range_ is not None and slice_ is not None:
-            raise TypeError(f"{self.name}: range= and slice= exclude each other")
         if range_ is not None or slice_ is not None:
-            self._call_range(args, forms, _indices(self.name, range_, slice_, forms[0][0]), stream)
+            self._call_range(args, forms, operands.indices(self.name, range_, slice_, forms[0][0]), stream)
             return
         _run(self._plan(args, forms, stream), args, stream)
 
@@ -442,21 +440,6 @@ def _run(plan: _Plan, args, stream) -> None:
 
 def _nothing(*_args) -> None:
     """The launch for no elements."""
-
-
-def _indices(name: str, range_, slice_, shape) -> builtins.range:
-    """The indices of a call with range= or slice=."""
-    given, what = (range_, "range") if slice_ is None else (slice_, "slice")
-    if not isinstance(given, builtins.slice):
-        raise TypeError(f"{name}: {what}= is {given!r}: it may be a slice object, as in slice(0, 10, 2)")
-    if slice_ is not None:
-        size = 1
-        for length in shape:
-            size *= length
-        return builtins.range(*given.indices(size))
-    if given.start is None or given.stop is None:
-        raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
-    return builtins.range(given.start, given.stop, 1 if given.step is None else given.step)
 
 
 _name_public_module(globals())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 import pycuda.driver as drv
+from pycuda._array.creation import arange
 from pycuda._array.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels import layout, operands, scratch, user
@@ -19,6 +21,7 @@ from pycuda._kernels.caches import ContextCache, calls, remembering
 from pycuda._kernels.operands import check_writable
 from pycuda._kernels.user_elementwise import vectors_of
 from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
+from pycuda._public import also_named as _also_named
 from pycuda._public import name_public_module as _name_public_module
 from pycuda.driver import GPUArray
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
@@ -102,6 +105,7 @@ class ReductionKernel:
         Format codes of the arguments, "P" for a pointer.
     """
 
+    @_also_named(dtype="dtype_out")
     def __init__(
         self,
         dtype_out,
@@ -143,6 +147,7 @@ class ReductionKernel:
         self._functions = ContextCache()
         self._calls = calls(self._positions)
         self._stages: dict = {}
+        self._chosen: ReductionKernel | None = None
         if _current() is not None:
             self._function(None)
 
@@ -150,7 +155,16 @@ class ReductionKernel:
 
     @remembering
     def __call__(
-        self, *args, stream=None, out=None, allocator=None, kernel_wrapper=None, axis=None, keepdims=False
+        self,
+        *args,
+        stream=None,
+        out=None,
+        allocator=None,
+        kernel_wrapper=None,
+        axis=None,
+        keepdims=False,
+        range=None,
+        slice=None,
     ):
         """Reduce arrays.
 
@@ -172,6 +186,8 @@ class ReductionKernel:
             Without it everything is reduced to one value.
         keepdims : bool
             Reduced axes stay, with length 1.
+        range, slice : slice, optional
+            Reduce over these values of ``i`` only, as `pycuda.elementwise.ElementwiseKernel` takes them.
 
         Returns
         -------
@@ -187,6 +203,13 @@ class ReductionKernel:
         numpy.exceptions.AxisError
             There is no such axis.
         """
+        if range is not None or slice is not None:
+            if axis is not None:
+                raise TypeError(f"{self.name}: axis= goes neither with range= nor with slice=")
+            return self._over_indices(
+                *args, range_=range, slice_=slice, stream=stream, out=out, allocator=allocator,
+                kernel_wrapper=kernel_wrapper,
+            )  # fmt: skip
         if axis is None and out is None and kernel_wrapper is None:
             try:
                 result = self._calls.launch(args, stream, allocator)
@@ -229,6 +252,51 @@ class ReductionKernel:
             self._describe(args)  # says it better
             raise
         return result
+
+    @on_its_stream
+    def _over_indices(self, *args, range_, slice_, stream, out, allocator, kernel_wrapper):
+        """A call with range= or slice=."""
+        if len(args) < len(self._arguments):
+            raise operands.missing(self.name, self._arguments, len(args))
+        args, forms = args[: len(self._arguments)], self._describe(args)
+        indices = operands.indices(self.name, range_, slice_, forms[0][0])
+        for vector, (shape, _, _) in zip(self._vectors, forms, strict=True):
+            size = math.prod(shape)
+            if self._analysis.uses[vector.name].indexed and not all(
+                0 <= end < size for end in (*indices[:1], *indices[-1:])
+            ):
+                raise ValueError(
+                    f"{self.name}: the range goes from index {indices[0]} to {indices[-1]}, the argument "
+                    f"{vector.name!r} has {size} elements"
+                )
+        if allocator is None:
+            allocator = getattr(args[self._positions[0]], "allocator", None)
+        chosen = arange(len(indices), dtype=np.int64) * indices.step + indices.start
+        return self._chosen_kernel()(
+            chosen, *args, stream=stream, out=out, allocator=allocator, kernel_wrapper=kernel_wrapper
+        )
+
+    def _chosen_kernel(self) -> ReductionKernel:
+        """The kernel for values of i that are in an array."""
+        if self._chosen is None:
+            text = self._text
+            if re.search(r"^\s*#\s*define\b.*\bi\b", text.preamble, re.M):
+                raise RuntimeError(
+                    f"{self.name}: range= and slice= need a map_expr that says i itself, not by a macro"
+                )
+            self._chosen = ReductionKernel(
+                self.dtype_out,
+                text.neutral,
+                text.reduce_expr,
+                re.sub(r"(?<![\w.])(?<!->)i\b", "pycuda_chosen[i]", text.map_expr),
+                [VectorArg(np.int64, "pycuda_chosen"), *self._arguments],
+                f"{self.name}_chosen",
+                self._keep,
+                self._options,
+                text.preamble,
+                _accumulator=text.accumulator,
+            )
+        return self._chosen
 
     def _along(self, args, axis, keepdims, stream, out, allocator, kernel_wrapper):
         """The call along axes."""

@@ -177,7 +177,7 @@ static PyObject *attribute_value(ModuleState *state, unsigned attribute, int val
 }
 
 PyDoc_STRVAR(get_attribute_doc,
-             "get_attribute($self, attr, /)\n--\n\n"
+             "get_attribute($self, attr)\n--\n\n"
              "Read an attribute of the device.\n\n"
              "Each is an attribute of the Device as well, in lower case: ``dev.warp_size``.\n"
              "\nParameters\n----------\n"
@@ -200,6 +200,7 @@ static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
                ? attribute_value(state, number, value)
                : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
+ARGUMENT_BY_NAME(device_get_attribute, get_attribute_doc)
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
 static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
@@ -335,7 +336,7 @@ static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUS
     return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);
 }
 
-PyDoc_STRVAR(can_access_peer_doc, "can_access_peer($self, dev, /)\n--\n\n"
+PyDoc_STRVAR(can_access_peer_doc, "can_access_peer($self, dev)\n--\n\n"
                                   "Ask whether contexts of this device can access the memory of another.\n"
                                   "\nParameters\n----------\n"
                                   "dev : Device\n"
@@ -356,6 +357,7 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
     return result == CUDA_SUCCESS ? PyBool_FromLong(can)
                                   : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
 }
+ARGUMENT_BY_NAME(device_can_access_peer, can_access_peer_doc)
 
 /* ---- The type ---- */
 
@@ -389,12 +391,12 @@ static PyMethodDef device_methods[] = {
     {"pci_bus_id", device_pci_bus_id, METH_NOARGS, pci_bus_id_doc},
     {"compute_capability", device_compute_capability, METH_NOARGS, compute_capability_doc},
     {"total_memory", device_total_memory, METH_NOARGS, total_memory_doc},
-    {"get_attribute", device_get_attribute, METH_O, get_attribute_doc},
+    {"get_attribute", AS_METHOD(device_get_attribute_named), FAST_KEYWORDS, get_attribute_doc},
     {"get_attributes", device_get_attributes, METH_NOARGS, get_attributes_doc},
     {"make_context", AS_METHOD(device_make_context), FAST_KEYWORDS, make_context_doc},
     {"retain_primary_context", device_retain_primary_context, METH_NOARGS, retain_primary_context_doc},
     {"get_resource", AS_METHOD(device_get_resource), FAST_KEYWORDS, device_get_resource_doc},
-    {"can_access_peer", device_can_access_peer, METH_O, can_access_peer_doc},
+    {"can_access_peer", AS_METHOD(device_can_access_peer_named), FAST_KEYWORDS, can_access_peer_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -226,7 +226,7 @@ PyDoc_STRVAR(get_cache_config_doc,
              "\nNotes\n-----\n"
              "Calls cuCtxGetCacheConfig.");
 PyDoc_STRVAR(set_cache_config_doc,
-             "set_cache_config($type, cc, /)\n--\n\n"
+             "set_cache_config($type, cc)\n--\n\n"
              "Set the current context's preference between L1 cache and shared memory.\n"
              "\nParameters\n----------\n"
              "cc : func_cache\n"
@@ -238,12 +238,14 @@ PyDoc_STRVAR(get_shared_config_doc, "get_shared_config($type)\n--\n\n"
                                     "shared_config\n"
                                     "\nNotes\n-----\n"
                                     "Calls cuCtxGetSharedMemConfig.");
-PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($type, sc, /)\n--\n\n"
+PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($type, sc)\n--\n\n"
                                     "Set the bank size of shared memory.\n"
                                     "\nParameters\n----------\n"
                                     "sc : shared_config\n"
                                     "\nNotes\n-----\n"
                                     "Calls cuCtxSetSharedMemConfig.");
+ARGUMENT_BY_NAME(context_set_cache_config, set_cache_config_doc)
+ARGUMENT_BY_NAME(context_set_shared_config, set_shared_config_doc)
 
 PyDoc_STRVAR(get_stream_priority_range_doc,
              "get_stream_priority_range($type)\n--\n\n"
@@ -373,6 +375,8 @@ PyObject *context_repr_of(PyObject *object, const ContextObject *context, const 
 }
 
 #define OF_CLASS(name, flags) {#name, AS_METHOD(context_##name), (flags) | METH_CLASS, name##_doc}
+#define OF_CLASS_NAMED(name) \
+    {#name, AS_METHOD(context_##name##_named), FAST_KEYWORDS | METH_CLASS, name##_doc}
 static PyMethodDef context_methods[] = {
     {"push", context_push, METH_NOARGS, push_doc},
     {"detach", context_detach_py, METH_NOARGS, detach_doc},
@@ -394,9 +398,9 @@ static PyMethodDef context_methods[] = {
     OF_CLASS(set_limit, FAST_KEYWORDS),
     OF_CLASS(get_limit, FAST_KEYWORDS),
     OF_CLASS(get_cache_config, METH_NOARGS),
-    OF_CLASS(set_cache_config, METH_O),
+    OF_CLASS_NAMED(set_cache_config),
     OF_CLASS(get_shared_config, METH_NOARGS),
-    OF_CLASS(set_shared_config, METH_O),
+    OF_CLASS_NAMED(set_shared_config),
     OF_CLASS(get_stream_priority_range, METH_NOARGS),
     OF_CLASS(enable_peer_access, FAST_KEYWORDS),
     OF_CLASS(disable_peer_access, FAST_KEYWORDS),

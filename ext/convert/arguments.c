@@ -23,13 +23,15 @@ typedef struct Alias {
 } Alias;
 
 static const Alias aliases[] = {
-    {"Device", "number", "pci_bus_id"}, {"IPCMemoryHandle", "ipc_handle", "handle"},
-    {"allocate", "size", "bytes"},      {"mem_alloc", "bytes", "size"},
-    {"memcpy_dtod", "size", "count"},   {"memcpy_dtod_async", "size", "count"},
-    {"memcpy_peer", "size", "count"},   {"memcpy_peer_async", "size", "count"},
-    {"memset_d8", "size", "count"},     {"memset_d8_async", "size", "count"},
-    {"memset_d16", "size", "count"},    {"memset_d16_async", "size", "count"},
-    {"memset_d32", "size", "count"},    {"memset_d32_async", "size", "count"},
+    {"Device", "number", "pci_bus_id"},     {"IPCMemoryHandle", "ipc_handle", "handle"},
+    {"allocate", "size", "bytes"},          {"mem_alloc", "bytes", "size"},
+    {"memcpy_dtod", "size", "count"},       {"memcpy_dtod_async", "size", "count"},
+    {"memcpy_peer", "size", "count"},       {"memcpy_peer_async", "size", "count"},
+    {"memset_d8", "size", "count"},         {"memset_d8_async", "size", "count"},
+    {"memset_d16", "size", "count"},        {"memset_d16_async", "size", "count"},
+    {"memset_d32", "size", "count"},        {"memset_d32_async", "size", "count"},
+    {"time_since", "start_event", "event"}, {"time_till", "end_event", "event"},
+    {"to_device", "bf_obj", "buffer"},
 };
 
 /* Where the parameters of a signature begin: after "(", or after "($self, ". */

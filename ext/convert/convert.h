@@ -19,6 +19,15 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
 #define GIVEN(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
 #define NOTHING_GIVEN NULL, 0
 
+/* function_named: a function of one argument that takes it by the name in its docstring, too. */
+#define ARGUMENT_BY_NAME(function, doc) \
+    static PyObject *function##_named(PyObject *self, FAST_PARAMETERS) \
+    { \
+        PyObject *given[1]; \
+        if (convert_arguments(doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL; \
+        return function(self, given[0]); \
+    }
+
 /* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
  */
 int convert_size(PyObject *value, const char *what, size_t *out);

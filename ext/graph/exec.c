@@ -238,7 +238,7 @@ static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
     return none_or_raise(exec->state, result, "cuGraphUpload");
 }
 
-PyDoc_STRVAR(update_doc, "update($self, graph, /)\n--\n\n"
+PyDoc_STRVAR(update_doc, "update($self, graph)\n--\n\n"
                          "Do from now on what another graph of the same shape does.\n"
                          "\nParameters\n----------\n"
                          "graph : Graph\n    The same kinds of nodes with the same edges.\n"
@@ -284,6 +284,7 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     Py_DECREF(kept.dict);
     return raise_driver(state, result, "cuGraphExecUpdate", "%s", explain_update(info.result));
 }
+ARGUMENT_BY_NAME(exec_update, update_doc)
 
 PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
                            "Give a kernel other arguments, from the next launch on.\n"
@@ -326,7 +327,7 @@ static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))
 static PyMethodDef exec_methods[] = {
     {"launch", AS_METHOD(exec_launch), FAST_KEYWORDS, launch_doc},
     {"upload", AS_METHOD(exec_upload), FAST_KEYWORDS, upload_doc},
-    {"update", exec_update, METH_O, update_doc},
+    {"update", AS_METHOD(exec_update_named), FAST_KEYWORDS, update_doc},
     {"set_args", AS_METHOD(exec_set_args), METH_FASTCALL, set_args_doc},
     {NULL, NULL, 0, NULL},
 };

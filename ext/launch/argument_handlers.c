@@ -178,14 +178,15 @@ static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borr
     return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(no_pre_call_doc, "pre_call($self, stream, /)\n--\n\n"
+PyDoc_STRVAR(no_pre_call_doc, "pre_call($self, stream)\n--\n\n"
                               "Called before the launch. Does nothing here.\n"
                               "\nParameters\n----------\n"
                               "stream : Stream or None\n    That of the launch.");
 
 static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream)) { Py_RETURN_NONE; }
+ARGUMENT_BY_NAME(no_pre_call, no_pre_call_doc)
 
-PyDoc_STRVAR(pre_call_doc, "pre_call($self, stream, /)\n--\n\n"
+PyDoc_STRVAR(pre_call_doc, "pre_call($self, stream)\n--\n\n"
                            "Copy the array to the device, after the work on the stream.\n"
                            "\nParameters\n----------\n"
                            "stream : Stream or None\n"
@@ -196,9 +197,10 @@ static PyObject *pre_call(PyObject *self, PyObject *stream)
 {
     return transfer(self, stream, buffers_read, true);
 }
+ARGUMENT_BY_NAME(pre_call, pre_call_doc)
 
 PyDoc_STRVAR(out_pre_call_doc,
-             "pre_call($self, stream, /)\n--\n\n"
+             "pre_call($self, stream)\n--\n\n"
              "Refuse an array that the result could not be copied to, before the kernel runs.\n"
              "\nParameters\n----------\n"
              "stream : Stream or None\n"
@@ -212,9 +214,10 @@ static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
     buffers_release(&buffer);
     Py_RETURN_NONE;
 }
+ARGUMENT_BY_NAME(out_pre_call, out_pre_call_doc)
 
 PyDoc_STRVAR(in_out_pre_call_doc,
-             "pre_call($self, stream, /)\n--\n\n"
+             "pre_call($self, stream)\n--\n\n"
              "Copy the array, which must be writable, to the device, after the work on the stream.\n"
              "\nParameters\n----------\n"
              "stream : Stream or None\n"
@@ -228,8 +231,9 @@ static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
     Py_DECREF(checked);
     return pre_call(self, stream);
 }
+ARGUMENT_BY_NAME(in_out_pre_call, in_out_pre_call_doc)
 
-PyDoc_STRVAR(post_call_doc, "post_call($self, stream, /)\n--\n\n"
+PyDoc_STRVAR(post_call_doc, "post_call($self, stream)\n--\n\n"
                             "Copy the result back to the array, after the work on the stream.\n"
                             "\nParameters\n----------\n"
                             "stream : Stream or None\n"
@@ -240,6 +244,7 @@ static PyObject *post_call(PyObject *self, PyObject *stream)
 {
     return transfer(self, stream, buffers_write, false);
 }
+ARGUMENT_BY_NAME(post_call, post_call_doc)
 
 static PyMemberDef handler_members[] = {
     {"array", T_OBJECT, offsetof(HandlerObject, array), 0, "The host array."},
@@ -250,24 +255,24 @@ static PyMemberDef handler_members[] = {
 
 static PyMethodDef handler_methods[] = {
     {"get_device_alloc", get_device_alloc, METH_NOARGS, get_device_alloc_doc},
-    {"pre_call", no_pre_call, METH_O, no_pre_call_doc},
+    {"pre_call", AS_METHOD(no_pre_call_named), FAST_KEYWORDS, no_pre_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_methods[] = {
-    {"pre_call", pre_call, METH_O, pre_call_doc},
+    {"pre_call", AS_METHOD(pre_call_named), FAST_KEYWORDS, pre_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef out_methods[] = {
-    {"pre_call", out_pre_call, METH_O, out_pre_call_doc},
-    {"post_call", post_call, METH_O, post_call_doc},
+    {"pre_call", AS_METHOD(out_pre_call_named), FAST_KEYWORDS, out_pre_call_doc},
+    {"post_call", AS_METHOD(post_call_named), FAST_KEYWORDS, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_out_methods[] = {
-    {"pre_call", in_out_pre_call, METH_O, in_out_pre_call_doc},
-    {"post_call", post_call, METH_O, post_call_doc},
+    {"pre_call", AS_METHOD(in_out_pre_call_named), FAST_KEYWORDS, in_out_pre_call_doc},
+    {"post_call", AS_METHOD(post_call_named), FAST_KEYWORDS, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -324,5 +329,9 @@ int argument_handlers_setup(PyObject *module, ModuleState *state)
         || state_add_type(module, &state->In_type, &in_spec, state->ArgumentHandler_type) < 0
         || state_add_type(module, &state->Out_type, &out_spec, state->ArgumentHandler_type) < 0)
         return -1;
-    return state_add_type(module, &state->InOut_type, &in_out_spec, state->ArgumentHandler_type);
+    PyObject *bases = PyTuple_Pack(2, state->In_type, state->Out_type);
+    if (!bases) return -1;
+    state->InOut_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &in_out_spec, bases);
+    Py_DECREF(bases);
+    return state->InOut_type ? PyModule_AddObjectRef(module, "InOut", (PyObject *)state->InOut_type) : -1;
 }

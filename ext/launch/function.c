@@ -368,7 +368,7 @@ static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
 }
 
 PyDoc_STRVAR(param_set_texref_doc,
-             "param_set_texref($self, texref, /)\n--\n\n"
+             "param_set_texref($self, texref)\n--\n\n"
              "Make a texture reference available to the kernel, as all of its module are already.\n"
              "\nParameters\n----------\n"
              "texref : TextureReference\n"
@@ -382,6 +382,7 @@ static PyObject *param_set_texref(PyObject *self, PyObject *texref)
     Py_XDECREF(list);
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
+ARGUMENT_BY_NAME(param_set_texref, param_set_texref_doc)
 
 /* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__,
  * which would make every look-up of a method slower. */
@@ -551,7 +552,7 @@ static PyMethodDef function_methods[] = {
     {"set_attribute", AS_METHOD(set_attribute), FAST_KEYWORDS, set_attribute_doc},
     {"set_cache_config", AS_METHOD(set_cache_config), FAST_KEYWORDS, set_cache_config_doc},
     {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},
-    {"param_set_texref", param_set_texref, METH_O, param_set_texref_doc},
+    {"param_set_texref", AS_METHOD(param_set_texref_named), FAST_KEYWORDS, param_set_texref_doc},
     {"prepare", AS_METHOD(prepared_prepare), FAST_KEYWORDS, prepare_doc},
     {"_note_types", parameter_types_note, METH_O, note_types_doc},
     {"_prepare_strided", AS_METHOD(prepared_prepare_strided), FAST_KEYWORDS, prepare_doc},

@@ -321,10 +321,10 @@ static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 
 /* ---- With allocation ---- */
 
-PyDoc_STRVAR(to_device_doc, "to_device(bf, /)\n--\n\n"
+PyDoc_STRVAR(to_device_doc, "to_device(bf_obj)\n--\n\n"
                             "Allocate device memory with the bytes of a buffer.\n"
                             "\nParameters\n----------\n"
-                            "bf : bytes-like\n"
+                            "bf_obj : bytes-like\n"
                             "    Need not be contiguous: the bytes are taken in C order of its indices.\n"
                             "\nReturns\n-------\n"
                             "DeviceAllocation\n"
@@ -350,6 +350,7 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     }
     return allocation;
 }
+ARGUMENT_BY_NAME(to_device, to_device_doc)
 
 static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form)
 {
@@ -418,10 +419,18 @@ static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
 static PyMethodDef functions[] = {
-    COPY_ROW(memcpy_htod),       COPY_ROW(memcpy_dtoh),       COPY_ROW(memcpy_htod_async),
-    COPY_ROW(memcpy_dtoh_async), COPY_ROW(memcpy_dtod),       COPY_ROW(memcpy_dtod_async),
-    COPY_ROW(memcpy_peer),       COPY_ROW(memcpy_peer_async), {"to_device", to_device, METH_O, to_device_doc},
-    COPY_ROW(from_device),       COPY_ROW(from_device_like),  {NULL, NULL, 0, NULL},
+    COPY_ROW(memcpy_htod),
+    COPY_ROW(memcpy_dtoh),
+    COPY_ROW(memcpy_htod_async),
+    COPY_ROW(memcpy_dtoh_async),
+    COPY_ROW(memcpy_dtod),
+    COPY_ROW(memcpy_dtod_async),
+    COPY_ROW(memcpy_peer),
+    COPY_ROW(memcpy_peer_async),
+    {"to_device", AS_METHOD(to_device_named), FAST_KEYWORDS, to_device_doc},
+    COPY_ROW(from_device),
+    COPY_ROW(from_device_like),
+    {NULL, NULL, 0, NULL},
 };
 #undef COPY_ROW
 

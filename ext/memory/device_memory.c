@@ -382,7 +382,7 @@ static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
     return device_allocation_new(module_state(module), size);
 }
 
-PyDoc_STRVAR(mem_alloc_like_doc, "mem_alloc_like(ary, /)\n--\n\n"
+PyDoc_STRVAR(mem_alloc_like_doc, "mem_alloc_like(ary)\n--\n\n"
                                  "Allocate ``ary.nbytes`` bytes of device memory. Nothing is copied.\n"
                                  "\nParameters\n----------\n"
                                  "ary : numpy.ndarray\n"
@@ -399,6 +399,7 @@ static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
     Py_XDECREF(bytes);
     return status < 0 ? NULL : device_allocation_new(module_state(module), size);
 }
+ARGUMENT_BY_NAME(mem_alloc_like, mem_alloc_like_doc)
 
 static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
                                size_t height, unsigned element)
@@ -465,7 +466,7 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);
 }
 
-PyDoc_STRVAR(mem_get_address_range_doc, "mem_get_address_range(ptr, /)\n--\n\n"
+PyDoc_STRVAR(mem_get_address_range_doc, "mem_get_address_range(ptr)\n--\n\n"
                                         "Find the allocation in which an address lies.\n"
                                         "\nParameters\n----------\n"
                                         "ptr : device address\n"
@@ -487,13 +488,15 @@ static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetAddressRange", NULL);
     return Py_BuildValue("(Kn)", (unsigned long long)base, (Py_ssize_t)size);
 }
+ARGUMENT_BY_NAME(mem_get_address_range, mem_get_address_range_doc)
 
 static PyMethodDef functions[] = {
     {"mem_alloc", AS_METHOD(mem_alloc), FAST_KEYWORDS, mem_alloc_doc},
-    {"mem_alloc_like", mem_alloc_like, METH_O, mem_alloc_like_doc},
+    {"mem_alloc_like", AS_METHOD(mem_alloc_like_named), FAST_KEYWORDS, mem_alloc_like_doc},
     {"mem_alloc_pitch", AS_METHOD(mem_alloc_pitch), FAST_KEYWORDS, mem_alloc_pitch_doc},
     {"mem_get_info", mem_get_info, METH_NOARGS, mem_get_info_doc},
-    {"mem_get_address_range", mem_get_address_range, METH_O, mem_get_address_range_doc},
+    {"mem_get_address_range", AS_METHOD(mem_get_address_range_named), FAST_KEYWORDS,
+     mem_get_address_range_doc},
     {NULL, NULL, 0, NULL},
 };
 

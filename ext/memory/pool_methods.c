@@ -196,13 +196,14 @@ PyDoc_STRVAR(stop_holding_doc,
              "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
              "\nNotes\n-----\n"
              "Calls cuMemFree, cuMemFreeHost.");
-PyDoc_STRVAR(bin_number_doc, "bin_number($self, size, /)\n--\n\n"
+PyDoc_STRVAR(bin_number_doc, "bin_number($self, size)\n--\n\n"
                              "The bin for requests of a size: a block serves requests of its own bin.\n"
                              "\nParameters\n----------\n"
                              "size : int\n    Bytes.\n"
                              "\nReturns\n-------\n"
                              "int");
-PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
+ARGUMENT_BY_NAME(pool_get_bin_number, bin_number_doc)
+PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin)\n--\n\n"
                              "The size of the blocks of a bin, the largest request in it.\n"
                              "\nParameters\n----------\n"
                              "bin : int\n"
@@ -210,6 +211,7 @@ PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin, /)\n--\n\n"
                              "int\n    Bytes.\n"
                              "\nRaises\n------\n"
                              "ValueError\n    There is no such bin.");
+ARGUMENT_BY_NAME(pool_get_alloc_size, alloc_size_doc)
 
 static PyMethodDef pool_methods[] = {
     {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
@@ -217,8 +219,8 @@ static PyMethodDef pool_methods[] = {
     {"trim", AS_METHOD(trim_pool), FAST_KEYWORDS, trim_doc},
     {"reset_high", pool_reset_high_marks, METH_NOARGS, reset_high_doc},
     {"snapshot", pool_snapshot, METH_NOARGS, snapshot_doc},
-    {"bin_number", pool_get_bin_number, METH_O, bin_number_doc},
-    {"alloc_size", pool_get_alloc_size, METH_O, alloc_size_doc},
+    {"bin_number", AS_METHOD(pool_get_bin_number_named), FAST_KEYWORDS, bin_number_doc},
+    {"alloc_size", AS_METHOD(pool_get_alloc_size_named), FAST_KEYWORDS, alloc_size_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -260,7 +262,7 @@ static PyType_Spec pool_spec = {
     .slots = pool_slots,
 };
 
-PyDoc_STRVAR(bitlog2_doc, "bitlog2(n, /)\n--\n\n"
+PyDoc_STRVAR(bitlog2_doc, "bitlog2(n)\n--\n\n"
                           "The logarithm to base 2, rounded down.\n"
                           "\nParameters\n----------\n"
                           "n : int\n"
@@ -272,9 +274,10 @@ static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
     unsigned long long n = 0;
     return convert_bits(value, "n", 64, &n) < 0 ? NULL : PyLong_FromUnsignedLong(pool_log2((size_t)n));
 }
+ARGUMENT_BY_NAME(bitlog2, bitlog2_doc)
 
 static PyMethodDef functions[] = {
-    {"bitlog2", bitlog2, METH_O, bitlog2_doc},
+    {"bitlog2", AS_METHOD(bitlog2_named), FAST_KEYWORDS, bitlog2_doc},
     {NULL, NULL, 0, NULL},
 };
 

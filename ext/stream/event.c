@@ -176,10 +176,10 @@ static bool is_event(ModuleState *state, PyObject *value)
     return false;
 }
 
-PyDoc_STRVAR(time_since_doc, "time_since($self, event, /)\n--\n\n"
+PyDoc_STRVAR(time_since_doc, "time_since($self, start_event)\n--\n\n"
                              "Time from another event to this one.\n"
                              "\nParameters\n----------\n"
-                             "event : Event\n"
+                             "start_event : Event\n"
                              "\nReturns\n-------\n"
                              "float\n    Milliseconds.\n"
                              "\nRaises\n------\n"
@@ -192,11 +192,12 @@ static PyObject *event_time_since(PyObject *self, PyObject *other)
     ModuleState *state = event_cast(self)->state;
     return is_event(state, other) ? elapsed(state, other, self) : NULL;
 }
+ARGUMENT_BY_NAME(event_time_since, time_since_doc)
 
-PyDoc_STRVAR(time_till_doc, "time_till($self, event, /)\n--\n\n"
+PyDoc_STRVAR(time_till_doc, "time_till($self, end_event)\n--\n\n"
                             "Time from this event to another one.\n"
                             "\nParameters\n----------\n"
-                            "event : Event\n"
+                            "end_event : Event\n"
                             "\nReturns\n-------\n"
                             "float\n    Milliseconds.\n"
                             "\nRaises\n------\n"
@@ -209,6 +210,7 @@ static PyObject *event_time_till(PyObject *self, PyObject *other)
     ModuleState *state = event_cast(self)->state;
     return is_event(state, other) ? elapsed(state, self, other) : NULL;
 }
+ARGUMENT_BY_NAME(event_time_till, time_till_doc)
 
 PyDoc_STRVAR(ipc_handle_doc, "ipc_handle($self)\n--\n\n"
                              "Make the handle that another process gives to from_ipc_handle.\n"
@@ -241,7 +243,7 @@ static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle
     return fits ? 0 : -1;
 }
 
-PyDoc_STRVAR(from_ipc_handle_doc, "from_ipc_handle($type, handle, /)\n--\n\n"
+PyDoc_STRVAR(from_ipc_handle_doc, "from_ipc_handle($type, handle)\n--\n\n"
                                   "Open an event of another process.\n"
                                   "\nParameters\n----------\n"
                                   "handle : bytes or bytearray\n    What ipc_handle() returned there.\n"
@@ -263,6 +265,7 @@ static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
     CALL(state, result, driver.cuIpcOpenEventHandle(&handle, bytes));
     return finish_event(event, handle, result, "cuIpcOpenEventHandle");
 }
+ARGUMENT_BY_NAME(event_from_ipc_handle, from_ipc_handle_doc)
 
 static PyObject *event_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -273,10 +276,11 @@ static PyMethodDef event_methods[] = {
     {"record", AS_METHOD(event_record), FAST_KEYWORDS, record_doc},
     {"synchronize", event_synchronize, METH_NOARGS, synchronize_doc},
     {"query", event_query, METH_NOARGS, query_doc},
-    {"time_since", event_time_since, METH_O, time_since_doc},
-    {"time_till", event_time_till, METH_O, time_till_doc},
+    {"time_since", AS_METHOD(event_time_since_named), FAST_KEYWORDS, time_since_doc},
+    {"time_till", AS_METHOD(event_time_till_named), FAST_KEYWORDS, time_till_doc},
     {"ipc_handle", event_ipc_handle, METH_NOARGS, ipc_handle_doc},
-    {"from_ipc_handle", event_from_ipc_handle, METH_O | METH_CLASS, from_ipc_handle_doc},
+    {"from_ipc_handle", AS_METHOD(event_from_ipc_handle_named), FAST_KEYWORDS | METH_CLASS,
+     from_ipc_handle_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -201,7 +201,7 @@ static EventObject *read_event(ContextObject *context, PyObject *event, const ch
     return usable ? event_cast(event) : NULL;
 }
 
-PyDoc_STRVAR(record_event_doc, "record_event($self, evt, /)\n--\n\n"
+PyDoc_STRVAR(record_event_doc, "record_event($self, evt)\n--\n\n"
                                "Let an event mark the end of the work queued so far in all streams of\n"
                                "this context.\n"
                                "\nParameters\n----------\n"
@@ -221,8 +221,9 @@ static PyObject *record_event(PyObject *self, PyObject *given)
     return result == CUDA_SUCCESS ? Py_NewRef(given)
                                   : raise_driver(context->state, result, "cuGreenCtxRecordEvent", NULL);
 }
+ARGUMENT_BY_NAME(record_event, record_event_doc)
 
-PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt, /)\n--\n\n"
+PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "Let work queued from now on in all streams of this context wait for\n"
                                  "what an event last recorded.\n"
                                  "\nParameters\n----------\n"
@@ -239,6 +240,7 @@ static PyObject *wait_for_event(PyObject *self, PyObject *given)
     CALL_GREEN(context, result, driver.cuGreenCtxWaitEvent(context->green, event->handle));
     return none_or_raise(context->state, result, "cuGreenCtxWaitEvent");
 }
+ARGUMENT_BY_NAME(wait_for_event, wait_for_event_doc)
 
 static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -255,8 +257,8 @@ static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
 
 static PyMethodDef green_methods[] = {
     {"create_stream", AS_METHOD(create_stream), FAST_KEYWORDS, create_stream_doc},
-    {"record_event", record_event, METH_O, record_event_doc},
-    {"wait_for_event", wait_for_event, METH_O, wait_for_event_doc},
+    {"record_event", AS_METHOD(record_event_named), FAST_KEYWORDS, record_event_doc},
+    {"wait_for_event", AS_METHOD(wait_for_event_named), FAST_KEYWORDS, wait_for_event_doc},
     {NULL, NULL, 0, NULL},
 };
 

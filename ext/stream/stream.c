@@ -129,7 +129,7 @@ static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
     return PyBool_FromLong(result == CUDA_SUCCESS);
 }
 
-PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt, /)\n--\n\n"
+PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "Let work queued from now on wait for what an event last recorded.\n"
                                  "\nParameters\n----------\n"
                                  "evt : Event\n"
@@ -150,6 +150,7 @@ static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
                  driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
     return none_or_raise(state, result, "cuStreamWaitEvent");
 }
+ARGUMENT_BY_NAME(stream_wait_for_event, wait_for_event_doc)
 
 static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -223,7 +224,7 @@ static PyMethodDef stream_methods[] = {
      "LogicError\n    It is not the current stream."},
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
     {"is_done", stream_is_done, METH_NOARGS, is_done_doc},
-    {"wait_for_event", stream_wait_for_event, METH_O, wait_for_event_doc},
+    {"wait_for_event", AS_METHOD(stream_wait_for_event_named), FAST_KEYWORDS, wait_for_event_doc},
     {"launch_host_func", AS_METHOD(stream_launch_host_func), METH_FASTCALL, launch_host_func_doc},
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
      "add_callback($self, function, /, *args)\n--\n\n"

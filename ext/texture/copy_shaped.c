@@ -395,10 +395,17 @@ SETTERS_PEER(X)
 #undef X
 
 #define SETTER(side, end, kind, parameter, type, text) \
-    {"set_" #side "_" #kind, set_##side##_##kind, METH_O, \
-     "set_" #side "_" #kind "($self, " #parameter ", /)\n--\n\nSet the " end ".\n" \
-     "\nParameters\n----------\n" #parameter " : " type "\n    " text}
-#define X(...) SETTER(src, "source", __VA_ARGS__), SETTER(dst, "destination", __VA_ARGS__),
+    PyDoc_STRVAR(set_##side##_##kind##_doc, \
+                 "set_" #side "_" #kind "($self, " #parameter ")\n--\n\nSet the " end ".\n" \
+                 "\nParameters\n----------\n" #parameter " : " type "\n    " text); \
+    ARGUMENT_BY_NAME(set_##side##_##kind, set_##side##_##kind##_doc)
+#define X(...) SETTER(src, "source", __VA_ARGS__) SETTER(dst, "destination", __VA_ARGS__)
+SETTERS(X)
+SETTERS_PEER(X)
+#undef X
+
+#define ROW(name) {#name, AS_METHOD(name##_named), FAST_KEYWORDS, name##_doc},
+#define X(kind, ...) ROW(set_src_##kind) ROW(set_dst_##kind)
 static PyMethodDef methods_2d[] = {
     CALL_ROW(shaped_call_2d, call_2d_doc),
     SETTERS(X){NULL, NULL, 0, NULL},

@@ -48,7 +48,6 @@ def _check_no_host(*operands) -> None:
 def logical_and(
     x1: Operand,
     x2: Operand,
-    /,
     out: Array | None = None,
     *,
     allocator: Allocator = None,
@@ -62,7 +61,6 @@ def logical_and(
 def logical_or(
     x1: Operand,
     x2: Operand,
-    /,
     out: Array | None = None,
     *,
     allocator: Allocator = None,
@@ -74,7 +72,7 @@ def logical_or(
 
 
 def logical_not(
-    x: Operand, /, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
+    x: Operand, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
 ) -> GPUArray:
     """Whether each element is 0, as bool."""
     _check_no_host(x)

@@ -67,3 +67,20 @@ def missing(kernel: str, arguments, given: int) -> TypeError:
     return TypeError(
         f"{kernel}: missing required argument{'s' if len(arguments) - given > 1 else ''} {names}"
     )
+
+
+def indices(name: str, range_, slice_, shape) -> range:
+    """The indices of a call with range= or slice=."""
+    if range_ is not None and slice_ is not None:
+        raise TypeError(f"{name}: range= and slice= exclude each other")
+    given, what = (range_, "range") if slice_ is None else (slice_, "slice")
+    if not isinstance(given, slice):
+        raise TypeError(f"{name}: {what}= is {given!r}: it may be a slice object, as in slice(0, 10, 2)")
+    if slice_ is not None:
+        size = 1
+        for length in shape:
+            size *= length
+        return range(*given.indices(size))
+    if given.start is None or given.stop is None:
+        raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
+    return range(given.start, given.stop, 1 if given.step is None else given.step)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from pycuda._public import also_named as _also_named
+
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
@@ -37,14 +39,15 @@ class DTypeRegistry:
         self.name_to_dtype: dict[str, np.dtype[Any]] = {}
         self.dtype_to_name: dict[np.dtype[Any], str] = {}
 
+    @_also_named(c_names="names")
     def get_or_register_dtype(
-        self, c_names: str | Sequence[str], dtype: DTypeLike | None = None
+        self, names: str | Sequence[str], dtype: DTypeLike | None = None
     ) -> np.dtype[Any]:
         """The dtype registered for these names, after registering it when one is given.
 
         Parameters
         ----------
-        c_names : str or sequence of str
+        names : str or sequence of str
         dtype : dtype-like
             None: the first name is looked up.
 
@@ -60,20 +63,20 @@ class DTypeRegistry:
         RuntimeError
             A name stands for another dtype.
         """
-        names = _list_of_names(c_names)
+        listed = _list_of_names(names)
         if dtype is None:
             try:
-                return self.name_to_dtype[names[0]]
+                return self.name_to_dtype[listed[0]]
             except KeyError:
-                raise TypeNameNotKnown(names[0]) from None
+                raise TypeNameNotKnown(listed[0]) from None
         dtype = np.dtype(dtype)
         known = next((each for each in self.dtype_to_name if each == dtype), None)
         dtype = dtype if known is None else known
-        for name in names:
+        for name in listed:
             other = self.name_to_dtype.setdefault(name, dtype)
             if other != dtype:
                 raise RuntimeError(f"the name {name!r} is already registered for {other}, not {dtype}")
-        self.dtype_to_name.setdefault(dtype, names[0])
+        self.dtype_to_name.setdefault(dtype, listed[0])
         return dtype
 
     def dtype_to_ctype(self, dtype: DTypeLike) -> str:
@@ -140,40 +143,38 @@ _INTEGER_NAMES: tuple[tuple[type, tuple[str, ...]], ...] = (
 )
 
 
-def fill_registry_with_c_types(
-    registry: DTypeRegistry, respect_windows: bool, include_bool: bool = True
-) -> None:
+def fill_registry_with_c_types(reg: DTypeRegistry, respect_windows: bool, include_bool: bool = True) -> None:
     """Register the types of C under their usual names.
 
     Parameters
     ----------
-    registry : DTypeRegistry
+    reg : DTypeRegistry
     respect_windows : bool
         On Windows a long has 32 bits.
     include_bool : bool
     """
     if include_bool:
-        registry.get_or_register_dtype("bool", np.dtype(bool))
+        reg.get_or_register_dtype("bool", np.dtype(bool))
     for dtype, names in _INTEGER_NAMES:
-        registry.get_or_register_dtype(names, dtype)
+        reg.get_or_register_dtype(names, dtype)
     if respect_windows and sys.platform == "win32":
-        registry.get_or_register_dtype("long long", np.int64)
-        registry.get_or_register_dtype("unsigned long long", np.uint64)
+        reg.get_or_register_dtype("long long", np.int64)
+        reg.get_or_register_dtype("unsigned long long", np.uint64)
     else:
-        registry.get_or_register_dtype(("long", "long int"), np.int64)
-        registry.get_or_register_dtype(("unsigned long", "unsigned long int"), np.uint64)
-        registry.get_or_register_dtype(("long long", "long long int"), np.int64)
-        registry.get_or_register_dtype(("unsigned long long", "unsigned long long int"), np.uint64)
-    registry.get_or_register_dtype("float", np.float32)
-    registry.get_or_register_dtype("double", np.float64)
+        reg.get_or_register_dtype(("long", "long int"), np.int64)
+        reg.get_or_register_dtype(("unsigned long", "unsigned long int"), np.uint64)
+        reg.get_or_register_dtype(("long long", "long long int"), np.int64)
+        reg.get_or_register_dtype(("unsigned long long", "unsigned long long int"), np.uint64)
+    reg.get_or_register_dtype("float", np.float32)
+    reg.get_or_register_dtype("double", np.float64)
 
 
-def fill_registry_with_opencl_c_types(registry: DTypeRegistry) -> None:
+def fill_registry_with_opencl_c_types(reg: DTypeRegistry) -> None:
     """Register OpenCL's scalar names.
 
     Parameters
     ----------
-    registry : DTypeRegistry
+    reg : DTypeRegistry
     """
     for names, dtype in (
         (("char", "signed char"), np.int8),
@@ -187,27 +188,27 @@ def fill_registry_with_opencl_c_types(registry: DTypeRegistry) -> None:
         ("float", np.float32),
         ("double", np.float64),
     ):
-        registry.get_or_register_dtype(names, dtype)
+        reg.get_or_register_dtype(names, dtype)
 
 
-def fill_registry_with_c99_stdint_types(registry: DTypeRegistry) -> None:
+def fill_registry_with_c99_stdint_types(reg: DTypeRegistry) -> None:
     """Register int8_t and its like.
 
     Parameters
     ----------
-    registry : DTypeRegistry
+    reg : DTypeRegistry
     """
     for kind in ("int", "uint"):
         for bits in (8, 16, 32, 64):
-            registry.get_or_register_dtype(f"{kind}{bits}_t", np.dtype(f"{kind}{bits}"))
+            reg.get_or_register_dtype(f"{kind}{bits}_t", np.dtype(f"{kind}{bits}"))
 
 
-def fill_registry_with_cuda_types(registry: DTypeRegistry) -> None:
+def fill_registry_with_cuda_types(reg: DTypeRegistry) -> None:
     """Register the short names of CUDA's headers, and those of sizes and addresses, as second names.
 
     Parameters
     ----------
-    registry : DTypeRegistry
+    reg : DTypeRegistry
         With C's types.
     """
     for name, dtype in (
@@ -223,18 +224,18 @@ def fill_registry_with_cuda_types(registry: DTypeRegistry) -> None:
         ("intptr_t", np.intp),
         ("uintptr_t", np.uintp),
     ):
-        registry.get_or_register_dtype(name, dtype)
+        reg.get_or_register_dtype(name, dtype)
 
 
-def fill_registry_with_c99_complex_types(registry: DTypeRegistry) -> None:
+def fill_registry_with_c99_complex_types(reg: DTypeRegistry) -> None:
     """Register C99's complex types.
 
     Parameters
     ----------
-    registry : DTypeRegistry
+    reg : DTypeRegistry
     """
-    registry.get_or_register_dtype(("float complex",), np.complex64)
-    registry.get_or_register_dtype(("double complex",), np.complex128)
+    reg.get_or_register_dtype(("float complex",), np.complex64)
+    reg.get_or_register_dtype(("double complex",), np.complex128)
 
 
 _QUALIFIERS = {"const", "volatile", "restrict", "__restrict__", "__restrict"}
@@ -288,8 +289,8 @@ def _usual_integer_name(type_name: str) -> str:
 
 def parse_c_arg_backend(
     c_arg: str,
-    scalar_factory: Callable[[np.dtype[Any], str], _S],
-    vec_factory: Callable[[np.dtype[Any], str], _V],
+    scalar_arg_factory: Callable[[np.dtype[Any], str], _S],
+    vec_arg_factory: Callable[[np.dtype[Any], str], _V],
     name_to_dtype: DTypeRegistry | Mapping[str, DTypeLike] | Callable[[str], DTypeLike] | None = None,
 ) -> _S | _V:
     """Read the declaration of an argument in C.
@@ -297,9 +298,9 @@ def parse_c_arg_backend(
     Parameters
     ----------
     c_arg : str
-    scalar_factory : callable
+    scalar_arg_factory : callable
         Called with (dtype, name) for values.
-    vec_factory : callable
+    vec_arg_factory : callable
         Called with (dtype, name) for pointers and arrays.
     name_to_dtype : DTypeRegistry, dict or callable
         From a C type name to a dtype.
@@ -327,5 +328,5 @@ def parse_c_arg_backend(
             dtype = look_up(candidate)
         except (KeyError, TypeNameNotKnown):
             continue
-        return vec_factory(dtype, name) if is_vector else scalar_factory(dtype, name)
+        return vec_arg_factory(dtype, name) if is_vector else scalar_arg_factory(dtype, name)
     raise ValueError(f"the argument {c_arg!r} has the unknown type {type_name!r}")

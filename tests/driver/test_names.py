@@ -11,6 +11,7 @@ import types
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import pycuda
@@ -153,6 +154,22 @@ def test_methods(row):
     assert callable(method) and method.__doc__
 
 
+OTHER_NAMES = {"count": "size"}  # in documentation of PyCUDA's
+
+
+@pytest.mark.parametrize("row", of_kind("function", "class", "method"))
+def test_parameters_come_in_this_order(row):
+    """For calls that give them by position."""
+    found = inspect.signature(find(row)).parameters if row.parameters else {}
+    by_position = [name for name, each in found.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    if by_position[:1] == ["self"]:
+        del by_position[0]
+    elif not row.parameters or "args" in found or "type" in found:
+        return
+    wanted = [name if name in found else OTHER_NAMES.get(name) for name in row.parameters]
+    assert row.by_position or by_position[: len(wanted)] == wanted
+
+
 # Methods are asked for their parameters through an instance.
 def instances():
     import pycuda.driver as drv
@@ -169,6 +186,7 @@ def instances():
         "Context": drv.Context.get_current(),
         "GreenContext": drv.GreenContext(drv.Device(0).get_resource()),
         "DeviceResource": drv.Device(0).get_resource(),
+        "Stream": drv.Stream(),
         "Event": drv.Event(),
         "DeviceAllocation": drv.mem_alloc(4),
         "DeviceMemoryPool": drv.DeviceMemoryPool(),
@@ -183,6 +201,7 @@ def instances():
         "SurfaceReference": module.get_surfref("surf"),
         "Linker": drv.Linker(),
         "Function": function,
+        **{name: getattr(drv, name)(np.zeros(1)) for name in ("ArgumentHandler", "In", "Out", "InOut")},
         "Memcpy2D": drv.Memcpy2D(),
         "Memcpy3D": drv.Memcpy3D(),
         "Memcpy3DPeer": drv.Memcpy3DPeer(),
@@ -201,6 +220,35 @@ def test_parameters_of_methods():
         elif not takes(getattr(objects[cls], method), row.parameters):
             wrong.append(row.name)
     assert not wrong
+
+
+def test_arguments_by_name_do_what_they_do_by_position():
+    import pycuda.driver as drv
+    from pycuda.compyte import dtypes
+
+    host, back = np.arange(4.0), np.empty(4)
+    memory = drv.to_device(bf_obj=host)
+    drv.memcpy_dtoh(back, memory)
+    assert (back == host).all()
+    assert drv.mem_get_address_range(ptr=drv.mem_alloc_like(ary=host))[1] >= host.nbytes
+    start, end = drv.Event().record(), drv.Event().record()
+    end.synchronize()
+    assert end.time_since(start_event=start) == start.time_till(end_event=end) == end.time_since(start)
+    handler = drv.InOut(host)
+    assert isinstance(handler, drv.In) and isinstance(handler, drv.Out)
+    handler.pre_call(stream=None)
+    host[:] = 0
+    handler.post_call(stream=drv.Stream())
+    assert (host == np.arange(4)).all()
+    assert drv.Device(0).get_attribute(attr=drv.device_attribute.WARP_SIZE) == 32
+    registry = dtypes.DTypeRegistry()
+    dtypes.fill_registry_with_c_types(reg=registry, respect_windows=False)
+    dtypes.fill_registry_with_c99_stdint_types(reg=registry)
+    assert registry.get_or_register_dtype(names="int8_t") == registry.get_or_register_dtype(c_names="int8_t")
+    read = dtypes.parse_c_arg_backend(
+        "float x", scalar_arg_factory=lambda *a: a, vec_arg_factory=None, name_to_dtype=registry
+    )
+    assert read == (np.float32, "x")
 
 
 # ---- Stubs

@@ -84,5 +84,7 @@ def test_name(module, row):
     wanted = [part.strip() for part in parameters.split(",") if part.strip()]
     got = written(found)
     assert (got[: len(wanted)] if name == "ReductionKernel" else got) == wanted
+    kinds = {each.kind for each in inspect.signature(found).parameters.values()}
+    assert inspect.Parameter.POSITIONAL_ONLY not in kinds
     assert inspect.getdoc(found)
     assert name in importlib.import_module(module).__all__

@@ -446,6 +446,42 @@ def test_factories():
     assert dtype_to_ctype(np.float32) == "float"
 
 
+@pytest.mark.parametrize("given", [(3, -5, 7), (None, None, -1), (990, 20, -3), (5, 5), (7, None)])
+def test_slice_and_range(given):
+    """Over some values of i, which map_expr may use as it likes."""
+    x, y = values(np.dtype("f8"), 1000), values(np.dtype("f8"), 1000, 1)
+    kernel = ReductionKernel(
+        dtype=np.float64, neutral=0, reduce_expr="a+b", map_expr="x[i]*y[i]*s + i", arguments="double *x, "
+        "double s, double *y",
+    )  # fmt: skip
+    x_gpu, y_gpu, chosen = gpuarray.to_gpu(x), gpuarray.to_gpu(y), slice(*given)
+    indices = np.arange(1000)[chosen]
+    want = (x * y * 2 + np.arange(1000))[chosen].sum()
+    assert kernel(x_gpu, np.float64(2), y_gpu, slice=chosen).get() == want
+    if len(indices):
+        whole = slice(int(indices[0]), int(indices[-1]) + int(np.sign(chosen.step or 1)), chosen.step)
+        if whole.stop >= 0:
+            out = gpuarray.zeros((), np.float64)
+            got = kernel(x_gpu, np.float64(2), y_gpu, range=whole, stream=drv.Stream(), out=out)
+            assert got is out and got.get() == want
+
+
+def test_wrong_ranges():
+    x = gpuarray.zeros(10, np.float32)
+    kernel = ReductionKernel(np.float32, "0", "a+b", "x[i]", "float *x")
+    with pytest.raises(ValueError, match="from index 0 to 10, the argument 'x' has 10 elements"):
+        kernel(x, range=slice(0, 11))
+    with pytest.raises(TypeError, match="needs a start and a stop"):
+        kernel(x, range=slice(None, 3))
+    with pytest.raises(TypeError, match="exclude each other"):
+        kernel(x, range=slice(0, 3), slice=slice(0, 3))
+    with pytest.raises(TypeError, match="axis= goes neither"):
+        kernel(x, slice=slice(0, 3), axis=0)
+    hidden = ReductionKernel(np.float32, "0", "a+b", "READ(x)", "float *x", preamble="#define READ(x) x[i]")
+    with pytest.raises(RuntimeError, match="says i itself"):
+        hidden(x, slice=slice(0, 3))
+
+
 @pytest.mark.parametrize("part, text", [("map_expr", "(x[i]"), ("reduce_expr", "a + b)"), ("neutral", "{0")])
 def test_brackets_that_do_not_match(part, text):
     texts = {"neutral": "0", "reduce_expr": "a + b", "map_expr": "x[i]", part: text}
