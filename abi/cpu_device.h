@@ -36,6 +36,10 @@ typedef struct CpuDeviceTable {
     const char *fault_advice;                   /* what to do when a kernel's fault has ended a context */
 } CpuDeviceTable;
 
+/* What cuLinkComplete makes there begins with this, and then the size of all of it in 8 bytes. */
+#define CPU_LINK_MAGIC "\177pycuda-link\n\3"
+enum { CPU_LINK_MAGIC_BYTES = 16 };
+
 /* Who asks shows the texts himself; for others they are printed on stderr. */
 typedef const CpuDeviceTable *(*CpuDeviceTableFn)(void);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/cpu_device.h"
 #include "api/decompress.h"
 
 #define FAT_WRAPPER_MAGIC 0x466243b1u
@@ -14,11 +15,11 @@
     "the CPU device takes PTX: compile for a virtual architecture (nvcc -ptx, or " \
     "-gencode arch=compute_75,code=compute_75; NVRTC --gpu-architecture=compute_75)"
 
-static const char link_magic[16] = "\177pycuda-link\n\3";
+static const char link_magic[CPU_LINK_MAGIC_BYTES] = CPU_LINK_MAGIC;
 
 /* What image_join makes; the texts follow. */
 typedef struct LinkHeader {
-    char magic[16];
+    char magic[CPU_LINK_MAGIC_BYTES];
     uint64_t size;          /* of everything */
     uint64_t count;
     CodeOptions options;
@@ -188,7 +189,7 @@ static bool scan_link(const char *data, size_t limit, Image *image)
         uint64_t length;
         if (at > header.size) return false;
         memcpy(&length, data + sizeof header + i * sizeof length, sizeof length);
-        if (length >= header.size - at) return false;
+        if (length >= header.size - at || data[at + length]) return false;
         const char *name = data + at + length + 1;
         uint64_t room = header.size - at - length - 1, name_length = strnlen(name, room);
         if (name_length == room) return false;

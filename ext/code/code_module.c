@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/image_size.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/errors.h"
@@ -227,6 +228,15 @@ static PyObject *with_end(PyObject *buffer)
     return with_header(PyUnicode_Check(buffer) ? PyUnicode_AsUTF8String(buffer) : PyBytes_FromObject(buffer));
 }
 
+bool code_check_image(ModuleState *state, PyObject *bytes, const char *routine)
+{
+    char why[160];
+    if (image_is_whole(PyBytes_AS_STRING(bytes), (size_t)PyBytes_GET_SIZE(bytes), why, sizeof why))
+        return true;
+    raise_driver(state, CUDA_ERROR_INVALID_IMAGE, routine, "%s", why);
+    return false;
+}
+
 PyDoc_STRVAR(module_from_buffer_doc,
              "module_from_buffer(buffer, options=(), message_handler=None)\n--\n\n"
              "Load PTX, a cubin or a fatbin from a buffer.\n"
@@ -254,7 +264,7 @@ static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
     PyObject *module = NULL;
     if (PyBytes_GET_SIZE(image) == 0)
         raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
-    else
+    else if (code_check_image(state, image, "cuModuleLoadDataEx"))
         module = code_module_load(state, PyBytes_AS_STRING(image), (size_t)PyBytes_GET_SIZE(image), given[1],
                                   given[2], "cuModuleLoadDataEx");
     Py_DECREF(image);

@@ -22,6 +22,9 @@ static inline CodeModuleObject *code_module_cast(PyObject *object) { return (Cod
 PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine);
 
+/* False with an exception for bytes whose image is cut off or declares sizes that it has not. */
+bool code_check_image(ModuleState *state, PyObject *bytes, const char *routine);
+
 /* Options for the driver's compiler: the caller's, and the two logs that are always asked for. */
 enum { JIT_LOG_BYTES = 32768, JIT_MAX_OPTIONS = 64 };
 

@@ -246,7 +246,9 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     /* PTX ends with NUL, which counts; a bytes object has one after its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
     LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
-    PyObject *answer = add(linker, add_bytes, &step, "cuLinkAddData");
+    PyObject *answer = code_check_image(linker->state, bytes, "cuLinkAddData")
+                           ? add(linker, add_bytes, &step, "cuLinkAddData")
+                           : NULL;
     Py_DECREF(bytes);
     return answer;
 }

@@ -1,7 +1,10 @@
-/* libFuzzer target for the module loader: any bytes of known length, a fat binary, a linked image or PTX, are
- * either a module with its functions and variables or an error with a message. Nothing is launched. */
+/* libFuzzer target for the module loader: any bytes, a fat binary, a linked image or PTX, are either a module
+ * with its functions and variables or an error with a message, with their length as a file has it and
+ * without, as a buffer that pycuda found to be whole. Nothing is launched. */
 #include <stdint.h>
 #include <stdlib.h>
+
+#include "core/image_size.c"
 
 #include "api/context.h"
 #include "api/driver.h"
@@ -37,13 +40,14 @@ static void ask(Module *module)
     }
 }
 
-static CUresult load(const uint8_t *data, size_t size, PtxLog *log)
+/* limit: how far the data go, SIZE_MAX where that is not told. */
+static CUresult load(const uint8_t *data, size_t limit, PtxLog *log)
 {
     Context *context;
     Image image;
     Module *module;
     if (context_enter(&context)) abort();
-    CUresult result = image_open(data, size, driver_settings()->capability, &image, log);
+    CUresult result = image_open(data, limit, driver_settings()->capability, &image, log);
     if (!result) result = module_load(context, &image, NULL, log, &module);
     image_close(&image);
     if (result) return result;
@@ -53,12 +57,31 @@ static CUresult load(const uint8_t *data, size_t size, PtxLog *log)
     return CUDA_SUCCESS;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void load_or_explain(const uint8_t *data, size_t limit)
 {
     PtxLog log = {0};
-    if (size > LARGEST_INPUT) return -1;
-    CUresult result = load(data, size, &log);
+    CUresult result = load(data, limit, &log);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY && !*ptx_log_text(&log)) abort();
     ptx_log_free(&log);
+}
+
+/* As module_from_buffer: a NUL after the end, zeros up to the size of a header, and no length. */
+static void load_buffer(const uint8_t *data, size_t size)
+{
+    enum { HEADER = 64 };
+    char why[160];
+    size_t length = size < HEADER ? HEADER : size;
+    uint8_t *exact = calloc(1, length + 1);
+    if (!exact) abort();
+    memcpy(exact, data, size);
+    if (size && image_is_whole(exact, length, why, sizeof why)) load_or_explain(exact, SIZE_MAX);
+    free(exact);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > LARGEST_INPUT) return -1;
+    load_or_explain(data, size);
+    load_buffer(data, size);
     return 0;
 }

@@ -1,0 +1,150 @@
+/* See image_size.h. */
+#include "core/image_size.h"
+
+#include <elf.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "abi/cpu_device.h"
+
+typedef struct Buffer {
+    const unsigned char *bytes;
+    size_t size;
+    char *why;
+    size_t room;
+} Buffer;
+
+static bool holds(const Buffer *buffer, uint64_t offset, uint64_t size)
+{
+    return offset <= buffer->size && size <= buffer->size - offset;
+}
+
+/* False when it is not there. */
+static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
+{
+    if (!holds(buffer, offset, size)) return false;
+    memcpy(to, buffer->bytes + offset, size);
+    return true;
+}
+
+static bool is_cut_off(const Buffer *buffer, const char *what)
+{
+    snprintf(buffer->why, buffer->room, "%s in the buffer of %zu bytes is cut off, or declares wrong sizes",
+             what, buffer->size);
+    return false;
+}
+
+/* ---- Fat binaries ---- */
+
+typedef struct FatHeader {
+    uint32_t magic;
+    uint16_t version, header_size;
+    uint64_t size; /* of the entries */
+} FatHeader;
+
+typedef struct FatEntry {
+    uint16_t kind, version;
+    uint32_t header_size;
+    uint64_t size; /* of the payload */
+} FatEntry;
+
+enum { FAT_MAGIC = 0xba55ed50u, FAT_WRAPPER_MAGIC = 0x466243b1u };
+
+static bool fat_is_whole(const Buffer *buffer)
+{
+    static const char what[] = "the fat binary";
+    FatHeader header;
+    FatEntry entry;
+    if (!take(buffer, 0, &header, sizeof header) || header.header_size < sizeof header
+        || !holds(buffer, header.header_size, header.size))
+        return is_cut_off(buffer, what);
+    uint64_t at = header.header_size, end = at + header.size;
+    while (end - at >= sizeof entry) {
+        take(buffer, at, &entry, sizeof entry);
+        if (entry.header_size < sizeof entry || entry.header_size > end - at
+            || entry.size > end - at - entry.header_size)
+            return is_cut_off(buffer, what);
+        at += entry.header_size + entry.size;
+    }
+    return true;
+}
+
+static bool refuse_wrapper(const Buffer *buffer)
+{
+    snprintf(buffer->why, buffer->room,
+             "the buffer holds the address of a fat binary: give the fat binary itself");
+    return false;
+}
+
+/* ---- ELF files ---- */
+
+/* Section 0 has the number of sections where the header has no room for it. */
+static bool count_sections(const Buffer *buffer, const Elf64_Ehdr *header, uint64_t *count)
+{
+    Elf64_Shdr first;
+    *count = header->e_shnum;
+    if (*count || !header->e_shoff) return true;
+    if (!take(buffer, header->e_shoff, &first, sizeof first)) return false;
+    *count = first.sh_size;
+    return true;
+}
+
+static bool sections_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
+{
+    Elf64_Shdr section;
+    uint64_t count;
+    if (!count_sections(buffer, header, &count)) return false;
+    if (count && header->e_shentsize != sizeof section) return false;
+    if (count > buffer->size / sizeof section || !holds(buffer, header->e_shoff, count * sizeof section))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        take(buffer, header->e_shoff + i * sizeof section, &section, sizeof section);
+        if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL
+            && !holds(buffer, section.sh_offset, section.sh_size))
+            return false;
+    }
+    return true;
+}
+
+static bool segments_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
+{
+    Elf64_Phdr segment;
+    uint64_t count = header->e_phnum;
+    if (count && header->e_phentsize != sizeof segment) return false;
+    if (!holds(buffer, header->e_phoff, count * sizeof segment)) return false;
+    for (uint64_t i = 0; i < count; i++) {
+        take(buffer, header->e_phoff + i * sizeof segment, &segment, sizeof segment);
+        if (!holds(buffer, segment.p_offset, segment.p_filesz)) return false;
+    }
+    return true;
+}
+
+static bool elf_is_whole(const Buffer *buffer)
+{
+    Elf64_Ehdr header;
+    bool whole = take(buffer, 0, &header, sizeof header) && header.e_ident[EI_CLASS] == ELFCLASS64
+                 && sections_are_whole(buffer, &header) && segments_are_whole(buffer, &header);
+    return whole || is_cut_off(buffer, "the ELF file");
+}
+
+/* ---- Linked images of the CPU device ---- */
+
+static bool link_is_whole(const Buffer *buffer)
+{
+    uint64_t size;
+    bool whole = take(buffer, CPU_LINK_MAGIC_BYTES, &size, sizeof size) && size <= buffer->size;
+    return whole || is_cut_off(buffer, "the linked image");
+}
+
+bool image_is_whole(const void *image, size_t size, char *why, size_t room)
+{
+    const Buffer buffer = {image, size, why, room};
+    uint32_t magic;
+    if (!take(&buffer, 0, &magic, sizeof magic)) return true;
+    if (magic == FAT_WRAPPER_MAGIC) return refuse_wrapper(&buffer);
+    if (magic == FAT_MAGIC) return fat_is_whole(&buffer);
+    if (memcmp(image, ELFMAG, SELFMAG) == 0) return elf_is_whole(&buffer);
+    if (memcmp(image, CPU_LINK_MAGIC, sizeof magic) == 0) return link_is_whole(&buffer);
+    return true;
+}
