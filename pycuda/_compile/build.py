@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pycuda
 
-from . import cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
+from . import attributes, cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
 from .source import NAME, USERS_NAME, lines_of, without_folder
 from .target import Target
 
@@ -206,9 +206,37 @@ def _lines(job: Job, given) -> list[str]:
     return ["-lineinfo"] if wanted and not there else []
 
 
+def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes) -> Job:
+    """The job with attributes of classes where NVRTC, too, gives them to the class. Headers are files of the
+    user's: for one with such attributes that is left to nvcc, or else to him.
+    """
+    own = os.fsencode(os.path.join(_PACKAGE, ""))
+    files = zip(found.contents[::2], found.contents[1::2], strict=True)
+    headers = [
+        (path, text.decode("utf-8", "replace"))
+        for path, text in files
+        if not path.startswith(own) and b"__a" in text
+    ]
+    macros = [
+        f"#define {option.partition('=')[2].replace('=', ' ', 1)}"
+        for option in parsed.nvrtc
+        if option.startswith("--define-macro=")
+    ]
+    words = attributes.names([job.source, *(text for _, text in headers), *macros])
+    for path, text in headers:
+        line = attributes.first_line(text, words)
+        if line is not None:
+            name = os.fsdecode(path)
+            raise _UseNvcc(
+                f"{name}({line}) has an attribute after a class's brace, which NVRTC gives to no class"
+            ) from report.misplaced_attribute(name, line)
+    return job._replace(source=attributes.moved(job.source, words))
+
+
 def _with_nvrtc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
 ) -> Product:
+    job = _with_attributes(job, parsed, found)
     own = [os.path.abspath(folder) for folder in parsed.folders]
     arch, kind = _product_kind(job, parsed)
     stand_ins = _stand_ins()

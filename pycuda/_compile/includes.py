@@ -13,10 +13,11 @@ import os
 import re
 from typing import NamedTuple
 
-_GAP = r"(?:[ \t]|\\\r?\n|/\*.*?\*/)*"
+# A comment that stands there is short: what follows a long one counts as the name of a macro.
+_GAP = r"(?:[ \t]|\\\r?\n|/\*.{0,500}?\*/)*"
 _INCLUDE = (
-    rf"""(?:\#|%:|\?\?=){_GAP}(?:include_next|include|import|embed)\b{_GAP}"""
-    r"""(?:<(?P<angle>[^>\n]+)>|"(?P<quote>[^"\n]+)"|(?P<other>\S))"""
+    rf"""(?:\#|%:|\?\?=){_GAP}(?:(?P<long>/\*)|(?:include_next|include|import|embed)\b{_GAP}"""
+    r"""(?:<(?P<angle>[^>\n]+)>|"(?P<quote>[^"\n]+)"|(?P<other>\S)))"""
     rf"""|__has_(?:include|embed)(?:_next)?{_GAP}\({_GAP}"""
     r"""(?:<(?P<angle2>[^>\n]+)>|"(?P<quote2>[^"\n]+)"|(?P<other2>\S))"""
 )

@@ -65,6 +65,15 @@ def failed(compiler, log: str, command, header: str | None) -> CompileError:
     )
 
 
+def misplaced_attribute(header: str, line: int) -> CompileError:
+    return CompileError(
+        f"{header}({line}): an attribute after the closing brace of a class, which NVRTC and nvcc give to "
+        "different things, so that sizes differ. Write it before the name: "
+        "struct __align__(16) Name { ... }, or install nvcc",
+        [],
+    )
+
+
 def nvcc_failed(outcome) -> CompileError:
     where = f"; its files are kept in {outcome.folder}" if outcome.folder else ""
     return CompileError(

@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import re
 
+from .tokens import HIDDEN
+
 _ELEMENTS = {
     "float": b"f\x04",
     "double": b"f\x08",
@@ -32,9 +34,7 @@ _ELEMENTS = {
 _UNKNOWN = b"\0\0"
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b")
 _PARAMETER = re.compile(r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*")
-_HIDDEN = re.compile(
-    r"""//(?:[^\\\n]|\\.|\\\n)* | /\*.*?\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*'""", re.X | re.S
-)
+_HIDDEN = re.compile(HIDDEN, re.X | re.S)
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)|-D\s*(\w+)|--define-macro[= ]\s*(\w+)", re.M)
 _KERNEL = re.compile(
     r"\b__global__\b((?:\s|\w|__launch_bounds__\s*\([^()]*\))*?)\b(\w+)\s*\(([^()]*)\)\s*[{;]"

@@ -12,17 +12,15 @@ import os
 import re
 from typing import NamedTuple
 
+from .tokens import HIDDEN
+
 NAME = "kernel.cu"
 
-# What can hide a brace or an include, then the two that matter. Raw strings come before plain ones.
-_TOKENS = r"""(?xms)//(?:[^\\\n]|\\.|\\\n)*
-      | /\*.*?\*/
-      | R"([^()\\\s]{0,16})\(.*?\)\1"
-      | "(?:[^"\\\n]|\\.)*"
-      | '(?:[^'\\\n]|\\.)*'
+# What can hide a brace or an include, then the two that matter.
+_TOKENS = rf"""(?xms){HIDDEN}
       | (?P<include>^[ \t]*\#[ \t]*include[ \t]*(?P<name><[^>\n]+>|"[^"\n]+").*?$)
       | (?P<directive>^[ \t]*\#(?:[^\\\n]|\\.|\\\n)*)
-      | (?P<brace>[{}])"""
+      | (?P<brace>[{{}}])"""
 
 
 # The user's own text, where the compiler's files are kept.

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import re
 
+from .tokens import HIDDEN
+
 HEADER = "pycuda-textures.hpp"
 IN_HEADERS = "-DPYCUDA_TEXTURES_IN_HEADERS"
 
 _REFERENCE = r"\b(?:texture|surface)\s*<[\w\s,:#]*>"
 _ALIAS = rf"\btypedef\s+{_REFERENCE}\s*(\w+)\s*;|\busing\s+(\w+)\s*=\s*{_REFERENCE}\s*;"
-_SKIPPED = r"""//(?:[^\\\n]|\\.|\\\n)*
-      | /\*.*?\*/
-      | R"(?P<raw>[^()\\\s]{0,16})\(.*?\)(?P=raw)"
-      | "(?:[^"\\\n]|\\.)*"
-      | '(?:[^'\\\n]|\\.)*'"""
 # A variable: the type, a name and what may follow one; not in brackets, where it is a parameter.
 _DECLARATION = r"(?P<declaration>(?:%s)\s*(?=[A-Za-z_][\w\#]*\s*(?:[;,=({]|\\?$)))"
 _MARKED = re.compile(r"__(?:constant|device)__\s*$|\b(?:typedef|using\s+\w+\s*=)\s*$")
@@ -36,7 +33,7 @@ def _tokens(source: str):
     names = [name for match in re.finditer(_ALIAS, source) for name in match.groups() if name]
     types = "|".join([_REFERENCE, *(rf"\b{name}\b" for name in names)]).replace("#", r"\#")
     uses = _REFERENCE.replace("#", r"\#")
-    pattern = rf"(?msx){_SKIPPED} | (?P<bracket>[()]) | {_DECLARATION % types} | (?P<use>{uses})"
+    pattern = rf"(?msx){HIDDEN} | (?P<bracket>[()]) | {_DECLARATION % types} | (?P<use>{uses})"
     return re.finditer(pattern, source)
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._compile.tokens import HIDDEN
 from pycuda.compyte.dtypes import NAME_TO_DTYPE
 from pycuda.tools import Argument, dtype_to_ctype, parse_c_arg
 
@@ -146,7 +147,7 @@ def _shown(what: str, text: str, at: int, fault: str) -> str:
 
 # ---- what the text says
 
-_HIDDEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.S)
+_HIDDEN = re.compile(HIDDEN, re.X | re.S)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(\([^)]*\))?((?:[^\\\n]|\\.|\\\n)*)", re.M)
 _UNARY_BEFORE = r"(?:^|[(\[{,;=+\-*/%<>!?:|^~&]|\breturn)\s*$"
 _POINTER_CAST = re.compile(r"\*\s*\)\s*$")

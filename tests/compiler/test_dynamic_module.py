@@ -145,8 +145,10 @@ def test_cubins():
 
 @pytest.mark.cpu("GPUs take cubins")
 def test_a_cubin_on_the_cpu_device_is_refused_by_name():
+    cubin = bytearray(b"\x7fELF\x02\x01".ljust(104, b"\0"))  # without sections
+    cubin[18] = 190  # EM_CUDA
     with pytest.raises(drv.Error, match="PTX"):
-        DynamicModule().add_data(b"\x7fELF" + bytes(100), drv.jit_input_type.CUBIN)
+        DynamicModule().add_data(bytes(cubin), drv.jit_input_type.CUBIN)
 
 
 # ---- The log
