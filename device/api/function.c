@@ -28,9 +28,9 @@ int function_max_threads(const CodeFunction *code)
 
 int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings *settings)
 {
-    int set = atomic_load(&settings->dynamic_shared);
+    int set = atomic_load(&settings->dynamic_shared), own = (int)code->shared_size;
     if (set >= 0) return set;
-    return code->shared_size < DEVICE_SHARED_PER_BLOCK ? DEVICE_SHARED_PER_BLOCK - (int)code->shared_size : 0;
+    return (own <= DEVICE_SHARED_PER_BLOCK ? DEVICE_SHARED_PER_BLOCK : device_limits()->shared_optin) - own;
 }
 
 static int constant_bytes(const CodeModule *module)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/device_limits.h"
 #include "api/log.h"
 #include "api/memory.h"
 #include "api/queue.h"
@@ -120,6 +121,7 @@ static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
                       .chunks = driver_chunks(),
                       .as_written = image->options.as_written,
                       .checks = driver_settings()->checks,
+                      .shared_most = (uint32_t)device_limits()->shared_optin,
                       .linked = image->linked};
     PtxModule *tree = join(image, log);
     if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;

@@ -163,17 +163,26 @@ static uint64_t static_size(const Layout *l, uint32_t entry)
     return size;
 }
 
+/* The driver's compiler gives PTX all that a block can have. */
+static uint32_t static_most(const Layout *l, const PtxFunction *entry)
+{
+    uint32_t most = l->lower->host->shared_most;
+    return most && !entry->home->assembled ? most : STATIC_SHARED_MOST;
+}
+
 /* A kernel's size. */
 static void set_size(Layout *l, const FunctionFacts *facts)
 {
     const PtxFunction *tree = facts->tree;
     if (facts->entry == NO_ENTRY) return;
     uint64_t size = static_size(l, facts->entry);
-    if (size > STATIC_SHARED_MOST)
+    uint32_t most = static_most(l, tree);
+    if (size > most)
         ptx_report(tree->home, l->lower->log, PTX_INVALID, tree->line, tree->column,
-                   "Entry function '%s' uses too much shared data (0x%llx bytes, 0x%x max); dynamic shared "
-                   "memory (extern __shared__) may be larger",
-                   tree->name, (unsigned long long)size, STATIC_SHARED_MOST);
+                   "Entry function '%s' uses too much shared data (0x%llx bytes, 0x%x max)%s", tree->name,
+                   (unsigned long long)size, most,
+                   most > STATIC_SHARED_MOST ? ""
+                                             : "; dynamic shared memory (extern __shared__) may be larger");
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 

@@ -165,6 +165,15 @@ static PtxLinkage ptx_linkage(PtxParser *p)
     return ptx_accept_directive(p, PTX_DIRECTIVE_common) ? PTX_LINKAGE_COMMON : PTX_LINKAGE_INTERNAL;
 }
 
+/* pragma = ".pragma" string ("," string)* ";": one of pycuda's compiler is heeded */
+static void ptx_pragma(PtxParser *p)
+{
+    static const char assembled[] = "pycuda.assembled";
+    if (p->tok.kind == PTX_TOKEN_STRING && p->tok.length == sizeof assembled - 1)
+        p->module->assembled |= !memcmp(p->tok.start, assembled, sizeof assembled - 1);
+    ptx_skip_to_semicolon(p);
+}
+
 /* item = file | section | pragma | alias | linkage? (function | variable) */
 static void ptx_item(PtxParser *p)
 {
@@ -185,7 +194,7 @@ static void ptx_item(PtxParser *p)
     else if (ptx_accept_directive(p, PTX_DIRECTIVE_section))
         ptx_section(p);
     else if (ptx_accept_directive(p, PTX_DIRECTIVE_pragma))
-        ptx_skip_to_semicolon(p);
+        ptx_pragma(p);
     else if (ptx_accept_directive(p, PTX_DIRECTIVE_alias))
         ptx_alias(p);
     else

@@ -334,6 +334,7 @@ typedef struct PtxModule {
     int target;                 /* 75 for sm_75; suffix 'a', 'f' or 0 */
     char target_suffix;
     bool debug;                 /* .target ..., debug */
+    bool assembled;             /* .pragma "pycuda.assembled": stands for machine code */
     int address_size;           /* 64 */
     PtxFile *files;
     uint32_t file_count;

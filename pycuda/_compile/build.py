@@ -250,9 +250,10 @@ def _with_nvrtc(
     if toolkit:
         # The CUDA C++ library defines the limits of the integer types again, in other words.
         arguments.append("--diag-suppress=47")
+    marks = _marks(job, parsed)
     key = _key(
         pycuda.VERSION_TEXT,
-        _reads(job),
+        marks,
         job.source,
         arch,
         arguments,
@@ -264,26 +265,41 @@ def _with_nvrtc(
     return _cached(
         where,
         f"{key}.{kind}",
-        lambda: _for_device(job, _compile_for(job, compiler, arch, kind, arguments)),
+        lambda: _for_device(marks, _compile_for(job, compiler, arch, kind, arguments)),
         found,
         compiler.version,
     )
 
 
-def _reads(job: Job):
-    """The version of PTX that _for_device keeps to; None: as a driver of CUDA 13 the CPU device reads any."""
-    if job.device is None or not job.device.takes_ptx or job.device.driver >= (13, 0):
-        return None
-    return job.device.ptx_version
+class _Marks(NamedTuple):
+    """What PTX for the CPU device is marked with. A GPU gets machine code, which needs none of it."""
+
+    newest: tuple[int, int] | None = None
+    """The version that the device reads; None: as a driver of CUDA 13 it reads any."""
+    assembled: bool = False
+    """Where a GPU would get machine code: the assembler refuses what the driver takes as PTX."""
 
 
-def _for_device(job: Job, code: bytes) -> bytes:
-    """PTX marked with a version that the CPU device reads while it poses as an older driver.
+def _marks(job: Job, parsed: options.Parsed) -> _Marks:
+    if job.device is None or not job.device.takes_ptx:
+        return _Marks()
+    arch = options.real_arch(parsed.arch, parsed.code) or _OLDEST_ARCH
+    return _Marks(
+        None if job.device.driver >= (13, 0) else job.device.ptx_version,
+        job.target == "cubin" and not arch.startswith("compute_"),
+    )
 
-    That driver's own compiler may not be here. Nothing is lost by it: the device looks at each instruction
-    and refuses what it does not know. A GPU gets machine code, which needs no such mark.
+
+def _for_device(marks: _Marks, code: bytes) -> bytes:
+    """PTX with its marks, on the lines where it was.
+
+    The compiler of the driver that the CPU device poses as may not be here. Nothing is lost by an older
+    version: the device looks at each instruction and refuses what it does not know.
     """
-    newest = _reads(job)
+    if marks.assembled:
+        mark = rb'\1 .pragma "pycuda.assembled";'
+        code = re.sub(rb"^(\.address_size 64)$", mark, code, count=1, flags=re.MULTILINE)
+    newest = marks.newest
     if newest is None:
         return code
     match = re.search(rb"^\.version (\d+)\.(\d+)", code, re.MULTILINE)
@@ -320,8 +336,9 @@ def _with_nvcc(
     identity = (path, version, includes.signature(os.path.realpath(path)))
     job = job._replace(options=(*job.options, *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
-    key = _key(pycuda.VERSION_TEXT, _reads(job), job.source, job.options, identity, flags, *found.contents)
-    return _cached(where, f"{key}.{target}", lambda: _for_device(job, _run_nvcc(job, path, target)), found)
+    marks = _marks(job, parsed)
+    key = _key(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)
+    return _cached(where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found)
 
 
 def _header_fallback(refusal: _UseNvcc, job: Job, parsed, found, where) -> Product:

@@ -1,5 +1,6 @@
 """What ptxas refuses for its size is refused on every device, in ptxas's words: a program that runs on the
-CPU device is not to die on a GPU."""
+CPU device is not to die on a GPU. Of PTX that is loaded a kernel may have more static shared memory than of
+machine code: as much as a block can have."""
 
 import numpy as np
 import pytest
@@ -32,16 +33,37 @@ def load(text, version="8.1", target="sm_75"):
 
 
 SIZES = [
-    (SHARED, 49152, 49153, r"Entry function 'k' uses too much shared data \(0xc001 bytes, 0xc000 max\)"),
-    (CALLED, 29152, 29156, r"Entry function 'k' uses too much shared data \(0xc004 bytes, 0xc000 max\)"),
     (CONSTANT, 65532, 65533, r"File uses too much global constant data \(0x10001 bytes, 0x10000 max\)"),
     (PARAMETERS, 32764, 32765, r"'k' uses too much parameter space \(0x7ffd bytes, 0x7ffc max\)"),
 ]
 
 
-@pytest.mark.parametrize(
-    "text, fits, larger, words", SIZES, ids=["shared", "called", "constant", "parameters"]
-)
+@pytest.fixture(scope="module")
+def most_shared():
+    return drv.Context.get_device().max_shared_memory_per_block_optin
+
+
+@pytest.mark.parametrize("text, others", [(SHARED, 0), (CALLED, 20000)], ids=["shared", "called"])
+def test_static_shared_memory(most_shared, text, others):
+    load(text.format(most_shared - others))
+    sizes = rf"\(0x{most_shared + 4:x} bytes, 0x{most_shared:x} max\)"
+    with pytest.raises(drv.Error, match=rf"Entry function 'k' uses too much shared data {sizes}"):
+        load(text.format(most_shared + 4 - others))
+
+
+@pytest.mark.parametrize("size, dynamic", [(49152, 0), (49153, 49153), (None, 0)])
+def test_dynamic_shared_memory_beside_it(most_shared, size, dynamic):
+    """Up to 48 KiB together unless more is asked for; a kernel that has more anyway may have all."""
+    size = most_shared if size is None else size
+    kernel = load(SHARED.format(size)).get_function("k")
+    assert kernel.shared_size_bytes == size
+    attribute = drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+    assert kernel.get_attribute(attribute) == (most_shared - size if dynamic else 0)
+    kernel(block=(32, 1, 1))
+    drv.Context.synchronize()
+
+
+@pytest.mark.parametrize("text, fits, larger, words", SIZES, ids=["constant", "parameters"])
 def test_sizes(text, fits, larger, words):
     load(text.format(fits))
     with pytest.raises(drv.Error, match=words):
@@ -61,19 +83,27 @@ def test_large_parameters_need_a_version_and_a_target(version, target):
         load(PARAMETERS.format(4353), version, target)
 
 
+SOURCE = """
+__global__ void k(float *a)
+{
+    __shared__ float s[%d];
+    s[threadIdx.x] = a[0];
+    __syncthreads();
+    a[0] = s[9];
+}
+"""
+
+
 def test_cuda_source():
     """The compiler of a GPU sees it, or the loader of the CPU device."""
-    source = """
-    __global__ void k(float *a)
-    {
-        __shared__ float s[12289];
-        s[threadIdx.x] = a[0];
-        __syncthreads();
-        a[0] = s[9];
-    }
-    """
-    with pytest.raises(drv.Error, match="uses too much shared data"):
-        SourceModule(source)
+    SourceModule(SOURCE % 12288)
+    with pytest.raises(drv.Error, match=r"uses too much shared data \(0xc004 bytes, 0xc000 max\)"):
+        SourceModule(SOURCE % 12289)
+
+
+def test_cuda_source_compiled_to_ptx():
+    major, minor = drv.Context.get_device().compute_capability()
+    SourceModule(SOURCE % 12289, arch=f"compute_{major}{minor}")
 
 
 def test_parameters_that_fit_are_passed():
