@@ -3,6 +3,8 @@
 #ifndef ABI_CPU_DEVICE_H
 #define ABI_CPU_DEVICE_H
 
+#include <stdbool.h>
+
 #include "abi/cuda_abi.h"
 
 typedef enum CpuParameterKind {
@@ -21,10 +23,12 @@ typedef struct CpuMemoryMarks {
     void (*drop)(void *mark);                   /* the block goes back to the driver */
 } CpuMemoryMarks;
 
-/* Launches are numbered, in all contexts. Neither of these waits, and both may be called with any lock. */
+/* Launches are numbered, in all contexts. None of these waits, and all may be called with any lock. */
 typedef struct CpuLaunchNumbers {
-    cuuint64_t (*last)(void);                   /* what this thread has queued last; 0: nothing yet */
+    cuuint64_t (*take)(void);                   /* what this thread has queued last, once; 0: nothing since */
     cuuint64_t (*failed)(void);                 /* whose fault ended the current context; 0: none */
+    bool (*reported)(void);                     /* faults are reported (PYCUDA_CPU_REPORT), with... */
+    void (*came_from)(cuuint64_t number, const char *site); /* ...the place in the program */
 } CpuLaunchNumbers;
 
 typedef struct CpuDeviceTable {

@@ -149,11 +149,7 @@ IN_CALL const char *driver_init_problem(void)
 
 const char *driver_fault_advice(void) { return cpu_device ? cpu_device->fault_advice : NULL; }
 
-bool driver_numbers_launches(void) { return cpu_device != NULL; }
-
-cuuint64_t driver_launch_number(void) { return cpu_device ? cpu_device->launch_numbers->last() : 0; }
-
-cuuint64_t driver_failed_launch(void) { return cpu_device ? cpu_device->launch_numbers->failed() : 0; }
+const CpuLaunchNumbers *driver_launch_numbers(void) { return cpu_device ? cpu_device->launch_numbers : NULL; }
 
 const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }
 

@@ -44,10 +44,8 @@ IN_CALL const char *driver_init_problem(void);
 /* What to do when a kernel's fault has ended a context; NULL where the driver has nothing to say of it. */
 const char *driver_fault_advice(void);
 
-/* Launches by numbers (CpuLaunchNumbers), where the driver has such; else 0. */
-bool driver_numbers_launches(void);
-cuuint64_t driver_launch_number(void);
-cuuint64_t driver_failed_launch(void);
+/* Launches by numbers; NULL of other drivers than the CPU device. */
+const CpuLaunchNumbers *driver_launch_numbers(void);
 
 /* Where a pool says what of its blocks is in use; NULL of other drivers than the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);

@@ -9,14 +9,18 @@
 /* More than can be queued and not done; and code objects of which it is known whose they are. */
 enum { SITES = 4096, KNOWN = 64 };
 
+/* Launches one after the other from one place: a loop is one of these. */
 typedef struct LaunchSite {
-    uint64_t number; /* of the launch; 0: none yet */
+    uint64_t first, last; /* by number; 0: none yet */
     PyCodeObject *code; /* owned */
     int place;
 } LaunchSite;
 
 typedef struct LaunchSites {
-    LaunchSite ring[SITES]; /* by number */
+    const CpuLaunchNumbers *numbers;
+    bool reported;
+    LaunchSite *newest;
+    LaunchSite ring[SITES];
     struct {
         PyCodeObject *code; /* owned */
         bool ours;
@@ -25,7 +29,11 @@ typedef struct LaunchSites {
 
 void launch_sites_open(ModuleState *state)
 {
-    if (!state->sites && driver_numbers_launches()) state->sites = PyMem_RawCalloc(1, sizeof(LaunchSites));
+    const CpuLaunchNumbers *numbers = driver_launch_numbers();
+    if (state->sites || !numbers || !(state->sites = PyMem_RawCalloc(1, sizeof(LaunchSites)))) return;
+    state->sites->numbers = numbers;
+    state->sites->reported = numbers->reported();
+    state->sites->newest = state->sites->ring;
 }
 
 void launch_sites_close(ModuleState *state)
@@ -90,29 +98,74 @@ static PyFrameObject *users_frame(LaunchSites *sites, PyCodeObject **code)
     return frame;
 }
 
+/* What exceptions and the driver's report say of it; false: it has no name. */
+static bool describe(const LaunchSite *site, char *out, size_t size)
+{
+    PyObject *file = PyObject_GetAttrString((PyObject *)site->code, "co_filename");
+    const char *name = file ? PyUnicode_AsUTF8(file) : NULL;
+    if (name) snprintf(out, size, "%.600s, line %d", name, line_of(site));
+    PyErr_Clear();
+    Py_XDECREF(file);
+    return name != NULL;
+}
+
+static void begin_site(LaunchSites *sites, const LaunchSite *begun)
+{
+    LaunchSite *site = sites->newest;
+    if (site->code && ++site == sites->ring + SITES) site = sites->ring;
+    PyCodeObject *former = site->code;
+    *site = *begun;
+    sites->newest = site;
+    Py_XDECREF((PyObject *)former);
+}
+
+/* Apart: what is not the next launch from one place. */
+__attribute__((noinline)) static void keep_other(LaunchSites *sites, uint64_t number)
+{
+    LaunchSite site = {.first = number, .last = number};
+    PyFrameObject *frame = users_frame(sites, &site.code);
+    char text[640];
+    if (!frame) return;
+    site.place = place_of(frame);
+    Py_DECREF((PyObject *)frame);
+    begin_site(sites, &site);
+    if (sites->reported && describe(sites->newest, text, sizeof text))
+        sites->numbers->came_from(number, text);
+}
+
+/* Whether it is the next launch from the newest place, which counts it. */
+static bool is_next(LaunchSites *sites, uint64_t number)
+{
+    LaunchSite *newest = sites->newest;
+    PyFrameObject *frame = PyEval_GetFrame();
+    if (newest->last + 1 != number || sites->reported || !frame) return false;
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool next = code == newest->code && place_of(frame) == newest->place;
+    if (next) newest->last = number;
+    Py_DECREF((PyObject *)code);
+    return next;
+}
+
 void launch_site_keep(ModuleState *state)
 {
-    uint64_t number = driver_launch_number();
-    LaunchSite *site = &state->sites->ring[number % SITES];
-    PyCodeObject *code;
-    if (!number || site->number == number) return;
-    PyFrameObject *frame = users_frame(state->sites, &code);
-    if (!frame) return;
-    site->number = number;
-    site->place = place_of(frame);
-    Py_DECREF((PyObject *)frame);
-    Py_XSETREF(site->code, code);
+    uint64_t number = state->sites->numbers->take();
+    if (number && !is_next(state->sites, number)) keep_other(state->sites, number);
+}
+
+/* The newest that has the launch, or NULL. */
+static const LaunchSite *find_site(const LaunchSites *sites, uint64_t number)
+{
+    const LaunchSite *site = sites->newest;
+    for (int i = 0; i < SITES; i++, site = site == sites->ring ? site + SITES - 1 : site - 1)
+        if (site->first <= number && number <= site->last) return site;
+    return NULL;
 }
 
 void launch_site_tell(ModuleState *state, char *out, size_t size)
 {
-    uint64_t number = state->sites ? driver_failed_launch() : 0;
-    const LaunchSite *site = number ? &state->sites->ring[number % SITES] : NULL;
-    PyObject *file =
-        site && site->number == number ? PyObject_GetAttrString((PyObject *)site->code, "co_filename") : NULL;
-    const char *name = file ? PyUnicode_AsUTF8(file) : NULL;
+    uint64_t number = state->sites ? state->sites->numbers->failed() : 0;
+    const LaunchSite *site = number ? find_site(state->sites, number) : NULL;
+    char text[640];
     out[0] = '\0';
-    if (name) snprintf(out, size, " (launched by %.600s, line %d)", name, line_of(site));
-    PyErr_Clear();
-    Py_XDECREF(file);
+    if (site && describe(site, text, sizeof text)) snprintf(out, size, " (launched by %s)", text);
 }

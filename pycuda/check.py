@@ -45,9 +45,12 @@ def _read(path: str) -> _Report:
         rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
     counts: collections.Counter[str] = collections.Counter()
     for what, value in rows:
-        if what != "fault":
+        if what not in ("fault", "site"):
             counts[what] += int(value)
-    return _Report([value for what, value in rows if what == "fault"], counts["launches"], counts["unfreed"])
+    sites = dict(value.split(" ", 1) for what, value in rows if what == "site")
+    faults = [value.split(" ", 1) for what, value in rows if what == "fault"]
+    said = [f"{text} (launched by {sites[launch]})" if launch in sites else text for launch, text in faults]
+    return _Report(said, counts["launches"], counts["unfreed"])
 
 
 def _number(count: int, one: str, more: str) -> str:

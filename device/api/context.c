@@ -207,11 +207,12 @@ CUresult context_error(const Context *context)
     return (CUresult)atomic_load_explicit(&context->error, memory_order_acquire);
 }
 
-void context_fail(Context *context, CUresult error, const char *text)
+void context_fail(Context *context, CUresult error, const char *text, uint64_t launch)
 {
     int none = 0;
     log_error("%s", text);
-    report_fault(text);
+    report_fault(text, launch);
+    if (!context_error(context)) atomic_store(&context->failed_launch, launch);
     atomic_compare_exchange_strong(&context->error, &none, (int)error);
 }
 

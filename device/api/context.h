@@ -53,8 +53,9 @@ Context *context_on_top(void);
 CUresult context_check(CUcontext handle, Context **out);
 /* The same of a handle only, and a shell as it is. */
 CUresult context_named(CUcontext handle, Context **out);
-/* Records the fault that ends it; the first one stays. The text goes to the log. */
-void context_fail(Context *context, CUresult error, const char *text);
+/* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
+ * goes to the log. */
+void context_fail(Context *context, CUresult error, const char *text, uint64_t launch);
 CUresult context_error(const Context *context);
 /* The ticket of the launch whose fault ended the current context; 0: none did. */
 cuuint64_t context_failed_launch(void);

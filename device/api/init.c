@@ -9,6 +9,7 @@
 #include "api/marks.h"
 #include "api/module.h"
 #include "api/queue.h"
+#include "api/report.h"
 
 typedef struct Driver {
     _Atomic int initialised, forked;
@@ -105,7 +106,8 @@ static const char *problem_of_init(void) { return init_problem; }
 const CpuDeviceTable *cpuDeviceTable(void)
 {
     static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
-    static const CpuLaunchNumbers numbers = {queue_last_given, context_failed_launch};
+    static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
+                                             report_site};
     static const CpuDeviceTable table = {
         sizeof table, problem_of_init, function_parameter_kind,
         &marks,       &numbers,        "make a new context, or start the program again"};

@@ -71,7 +71,8 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     uint64_t stack = atomic_load(&context->limits[CU_LIMIT_STACK_SIZE]);
     run->fault.code = CUDA_SUCCESS;
     if (!workers) {
-        context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads");
+        context_fail(context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for the device's worker threads",
+                     stream->head->ticket);
         return NULL;
     }
     device_runtime_init(&run->runtime, function);
@@ -84,18 +85,13 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
     return grid_start(workers, &run->launch, &run->fault);
 }
 
-static void fail(Context *context, uint64_t ticket, const ExecFault *fault)
-{
-    if (!context_error(context)) atomic_store(&context->failed_launch, ticket);
-    context_fail(context, fault->code, fault->text);
-}
-
 bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
 {
     if (!run->grid) run->grid = begin_launch(run, prepared, function, stream);
     if (run->grid && !grid_go_on(run->grid, stream->lent)) return false;
     run->grid = NULL;
-    if (run->fault.code) fail(function->object.context, stream->head->ticket, &run->fault);
+    if (run->fault.code)
+        context_fail(function->object.context, run->fault.code, run->fault.text, stream->head->ticket);
     return true;
 }
 

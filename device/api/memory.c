@@ -105,7 +105,7 @@ CUresult memory_fail_closed(Context *context, const char *what)
              "%s needs reserved addresses to which nothing is mapped any more (cuMemMap), or to which no "
              "device has access (cuMemSetAccess)",
              what);
-    context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text);
+    context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text, 0);
     return CUDA_ERROR_ILLEGAL_ADDRESS;
 }
 

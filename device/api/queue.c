@@ -528,7 +528,12 @@ static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *num
     return true;
 }
 
-cuuint64_t queue_last_given(void) { return last_given; }
+cuuint64_t queue_take_given(void)
+{
+    uint64_t given = last_given;
+    last_given = 0;
+    return given;
+}
 
 uint64_t queue_given(void) { return atomic_load(&tickets); }
 
@@ -650,7 +655,7 @@ void queue_cancel_context(Context *context)
     pthread_mutex_unlock(&queue_lock);
     if (!context_error(context))
         context_fail(context, CUDA_ERROR_LAUNCH_FAILED,
-                     "the work of this context was interrupted by its program");
+                     "the work of this context was interrupted by its program", 0);
 }
 
 /* A closed stream stays in the list while it has tasks left. */

@@ -106,8 +106,8 @@ CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
-/* That of the task that the calling thread has submitted last; 0: none. */
-cuuint64_t queue_last_given(void);
+/* That of the task that the calling thread has submitted last; 0: none since it was asked for. */
+cuuint64_t queue_take_given(void);
 uint64_t queue_done(const Context *context);
 /* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
  * wait in a thread of limited patience. */

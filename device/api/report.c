@@ -2,7 +2,9 @@
 #include "api/report.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,16 +28,68 @@ static void write_line(const char *what, const char *text)
     close(file);
 }
 
-static bool is_on(void) { return driver_settings()->report[0] != '\0'; }
+bool report_is_on(void) { return driver_settings()->report[0] != '\0'; }
 
-void report_fault(const char *text)
+/* --- faults and where they were launched ----------------------------------------------------------- */
+
+/* As many as can be queued, by ticket. A fault may come before its place does. */
+enum { SITES = 4096 };
+typedef struct Site {
+    uint64_t launch;
+    bool failed;
+    char *text; /* owned; NULL: not known yet */
+} Site;
+static Site sites[SITES];
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void write_of_launch(const char *what, uint64_t launch, const char *text)
 {
-    if (is_on()) write_line("fault", text);
+    char line[2048];
+    snprintf(line, sizeof line, "%ld.%llu %s", (long)getpid(), (unsigned long long)launch, text);
+    write_line(what, line);
 }
+
+static Site *site_locked(uint64_t launch)
+{
+    Site *site = &sites[launch % SITES];
+    if (site->launch == launch) return site;
+    free(site->text);
+    *site = (Site){.launch = launch};
+    return site;
+}
+
+static void write_site_locked(const Site *site)
+{
+    if (site->failed && site->text) write_of_launch("site", site->launch, site->text);
+}
+
+void report_fault(const char *text, uint64_t launch)
+{
+    if (!report_is_on()) return;
+    write_of_launch("fault", launch, text);
+    if (!launch) return;
+    pthread_mutex_lock(&sites_lock);
+    Site *site = site_locked(launch);
+    site->failed = true;
+    write_site_locked(site);
+    pthread_mutex_unlock(&sites_lock);
+}
+
+void report_site(cuuint64_t launch, const char *text)
+{
+    if (!report_is_on()) return;
+    pthread_mutex_lock(&sites_lock);
+    Site *site = site_locked(launch);
+    if (!site->text) site->text = strdup(text);
+    write_site_locked(site);
+    pthread_mutex_unlock(&sites_lock);
+}
+
+/* --- counts ---------------------------------------------------------------------------------------- */
 
 void report_launch(void)
 {
-    if (is_on()) atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+    if (report_is_on()) atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
 }
 
 void report_unfreed(uint64_t bytes) { atomic_fetch_add_explicit(&unfreed, bytes, memory_order_relaxed); }
@@ -50,7 +104,7 @@ static void write_count(const char *what, uint64_t count)
 /* At the end of the process, of which a child forked from it says nothing. */
 __attribute__((destructor)) static void finish(void)
 {
-    if (!is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
+    if (!report_is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
     for (int i = 0; i < driver_settings()->devices; i++)
         report_unfreed(atomic_load(&driver_device(i)->memory_used));
     write_count("launches", launches);

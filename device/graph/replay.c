@@ -102,7 +102,7 @@ static bool advance(ReplayTask *task, Stream *stream)
         const Program *body = choose_body(step, &again);
         if (!again) frame->next++;
         if (body && !push(task, body))
-            context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body");
+            context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body", 0);
     } else {
         if (!do_step(task, step, stream)) return false;
         frame->next++;

@@ -68,8 +68,11 @@ FAULTS = {
 def test_a_fault(check, what):
     source, says = FAULTS[what]
     done, counts = check(source=source)
+    summary = done.stderr.partition("pycuda.check: ")[2]
+    line = next(k for k, text in enumerate((PRELUDE + source).split("\n"), 1) if "block=" in text)
     assert done.returncode == 1 and counts[0] == 1
-    assert says in done.stderr.partition("pycuda.check: ")[2]
+    assert says in summary
+    assert re.search(rf" \(launched by \S*program\.py, line {line}\)$", summary, re.M)
 
 
 def test_exit_code_arguments_and_what_is_left(check):
