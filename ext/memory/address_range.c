@@ -4,6 +4,9 @@
  * The driver's mappings belong to no context either. The range holds the one that it was made in, whose work
  * is waited for before anything is unmapped: the driver may not wait. What is mapped is remembered here, so
  * that mappings go one by one and whole.
+ *
+ * Calls that change mappings let go of the GIL. So each claims its mappings before, a new one too, and other
+ * threads' calls leave them alone; free() beside such a call releases the range after it.
  */
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
@@ -11,9 +14,16 @@
 #include "ext/memory/physical_memory.h"
 #include "ext/wait.h"
 
+/* Bytes of the range, for a call that changes mappings in them. */
+typedef struct Part {
+    size_t offset, end;
+} Part;
+
 typedef struct Mapping {
     struct Mapping *next; /* by offset */
     size_t offset, size;
+    const Part *claim; /* that of the call which changes it now, or NULL */
+    bool made; /* the driver has it; until then it only keeps others away */
 } Mapping;
 
 /* Begins as every PointerHolderBase does: with the list of weak references. */
@@ -24,95 +34,118 @@ typedef struct AddressRangeObject {
     ContextObject *context; /* held */
     CUdeviceptr pointer;
     size_t size;
-    atomic_bool freed;
+    Usage usage;
     Mapping *mappings; /* owned; under state_lock */
 } AddressRangeObject;
 
 static AddressRangeObject *range_cast(PyObject *object) { return (AddressRangeObject *)object; }
 
-/* LogicError and -1 when it was freed. */
-static int check(AddressRangeObject *range)
+/* ---- Mappings ---- */
+
+/* A mapping that fills the part, claimed by it, before the driver has it. LogicError or MemoryError and -1
+ * when there is no room. */
+static int add_mapping(AddressRangeObject *range, const Part *part)
 {
-    if (!atomic_load(&range->freed)) return context_check(range->context, "AddressRange") ? 0 : -1;
-    raise_logic(range->state, "the AddressRange was freed");
+    Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
+    if (!mapping) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    state_lock(range->state);
+    Mapping **link = &range->mappings;
+    while (*link && (*link)->offset + (*link)->size <= part->offset) link = &(*link)->next;
+    bool free = !*link || (*link)->offset >= part->end;
+    if (free) {
+        *mapping = (Mapping){*link, part->offset, part->end - part->offset, part, false};
+        *link = mapping;
+    }
+    state_unlock(range->state);
+    if (free) return 0;
+    PyMem_RawFree(mapping);
+    raise_logic(range->state, "something is mapped there already (AddressRange.mappings)");
     return -1;
 }
 
-/* ---- Mappings ---- */
-
-static void add_mapping(AddressRangeObject *range, Mapping *mapping)
-{
-    state_lock(range->state);
-    Mapping **link = &range->mappings;
-    while (*link && (*link)->offset < mapping->offset) link = &(*link)->next;
-    mapping->next = *link;
-    *link = mapping;
-    state_unlock(range->state);
-}
-
-static bool is_mapped(AddressRangeObject *range, size_t offset, size_t size)
+/* The first that is made at or after the offset, of those that the part has claimed or, if that is NULL, of
+ * all. */
+static bool next_mapping(AddressRangeObject *range, const Part *part, size_t offset, Mapping *out)
 {
     state_lock(range->state);
     const Mapping *mapping = range->mappings;
-    while (mapping && mapping->offset + mapping->size <= offset) mapping = mapping->next;
-    bool mapped = mapping && mapping->offset < offset + size;
+    while (mapping && (!mapping->made || mapping->offset < offset || (part && mapping->claim != part)))
+        mapping = mapping->next;
+    if (mapping) *out = *mapping;
     state_unlock(range->state);
-    return mapped;
+    return mapping != NULL;
 }
 
-/* Takes the first mapping at or after offset that ends by `end` out of the list, or NULL. */
-static Mapping *take_mapping(AddressRangeObject *range, size_t offset, size_t end)
+static void remove_mapping(AddressRangeObject *range, size_t offset)
 {
     state_lock(range->state);
-    Mapping **link = &range->mappings;
-    while (*link && (*link)->offset < offset) link = &(*link)->next;
-    Mapping *found = *link && (*link)->offset + (*link)->size <= end ? *link : NULL;
-    if (found) *link = found->next;
+    Mapping **link = &range->mappings, *found;
+    while (*link && (*link)->offset != offset) link = &(*link)->next;
+    if ((found = *link)) *link = found->next;
     state_unlock(range->state);
+    PyMem_RawFree(found);
+}
+
+/* How the mappings lie in a part. */
+typedef enum PartState { PART_EMPTY, PART_WHOLE, PART_CUT, PART_CLAIMED } PartState;
+
+static PartState look_at_locked(const AddressRangeObject *range, const Part *part)
+{
+    PartState found = PART_EMPTY;
+    for (const Mapping *m = range->mappings; m; m = m->next) {
+        if (!m->made || m->offset >= part->end || m->offset + m->size <= part->offset) continue;
+        if (m->offset < part->offset || m->offset + m->size > part->end) return PART_CUT;
+        if (found != PART_CLAIMED) found = m->claim ? PART_CLAIMED : PART_WHOLE;
+    }
     return found;
 }
 
-/* The same, left in the list: its offset and size. */
-static bool next_mapping(AddressRangeObject *range, size_t offset, size_t end, Mapping *out)
+/* Claims all mappings of a part, which is whole. */
+static int claim(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
-    const Mapping *mapping = range->mappings;
-    while (mapping && mapping->offset < offset) mapping = mapping->next;
-    bool found = mapping && mapping->offset + mapping->size <= end;
-    if (found) *out = *mapping;
+    PartState found = look_at_locked(range, part);
+    for (Mapping *m = range->mappings; found == PART_WHOLE && m; m = m->next)
+        if (m->made && m->offset >= part->offset && m->offset < part->end) m->claim = part;
     state_unlock(range->state);
-    return found;
+    if (found == PART_WHOLE) return 0;
+    if (found == PART_CLAIMED)
+        raise_logic(range->state, "another thread is unmapping or setting access there");
+    else
+        PyErr_Format(
+            PyExc_ValueError,
+            found == PART_CUT
+                ? "a mapping is only in part among the %zu bytes at offset %zu (AddressRange.mappings)"
+                : "nothing is mapped in the %zu bytes at offset %zu of the AddressRange",
+            part->end > part->offset ? part->end - part->offset : 0, part->offset);
+    return -1;
 }
 
-/* A part of the range: [offset, end), all mappings of it whole. */
-typedef struct Part {
-    size_t offset, end;
-} Part;
+/* What is left of them is as the driver has it. */
+static void unclaim(AddressRangeObject *range, const Part *part)
+{
+    state_lock(range->state);
+    for (Mapping *m = range->mappings; m; m = m->next) {
+        if (m->claim != part) continue;
+        m->claim = NULL;
+        m->made = true;
+    }
+    state_unlock(range->state);
+}
 
-/* None or NULL is up to the end of the range. ValueError and -1 when nothing is mapped in the part, or only a
- * part of a mapping. */
+/* Claims a part that arguments say: None or NULL is up to the end of the range. ValueError and -1 when
+ * nothing is mapped in it, or only a part of a mapping. */
 static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *size, Part *out)
 {
     size_t length = SIZE_MAX;
-    bool cut = false, some = false;
     *out = (Part){0, range->size};
     if (convert_size(offset, "offset", &out->offset) < 0) return -1;
     if (size && size != Py_None && convert_size(size, "size", &length) < 0) return -1;
     if (out->offset <= range->size && length < range->size - out->offset) out->end = out->offset + length;
-    state_lock(range->state);
-    for (const Mapping *m = range->mappings; m; m = m->next) {
-        bool begins = m->offset >= out->offset && m->offset < out->end;
-        bool ends = m->offset + m->size > out->offset && m->offset + m->size <= out->end;
-        some = some || begins || ends;
-        cut = cut || begins != ends || (m->offset < out->offset && m->offset + m->size > out->end);
-    }
-    state_unlock(range->state);
-    if (some && !cut) return 0;
-    PyErr_Format(PyExc_ValueError,
-                 cut ? "a mapping is only in part among the %zu bytes at offset %zu (AddressRange.mappings)"
-                     : "nothing is mapped in the %zu bytes at offset %zu of the AddressRange",
-                 out->end > out->offset ? out->end - out->offset : 0, out->offset);
-    return -1;
+    return claim(range, out);
 }
 
 /* ---- Making and releasing ---- */
@@ -144,7 +177,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (!range) return NULL;
     range->state = state;
     range->size = size;
-    atomic_init(&range->freed, true);
+    usage_init(&range->usage);
     if (!(range->context = context_hold_current(state))) {
         Py_DECREF((PyObject *)range);
         return NULL;
@@ -160,7 +193,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         return NULL;
     }
     LIVE_MORE(state, AddressRange);
-    atomic_store(&range->freed, false);
+    usage_own(&range->usage);
     return (PyObject *)range;
 }
 
@@ -178,14 +211,15 @@ static void wait_for_work(AddressRangeObject *range)
 static void release_range(PyObject *self)
 {
     AddressRangeObject *range = range_cast(self);
+    Mapping mapping;
     CUresult result;
     LIVE_LESS(range->state, AddressRange);
     bool releases = physical_memory_releases(range->state);
     if (releases && range->mappings) wait_for_work(range);
-    for (Mapping *mapping; (mapping = take_mapping(range, 0, SIZE_MAX)) != NULL; PyMem_RawFree(mapping)) {
+    for (; next_mapping(range, NULL, 0, &mapping); remove_mapping(range, mapping.offset)) {
         if (!releases) continue;
         CALL_RELEASING(range->state, result,
-                       driver.cuMemUnmap(range->pointer + mapping->offset, mapping->size));
+                       driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
         report_driver(range->state, result, "cuMemUnmap");
     }
     if (!releases) return;
@@ -196,9 +230,29 @@ static void release_range(PyObject *self)
 /* False when it had been freed before. */
 static bool release(AddressRangeObject *range)
 {
-    if (atomic_exchange(&range->freed, true)) return false;
-    deferred_free(range->state, release_range, (PyObject *)range);
-    return true;
+    UsageEnd end = usage_free(&range->usage);
+    if (end == USAGE_RELEASE_NOW) deferred_free(range->state, release_range, (PyObject *)range);
+    return end != USAGE_WAS_FREED;
+}
+
+/* After enter(); gives the result back. */
+static PyObject *leave(AddressRangeObject *range, PyObject *result)
+{
+    if (usage_end(&range->usage)) deferred_free(range->state, release_range, (PyObject *)range);
+    return result;
+}
+
+/* Before calls that let go of the GIL: the addresses stay ours. -1 with LogicError when it was freed or its
+ * context is gone. */
+static int enter(AddressRangeObject *range)
+{
+    if (!usage_begin(&range->usage)) {
+        raise_logic(range->state, "the AddressRange was freed");
+        return -1;
+    }
+    if (context_check(range->context, "AddressRange")) return 0;
+    leave(range, NULL);
+    return -1;
 }
 
 static void range_dealloc(PyObject *self)
@@ -243,58 +297,66 @@ static CUresult give_access(AddressRangeObject *range, size_t offset, size_t siz
     return result;
 }
 
-/* Takes the mapping over. */
-static int map_memory(AddressRangeObject *range, PhysicalMemoryObject *physical, Mapping *mapping,
-                      unsigned access)
+static PyObject *raise_map(ModuleState *state, CUresult result, const char *routine, const Part *part)
+{
+    return raise_driver(state, result, routine,
+                        result == CUDA_ERROR_NOT_SUPPORTED
+                            ? "%zu bytes at offset %zu: a PhysicalMemory is mapped whole; is this the size "
+                              "that from_fd() should have been told?"
+                            : "%zu bytes at offset %zu (both are to be multiples of "
+                              "mem_get_allocation_granularity())",
+                        part->end - part->offset, part->offset);
+}
+
+/* In what add_mapping() has claimed, which is no mapping when this fails. */
+static PyObject *map_claimed(AddressRangeObject *range, PhysicalMemoryObject *physical, const Part *part,
+                             unsigned access)
 {
     ModuleState *state = range->state;
-    CUdeviceptr address = range->pointer + mapping->offset;
-    size_t offset = mapping->offset, size = mapping->size;
+    CUdeviceptr address = range->pointer + part->offset;
+    size_t size = physical->size;
     CUresult result;
     const char *routine = "cuMemMap";
     CALL_BLOCKING(state, result, driver.cuMemMap(address, size, 0, physical->handle, 0));
     if (result == CUDA_SUCCESS && access != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
         routine = "cuMemSetAccess";
-        result = give_access(range, offset, size, physical->device, access);
+        result = give_access(range, part->offset, size, physical->device, access);
         if (result != CUDA_SUCCESS) CALL_QUIET_UNLOCKED(driver.cuMemUnmap(address, size));
     }
     if (result == CUDA_SUCCESS) {
-        add_mapping(range, mapping);
-        return 0;
+        unclaim(range, part);
+        Py_RETURN_NONE;
     }
-    PyMem_RawFree(mapping);
-    raise_driver(state, result, routine,
-                 result == CUDA_ERROR_NOT_SUPPORTED
-                     ? "%zu bytes at offset %zu: a PhysicalMemory is mapped whole; is this the size that "
-                       "from_fd() should have been told?"
-                     : "%zu bytes at offset %zu (both are to be multiples of "
-                       "mem_get_allocation_granularity())",
-                 size, offset);
-    return -1;
+    remove_mapping(range, part->offset);
+    return raise_map(state, result, routine, part);
+}
+
+static PyObject *map_memory(AddressRangeObject *range, size_t offset, PhysicalMemoryObject *physical,
+                            unsigned access)
+{
+    const Part part = {offset, offset + physical->size};
+    if (offset > range->size || physical->size > range->size - offset)
+        return PyErr_Format(PyExc_ValueError,
+                            "%zu bytes at offset %zu go beyond the AddressRange of %zu bytes", physical->size,
+                            offset, range->size);
+    return add_mapping(range, &part) < 0 ? NULL : map_claimed(range, physical, &part, access);
 }
 
 static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
 {
     AddressRangeObject *range = range_cast(self);
+    PhysicalMemoryObject *physical;
     PyObject *given[3];
     size_t offset = 0;
     unsigned access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     if (convert_arguments(map_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "offset", &offset) < 0 || physical_memory_check(range->state, given[1]) < 0
-        || convert_unsigned(given[2], "access", &access) < 0 || check(range) < 0)
+        || convert_size(given[0], "offset", &offset) < 0 || convert_unsigned(given[2], "access", &access) < 0
+        || !(physical = physical_memory_enter(range->state, given[1])))
         return NULL;
-    PhysicalMemoryObject *physical = physical_memory_cast(given[1]);
-    if (offset > range->size || physical->size > range->size - offset)
-        return PyErr_Format(PyExc_ValueError,
-                            "%zu bytes at offset %zu go beyond the AddressRange of %zu bytes", physical->size,
-                            offset, range->size);
-    if (is_mapped(range, offset, physical->size))
-        return raise_logic(range->state, "something is mapped there already (AddressRange.mappings)");
-    Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
-    if (!mapping) return PyErr_NoMemory();
-    *mapping = (Mapping){NULL, offset, physical->size};
-    if (map_memory(range, physical, mapping, access) < 0) return NULL;
-    Py_RETURN_NONE;
+    PyObject *done = NULL;
+    if (enter(range) == 0) done = leave(range, map_memory(range, offset, physical, access));
+    physical_memory_leave(physical);
+    return done;
 }
 
 PyDoc_STRVAR(unmap_doc,
@@ -318,28 +380,48 @@ static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
     return mapped != 0;
 }
 
-static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
+/* The same as wait_for_work, where a signal may end it. */
+static CUresult wait_as_asked(AddressRangeObject *range)
 {
-    AddressRangeObject *range = range_cast(self);
-    PyObject *given[2];
-    Part part;
+    ContextScope scope;
     CUresult result;
-    if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0 || check(range) < 0
-        || host_function_refuses(range->state, "cuMemUnmap")
-        || convert_part(range, given[0], given[1], &part) < 0)
-        return NULL;
+    if (!context_lend(range->context, &scope))
+        return atomic_load(&range->context->dead) ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                                  : CUDA_ERROR_NOT_INITIALIZED;
     CALL_WAITING(range->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    context_take_back(&scope);
+    return result;
+}
+
+/* The first error ends it. */
+static PyObject *unmap_claimed(AddressRangeObject *range, const Part *part)
+{
+    Mapping mapping;
+    CUresult result = wait_as_asked(range);
     if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuCtxSynchronize", NULL);
-    for (Mapping *mapping; (mapping = take_mapping(range, part.offset, part.end)) != NULL;) {
+    while (next_mapping(range, part, 0, &mapping)) {
         CALL_WAITING(range->state, result, ON_NOTHING,
-                     driver.cuMemUnmap(range->pointer + mapping->offset, mapping->size));
-        if (result != CUDA_SUCCESS && is_still_mapped(range, mapping))
-            add_mapping(range, mapping);
-        else
-            PyMem_RawFree(mapping);
+                     driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
+        if (result == CUDA_SUCCESS || !is_still_mapped(range, &mapping))
+            remove_mapping(range, mapping.offset);
         if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemUnmap", NULL);
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[2], *done = NULL;
+    Part part;
+    if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || host_function_refuses(range->state, "cuMemUnmap") || enter(range) < 0)
+        return NULL;
+    if (convert_part(range, given[0], given[1], &part) == 0) {
+        done = unmap_claimed(range, &part);
+        unclaim(range, &part);
+    }
+    return leave(range, done);
 }
 
 PyDoc_STRVAR(set_access_doc,
@@ -355,25 +437,33 @@ PyDoc_STRVAR(set_access_doc,
              "\nNotes\n-----\n"
              "Calls cuMemSetAccess.");
 
-static PyObject *range_set_access(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_access_claimed(AddressRangeObject *range, const Part *part, CUdevice device,
+                                    unsigned access)
 {
-    AddressRangeObject *range = range_cast(self);
-    PyObject *given[4];
-    Part part;
     Mapping mapping;
-    unsigned access = 0;
-    CUdevice device;
-    if (convert_arguments(set_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "access", &access) < 0 || check(range) < 0
-        || physical_memory_device(range->state, given[1], &device) < 0
-        || convert_part(range, given[2], given[3], &part) < 0)
-        return NULL;
-    for (size_t at = part.offset; next_mapping(range, at, part.end, &mapping);
-         at = mapping.offset + mapping.size) {
+    for (size_t at = 0; next_mapping(range, part, at, &mapping); at = mapping.offset + mapping.size) {
         CUresult result = give_access(range, mapping.offset, mapping.size, device, access);
         if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemSetAccess", NULL);
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *range_set_access(PyObject *self, FAST_PARAMETERS)
+{
+    AddressRangeObject *range = range_cast(self);
+    PyObject *given[4], *done = NULL;
+    Part part;
+    unsigned access = 0;
+    CUdevice device;
+    if (convert_arguments(set_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
+        || convert_unsigned(given[0], "access", &access) < 0 || enter(range) < 0)
+        return NULL;
+    if (physical_memory_device(range->state, given[1], &device) == 0
+        && convert_part(range, given[2], given[3], &part) == 0) {
+        done = set_access_claimed(range, &part, device, access);
+        unclaim(range, &part);
+    }
+    return leave(range, done);
 }
 
 PyDoc_STRVAR(get_access_doc, "get_access($self, device=None, offset=0)\n--\n\n"
@@ -397,13 +487,15 @@ static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
     unsigned long long access = 0;
     CUresult result;
     if (convert_arguments(get_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[1], "offset", &offset) < 0 || check(range) < 0
+        || convert_size(given[1], "offset", &offset) < 0
         || physical_memory_device(range->state, given[0], &location.id) < 0)
         return NULL;
     if (offset >= range->size)
         return PyErr_Format(PyExc_ValueError, "offset %zu is beyond the AddressRange of %zu bytes", offset,
                             range->size);
+    if (enter(range) < 0) return NULL;
     CALL(range->state, result, driver.cuMemGetAccess(&access, &location, range->pointer + offset));
+    leave(range, NULL);
     return result == CUDA_SUCCESS
                ? constants_member(range->state, range->state->mem_access_flags, (long)access)
                : raise_driver(range->state, result, "cuMemGetAccess", NULL);
@@ -422,9 +514,12 @@ static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
     return raise_logic(range_cast(self)->state, "the AddressRange was freed before");
 }
 
+/* The context may be gone: LogicError then, too. */
 static PyObject *range_pointer(PyObject *self)
 {
-    return check(range_cast(self)) < 0 ? NULL : PyLong_FromUnsignedLongLong(range_cast(self)->pointer);
+    AddressRangeObject *range = range_cast(self);
+    if (enter(range) < 0) return NULL;
+    return leave(range, PyLong_FromUnsignedLongLong(range->pointer));
 }
 
 static PyObject *range_get_pointer(PyObject *self, PyObject *Py_UNUSED(none)) { return range_pointer(self); }
@@ -441,7 +536,7 @@ static PyObject *range_get_mappings(PyObject *self, void *Py_UNUSED(closure))
     AddressRangeObject *range = range_cast(self);
     Mapping mapping;
     PyObject *list = PyList_New(0);
-    for (size_t at = 0; list && next_mapping(range, at, SIZE_MAX, &mapping); at = mapping.offset + 1) {
+    for (size_t at = 0; list && next_mapping(range, NULL, at, &mapping); at = mapping.offset + 1) {
         PyObject *pair = Py_BuildValue("(nn)", (Py_ssize_t)mapping.offset, (Py_ssize_t)mapping.size);
         if (!pair || PyList_Append(list, pair) < 0) Py_CLEAR(list);
         Py_XDECREF(pair);
@@ -454,7 +549,7 @@ static PyObject *range_repr(PyObject *self)
     AddressRangeObject *range = range_cast(self);
     return PyUnicode_FromFormat("<%s of %zu bytes at %p%s>", Py_TYPE(self)->tp_name, range->size,
                                 (void *)(uintptr_t)range->pointer,
-                                atomic_load(&range->freed) ? ", freed" : "");
+                                usage_is_freed(&range->usage) ? ", freed" : "");
 }
 
 /* What the base class would do when a subclass calls it has been done by tp_new. */

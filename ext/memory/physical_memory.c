@@ -30,15 +30,11 @@ bool physical_memory_releases(ModuleState *state)
     return !context_forked() && !ext_is_finalizing() && !atomic_load(&state->given_up);
 }
 
-int physical_memory_check(ModuleState *state, PyObject *value)
+static bool is_freed(PhysicalMemoryObject *memory)
 {
-    if (!PyObject_TypeCheck(value, state->PhysicalMemory_type)) {
-        PyErr_Format(PyExc_TypeError, "a PhysicalMemory is expected, not %s", Py_TYPE(value)->tp_name);
-        return -1;
-    }
-    if (!atomic_load(&physical_memory_cast(value)->freed)) return 0;
-    raise_logic(state, "the PhysicalMemory was freed");
-    return -1;
+    if (!usage_is_freed(&memory->usage)) return false;
+    raise_logic(memory->state, "the PhysicalMemory was freed");
+    return true;
 }
 
 static CUmemAllocationProp properties_of(CUdevice device, CUmemAllocationHandleType handle_type)
@@ -74,14 +70,14 @@ static PhysicalMemoryObject *empty(ModuleState *state, PyTypeObject *type)
     PhysicalMemoryObject *memory = physical_memory_cast(type->tp_alloc(type, 0));
     if (!memory) return NULL;
     memory->state = state;
-    atomic_init(&memory->freed, true);
+    usage_init(&memory->usage);
     return memory;
 }
 
 static void own(PhysicalMemoryObject *memory)
 {
     LIVE_MORE(memory->state, PhysicalMemory);
-    atomic_store(&memory->freed, false);
+    usage_own(&memory->usage);
 }
 
 static CUresult create(PhysicalMemoryObject *memory)
@@ -156,9 +152,24 @@ static void release_handle(PyObject *self)
 /* False when it had been freed before. */
 static bool release(PhysicalMemoryObject *memory)
 {
-    if (atomic_exchange(&memory->freed, true)) return false;
-    deferred_free(memory->state, release_handle, (PyObject *)memory);
-    return true;
+    UsageEnd end = usage_free(&memory->usage);
+    if (end == USAGE_RELEASE_NOW) deferred_free(memory->state, release_handle, (PyObject *)memory);
+    return end != USAGE_WAS_FREED;
+}
+
+PhysicalMemoryObject *physical_memory_enter(ModuleState *state, PyObject *value)
+{
+    if (!PyObject_TypeCheck(value, state->PhysicalMemory_type))
+        return (void *)PyErr_Format(PyExc_TypeError, "a PhysicalMemory is expected, not %s",
+                                    Py_TYPE(value)->tp_name);
+    PhysicalMemoryObject *memory = physical_memory_cast(value);
+    if (usage_begin(&memory->usage)) return memory;
+    return (void *)raise_logic(state, "the PhysicalMemory was freed");
+}
+
+void physical_memory_leave(PhysicalMemoryObject *memory)
+{
+    if (usage_end(&memory->usage)) deferred_free(memory->state, release_handle, (PyObject *)memory);
 }
 
 static void physical_dealloc(PyObject *self)
@@ -191,13 +202,15 @@ static PyObject *physical_export(PyObject *self, PyObject *Py_UNUSED(none))
     PhysicalMemoryObject *memory = physical_memory_cast(self);
     CUresult result;
     int descriptor = -1;
-    if (physical_memory_check(memory->state, self) < 0) return NULL;
+    if (is_freed(memory)) return NULL;
     if (!(memory->handle_type & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return raise_logic(memory->state,
                            "the PhysicalMemory was made without mem_handle_type.POSIX_FILE_DESCRIPTOR");
+    if (!physical_memory_enter(memory->state, self)) return NULL;
     CALL(memory->state, result,
          driver.cuMemExportToShareableHandle(&descriptor, memory->handle,
                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    physical_memory_leave(memory);
     return result == CUDA_SUCCESS ? PyLong_FromLong(descriptor)
                                   : raise_driver(memory->state, result, "cuMemExportToShareableHandle", NULL);
 }
@@ -287,15 +300,14 @@ static PyObject *physical_get_handle_type(PyObject *self, void *Py_UNUSED(closur
 static PyObject *physical_get_handle(PyObject *self, void *Py_UNUSED(closure))
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
-    return physical_memory_check(memory->state, self) < 0 ? NULL
-                                                          : PyLong_FromUnsignedLongLong(memory->handle);
+    return is_freed(memory) ? NULL : PyLong_FromUnsignedLongLong(memory->handle);
 }
 
 static PyObject *physical_repr(PyObject *self)
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
     return PyUnicode_FromFormat("<%s of %zu bytes on device %d%s>", Py_TYPE(self)->tp_name, memory->size,
-                                memory->device, atomic_load(&memory->freed) ? ", freed" : "");
+                                memory->device, usage_is_freed(&memory->usage) ? ", freed" : "");
 }
 
 static PyMethodDef physical_methods[] = {

@@ -7,6 +7,7 @@
 #define EXT_MEMORY_PHYSICAL_MEMORY_H
 
 #include "ext/ext.h"
+#include "ext/usage.h"
 
 typedef struct PhysicalMemoryObject {
     PyObject_HEAD
@@ -15,7 +16,7 @@ typedef struct PhysicalMemoryObject {
     size_t size;
     CUdevice device;
     CUmemAllocationHandleType handle_type;
-    atomic_bool freed;
+    Usage usage;
     PyObject *weak_references;
 } PhysicalMemoryObject;
 
@@ -24,8 +25,10 @@ static inline PhysicalMemoryObject *physical_memory_cast(PyObject *object)
     return (PhysicalMemoryObject *)object;
 }
 
-/* TypeError unless it is one, LogicError when it was freed: -1. */
-int physical_memory_check(ModuleState *state, PyObject *value);
+/* Before and after calls with its handle. NULL with TypeError unless it is one, with LogicError when it was
+ * freed. */
+PhysicalMemoryObject *physical_memory_enter(ModuleState *state, PyObject *value);
+void physical_memory_leave(PhysicalMemoryObject *memory);
 
 /* A Device, or the current context's for NULL and None. 0, or -1 with an exception. */
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out);

@@ -1,0 +1,48 @@
+/* Objects with a free() that one thread may call while a driver call in another uses what they own.
+ *
+ * Such a call lies between usage_begin and usage_end. What is freed meanwhile counts as freed at once and is
+ * released by the last call that comes out.
+ */
+#ifndef EXT_USAGE_H
+#define EXT_USAGE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Two for each call under way, and one when it was freed. */
+typedef struct Usage {
+    atomic_long word;
+} Usage;
+
+enum { USAGE_FREED = 1, USAGE_CALL = 2 };
+
+/* Nothing is owned yet: as if it were freed. */
+static inline void usage_init(Usage *usage) { atomic_init(&usage->word, USAGE_FREED); }
+static inline void usage_own(Usage *usage) { atomic_store(&usage->word, 0); }
+static inline bool usage_is_freed(Usage *usage) { return atomic_load(&usage->word) & USAGE_FREED; }
+
+/* False, and there is nothing to end, when it was freed. */
+static inline bool usage_begin(Usage *usage)
+{
+    long word = atomic_load(&usage->word);
+    while (!(word & USAGE_FREED))
+        if (atomic_compare_exchange_weak(&usage->word, &word, word + USAGE_CALL)) return true;
+    return false;
+}
+
+/* Whether the caller is to release what was owned. */
+static inline bool usage_end(Usage *usage)
+{
+    return atomic_fetch_sub(&usage->word, USAGE_CALL) == (USAGE_CALL | USAGE_FREED);
+}
+
+typedef enum UsageEnd { USAGE_RELEASE_NOW, USAGE_RELEASE_LATER, USAGE_WAS_FREED } UsageEnd;
+
+static inline UsageEnd usage_free(Usage *usage)
+{
+    long before = atomic_fetch_or(&usage->word, USAGE_FREED);
+    if (before & USAGE_FREED) return USAGE_WAS_FREED;
+    return before ? USAGE_RELEASE_LATER : USAGE_RELEASE_NOW;
+}
+
+#endif
