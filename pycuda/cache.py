@@ -19,6 +19,7 @@ import time
 from typing import NamedTuple
 
 from pycuda._compile import cache as _cache
+from pycuda._compile.files import passing as _passing
 from pycuda._pool_snapshot import size_text as _size_text
 
 
@@ -45,7 +46,7 @@ def folder() -> str | None:
     Returns
     -------
     str or None
-        None: PYCUDA_DISABLE_CACHE turns the cache off.
+        None: PYCUDA_DISABLE_CACHE turns the cache off, or there is no folder for it.
     """
     return _cache.folder()
 
@@ -62,20 +63,17 @@ def entries() -> list[Entry]:
     found = []
     for name in _names(where):
         path = os.path.join(where or "", name)
-        try:
+        with _passing:  # another process may have been faster
             status = os.stat(path)
-        except OSError:
-            continue  # another process was faster
-        found.append(Entry(path, status.st_size, status.st_mtime))
+            found.append(Entry(path, status.st_size, status.st_mtime))
     return sorted(found, key=lambda entry: entry.written, reverse=True)
 
 
 def _names(where):
     """Those of files that the cache has written."""
-    try:
+    names = []
+    with _passing:
         names = os.listdir(where) if where else []
-    except OSError:
-        return []
     return [name for name in names if _cache.is_entry(where, name)]
 
 
@@ -111,7 +109,7 @@ def summary() -> str:
     """
     where = folder()
     if where is None:
-        return "off (PYCUDA_DISABLE_CACHE)"
+        return "off (PYCUDA_DISABLE_CACHE)" if _cache.is_off(None) else "off (there is no folder for it)"
     found = entries()
     return f"{where}: {len(found)} files, {_size_text(sum(entry.size for entry in found))}"
 

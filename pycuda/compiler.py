@@ -20,6 +20,7 @@ from pycuda._compile import options as _options
 from pycuda._compile import signatures as _signatures
 from pycuda._compile import source as _source
 from pycuda._compile import target as _target
+from pycuda._compile.files import absolute, is_of_system, passing, real
 
 __all__ = [
     "DEFAULT_NVCC_FLAGS",
@@ -67,6 +68,8 @@ def get_nvcc_version(nvcc: str) -> str:
             raise OSError(f"no command {nvcc!r}")
         return _nvcc_command.version_text(path)
     except OSError as problem:
+        if not is_of_system(problem):
+            raise
         report.warn(f"the version of {nvcc!r} is unknown: {problem}")
         return ""
 
@@ -109,10 +112,9 @@ def _remember(key, product: build.Product) -> None:
 
 
 def _job_memory_key(kind, source, device, *arguments):
-    try:
+    here = None
+    with passing:
         here = os.getcwd()  # what relative folders are relative to
-    except OSError:
-        here = None
     return kind, source, device, drv.CUDA_DEBUGGING, here, *arguments, *map(os.environ.get, _ENVIRONMENT)
 
 
@@ -194,7 +196,7 @@ class _Request(NamedTuple):
 
 
 def _job(request: _Request, device) -> build.Job:
-    folders = [os.path.abspath(folder) for folder in request.include_dirs]
+    folders = [absolute(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
     options = _with_architecture(options, request.arch, request.code, device)
     users = _options.parse(options).folders
@@ -646,12 +648,12 @@ def _library_folders(cuda_libdir, nvcc):
     yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
     compiler, _ = finder.find_nvrtc(None, cache.folder(None))
     if compiler is not None:
-        yield os.path.dirname(os.path.realpath(compiler.path))
+        yield os.path.dirname(real(compiler.path))
         yield os.path.dirname(compiler.path)
     yield "/usr/lib/x86_64-linux-gnu"
     path = finder.find_nvcc(nvcc)
     if path:
-        yield os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(path))), "lib64")
+        yield os.path.join(os.path.dirname(os.path.dirname(real(path))), "lib64")
     yield "/usr/local/cuda/lib64"
 
 

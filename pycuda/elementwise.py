@@ -225,12 +225,10 @@ class ElementwiseKernel:
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
             for vector, (shape, strides, dtype) in zip(self._reading.vectors, forms, strict=True)
         ]
-        try:
+        with operands.Named(self.name):
             return layout.arrange(
                 parts, order_free=analysis.order_free, guarded=guarded, plain_only=analysis.stateful
             )
-        except (ValueError, RuntimeError) as problem:
-            raise type(problem)(f"{self.name}: {problem}") from None
 
     def _plan(self, args, forms, stream) -> _Plan:
         """The plan for arrays of these forms that lie to each other as these do, remembered."""
@@ -256,12 +254,10 @@ class ElementwiseKernel:
             sharing.Vector(vector.name, reading.analysis.uses[vector.name], array, linear[k])
             for k, (vector, array) in enumerate(zip(reading.vectors, reading.pick(args), strict=True))
         ]
-        try:
+        with operands.Named(self.name):
             for vector in vectors:
                 sharing.check_written(vector)
             return sharing.look(vectors, indices, reading.analysis.conditional)
-        except ValueError as problem:
-            raise ValueError(f"{self.name}: {problem}") from None
 
     def _looping(self, walk: layout.Walk, indices: builtins.range | None = None, constant=()) -> _Plan:
         """PyCUDA's loop, over all elements or a range of indices. constant: names of vectors that the

@@ -320,10 +320,8 @@ class ReductionKernel:
             layout.Operand(vector.name, uses[vector.name], each, strides, dtype.itemsize)
             for vector, (each, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
-        try:
+        with operands.Named(self.name):
             division = along.divide(parts, axes)
-        except ValueError as problem:
-            raise ValueError(f"{self.name}: {problem}") from None
         allocator = getattr(self._pick(args)[0], "allocator", None) if allocator is None else allocator
         result = GPUArray(kept, self.dtype_out, allocator) if out is None else out
         if result.dtype != self.dtype_out or result.shape != kept or not result.flags.c_contiguous:
@@ -387,10 +385,8 @@ class ReductionKernel:
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
             for vector, (shape, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
-        try:
+        with operands.Named(self.name):
             walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=analysis.stateful)
-        except (ValueError, RuntimeError) as problem:
-            raise type(problem)(f"{self.name}: {problem}") from None
         launch = self._function(walk.signature if walk.geometry else None)
         tile = self._shape.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)

@@ -14,7 +14,7 @@ import numpy as np
 
 from pycuda._array import captures
 from pycuda._array.memory import check_writable, new, overlap
-from pycuda._array.operands import is_number
+from pycuda._array.operands import fit, is_number
 from pycuda._array.picking import (
     MODES,
     Numbers,
@@ -152,6 +152,8 @@ def _parts(read: _Index, stream) -> tuple[list[Numbers], tuple[int, ...]]:
         offsets = sum(host[1:], host[0]) if host else None
     except ValueError:
         shapes = [part.array.shape for part in parts] + [each.shape for each in host]
+        if fit(*shapes):
+            raise
         raise IndexError(f"arrays of an index do not broadcast together: {shapes}") from None
     if offsets is not None:
         parts.append(Numbers(on_device(offsets, stream), "OFFSET"))

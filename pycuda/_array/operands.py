@@ -4,6 +4,8 @@ is refused, to hide no copy.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from pycuda._driver import GPUArray
@@ -46,6 +48,12 @@ def as_array(value) -> GPUArray:
 def dtype_of(value) -> np.dtype:
     """That of an array or a number, as np.asarray would have it."""
     return value.dtype if isinstance(value, GPUArray) else np.asarray(operand(value)).dtype
+
+
+def fit(*shapes) -> bool:
+    """Whether they broadcast to one."""
+    columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return all(len({*lengths} - {1}) < 2 for lengths in columns)
 
 
 def finfo(dtype):

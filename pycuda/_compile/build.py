@@ -6,7 +6,6 @@ option or a header that only nvcc has, or no NVRTC here). Both go through the sa
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import os
 import re
@@ -15,6 +14,7 @@ from typing import NamedTuple
 import pycuda
 
 from . import attributes, cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
+from .files import absolute, is_of_system, passing, real
 from .source import NAME, USERS_NAME, lines_of, without_folder
 from .target import Target
 
@@ -147,7 +147,7 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
         raise problem
     report.compiler_output(log)
     if kind == "ptx" and not folder:
-        with contextlib.suppress(OSError):  # this folder was removed
+        with passing:  # this folder was removed
             code = without_folder(code, os.getcwd())
     return code
 
@@ -237,7 +237,7 @@ def _with_nvrtc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
 ) -> Product:
     job = _with_attributes(job, parsed, found)
-    own = [os.path.abspath(folder) for folder in parsed.folders]
+    own = [absolute(folder) for folder in parsed.folders]
     arch, kind = _product_kind(job, parsed)
     stand_ins = _stand_ins()
     toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
@@ -330,10 +330,12 @@ def _with_nvcc(
     try:
         version = nvcc.version_text(path)
     except OSError as problem:
+        if not is_of_system(problem):
+            raise
         raise report.CompileError(f"{path} cannot be run: {problem}", [path, "--version"]) from problem
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
-    identity = (path, version, includes.signature(os.path.realpath(path)))
+    identity = (path, version, includes.signature(real(path)))
     job = job._replace(options=(*job.options, *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     marks = _marks(job, parsed)
@@ -354,7 +356,7 @@ def _header_fallback(refusal: _UseNvcc, job: Job, parsed, found, where) -> Produ
 
 
 def _scan(job: Job, parsed: options.Parsed) -> includes.Includes:
-    folders = [os.path.abspath(folder) for folder in parsed.folders]
+    folders = [absolute(folder) for folder in parsed.folders]
     return includes.scan(job.source, folders, parsed.forced)
 
 

@@ -1,22 +1,24 @@
 """Compiled code on disk.
 
 A file is named by the digest of everything its content depends on, and opens with a checksum of that name
-and content: a truncated, damaged or renamed file reads as absent. What belongs to another user may hold any
-code and is not used; files and folders are made for their owner alone. Files are written beside their place
-and renamed, so that a reader in another process sees a whole file or none. A folder that cannot be used costs
-one warning, never a compilation.
+and content: a truncated, damaged or renamed file reads as absent. What belongs to another user, or may be
+written to by one, may hold any code and is not used; files and folders are made for their owner alone. Files
+are written beside their place and renamed, so that a reader in another process sees a whole file or none. A
+folder that cannot be used costs one warning, never a compilation.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
+import stat
 import warnings
 
 try:
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
+
+from .files import is_of_system, passing
 
 _MAGIC = b"pycuda-cache-2\n"
 _SUM_SIZE = 16
@@ -33,7 +35,9 @@ def digest(*parts: bytes) -> str:
 
 
 def _user_cache_folder() -> str:
-    """As the XDG base directory specification says: a relative path is not used."""
+    """As the XDG base directory specification says: a relative path is not used. What this gives is one
+    where HOME is not set and the system does not know the user.
+    """
     base = os.environ.get("XDG_CACHE_HOME", "").strip()
     return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "pycuda")
 
@@ -43,14 +47,18 @@ def is_off(cache_dir) -> bool:
 
 
 def folder(cache_dir=None) -> str | None:
-    """The cache folder for this cache_dir argument, or None when caching is off."""
+    """The cache folder for this cache_dir argument. None when caching is off or, after a warning, when there
+    is no folder.
+    """
     if is_off(cache_dir):
         return None
-    if cache_dir is None:
-        cache_dir = os.environ.get("PYCUDA_CACHE_DIR") or os.path.join(
-            _user_cache_folder(), "compiler-cache-v2"
-        )
-    return os.path.abspath(os.fsdecode(cache_dir))
+    named = os.environ.get("PYCUDA_CACHE_DIR") if cache_dir is None else cache_dir
+    where = os.fsdecode(named or os.path.join(_user_cache_folder(), "compiler-cache-v2"))
+    if named or os.path.isabs(where):
+        with passing:
+            return os.path.abspath(where)
+    _warn_once(where, "is not used", "the working folder was removed" if named else "HOME is not set")
+    return None
 
 
 def _sum(name: str, content: bytes) -> bytes:
@@ -62,36 +70,63 @@ def _sum(name: str, content: bytes) -> bytes:
     return state.digest()
 
 
+def _own_id() -> int:
+    return os.geteuid() if hasattr(os, "geteuid") else 0
+
+
 def _stranger(status: os.stat_result) -> int | None:
     """The owner, when that is neither this user nor root, who may change our memory as well."""
     return None if status.st_uid in (0, _own_id()) else status.st_uid
 
 
-def _own_id() -> int:
-    return os.geteuid() if hasattr(os, "geteuid") else 0
+def _is_private_group(number: int) -> bool:
+    """Whether it is the group of this user alone, as many systems make one for each."""
+    import grp
+    import pwd
+
+    try:
+        user, group = pwd.getpwuid(_own_id()), grp.getgrgid(number)
+    except KeyError:
+        return False
+    return user.pw_gid == number and group.gr_name == user.pw_name and set(group.gr_mem) <= {user.pw_name}
+
+
+def _distrust(status: os.stat_result) -> str | None:
+    """Why somebody else may have written this file or folder; None when nobody may. In a folder with the
+    sticky bit others do not touch our files.
+    """
+    owner, mode = _stranger(status), status.st_mode
+    if owner is not None:
+        return f"belongs to another user, number {owner}"
+    others = mode & (stat.S_IWGRP | stat.S_IWOTH)
+    if not others or (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
+        return None
+    if others == stat.S_IWGRP and _is_private_group(status.st_gid):
+        return None
+    return f"may be written to by other users, as its mode {stat.S_IMODE(mode):03o} says: chmod go-w"
 
 
 def _is_ours(where: str) -> bool:
-    """Whether the folder belongs to nobody else. A warning, once a folder, when it does."""
-    try:
-        owner = _stranger(os.stat(where))
-    except OSError:
-        return True  # there is none yet
-    if owner is not None:
-        _warn_once(where, "is not used", f"it belongs to another user, number {owner}")
-    return owner is None
+    """Whether nobody else may write to the folder. A warning, once a folder, when others may. What is above
+    it does not matter: each file is looked at when it is open.
+    """
+    why = None
+    with passing:  # there may be none yet
+        why = _distrust(os.stat(where))
+    if why:
+        _warn_once(where, "is not used", f"it {why}")
+    return why is None
 
 
 def _load(where: str, name: str) -> bytes | None:
-    """The file as it is, unless another user made it: None and a warning."""
-    try:
-        with open(os.path.join(where, name), "rb") as file:
-            owner = _stranger(os.fstat(file.fileno()))
-            if owner is None:
-                return file.read()
-    except OSError:
-        return None
-    _warn_once(where, "has files that are not used", f"they belong to another user, number {owner}")
+    """The file as it is, unless others may have written it: None and a warning."""
+    why = None
+    with passing, open(os.path.join(where, name), "rb") as file:
+        why = _distrust(os.fstat(file.fileno()))
+        if why is None:
+            return file.read()
+    if why:
+        _warn_once(where, "has files that are not used", f"{name} {why}")
     return None
 
 
@@ -106,11 +141,9 @@ def read(where: str, name: str) -> bytes | None:
 
 def is_entry(where: str, name: str) -> bool:
     """Whether the file is one that write() has made."""
-    try:
-        with open(os.path.join(where, name), "rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
-        return False
+    with passing, open(os.path.join(where, name), "rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+    return False
 
 
 def _warn_once(where: str, what: str, why: str) -> None:
@@ -138,10 +171,12 @@ def write(where: str, name: str, content: bytes) -> None:
             with open(temporary, "xb", opener=_for_the_owner) as file:
                 file.write(data)
             os.replace(temporary, os.path.join(where, name))
-        except OSError:
+        except BaseException:
             _remove(temporary)
             raise
     except OSError as problem:
+        if not is_of_system(problem):
+            raise
         _warn_once(where, "cannot be written", problem.strerror or str(problem))
 
 
@@ -150,5 +185,5 @@ def _for_the_owner(path: str, flags: int) -> int:
 
 
 def _remove(path: str) -> None:
-    with contextlib.suppress(OSError):
+    with passing:
         os.unlink(path)

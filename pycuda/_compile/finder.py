@@ -15,6 +15,7 @@ import sys
 from typing import NamedTuple
 
 from . import cache
+from .files import absolute, is_of_system, passing, real
 from .includes import signature
 
 _ENVIRONMENT = (
@@ -75,10 +76,9 @@ def _libraries_in(folder: str) -> list[tuple[int, str]]:
     """(major, path) of the NVRTC libraries of a folder; one with no number in its name counts as the
     oldest.
     """
-    try:
+    names: list[str] = []
+    with passing:
         names = os.listdir(folder)
-    except OSError:
-        return []
     matches = [(match, name) for name in sorted(names, key=len) if (match := _LIBRARY.match(name))]
     return [(int(match[1] or 0), os.path.join(folder, name)) for match, name in matches]
 
@@ -100,7 +100,7 @@ def _toolkits():
     roots += ["/usr/local/cuda", "/opt/cuda"]
     nvcc = find_nvcc("nvcc")
     if nvcc:
-        roots.append(os.path.dirname(os.path.dirname(os.path.realpath(nvcc))))
+        roots.append(os.path.dirname(os.path.dirname(real(nvcc))))
     for root in dict.fromkeys(roots):
         yield from (os.path.join(root, folder) for folder in _LIBRARY_FOLDERS)
 
@@ -112,7 +112,11 @@ def _pathfinder_library() -> str | None:
         return None
     try:
         return load_nvidia_dynamic_lib("nvrtc").abs_path
-    except (DynamicLibNotFoundError, RuntimeError, OSError):
+    except (DynamicLibNotFoundError, RuntimeError):
+        return None
+    except OSError as problem:
+        if not is_of_system(problem):
+            raise
         return None
 
 
@@ -139,13 +143,14 @@ def _open_all(newest_major: int | None):
 
     other, problem, tried = None, None, set()
     for path in _candidates():
-        real = os.path.realpath(path)
-        if real in tried:
+        if real(path) in tried:
             continue
-        tried.add(real)
+        tried.add(real(path))
         try:
             version = nvrtc.open_library(path)
-        except Exception as error:
+        except OSError as error:
+            if not is_of_system(error):
+                raise
             said = str(error)  # mostly begins with the path
             problem = problem or (said if said.startswith(path) else f"{path}: {said}")
             continue
@@ -160,7 +165,11 @@ def _pathfinder_folder(library: str) -> str | None:
         from cuda.pathfinder import find_nvidia_header_directory
 
         return find_nvidia_header_directory(library)
-    except Exception:
+    except (ImportError, RuntimeError, ValueError, LookupError):
+        return None
+    except OSError as problem:
+        if not is_of_system(problem):
+            raise
         return None
 
 
@@ -175,9 +184,7 @@ def _header_folder(roots, row) -> str | None:
 
 def _headers_of(path: str) -> list[str]:
     """The header folders that belong to this NVRTC, else those found anywhere."""
-    roots = [
-        os.path.dirname(os.path.dirname(each)) for each in (os.path.realpath(path), os.path.abspath(path))
-    ]
+    roots = [os.path.dirname(os.path.dirname(each)) for each in (real(path), absolute(path))]
     roots += [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)] + ["/usr/local/cuda"]
     folders = [_header_folder(roots, row) for row in _HEADERS]
     return list(dict.fromkeys(folder for folder in folders if folder))

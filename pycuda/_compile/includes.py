@@ -13,6 +13,8 @@ import os
 import re
 from typing import NamedTuple
 
+from .files import passing
+
 # A comment that stands there is short: what follows a long one counts as the name of a macro.
 _GAP = r"(?:[ \t]|\\\r?\n|/\*.{0,500}?\*/)*"
 _INCLUDE = (
@@ -34,22 +36,20 @@ class Includes(NamedTuple):
 
 def signature(path: str):
     """What changes when a file does: (mtime, size), or None when there is no such file."""
-    try:
+    with passing:
         status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_mtime_ns, status.st_size
+        return status.st_mtime_ns, status.st_size
+    return None
 
 
 def stamp(path: str):
     """The same within one process: all that says that a file is another, for one of the same size whose time
     was set back. Other machines number and date a copy of the same file otherwise.
     """
-    try:
+    with passing:
         status = os.stat(path)
-    except OSError:
-        return None
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+        return status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev
+    return None
 
 
 def unchanged(watched) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from .files import real
 from .includes import stamp
 from .source import NAME, USERS_NAME, lines_of, without_folder
 
@@ -29,7 +30,7 @@ def version_text(path: str) -> str:
     """What `nvcc --version` prints, asked once for a file. OSError when it cannot be run."""
     import subprocess
 
-    key = path, stamp(os.path.realpath(path))
+    key = path, stamp(real(path))
     if key not in _versions:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, errors="replace", env=_environment()

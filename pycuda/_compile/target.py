@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 
+from .files import passing
+
 _known: dict = {}
 
 
@@ -52,11 +54,10 @@ def default_ordinal() -> int | None:
         if not text.strip().isdecimal():
             raise ValueError(f'CUDA_DEVICE is "{text}": it may be the number of a device')
         return int(text)
-    try:
-        with open(os.path.join(os.path.expanduser("~"), ".cuda_device")) as file:
-            return int(file.read().strip())
-    except (OSError, ValueError):
-        return None
+    with passing, open(os.path.join(os.path.expanduser("~"), ".cuda_device"), errors="replace") as file:
+        text = file.read().strip()
+        return int(text) if text.isdecimal() else None
+    return None
 
 
 def _device_in_use():

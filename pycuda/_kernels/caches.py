@@ -56,10 +56,9 @@ def context_memory(make, limit: int):
 
     def recall(*args):
         key = _current(), args
-        try:
-            return known[key]
-        except KeyError:
-            pass
+        result = known.get(key, known)
+        if result is not known:
+            return result
         result = make(*args)
         while len(known) >= limit:
             known.pop(next(iter(known)), None)

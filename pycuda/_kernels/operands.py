@@ -28,6 +28,22 @@ def _is_protected(array) -> bool:
     return True
 
 
+class Named:
+    """Around checks of a kernel's arguments: their exceptions begin with its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind, problem, trace) -> None:
+        if type(problem) in (ValueError, RuntimeError):
+            problem.args = (f"{self.name}: {problem}",)
+
+
 def describe(value, argument, kernel: str, written=False):
     """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
     before. TypeError, which names the argument, when it is no array on the device or one of other elements.

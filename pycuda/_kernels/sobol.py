@@ -8,10 +8,13 @@ of at most 12; of the others libcurand is asked, which has the same set.
 from __future__ import annotations
 
 import base64
+import contextlib
 import ctypes
 import functools
 
 import numpy as np
+
+from pycuda._compile.files import passing
 
 LIMIT = 20000  # dimensions of libcurand, after which they repeat
 
@@ -105,17 +108,13 @@ def _known() -> np.ndarray:
 
 def library() -> ctypes.CDLL | None:
     """libcurand, when it is installed."""
-    try:
+    with passing, contextlib.suppress(ImportError, RuntimeError):
         from cuda.pathfinder import load_nvidia_dynamic_lib
 
         return ctypes.CDLL(load_nvidia_dynamic_lib("curand").abs_path)
-    except (ImportError, OSError, RuntimeError):
-        pass
     for major in 10, 11:
-        try:
+        with passing:
             return ctypes.CDLL(f"libcurand.so.{major}")
-        except OSError:
-            pass
     return None
 
 

@@ -244,20 +244,22 @@ _TOKEN = re.compile(r"\s*(?:([A-Za-z_]\w*)|(::|[<>,*])|\[\s*(\d*)\s*\])")
 
 
 def _tokens(text: str) -> list[str]:
-    """Names, "::", "<", ">", ",", "*", and "[]" for an array's length. ValueError for anything else."""
+    """Names, "::", "<", ">", ",", "*", and "[]" for the length of an array. Nothing where there is anything
+    else.
+    """
     found: list[str] = []
     place = 0
     while text[place:].strip():
         match = _TOKEN.match(text, place)
         if match is None:
-            raise ValueError
+            return []
         found.append("[]" if match[3] is not None else match[0].strip())
         place = match.end()
     return found
 
 
-def _declaration(text: str) -> tuple[str, str, bool]:
-    """(type, name, whether it is a pointer or an array) of a declaration in C."""
+def _declaration(text: str) -> tuple[str, str, bool] | None:
+    """(type, name, whether it is a pointer or an array) of a declaration in C; None of what is none."""
     tokens = [token for token in _tokens(text) if token not in _QUALIFIERS]
     is_vector = False
     while tokens and tokens[-1] == "[]":
@@ -268,9 +270,9 @@ def _declaration(text: str) -> tuple[str, str, bool]:
         is_vector = True
         tokens.pop()
     if not name.isidentifier() or not tokens or "*" in tokens or "[]" in tokens:
-        raise ValueError
+        return None
     if tokens[-1] in _INTEGER_WORDS | {"::"} and name in _INTEGER_WORDS:
-        raise ValueError
+        return None
     return re.sub(r" ?(::|[<>,]) ?", r"\1", " ".join(tokens)), name, is_vector
 
 
@@ -315,10 +317,10 @@ def parse_c_arg_backend(
     ValueError
         It is no declaration of a known type.
     """
-    try:
-        type_name, name, is_vector = _declaration(c_arg)
-    except ValueError:
-        raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration") from None
+    declaration = _declaration(c_arg)
+    if declaration is None:
+        raise ValueError(f"the argument {c_arg!r} cannot be read as a C declaration")
+    type_name, name, is_vector = declaration
     look_up: Any = name_to_dtype or TYPE_REGISTRY.name_to_dtype
     look_up = getattr(look_up, "name_to_dtype", look_up)
     look_up = look_up if callable(look_up) else look_up.__getitem__

@@ -1,7 +1,10 @@
 """The compiler cache: hits that are right, entries that are damaged, folders that cannot be used."""
 
 import errno
+import grp
 import os
+import pwd
+import stat
 import subprocess
 import sys
 import time
@@ -160,6 +163,49 @@ def test_owners():
     assert of(0) is None and of(os.geteuid()) is None and of(54321) == 54321
 
 
+@pytest.mark.parametrize(
+    "whose, mode, used",
+    [
+        ("folder", 0o755, True),
+        ("folder", 0o775, False),
+        ("folder", 0o757, False),
+        ("folder", 0o1777, True),
+        ("entry", 0o644, True),
+        ("entry", 0o664, False),
+        ("entry", 0o602, False),
+    ],
+)
+def test_what_others_may_write_to_is_not_used(folder, compilations, monkeypatch, whose, mode, used):
+    monkeypatch.setattr(cache, "_is_private_group", lambda number: False)
+    first = build()
+    (entry,) = entries(folder)
+    (folder if whose == "folder" else entry).chmod(mode)
+    cache._warned.clear()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert build() == first
+        assert build(cache_dir=str(folder)) == first
+    texts = [str(each.message) for each in caught]
+    assert (len(compilations) == 1, len(texts)) == (used, 0 if used else 1)
+    assert used or f"written to by other users, as its mode {mode:03o} says: chmod go-w" in texts[0]
+
+
+def test_a_group_of_ones_own_counts_as_oneself(monkeypatch):
+    """umask 002, where each user has a group of the same name."""
+    user = pwd.struct_passwd(("me", "x", 1234, 99, "", "/home/me", "/bin/sh"))
+    monkeypatch.setattr(cache, "_own_id", lambda: 1234)
+    monkeypatch.setattr(pwd, "getpwuid", lambda number: user)
+    groups = {99: ("me", "x", 99, []), 98: ("staff", "x", 98, ["me"]), 97: ("me", "x", 99, ["me", "you"])}
+    monkeypatch.setattr(grp, "getgrgid", lambda number: grp.struct_group(groups[number]))
+
+    def trusted(group, mode):
+        status = os.stat_result((stat.S_IFDIR | mode, 1, 1, 1, 1234, group, 0, 0, 0, 0))
+        return cache._distrust(status) is None
+
+    assert trusted(99, 0o775) and not trusted(99, 0o777)
+    assert not any(trusted(group, 0o775) for group in (98, 97, 96))
+
+
 def header_tree(tmp_path):
     """A source that includes a header, which includes another one in a folder below."""
     (tmp_path / "include" / "deep").mkdir(parents=True)
@@ -268,6 +314,61 @@ def test_default_folder(monkeypatch, variable, base):
     else:
         monkeypatch.setenv("XDG_CACHE_HOME", variable)
     assert os.path.dirname(cache.folder(None)) == os.path.expanduser(f"{base}/pycuda")
+
+
+def test_no_home(folder, compilations, monkeypatch, tmp_path):
+    """Nothing is made in the working folder."""
+
+    def unknown(number):
+        raise KeyError(number)
+
+    for name in ("HOME", "XDG_CACHE_HOME", "PYCUDA_CACHE_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    cache._warned.clear()
+    with pytest.warns(UserWarning, match="HOME is not set") as caught:
+        assert build() == build()
+    assert (len(caught), len(compilations), os.listdir()) == (1, 2, [])
+
+
+def test_the_working_folder_is_gone(run_python, tmp_path):
+    """Relative paths are of no use then; kernels compile."""
+    done = run_python(
+        """
+import os
+
+os.mkdir("gone")
+os.chdir("gone")
+os.rmdir(os.getcwd())
+
+import warnings
+
+import pycuda.autoprimaryctx
+from pycuda import cache
+from pycuda.compiler import SourceModule, compile
+
+source = "__global__ void f() { }"
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    SourceModule(source)
+    compile(source, include_dirs=["here"], options=["-Ithere"])
+print(*(each.message for each in caught))
+print(cache.summary())
+try:
+    compile('#include "missing.h"', include_dirs=["here"])
+except pycuda.driver.CompileError as problem:
+    print("missing.h" in str(problem))
+""",
+        env={"PYCUDA_CACHE_DIR": "relative", "PYCUDA_DISABLE_CACHE": None},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    warning, summary, missing = done.stdout.splitlines()
+    assert warning.startswith(
+        "the compiler cache folder relative is not used (the working folder was removed"
+    )
+    assert warning.count("cache folder") == 1 and summary.startswith("off") and missing == "True"
 
 
 def test_unusable_folder_warns_once(tmp_path, compilations):

@@ -1,0 +1,96 @@
+"""What a signal handler raises comes out of whatever call it interrupts, as it is.
+
+Handlers run between two instructions of the main thread: here a trace function raises at lines drawn at
+random.
+"""
+
+import os
+import random
+import sys
+
+import numpy as np
+import pytest
+
+import pycuda
+import pycuda.compiler as compiler
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda._compile import finder
+from pycuda.elementwise import ElementwiseKernel
+from pycuda.reduction import ReductionKernel
+from pycuda.tools import parse_c_arg
+
+PACKAGE = os.path.dirname(pycuda.__file__)
+
+
+class Stop(Exception):
+    """A program's own."""
+
+
+KINDS = Stop, TimeoutError, ValueError, RuntimeError
+
+
+class Interrupted:
+    """Traces a call; raises at one of the package's lines."""
+
+    def __init__(self, line, problem):
+        self.line, self.problem, self.lines, self.where = line, problem, 0, None
+
+    def __call__(self, frame, event, argument):
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        self.lines += event == "line"
+        if event == "line" and self.lines == self.line:
+            self.where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+            raise self.problem
+        return self
+
+    def call(self, function):
+        """What came out."""
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            function()
+        except Exception as problem:
+            return problem
+        finally:
+            sys.settrace(before)
+        return None
+
+
+@pytest.fixture
+def functions(primary_context, tmp_path):
+    """Calls that do all of their work each time."""
+    x = gpuarray.to_gpu(np.arange(12, dtype=np.float32).reshape(3, 4))
+    rows = gpuarray.to_gpu(np.array([0, 2]))
+    source = "#include <stdio.h>\n__global__ void f(int *a) { a[0] = 5; }"
+
+    def compiled():
+        finder._found.clear()
+        compiler._memory.clear()
+        compiler.compile(source, cache_dir=tmp_path)
+
+    def elementwise():
+        ElementwiseKernel("float *x, float a, float *z", "z[i] = a * x[i]", "scale")(x, 3, x.copy())
+
+    def reduction():
+        ReductionKernel(np.float32, "0", "a + b", "x[i]", "const float *x")(x)
+
+    def indexing():
+        x[rows, 1:], np.array_equiv(x, x)
+
+    return compiled, elementwise, reduction, indexing, lambda: parse_c_arg("const unsigned *x")
+
+
+def test_exceptions_of_handlers(functions):
+    draw = random.Random(7)
+    for function in functions:
+        function()
+        count = Interrupted(0, None)
+        count.call(function)
+        for _ in range(60):
+            problem = draw.choice(KINDS)("of a handler")
+            interrupted = Interrupted(draw.randint(1, count.lines), problem)
+            came_out = interrupted.call(function)
+            assert interrupted.where is None or came_out is problem, (interrupted.where, problem, came_out)
+    drv.Context.synchronize()
