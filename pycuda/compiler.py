@@ -160,7 +160,7 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     source, options, nvcc = (
         _arguments.source(source),
         _arguments.options(options),
-        _arguments.path(nvcc, "nvcc"),
+        _arguments.command(nvcc),
     )
     _arguments.target(target)
     _arguments.cache_folder(cache_dir)
@@ -184,7 +184,7 @@ class _Request(NamedTuple):
     """
 
     source: str
-    nvcc: str
+    nvcc: str | None
     options: Sequence[str]
     keep: bool
     no_extern_c: bool
@@ -224,7 +224,7 @@ def _checked(request: _Request) -> _Request:
     _arguments.name(arch, "arch")
     _arguments.name(code, "code")
     _arguments.cache_folder(cache_dir)
-    source, nvcc = _arguments.source(source), _arguments.path(nvcc, "nvcc")
+    source, nvcc = _arguments.source(source), _arguments.command(nvcc)
     options = _arguments.options(DEFAULT_NVCC_FLAGS if options is None else options)
     folders = _arguments.folders(include_dirs)
     return _Request(
@@ -241,7 +241,7 @@ def _compile(request: _Request) -> build.Product:
 
 def compile(
     source,
-    nvcc="nvcc",
+    nvcc=_arguments.NVCC,
     options=None,
     keep=False,
     no_extern_c=False,
@@ -258,7 +258,8 @@ def compile(
     source : str or bytes
         CUDA C.
     nvcc : str
-        The command; another than "nvcc" is run in place of NVRTC.
+        The command to run in place of NVRTC. By default NVRTC compiles; so it does for "nvcc"
+        where there is no such command.
     options : sequence of str
         nvcc's; None is DEFAULT_NVCC_FLAGS.
     keep : bool
@@ -432,7 +433,8 @@ class SourceModule(CudaModule):
         Wrapped in extern "C", so that kernels keep their names, unless no_extern_c is
         true.
     nvcc : str
-        The command; another than "nvcc" is run in place of NVRTC.
+        The command to run in place of NVRTC. By default NVRTC compiles; so it does for "nvcc"
+        where there is no such command.
     options : sequence of str, or str
         nvcc's; None is DEFAULT_NVCC_FLAGS.
     keep : bool
@@ -457,7 +459,7 @@ class SourceModule(CudaModule):
     def __init__(
         self,
         source,
-        nvcc="nvcc",
+        nvcc=_arguments.NVCC,
         options=None,
         keep=False,
         no_extern_c=False,
@@ -502,7 +504,7 @@ class DynamicModule(CudaModule):
 
     def __init__(
         self,
-        nvcc="nvcc",
+        nvcc=_arguments.NVCC,
         link_options=None,
         keep=False,
         no_extern_c=False,
@@ -692,7 +694,7 @@ class DynamicSourceModule(DynamicModule):
     def __init__(
         self,
         source,
-        nvcc="nvcc",
+        nvcc=_arguments.NVCC,
         options=None,
         keep=False,
         no_extern_c=False,

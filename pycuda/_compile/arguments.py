@@ -49,6 +49,19 @@ def path(value, what: str) -> str:
     return os.fsdecode(value)
 
 
+class _Unnamed(str):
+    """nvcc's name where the caller gave none."""
+
+
+NVCC = _Unnamed("nvcc")  # the default of parameters
+
+
+def command(value) -> str | None:
+    """The path of nvcc that the caller gave; None where he gave none."""
+    text = path(value, "nvcc")
+    return None if isinstance(value, _Unnamed) else text
+
+
 def source(value) -> str:
     """Text, or bytes of UTF-8."""
     if isinstance(value, str):

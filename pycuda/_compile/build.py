@@ -35,7 +35,7 @@ class Job(NamedTuple):
     source: str
     options: tuple[str, ...]
     target: str
-    nvcc: str
+    nvcc: str | None  # None: the caller named none
     keep: bool
     cache_dir: object
     device: Target | None
@@ -54,6 +54,14 @@ class Product(NamedTuple):
 class _UseNvcc(Exception):
     """NVRTC cannot do this job; the text says why."""
 
+    entry: str | None = None
+    """The cache entry that keeps the reason, where NVRTC was run to find it."""
+
+
+def _nvcc_of(job: Job) -> str | None:
+    """The path of the nvcc for this job, if it is there."""
+    return finder.find_nvcc(job.nvcc or "nvcc")
+
 
 def _driver_major(job: Job) -> int | None:
     """The newest CUDA whose code the device loads; None where there is no limit."""
@@ -62,7 +70,7 @@ def _driver_major(job: Job) -> int | None:
 
 def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
     """Why nvcc compiles this, or None."""
-    if job.nvcc != "nvcc":
+    if job.nvcc not in (None, "nvcc") or (job.nvcc and finder.find_nvcc(job.nvcc)):
         return "nvcc was named"
     if os.environ.get("PYCUDA_COMPILER", "") == "nvcc":
         return "PYCUDA_COMPILER is nvcc"
@@ -132,7 +140,7 @@ def _keep_file(path: str, content: bytes | None) -> None:
 def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
     with progress.watched("NVRTC", job.users or job.source):
-        code, log = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
+        code, log, has_host = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
     if folder:
         _keep_file(os.path.join(folder, f"kernel.{kind}"), code)
         _keep_file(os.path.join(folder, "log"), log.encode())
@@ -141,9 +149,11 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
         option, header = nvrtc.refused_option(log), nvrtc.missing_header(log)
         if option:
             raise _UseNvcc(f"NVRTC does not take the option {option}")
-        problem = report.failed(compiler, log, command, header)
-        if header:
-            raise _UseNvcc(f"NVRTC has no header {header}") from problem
+        refused = None if header else nvrtc.refused_source(log, has_host, compiler.folders)
+        needs_nvcc = refused is not None and _nvcc_of(job) is None
+        problem = report.failed(compiler, log, command, header, needs_nvcc)
+        if header or refused:
+            raise _UseNvcc(refused or f"NVRTC has no header {header}") from problem
         raise problem
     report.compiler_output(log)
     if kind == "ptx" and not folder:
@@ -189,14 +199,20 @@ def _stand_ins() -> dict[str, tuple]:
 
 
 def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
-    """Options for what nvcc does unasked: C++14 at least, where NVRTC 11 has an older one, and unmarked
-    variables of headers. And for kernels that need no textures and no runtime: these are not declared, which
-    is a third of a small kernel's time.
+    """Options for what nvcc does unasked: C++14 at least, where NVRTC 11 has an older one, __int128, and
+    unmarked variables of headers. And for kernels that need no textures and no runtime: these are not
+    declared, which is a third of a small kernel's time.
     """
     old = compiler.version < (12, 0) and not any("-std=" in option for option in parsed.nvrtc)
     unmarked = textures.IN_HEADERS in job.options
     small = PLAIN in job.options and compiler.version >= (12, 4)
-    return ["-std=c++14"] * old + ["-default-device"] * unmarked + ["--minimal"] * small
+    wide = compiler.version >= (12, 0)
+    return (
+        ["-std=c++14"] * old
+        + ["--device-int128"] * wide
+        + ["-default-device"] * unmarked
+        + ["--minimal"] * small
+    )
 
 
 def _lines(job: Job, given) -> list[str]:
@@ -262,13 +278,19 @@ def _with_nvrtc(
         compiler.headers if toolkit else "",
         *found.contents,
     )
-    return _cached(
-        where,
-        f"{key}.{kind}",
-        lambda: _for_device(marks, _compile_for(job, compiler, arch, kind, arguments)),
-        found,
-        compiler.version,
-    )
+
+    def make() -> bytes:
+        entry = f"{key}.nvcc"
+        reason = cache.read(where, entry) if where else None
+        if reason is not None and _nvcc_of(job):
+            raise _UseNvcc(reason.decode())
+        try:
+            return _for_device(marks, _compile_for(job, compiler, arch, kind, arguments))
+        except _UseNvcc as refusal:
+            refusal.entry = entry
+            raise
+
+    return _cached(where, f"{key}.{kind}", make, found, compiler.version)
 
 
 class _Marks(NamedTuple):
@@ -322,11 +344,11 @@ def _run_nvcc(job: Job, path: str, target: str) -> bytes:
 def _with_nvcc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
 ) -> Product:
-    path = finder.find_nvcc(job.nvcc)
-    if path is None and job.nvcc != "nvcc":
+    path = _nvcc_of(job)
+    if path is None and job.nvcc not in (None, "nvcc"):
         raise report.nvcc_missing(job.nvcc, _driver_major(job))
     if path is None:
-        raise report.needs_nvcc(why, [job.nvcc, *job.options])
+        raise report.needs_nvcc(why, ["nvcc", *job.options])
     try:
         version = nvcc.version_text(path)
     except OSError as problem:
@@ -343,16 +365,22 @@ def _with_nvcc(
     return _cached(where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found)
 
 
-def _header_fallback(refusal: _UseNvcc, job: Job, parsed, found, where) -> Product:
-    """nvcc instead of NVRTC; where there is none, NVRTC's own words."""
-    if finder.find_nvcc(job.nvcc) is None and refusal.__cause__ is not None:
+def _instead_of_nvrtc(refusal: _UseNvcc, job: Job, parsed, found, where) -> Product:
+    """nvcc's code. Where there is no nvcc, or it names no line that is wrong, NVRTC's error."""
+    path, reason = _nvcc_of(job), str(refusal)
+    if path is None and refusal.__cause__ is not None:
         raise refusal.__cause__ from None
     try:
-        return _with_nvcc(job, parsed, found, where, str(refusal))
+        product = _with_nvcc(job, parsed, found, where, reason)
     except report.CompileError as problem:
-        if refusal.__cause__ is not None and "No such file" in (problem.stderr or ""):
+        if refusal.__cause__ is not None and not report.names_a_line(problem):
             raise refusal.__cause__ from None
         raise
+    if refusal.entry:
+        report.instead_of_nvrtc(path, reason)
+        if where:
+            cache.write(where, refusal.entry, reason.encode())
+    return product
 
 
 def _scan(job: Job, parsed: options.Parsed) -> includes.Includes:
@@ -395,11 +423,11 @@ def run(job: Job) -> Product:
     if why:
         return _with_nvcc(job, parsed, found, where, why)
     compiler, problem = finder.find_nvrtc(_driver_major(job), where)
-    if compiler is None and not os.environ.get("PYCUDA_NVRTC") and finder.find_nvcc(job.nvcc):
+    if compiler is None and not os.environ.get("PYCUDA_NVRTC") and _nvcc_of(job):
         return _with_nvcc(job, parsed, found, where, "no NVRTC was found")
     if compiler is None:
         raise report.no_compiler(problem, _driver_major(job))
     try:
         return _with_nvrtc(job, parsed, found, where, compiler)
     except _UseNvcc as refusal:
-        return _header_fallback(refusal, job, parsed, found, where)
+        return _instead_of_nvrtc(refusal, job, parsed, found, where)

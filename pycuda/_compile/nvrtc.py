@@ -14,6 +14,12 @@ _PROGRAM = f"/dev/null/{NAME}"
 _UNKNOWN_OPTION = re.compile(r"unrecogni[sz]ed option (\S+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')
 _HOST_FUNCTION = "not allowed in JIT mode"
+_ERROR = re.compile(r"^(?P<file>[^\n(]*)\(\d+\): (?:catastrophic )?error: .*$", re.MULTILINE)
+# What nvcc compiles, or gives to the host's compiler.
+_NOT_NVCCS = re.compile(
+    r"NVRTC|JIT mode|runtime APIs are not declared|cuda::std::|namespace \"std\" has no member"
+    r'|identifier "cuda[A-Z]\w*" is undefined'
+)
 _UNKNOWN_ARCH = re.compile(
     r"invalid value for --gpu-architecture|unsupported gpu architecture", re.IGNORECASE
 )
@@ -39,15 +45,18 @@ def _run(source: str, options, want: str, folder: str | None):
 
 
 def compile_source(path: str, source: str, options, want: str, folder: str | None = None):
-    """(code or None, the compiler's text). folder is where the source lies, if anywhere."""
+    """(code or None, the compiler's text, whether there are functions for the host). folder is where the
+    source lies, if anywhere.
+    """
     if _current != path:
         open_library(path)
     code, log = _run(source, options, want, folder)
-    if code is None and _HOST_FUNCTION in log:
+    has_host = code is None and _HOST_FUNCTION in log
+    if has_host:
         # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
         # has no host to keep them for.
-        return _run(source, [*options, "-default-device"], want, folder)
-    return code, log
+        code, log = _run(source, [*options, "-default-device"], want, folder)
+    return code, log, has_host
 
 
 def refused_option(log: str) -> str | None:
@@ -60,6 +69,17 @@ def missing_header(log: str) -> str | None:
     """The header NVRTC did not find."""
     match = _MISSING_HEADER.search(log)
     return match and match[1]
+
+
+def refused_source(log: str, has_host: bool, toolkit) -> str | None:
+    """The first error that nvcc may not have: of code for the host, of what NVRTC has none of, in a header of
+    the toolkit.
+    """
+    folders = tuple(os.path.join(folder, "") for folder in toolkit)
+    for match in _ERROR.finditer(log):
+        if has_host or match["file"].startswith(folders) or _NOT_NVCCS.search(match[0]):
+            return match[0].strip()
+    return None
 
 
 def refused_arch(log: str) -> bool:

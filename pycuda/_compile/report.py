@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 
@@ -44,12 +45,26 @@ def nvcc_missing(nvcc: str, driver_major: int | None) -> CompileError:
     )
 
 
-def _hint(log: str, header: str | None, compiler) -> str:
+def instead_of_nvrtc(nvcc: str, reason: str) -> None:
+    warn(f"NVRTC refuses this source, so {nvcc} compiled it, which takes longer ({reason})")
+
+
+def names_a_line(problem: CompileError) -> bool:
+    """Whether the compiler says which line is wrong, rather than what it does not find or support."""
+    return re.search(r"\(\d+\): error", (problem.stdout or "") + (problem.stderr or "")) is not None
+
+
+def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
     if header and not compiler.folders:
         major = "cu12" if compiler.version[0] < 13 else "cu13"
         return f"\nCUDA's own headers were not found: pip install pycuda[{major}], or install a CUDA toolkit."
     if header:
         return f"\n{header} is in none of the include folders; include_dirs=[...] names more of them."
+    if needs_nvcc:
+        return (
+            "\nThis is a limit of NVRTC. nvcc may compile it, and was not found: it comes with the CUDA "
+            "toolkit; nvcc=PATH names one."
+        )
     if "linkage" in log and '"C"' in log:
         return (
             '\nThe source stands in an extern "C" block: no_extern_c=True leaves that out, and kernels then '
@@ -58,10 +73,13 @@ def _hint(log: str, header: str | None, compiler) -> str:
     return ""
 
 
-def failed(compiler, log: str, command, header: str | None) -> CompileError:
+def failed(compiler, log: str, command, header: str | None, needs_nvcc: bool) -> CompileError:
     version = ".".join(map(str, compiler.version))
     return CompileError(
-        f"{NAME} does not compile (NVRTC {version}){_hint(log, header, compiler)}", list(command), "", log
+        f"{NAME} does not compile (NVRTC {version}){_hint(log, header, compiler, needs_nvcc)}",
+        list(command),
+        "",
+        log,
     )
 
 

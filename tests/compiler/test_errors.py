@@ -130,7 +130,9 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
     def refuse(code, options):
         raise drv.RuntimeError("cuModuleLoadData failed: no kernel image is available")
 
-    product = compiler._compile(compiler._Request(PLAIN, "nvcc", [], False, False, None, None, None, None))
+    product = compiler._compile(
+        compiler._Request(PLAIN, compiler._arguments.NVCC, [], False, False, None, None, None, None)
+    )
     monkeypatch.setattr(target, "current", lambda: target.Target((8, 0), False, (11, 8)))
     monkeypatch.setattr(drv, "module_from_buffer", refuse)
     with pytest.raises(

@@ -1,14 +1,17 @@
 """The nvcc command: when it is named, and when nothing else will do."""
 
 import contextlib
+import inspect
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import nvrtc
+from pycuda._compile import finder, nvrtc
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
@@ -33,6 +36,24 @@ def test_named_nvcc(no_nvrtc, nvcc):
     assert run(SourceModule(PLAIN, nvcc=nvcc)) == 42
 
 
+@pytest.mark.parametrize("name", ["nvcc", b"nvcc", Path("nvcc")])
+def test_named_by_its_plain_name(no_nvrtc, monkeypatch, nvcc, name):
+    monkeypatch.setenv("PATH", os.path.dirname(nvcc) + os.pathsep + os.environ["PATH"])
+    assert run(SourceModule(PLAIN + f"\n// {name!r}", nvcc=name, cache_dir=False)) == 42
+    with pytest.raises(TypeError, match="NoneType"):  # not one product for both
+        SourceModule(PLAIN + f"\n// {name!r}", cache_dir=False)
+
+
+def test_plain_name_where_there_is_none(monkeypatch):
+    """Programs of PyCUDA's pass its default on."""
+    monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
+    assert run(SourceModule(PLAIN, nvcc="nvcc")) == 42
+
+
+def test_the_default_is_the_name():
+    assert inspect.signature(SourceModule).parameters["nvcc"].default == "nvcc"
+
+
 def test_asked_for_by_the_environment(no_nvrtc, monkeypatch):
     monkeypatch.setenv("PYCUDA_COMPILER", "nvcc")
     assert run(SourceModule(PLAIN + "\n// by the environment")) == 42
@@ -45,7 +66,8 @@ def test_fatbin(no_nvrtc):
 
 def test_header_only_the_host_has():
     text = "#include <vector>\n" + PLAIN
-    assert run(SourceModule(text)) == 42
+    with pytest.warns(UserWarning, match="NVRTC has no header vector"):
+        assert run(SourceModule(text, cache_dir=False)) == 42
 
 
 def test_option_only_nvcc_has(no_nvrtc):
