@@ -112,7 +112,9 @@ enum {
     MEM_ADDR32 = 1 << 4,  /* the address row is 32 bits wide */
     MEM_SHARED = 1 << 5,  /* atomics: the address is an offset in shared memory */
     MEM_STRONG = 1 << 6,  /* volatile, relaxed, acquire, release: seen by other threads, never split */
-    MEM_ATOMIC = 1 << 7   /* of these, those that are not volatile */
+    MEM_ATOMIC = 1 << 7,  /* of these, those that are not volatile */
+    MEM_COHERENT = 1 << 8, /* of code that is checked for races: by a cache that all blocks share */
+    MEM_RELEASE = 1 << 9  /* atomics of such code: they are fences too */
 };
 
 /* The address in memory that an address operand and its offset make. Of 32 bits it wraps, as an offset in
@@ -126,6 +128,9 @@ static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
 /* Insn.mods of bra_p, beside MODS_NEGATE: what lies between it and its target is a few instructions that may
  * follow a guard, one after the other. */
 enum { BRA_OVER = 1 };
+
+/* Insn.mods of fences: no other block need see what comes before. */
+enum { FENCE_BLOCK = 1 };
 
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
 enum { BAR_APART = 1 };
@@ -182,6 +187,7 @@ struct CodeFunction {
     bool is_entry;
     Insn *insns;
     uint32_t insn_count;
+    uint32_t first_insn; /* of a checked module: how many the functions before it have */
     Ref *refs;
     uint32_t ref_count;
     CodeLine *lines;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/checks/check.h"
 #include "exec/state.h"
 
 enum { SHARE_MOST = 32, SHARES_EACH = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
@@ -325,6 +326,7 @@ static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *chil
     run->worker = worker;
     run->blocks_done = false;
     grid_init(&run->grid, pool, launch, fault);
+    run->grid.global_race = check_grid(&run->grid);
     if (!children) children_init(&run->children);
     run->grid.children = children ? children : &run->children;
     run->grid.param_rows = rows;
@@ -350,6 +352,7 @@ static bool run_blocks(GridRun *run, uint32_t heeds)
 static void finish(GridRun *run)
 {
     if (run->grid.param_rows != run->rows) free(run->grid.param_rows);
+    global_race_destroy(run->grid.global_race);
     worker_release(run->grid.pool, run->worker);
 }
 

@@ -128,6 +128,7 @@ struct Grid {
     WorkerPool *pool;
     bool called;               /* the pool was asked for help */
     Children *children;        /* what its threads launch */
+    struct GlobalRace *global_race; /* what its blocks access, where that is checked; NULL */
     _Alignas(64) _Atomic uint64_t next_block; /* a cache line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
     const _Atomic uint32_t *stop; /* the launch's, never NULL */

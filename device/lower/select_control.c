@@ -71,7 +71,8 @@ void select_fence(Select *s)
 {
     const PtxForm *form = s->insn->form;
     bool relaxed = form->opcode == PTX_OP_fence && !ptx_has(form, PTX_MOD_sc);
-    select_emit(s, relaxed ? OP_fence : OP_fence_sc);
+    LowerInsn *insn = select_emit(s, relaxed ? OP_fence : OP_fence_sc);
+    insn->mods = ptx_has(form, PTX_MOD_cta) ? FENCE_BLOCK : 0;
 }
 
 /* Which of the 16 barriers: for the count that the function needs. */

@@ -151,13 +151,22 @@ static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, 
     return true;
 }
 
-static void set_address(LowerInsn *insn, const Address *a, const PtxForm *form)
+static bool looks_for_races(const Select *s) { return s->lower->host->checks & CHECK_RACE; }
+
+static bool is_coherent(const PtxForm *form)
 {
+    return ptx_has(form, PTX_MOD_cg) || ptx_has(form, PTX_MOD_cv) || ptx_has(form, PTX_MOD_wt);
+}
+
+static void set_address(const Select *s, LowerInsn *insn, const Address *a)
+{
+    const PtxForm *form = s->insn->form;
     bool atomic = is_strong(form) && form->group[PTX_GROUP_SEMANTICS] != PTX_MOD_volatile;
     insn->a = a->row;
     insn->imm = a->offset;
     insn->mods |=
         (uint16_t)(address_mods(a) | (is_strong(form) ? MEM_STRONG : 0) | (atomic ? MEM_ATOMIC : 0));
+    if (looks_for_races(s) && is_coherent(form)) insn->mods |= MEM_COHERENT;
 }
 
 static void load_elements(Select *s, const Address *a, const PtxOperand *elements, uint32_t count,
@@ -173,7 +182,7 @@ static void load_elements(Select *s, const Address *a, const PtxOperand *element
     Ref refs[8];
     for (uint32_t i = 0; i < count; i++) refs[i] = select_optional_dest(s, &elements[i], class);
     LowerInsn *insn = select_emit(s, op);
-    set_address(insn, a, s->insn->form);
+    set_address(s, insn, a);
     if (count == 1) {
         insn->d = refs[0] == REF_ABSENT ? lower_new_register(s->f, class) : refs[0];
         return;
@@ -215,7 +224,7 @@ static void store_elements(Select *s, const Address *a, const PtxOperand *elemen
         if (elements[i].kind != PTX_OPERAND_REGISTER && class != class_of(type))
             refs[i] = lower_constant(s->lower, class, ptx_immediate_bits(&elements[i], type), 0);
     LowerInsn *insn = select_emit(s, op);
-    set_address(insn, a, s->insn->form);
+    set_address(s, insn, a);
     if (count == 1) {
         insn->b = refs[0];
         return;
@@ -284,6 +293,12 @@ typedef struct Atomic {
     Address address;
 } Atomic;
 
+static bool is_release(const PtxForm *form)
+{
+    PtxModifier m = form->group[PTX_GROUP_SEMANTICS];
+    return m == PTX_MOD_release || m == PTX_MOD_acq_rel || m == PTX_MOD_sc;
+}
+
 /* One element at its offset: a vector is atomic element by element. */
 static void emit_atomic(Select *s, const Atomic *x, const PtxOperand *d, const PtxOperand *b, int64_t offset)
 {
@@ -295,6 +310,7 @@ static void emit_atomic(Select *s, const Atomic *x, const PtxOperand *d, const P
     insn->imm = x->address.offset + offset;
     insn->mods =
         (uint16_t)(address_mods(&x->address) | (x->address.space == PTX_SPACE_SHARED ? MEM_SHARED : 0));
+    if (looks_for_races(s) && is_release(s->insn->form)) insn->mods |= MEM_RELEASE;
     insn->d = result;
     insn->b = value;
     insn->c = swap;

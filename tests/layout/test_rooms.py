@@ -66,6 +66,7 @@ QUESTIONS = {
     "where are operands of an instruction checked": ("device/ptx/form.c", r"operand"),
     "where does the CPU device hand a grid's blocks to threads": ("device/exec/grid.c", r"blocks"),
     "where are races in shared memory found": ("device/exec/checks/race.c", r"race"),
+    "where are races of blocks in global memory found": ("device/exec/checks/global_race.c", r"race"),
     "where is an allocation's address chosen on the CPU device": (
         "device/exec/memory/memory_map.c",
         r"align",

@@ -131,16 +131,69 @@ static bool access_shared(const CheckedAccess *x, uint32_t offset)
     return true;
 }
 
+bool check_is_atomic(const Insn *insn)
+{
+    return forms[insn->op].bytes && forms[insn->op].kind == ACCESS_ATOMIC;
+}
+
+static bool is_strong(const Form *form, const Insn *insn)
+{
+    return form->kind == ACCESS_ATOMIC || (insn->mods & (MEM_STRONG | MEM_COHERENT)) != 0;
+}
+
+static GlobalKind global_kind(const CheckedAccess *x)
+{
+    const Checker *checker = x->warp->block->checker;
+    bool strong = x->form->apart ? x->kind == ACCESS_ATOMIC : is_strong(x->form, x->insn);
+    if (x->kind == ACCESS_READ || x->form->kind == ACCESS_READ)
+        return strong ? GLOBAL_STRONG_READ : GLOBAL_READ;
+    if (strong) return GLOBAL_STRONG;
+    return checker->fenced[x->warp->index] & x->lanes ? GLOBAL_FLAG : GLOBAL_WRITE;
+}
+
+/* What is not there is left to the operation to find; local memory is the thread's own. */
+static bool is_global(const CheckedAccess *x, bool write)
+{
+    const Warp *warp = x->warp;
+    const RangeEntry local = {(uintptr_t)warp->local, warp->local ? warp->local_stride * WARP_LANES : 0};
+    const RangeEntry *hit = &(write ? warp->worker->stores : warp->worker->loads)[range_slot(x->insn)];
+    if (range_has(&local, x->address, x->bytes)) return false;
+    return range_has(hit, x->address, x->bytes) || range_find(x->warp, x->insn, x->address, x->bytes, write);
+}
+
+static bool race_free_globally(const CheckedAccess *x)
+{
+    Checker *checker = x->warp->block->checker;
+    uint8_t value[VALUE_MOST];
+    bool known = x->form->kind == ACCESS_WRITE;
+    GlobalAccess access = {.warp = x->warp,
+                           .insn = x->insn,
+                           .lane = first_lane(x),
+                           .address = x->address,
+                           .bytes = x->bytes,
+                           .kind = global_kind(x)};
+    bool write = access.kind != GLOBAL_READ && access.kind != GLOBAL_STRONG_READ;
+    if (!is_global(x, write)) return true;
+    if (known) take_value(x, value);
+    if (known) access.value = value;
+    if (x->form->kind == ACCESS_ATOMIC && !x->form->apart && x->insn->mods & MEM_RELEASE)
+        global_race_fence(x->warp);
+    if (write) checker->fenced[x->warp->index] &= ~x->lanes;
+    return global_race_access(&access);
+}
+
 static bool access_global(const CheckedAccess *x)
 {
     const Block *block = x->warp->block;
+    const Checker *checker = block->checker;
     struct MemoryMap *memory = block->grid->launch->memory;
     uint64_t first;
-    if (!(block->checker->checks & CHECK_INIT) || !memory) return true;
-    if (looks(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
-        return read_unwritten(x, false, first);
-    if (x->kind != ACCESS_READ) memory_map_written(memory, x->address, x->bytes);
-    return true;
+    if (checker->checks & CHECK_INIT && memory) {
+        if (looks(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
+            return read_unwritten(x, false, first);
+        if (x->kind != ACCESS_READ) memory_map_written(memory, x->address, x->bytes);
+    }
+    return !block->grid->global_race || race_free_globally(x);
 }
 
 /* Two blocks of a cluster may synchronise by an access that is strong, of either one's memory; then what was
@@ -256,6 +309,27 @@ static const Insn *original(Warp *w, const Insn *i)
 
 static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i) ? original(w, i) : NULL; }
 
+/* What a read acquires is there once it is made: whoever released it has done so before. */
+static const Insn *run_strong(Warp *w, const Insn *i)
+{
+    uint64_t address[WARP_LANES];
+    uint32_t lanes = w->mask;
+    if (!access_lanes(w, i)) return NULL;
+    for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l);
+    const Insn *next = original(w, i);
+    for (uint32_t rest = w->block->grid->global_race ? lanes : 0; rest; rest &= rest - 1)
+        global_race_acquire(w, address[__builtin_ctz(rest)]);
+    return next;
+}
+
+static const Insn *run_fence(Warp *w, const Insn *i)
+{
+    bool wide = w->block->grid->global_race && !(i->mods & FENCE_BLOCK);
+    if (wide) global_race_fence(w);
+    if (wide) w->block->checker->fenced[w->index] |= w->mask;
+    return original(w, i);
+}
+
 static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
 
 /* Always in its general form, which reports the synchronisation. */
@@ -268,41 +342,65 @@ static const Insn *run_malloc(Warp *w, const Insn *i)
     uint64_t bytes[WARP_LANES];
     memcpy(bytes, size, sizeof bytes);
     const Insn *next = original(w, i);
+    Grid *grid = w->block->grid;
     for (uint32_t rest = next ? w->mask : 0; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        if (address[l]) memory_map_renewed(w->block->grid->launch->memory, address[l], bytes[l]);
+        if (address[l]) memory_map_renewed(grid->launch->memory, address[l], bytes[l]);
+        if (address[l] && grid->global_race) global_race_forget(grid->global_race, address[l], bytes[l]);
     }
     return next;
 }
 
-static OpFn checked(unsigned op, unsigned checks)
+/* Reads that may acquire something of another block. */
+static bool acquires(const Insn *insn)
 {
+    const Form *form = &forms[insn->op];
+    if (form->shared || form->kind == ACCESS_WRITE || !is_strong(form, insn)) return false;
+    return form->kind == ACCESS_READ || (insn->d != REF_ABSENT && !(insn->mods & MEM_SHARED));
+}
+
+static OpFn checked(const Insn *insn, unsigned checks)
+{
+    const unsigned op = insn->op;
     unsigned wanted = forms[op].shared ? CHECK_RACE | CHECK_INIT_SHARED : CHECK_ACCESSES;
     switch (op) {
+    case OP_fence:
+    case OP_fence_sc: return checks & CHECK_RACE ? run_fence : NULL;
     case OP_bar_sync:
     case OP_bar_arrive:
     case OP_bar_red_popc:
     case OP_bar_red_and:
     case OP_bar_red_or: return run_arrival;
     case OP_bar_warp_sync: return checks & CHECK_RACE ? run_warp_sync : NULL;
-    case OP_call_malloc: return checks & CHECK_INIT ? run_malloc : NULL;
-    default: return forms[op].bytes && checks & wanted ? run_access : NULL;
+    case OP_call_malloc: return checks & (CHECK_INIT | CHECK_RACE) ? run_malloc : NULL;
+    default:
+        if (!forms[op].bytes || !(checks & wanted)) return NULL;
+        return checks & CHECK_RACE && acquires(insn) ? run_strong : run_access;
     }
 }
 
 void check_bind(CodeModule *module)
 {
+    uint32_t count = 0;
     for (uint32_t f = 0; f < module->function_count; f++) {
         CodeFunction *function = module->functions[f];
+        function->first_insn = count;
+        count += function->insn_count;
         for (uint32_t k = 0; k < function->insn_count; k++) {
             Insn *insn = &function->insns[k];
-            OpFn run = checked(insn->op, module->checks);
+            OpFn run = checked(insn, module->checks);
             if (run) insn->run[0] = insn->run[1] = run;
         }
     }
 }
 
 /* --- blocks ----------------------------------------------------------------------------------------- */
+
+GlobalRace *check_grid(const Grid *grid)
+{
+    bool wanted = grid->function->module->checks & CHECK_RACE && grid->cluster_count > 1;
+    return wanted && grid->cluster_count <= UINT32_MAX ? global_race_create(grid->cluster_count) : NULL;
+}
 
 bool checker_take(Block *block)
 {
@@ -332,6 +430,7 @@ void checker_begin(Block *block)
 {
     Checker *checker = block->checker;
     memset(checker->missed, 0, sizeof checker->missed);
+    memset(checker->fenced, 0, sizeof checker->fenced);
     if (checker->checks & CHECK_RACE) race_new_interval(checker->race);
     if (checker->copies) copies_forget(checker->copies);
     if (checker->checks & CHECK_INIT_SHARED) {

@@ -7,6 +7,7 @@
 #ifndef DEVICE_EXEC_CHECKS_CHECK_H
 #define DEVICE_EXEC_CHECKS_CHECK_H
 
+#include "exec/checks/global_race.h"
 #include "exec/checks/race.h"
 #include "exec/checks/unwritten.h"
 
@@ -18,12 +19,16 @@ typedef struct Checker {
     Race *race; /* NULL without racecheck */
     Copies *copies; /* NULL until the first one */
     Unwritten unwritten; /* of shared memory, by offset */
+    uint32_t fenced[RACE_WARPS]; /* of each warp: lanes that have written no global memory since a fence */
     uint32_t missed[RACE_WARPS]; /* of each warp: lanes that were elsewhere while others were at a barrier */
 } Checker;
 
 /* Wraps the handlers of a module that is bound. */
 void check_bind(CodeModule *module);
 
+/* What the grid's blocks access in memory that all reach, if that is to be checked; else NULL, without memory
+ * too. */
+GlobalRace *check_grid(const Grid *grid);
 /* A checker that fits the block and its grid, if that is checked; false without memory. */
 bool checker_take(Block *block);
 void checker_begin(Block *block);
@@ -37,6 +42,8 @@ static inline bool check_is_on(const Block *block, unsigned check)
 /* Bytes of a lane that an operation is about to read, write or both: false when that is an error, recorded.
  */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind);
+
+bool check_is_atomic(const Insn *insn);
 
 /* Called where threads synchronise and end: by barrier.c, groups.c, collective_ops.c and mbarrier.c. */
 void check_publish(const Warp *warp, uint32_t barrier);

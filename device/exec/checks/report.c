@@ -61,6 +61,24 @@ static void tell_thread(const Warp *warp, int lane, char *out, size_t room)
     snprintf(out, room, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
 }
 
+/* ", 16 bytes into the device memory at 0x... of 4096 bytes", or a variable's name where it is one's. */
+static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
+{
+    const CodeModule *module = block->grid->function->module;
+    MemoryRange range;
+    out[0] = '\0';
+    for (uint32_t g = 0; g < module->global_count; g++) {
+        const CodeGlobal *global = &module->globals[g];
+        if (address - global->address >= global->size) continue;
+        snprintf(out, room, " (%s + %llu)", global->name, (unsigned long long)(address - global->address));
+        return;
+    }
+    if (!memory_map_find(block->grid->launch->memory, address, &range)) return;
+    snprintf(out, room, ", %llu bytes into the %s at 0x%llx of %llu bytes",
+             (unsigned long long)(address - range.base), memory_kind_name(range.kind),
+             (unsigned long long)range.base, (unsigned long long)range.size);
+}
+
 /* --- races ------------------------------------------------------------------------------------------ */
 
 static const char *const kinds[ACCESS_KINDS] =
@@ -86,6 +104,52 @@ void race_report(const RaceAccess *access, int lane, uint32_t offset, const Race
                     : "no __syncthreads() lies between them");
 }
 
+/* The instruction with that number in its module. */
+static const Insn *insn_at(const CodeModule *module, uint32_t number)
+{
+    uint32_t f = 0;
+    while (f + 1 < module->function_count && module->functions[f + 1]->first_insn <= number) f++;
+    return module->functions[f]->insns + (number - module->functions[f]->first_insn);
+}
+
+/* "block (1,0,0), thread (2,0,0)" */
+static void tell_other(const Grid *grid, const GlobalMark *mark, char *out, size_t room)
+{
+    const uint32_t *blocks = grid->launch->grid, *threads = grid->launch->block;
+    uint64_t block = (uint64_t)mark->unit * grid->cluster_size + mark->rank;
+    uint32_t thread = mark->thread;
+    snprintf(out, room, "block (%u,%u,%u), thread (%u,%u,%u)", (uint32_t)(block % blocks[0]),
+             (uint32_t)(block / blocks[0] % blocks[1]), (uint32_t)(block / blocks[0] / blocks[1]),
+             thread % threads[0], thread / threads[0] % threads[1], thread / threads[0] / threads[1]);
+}
+
+static const char *global_name(GlobalKind kind, bool atomic)
+{
+    static const char *const names[GLOBAL_KINDS] = {[GLOBAL_READ] = "read",
+                                                    [GLOBAL_WRITE] = "write",
+                                                    [GLOBAL_FLAG] = "write",
+                                                    [GLOBAL_STRONG_READ] = "volatile or atomic read",
+                                                    [GLOBAL_STRONG] = "volatile or atomic write"};
+    return atomic ? kinds[ACCESS_ATOMIC] : names[kind];
+}
+
+void global_race_report(const GlobalAccess *access, uint64_t address, const GlobalMark *other)
+{
+    Block *block = access->warp->block;
+    const Insn *insn = insn_at(block->grid->function->module, other->place);
+    char where[192], who[112], place[256];
+    tell_range(block, address, where, sizeof where);
+    tell_other(block->grid, other, who, sizeof who);
+    place_of(block, insn, place, sizeof place);
+    exec_fault(
+        access->warp, access->insn, access->lane, CUDA_ERROR_LAUNCH_FAILED,
+        "race between blocks at 0x%llx%s: this %llu-byte %s, and %s %u-byte %s by %s, %s: blocks run in "
+        "any order; a fence (__threadfence()) and an atomic operation order them, or two launches",
+        (unsigned long long)address, where, (unsigned long long)access->bytes,
+        global_name(access->kind, check_is_atomic(access->insn)), other->bytes == 8 ? "an" : "a",
+        other->bytes, global_name(other->kind, check_is_atomic(insn)), who, place);
+}
+
 void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *copy, uint32_t thread)
 {
     Block *block = access->warp->block;
@@ -101,16 +165,6 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
 }
 
 /* --- uninitialised memory ----------------------------------------------------------------------- */
-
-static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
-{
-    MemoryRange range;
-    out[0] = '\0';
-    if (!memory_map_find(block->grid->launch->memory, address, &range)) return;
-    snprintf(out, room, ", %llu bytes into the %s at 0x%llx of %llu bytes",
-             (unsigned long long)(address - range.base), memory_kind_name(range.kind),
-             (unsigned long long)range.base, (unsigned long long)range.size);
-}
 
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first)

@@ -1,0 +1,270 @@
+/* Shadow memory of what all blocks of a grid reach: pages of cells that appear when their memory is accessed,
+ * in tables by address with a lock each, so that workers seldom wait for each other. */
+#include "exec/checks/global_race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A page is of so many bytes; beyond the most that are kept, memory is not looked at. */
+enum { WORD = 4, PAGE = 1024, PAGES_MOST = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
+
+typedef struct Cell {
+    GlobalMark write, strong, reads[READERS];
+    uint32_t released; /* time; 0: nothing was released there */
+} Cell;
+
+typedef struct Page {
+    uint64_t number; /* address / PAGE */
+    Cell cells[PAGE / WORD];
+} Page;
+
+typedef struct Table {
+    pthread_mutex_t lock;
+    Page **slots; /* open addressing */
+    uint32_t room, count;
+} Table;
+
+struct GlobalRace {
+    GlobalOrder *order;
+    _Atomic uint32_t pages;
+    Table tables[TABLES];
+};
+
+GlobalRace *global_race_create(uint64_t units)
+{
+    GlobalRace *race = calloc(1, sizeof *race);
+    if (!race) return NULL;
+    for (int t = 0; t < TABLES; t++) pthread_mutex_init(&race->tables[t].lock, NULL);
+    race->order = global_order_create(units);
+    if (race->order) return race;
+    global_race_destroy(race);
+    return NULL;
+}
+
+void global_race_destroy(GlobalRace *race)
+{
+    if (!race) return;
+    for (int t = 0; t < TABLES; t++) {
+        Table *table = &race->tables[t];
+        for (uint32_t s = 0; s < table->room; s++) free(table->slots[s]);
+        free(table->slots);
+        pthread_mutex_destroy(&table->lock);
+    }
+    global_order_destroy(race->order);
+    free(race);
+}
+
+/* --- pages ------------------------------------------------------------------------------------------ */
+
+static uint64_t hash(uint64_t number) { return number * UINT64_C(0x9e3779b97f4a7c15) >> 32; }
+
+static Table *table_of(GlobalRace *race, uint64_t number) { return &race->tables[hash(number) % TABLES]; }
+
+/* Where the page is, or would be. */
+static Page **slot_of(Page **slots, uint32_t room, uint64_t number)
+{
+    uint64_t at = hash(number) / TABLES;
+    while (slots[at % room] && slots[at % room]->number != number) at++;
+    return &slots[at % room];
+}
+
+static bool table_grow(Table *table)
+{
+    uint32_t room = table->room ? 2 * table->room : SLOTS_FIRST;
+    Page **slots = calloc(room, sizeof *slots);
+    if (!slots) return false;
+    for (uint32_t s = 0; s < table->room; s++)
+        if (table->slots[s]) *slot_of(slots, room, table->slots[s]->number) = table->slots[s];
+    free(table->slots);
+    table->slots = slots;
+    table->room = room;
+    return true;
+}
+
+/* NULL: the table has no such page. */
+static Page *page_find(const Table *table, uint64_t number)
+{
+    return table->room ? *slot_of(table->slots, table->room, number) : NULL;
+}
+
+/* NULL: too many, or no memory. */
+static Page *page_take(GlobalRace *race, Table *table, uint64_t number)
+{
+    Page *page = page_find(table, number);
+    if (page) return page;
+    if (2 * table->count >= table->room && !table_grow(table)) return NULL;
+    if (atomic_load(&race->pages) >= PAGES_MOST || !(page = calloc(1, sizeof *page))) return NULL;
+    atomic_fetch_add(&race->pages, 1);
+    page->number = number;
+    table->count++;
+    return *slot_of(table->slots, table->room, number) = page;
+}
+
+/* --- marks ------------------------------------------------------------------------------------------ */
+
+static const Grid *grid_of(const GlobalAccess *access) { return access->warp->block->grid; }
+
+static uint32_t unit_of(const Warp *warp)
+{
+    return (uint32_t)(warp->block->linear / warp->block->grid->cluster_size);
+}
+
+static GlobalMark mark_of(const GlobalAccess *access)
+{
+    const Warp *warp = access->warp;
+    const CodeFunction *function = warp->current->function;
+    uint32_t unit = unit_of(warp);
+    return (GlobalMark){.unit = unit,
+                        .interval = global_order_now(grid_of(access)->global_race->order, unit),
+                        .place = function->first_insn + (uint32_t)(access->insn - function->insns),
+                        .thread = (warp->index * WARP_LANES + (uint32_t)access->lane) & 1023,
+                        .rank = warp->block->rank & 15,
+                        .kind = access->kind & 7,
+                        .bytes = access->bytes < 2047 ? (unsigned)access->bytes & 2047 : 2047};
+}
+
+/* Bytes of a word that were accessed at one time count as one access. */
+static void mark_set(GlobalMark *at, GlobalMark mark)
+{
+    if (at->bytes && at->unit == mark.unit && at->interval == mark.interval && at->kind == mark.kind)
+        mark.mask |= at->mask;
+    *at = mark;
+}
+
+static void mark_cover(GlobalMark *at, unsigned mask)
+{
+    if (!(at->mask & ~mask)) *at = (GlobalMark){0};
+}
+
+static void mark_reader(Cell *cell, GlobalMark mark)
+{
+    GlobalMark *first = &cell->reads[0];
+    mark_set(!first->bytes || first->unit == mark.unit ? first : &cell->reads[1], mark);
+}
+
+/* --- one access to a word --------------------------------------------------------------------------- */
+
+typedef struct Look {
+    const GlobalAccess *access;
+    GlobalMark mark;
+    uint8_t *place; /* of the first byte that is accessed */
+    const uint8_t *value; /* of it */
+    uint32_t bytes;
+} Look;
+
+static bool is_plain_write(GlobalKind kind) { return kind == GLOBAL_WRITE || kind == GLOBAL_FLAG; }
+
+/* Whether two accesses of these kinds may race at all. */
+static const bool against[GLOBAL_KINDS][GLOBAL_KINDS] = {
+    [GLOBAL_READ] = {[GLOBAL_WRITE] = true, [GLOBAL_FLAG] = true},
+    [GLOBAL_WRITE] = {true, true, true, true, true},
+    [GLOBAL_FLAG] = {[GLOBAL_READ] = true, [GLOBAL_WRITE] = true},
+    [GLOBAL_STRONG_READ] = {[GLOBAL_WRITE] = true},
+    [GLOBAL_STRONG] = {[GLOBAL_WRITE] = true}};
+
+static bool races(const Look *look, const GlobalMark *other)
+{
+    GlobalOrder *order = grid_of(look->access)->global_race->order;
+    return other->bytes && other->mask & look->mark.mask && against[look->access->kind][other->kind]
+           && !global_order_holds(order, other->unit, other->interval, look->mark.unit);
+}
+
+/* The access that it races with; NULL: there is none. */
+static const GlobalMark *rival(const Look *look, const Cell *cell)
+{
+    if (races(look, &cell->write)) return &cell->write;
+    if (!is_plain_write(look->access->kind)) return NULL;
+    if (races(look, &cell->strong)) return &cell->strong;
+    for (int r = 0; r < READERS; r++)
+        if (races(look, &cell->reads[r])) return &cell->reads[r];
+    return NULL;
+}
+
+static void record(const Look *look, Cell *cell)
+{
+    const GlobalAccess *access = look->access;
+    bool write = is_plain_write(access->kind);
+    if (write) mark_set(&cell->write, look->mark);
+    if (access->kind == GLOBAL_READ) mark_reader(cell, look->mark);
+    if (!write && access->kind != GLOBAL_READ) mark_set(&cell->strong, look->mark);
+    for (int r = 0; write && r < READERS; r++) mark_cover(&cell->reads[r], look->mark.mask);
+    if (write) mark_cover(&cell->strong, look->mark.mask);
+    if (access->kind != GLOBAL_FLAG && access->kind != GLOBAL_STRONG) return;
+    uint32_t time = global_order_release(grid_of(access)->global_race->order, look->mark.unit);
+    if (cell->released < time) cell->released = time;
+}
+
+/* False: a race, recorded. */
+static bool access_word(const Look *look, Cell *cell)
+{
+    const GlobalMark *other = rival(look, cell);
+    bool silent = other && look->value && memcmp(look->place, look->value, look->bytes) == 0;
+    if (other && !silent) {
+        global_race_report(look->access, (uintptr_t)look->place, other);
+        return false;
+    }
+    if (!silent) record(look, cell);
+    if (look->value && look->access->kind == GLOBAL_WRITE) memcpy(look->place, look->value, look->bytes);
+    return true;
+}
+
+/* Bytes of one page, from that one on. */
+static bool access_page(const GlobalAccess *access, const GlobalMark *mark, uint64_t from, uint64_t end)
+{
+    GlobalRace *race = grid_of(access)->global_race;
+    Table *table = table_of(race, from / PAGE);
+    bool good = true;
+    pthread_mutex_lock(&table->lock);
+    Page *page = page_take(race, table, from / PAGE);
+    while (page && good && from < end) {
+        uint64_t next = (from / WORD + 1) * WORD;
+        Look look = {.access = access, .mark = *mark, .place = (uint8_t *)(uintptr_t)from};
+        look.bytes = (uint32_t)((next < end ? next : end) - from);
+        look.mark.mask = ((1u << look.bytes) - 1) << from % WORD & 15;
+        look.value = access->value ? access->value + (from - access->address) : NULL;
+        good = access_word(&look, &page->cells[from % PAGE / WORD]);
+        from = next;
+    }
+    pthread_mutex_unlock(&table->lock);
+    return good;
+}
+
+bool global_race_access(const GlobalAccess *access)
+{
+    const GlobalMark mark = mark_of(access);
+    uint64_t end = access->address + access->bytes, next;
+    for (uint64_t from = access->address; from < end; from = next) {
+        next = (from / PAGE + 1) * PAGE;
+        if (!access_page(access, &mark, from, next < end ? next : end)) return false;
+    }
+    return true;
+}
+
+/* --- order ------------------------------------------------------------------------------------------ */
+
+void global_race_acquire(const Warp *warp, uint64_t address)
+{
+    GlobalRace *race = warp->block->grid->global_race;
+    Table *table = table_of(race, address / PAGE);
+    pthread_mutex_lock(&table->lock);
+    const Page *page = page_find(table, address / PAGE);
+    uint32_t time = page ? page->cells[address % PAGE / WORD].released : 0;
+    pthread_mutex_unlock(&table->lock);
+    global_order_acquire(race->order, unit_of(warp), time);
+}
+
+void global_race_fence(const Warp *warp)
+{
+    global_order_fence(warp->block->grid->global_race->order, unit_of(warp));
+}
+
+void global_race_forget(GlobalRace *race, uint64_t address, uint64_t bytes)
+{
+    for (uint64_t at = address / WORD * WORD; at < address + bytes; at += WORD) {
+        Table *table = table_of(race, at / PAGE);
+        pthread_mutex_lock(&table->lock);
+        Page *page = page_find(table, at / PAGE);
+        if (page) page->cells[at % PAGE / WORD] = (Cell){0};
+        pthread_mutex_unlock(&table->lock);
+    }
+}
