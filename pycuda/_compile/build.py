@@ -21,6 +21,7 @@ from .target import Target
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
 _STAND_INS = os.path.join(_PACKAGE, "_headers")
+_CUDA_STD = os.path.join(_STAND_INS, "std")  # the C++ library's headers by those of the toolkit
 _PRELUDE = "pycuda_prelude.h"
 PLAIN = "-DPYCUDA_PLAIN"  # an option of kernels that use no textures and nothing of the CUDA runtime
 _OLDEST_ARCH = (
@@ -191,11 +192,19 @@ def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> bytes:
 def _stand_ins() -> dict[str, tuple]:
     """The built-in headers, each with what changes when it does."""
     found = {}
-    for folder, prefix in ((_STAND_INS, ""), (os.path.join(_STAND_INS, "sys"), "sys/")):
-        for entry in os.scandir(folder):
-            status = entry.stat()
-            found[prefix + entry.name] = status.st_mtime_ns, status.st_size
+    for prefix in ("", "sys/"):
+        found.update((prefix + name, known) for name, known in _headers_in(os.path.join(_STAND_INS, prefix)))
     return found
+
+
+def _headers_in(folder: str) -> list[tuple]:
+    return [(entry.name, includes.signature(entry.path)) for entry in os.scandir(folder) if entry.is_file()]
+
+
+@functools.cache
+def _cuda_std() -> list[tuple]:
+    """The same of the headers of the C++ library."""
+    return sorted(_headers_in(_CUDA_STD))
 
 
 def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
@@ -257,6 +266,7 @@ def _with_nvrtc(
     arch, kind = _product_kind(job, parsed)
     stand_ins = _stand_ins()
     toolkit = [] if stand_ins.keys() >= set(found.outside) else list(compiler.folders)
+    toolkit = [_CUDA_STD, *toolkit] if toolkit else []
     arguments = [f"--include-path={folder}" for folder in [*own, _STAND_INS, *toolkit]]
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
     arguments += _dialect(job, parsed, compiler) + _lines(job, parsed.nvrtc)
@@ -275,7 +285,7 @@ def _with_nvrtc(
         arguments,
         compiler.identity,
         sorted(stand_ins.items()),
-        compiler.headers if toolkit else "",
+        (compiler.headers, _cuda_std()) if toolkit else "",
         *found.contents,
     )
 
@@ -341,6 +351,11 @@ def _run_nvcc(job: Job, path: str, target: str) -> bytes:
     return outcome.code
 
 
+def _relaxed(found: includes.Includes) -> list[str]:
+    """What lets kernels call the constexpr functions of the host's C++ library, if that is included."""
+    return ["--expt-relaxed-constexpr"] if any(name.isidentifier() for name in found.outside) else []
+
+
 def _with_nvcc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
 ) -> Product:
@@ -358,7 +373,7 @@ def _with_nvcc(
     takes_ptx = job.device is not None and job.device.takes_ptx
     target = "ptx" if takes_ptx and job.target == "cubin" else job.target
     identity = (path, version, includes.signature(real(path)))
-    job = job._replace(options=(*job.options, *_lines(job, job.options)))
+    job = job._replace(options=(*job.options, *_relaxed(found), *_lines(job, job.options)))
     flags = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     marks = _marks(job, parsed)
     key = _key(pycuda.VERSION_TEXT, marks, job.source, job.options, identity, flags, *found.contents)

@@ -76,9 +76,11 @@ def refused_source(log: str, has_host: bool, toolkit) -> str | None:
     the toolkit.
     """
     folders = tuple(os.path.join(folder, "") for folder in toolkit)
-    for match in _ERROR.finditer(log):
-        if has_host or match["file"].startswith(folders) or _NOT_NVCCS.search(match[0]):
-            return match[0].strip()
+    errors = list(_ERROR.finditer(log))
+    ends = [error.start() for error in errors[1:]] + [len(log)]
+    for error, end in zip(errors, ends, strict=True):
+        if has_host or error["file"].startswith(folders) or _NOT_NVCCS.search(log, error.start(), end):
+            return error[0].strip()
     return None
 
 
