@@ -154,9 +154,9 @@ def by_column(found: Plan, columns, values) -> tuple[Elements, int]:
     """They, and how many products a tile has at most. Writes in the tiles which chunks are theirs."""
     tiles, starts = found.tiles, found.starts
     firsts = starts[np.append(tiles["row"], len(starts) - 1)]
-    largest = int(np.diff(firsts).max()) + 1  # one for what fills chunks
+    largest = int(np.diff(firsts).max())
     parts = [
-        _tile_by_column(columns[first:end], values[first:end], largest - 1)
+        _tile_by_column(columns[first:end], values[first:end])
         for first, end in itertools.pairwise(firsts.tolist())
     ]
     tiles["chunks"] = [len(part.bases) for part in parts]
@@ -164,7 +164,8 @@ def by_column(found: Plan, columns, values) -> tuple[Elements, int]:
     return Elements(*map(np.concatenate, zip(*parts, strict=True))), largest
 
 
-def _tile_by_column(columns, values, nowhere: int) -> Elements:
+def _tile_by_column(columns, values) -> Elements:
+    """What is left of a chunk repeats its first element: the same product, written to the same place."""
     numbers = np.arange(len(columns))
     keys = columns.astype(np.int64) << 16 | numbers
     keys.sort()
@@ -172,12 +173,12 @@ def _tile_by_column(columns, values, nowhere: int) -> Elements:
     begins = _chunks(column)
     lengths = np.diff(begins, append=len(columns))
     bases = column[begins].astype(np.int32)
-    places = np.full((len(begins), _CHUNK), nowhere << 16, np.uint32)
-    in_chunks = np.zeros((len(begins), _CHUNK), values.dtype)
+    places = np.repeat((place[begins] << 16).astype(np.uint32), _CHUNK)
+    in_chunks = np.repeat(values[place[begins]], _CHUNK)
     at = np.repeat(np.arange(len(begins)) * _CHUNK - begins, lengths) + numbers
-    places.reshape(-1)[at] = place << 16 | column - np.repeat(bases, lengths)
-    in_chunks.reshape(-1)[at] = values[place]
-    return Elements(bases, places, in_chunks)
+    places[at] = place << 16 | column - np.repeat(bases, lengths)
+    in_chunks[at] = values[place]
+    return Elements(bases, places.reshape(-1, _CHUNK), in_chunks.reshape(-1, _CHUNK))
 
 
 def _chunks(column) -> np.ndarray:

@@ -109,7 +109,7 @@ __device__ __forceinline__ void put_products(T *products, const int *__restrict_
 }
 
 // y = A x or y += A x. places: column after the first one of the chunk, and 2^16 times the place in the
-// order of rows; what fills a chunk up has a place after all others. targets: of each row of `starts` that
+// order of rows; what fills a chunk up repeats its first element. targets: of each row of `starts` that
 // of y, or -1 - number of a piece; 0 where they are the same. Grid: a block a tile.
 template <int THREADS, class T, class Offset>
 __device__ __forceinline__ void multiply_sorted(const SortedTile *tiles, const Offset *__restrict__ starts,
