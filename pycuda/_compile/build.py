@@ -151,7 +151,8 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
         if option:
             raise _UseNvcc(f"NVRTC does not take the option {option}")
         refused = None if header else nvrtc.refused_source(log, has_host, compiler.folders)
-        needs_nvcc = refused is not None and _nvcc_of(job) is None
+        is_hosts = header is not None and header.isidentifier() and header not in dict(_cuda_std())
+        needs_nvcc = (refused is not None or is_hosts) and _nvcc_of(job) is None
         problem = report.failed(compiler, log, command, header, needs_nvcc)
         if header or refused:
             raise _UseNvcc(refused or f"NVRTC has no header {header}") from problem
@@ -293,7 +294,7 @@ def _with_nvrtc(
         entry = f"{key}.nvcc"
         reason = cache.read(where, entry) if where else None
         if reason is not None and _nvcc_of(job):
-            raise _UseNvcc(reason.decode())
+            raise _UseNvcc(reason.decode("utf-8", "surrogateescape"))
         try:
             return _for_device(marks, _compile_for(job, compiler, arch, kind, arguments))
         except _UseNvcc as refusal:
@@ -394,7 +395,7 @@ def _instead_of_nvrtc(refusal: _UseNvcc, job: Job, parsed, found, where) -> Prod
     if refusal.entry:
         report.instead_of_nvrtc(path, reason)
         if where:
-            cache.write(where, refusal.entry, reason.encode())
+            cache.write(where, refusal.entry, reason.encode("utf-8", "surrogateescape"))
     return product
 
 

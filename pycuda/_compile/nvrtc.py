@@ -77,8 +77,8 @@ def refused_source(log: str, has_host: bool, toolkit) -> str | None:
     """
     folders = tuple(os.path.join(folder, "") for folder in toolkit)
     errors = list(_ERROR.finditer(log))
-    ends = [error.start() for error in errors[1:]] + [len(log)]
-    for error, end in zip(errors, ends, strict=True):
+    for number, error in enumerate(errors):
+        end = errors[number + 1].start() if number + 1 < len(errors) else len(log)
         if has_host or error["file"].startswith(folders) or _NOT_NVCCS.search(log, error.start(), end):
             return error[0].strip()
     return None

@@ -55,16 +55,16 @@ def names_a_line(problem: CompileError) -> bool:
 
 
 def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
-    if header and not compiler.folders:
-        major = "cu12" if compiler.version[0] < 13 else "cu13"
-        return f"\nCUDA's own headers were not found: pip install pycuda[{major}], or install a CUDA toolkit."
-    if header:
-        return f"\n{header} is in none of the include folders; include_dirs=[...] names more of them."
     if needs_nvcc:
         return (
             "\nThis is a limit of NVRTC. nvcc may compile it, and was not found: it comes with the CUDA "
             "toolkit; nvcc=PATH names one."
         )
+    if header and not compiler.folders:
+        major = "cu12" if compiler.version[0] < 13 else "cu13"
+        return f"\nCUDA's own headers were not found: pip install pycuda[{major}], or install a CUDA toolkit."
+    if header:
+        return f"\n{header} is in none of the include folders; include_dirs=[...] names more of them."
     if "linkage" in log and '"C"' in log:
         return (
             '\nThe source stands in an extern "C" block: no_extern_c=True leaves that out, and kernels then '

@@ -26,7 +26,7 @@ C_HEADERS = [
     "stdlib",
 ]
 C_HEADERS += ["string", "time"]
-STAND_INS = [f"{name}.h" for name in C_HEADERS] + [f"c{name}" for name in C_HEADERS] + ["sys/types.h"]
+STAND_INS = [f"{name}.h" for name in C_HEADERS] + [f"c{name}" for name in C_HEADERS] + ["sys/types.h", "new"]
 
 
 def evaluate(expressions, headers=(), dtype=np.int64, **arguments):
@@ -138,6 +138,13 @@ def test_moving_memory(no_nvcc):
     data = np.arange(16, dtype=np.uint8)
     SourceModule(text).get_function("k")(drv.InOut(data), block=(1, 1, 1))
     assert list(data) == [0, 0, 1, 2, 3, 5, 6, 7, 9, 10, 11, 12, 12, 13, 7, 7]
+
+
+def test_placement_new(no_nvcc):
+    text = "#include <new>\n__global__ void k(int *a) { struct P { int x; }; new (a) P{7}; }"
+    data = np.zeros(1, np.int32)
+    SourceModule(text).get_function("k")(drv.InOut(data), block=(1, 1, 1))
+    assert data[0] == 7
 
 
 def test_assert_can_be_switched_off(no_nvcc):

@@ -51,6 +51,12 @@ def test_the_error_says_what_may_take_it(no_nvcc, name):
         SourceModule(REFUSED[name], no_extern_c=True, cache_dir=False)
 
 
+@pytest.mark.parametrize("name", ["vector", "iostream"])
+def test_a_header_of_the_hosts_library_is_nvccs(no_nvcc, name):
+    with pytest.raises(drv.CompileError, match=f"limit of NVRTC. nvcc may(.|\n)*{name}"):
+        SourceModule(f"#include <{name}>\n" + KERNEL, no_extern_c=True, cache_dir=False)
+
+
 def test_another_process_asks_nvrtc_no_more(nvcc, tmp_path, monkeypatch):
     source = REFUSED["marked for the host"]
 
