@@ -45,6 +45,7 @@ typedef struct CheckedAccess {
     uint64_t address; /* generic, or an offset in shared memory */
     bool is_offset;
     AccessKind kind;
+    GlobalCursor *cursor;
 } CheckedAccess;
 
 static int first_lane(const CheckedAccess *x) { return __builtin_ctz(x->lanes); }
@@ -179,7 +180,7 @@ static bool race_free_globally(const CheckedAccess *x)
     if (x->form->kind == ACCESS_ATOMIC && !x->form->apart && x->insn->mods & MEM_RELEASE)
         global_race_fence(x->warp);
     if (write) checker->fenced[x->warp->index] &= ~x->lanes;
-    return global_race_access(&access);
+    return global_race_access(x->cursor, &access);
 }
 
 static bool access_global(const CheckedAccess *x)
@@ -263,12 +264,13 @@ static uint32_t together(const uint64_t *address, uint32_t rest)
 }
 
 /* Lanes that read one place are taken together. */
-static bool access_lanes(Warp *w, const Insn *i)
+static bool access_by_lanes(Warp *w, const Insn *i, GlobalCursor *cursor)
 {
     const Form *form = &forms[i->op];
     bool vector = form->kind != ACCESS_ATOMIC && i->mods & MEM_COUNT;
     CheckedAccess x = {
         .warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (AccessKind)form->kind};
+    x.cursor = cursor;
     uint64_t address[WARP_LANES];
     x.is_offset = form->shared || (form->kind == ACCESS_ATOMIC && i->mods & MEM_SHARED);
     VectorPart part = {0, 1};
@@ -287,17 +289,29 @@ static bool access_lanes(Warp *w, const Insn *i)
     return true;
 }
 
+static bool access_lanes(Warp *w, const Insn *i)
+{
+    GlobalCursor cursor = {0};
+    bool good = access_by_lanes(w, i, &cursor);
+    global_race_leave(&cursor);
+    return good;
+}
+
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
     const Form form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
+    GlobalCursor cursor = {0};
     const CheckedAccess x = {.warp = warp,
                              .insn = insn,
                              .form = &form,
                              .lanes = 1u << lane,
                              .bytes = (uint32_t)bytes,
                              .address = (uintptr_t)host,
-                             .kind = kind};
-    return check_access(&x);
+                             .kind = kind,
+                             .cursor = &cursor};
+    bool good = check_access(&x);
+    global_race_leave(&cursor);
+    return good;
 }
 
 /* --- handlers --------------------------------------------------------------------------------------- */
@@ -309,16 +323,32 @@ static const Insn *original(Warp *w, const Insn *i)
 
 static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i) ? original(w, i) : NULL; }
 
+/* Strong accesses that may go to global memory; those that may acquire something of another block. */
+static bool may_order(const Insn *insn)
+{
+    const Form *form = &forms[insn->op];
+    bool shared = form->shared || (form->kind == ACCESS_ATOMIC && insn->mods & MEM_SHARED);
+    return !shared && is_strong(form, insn);
+}
+
+static bool acquires(const Insn *insn)
+{
+    const Form *form = &forms[insn->op];
+    return form->kind == ACCESS_READ || (form->kind == ACCESS_ATOMIC && insn->d != REF_ABSENT);
+}
+
 /* What a read acquires is there once it is made: whoever released it has done so before. */
 static const Insn *run_strong(Warp *w, const Insn *i)
 {
+    GlobalRace *race = w->block->grid->global_race;
     uint64_t address[WARP_LANES];
-    uint32_t lanes = w->mask;
-    if (!access_lanes(w, i)) return NULL;
+    uint32_t lanes = acquires(i) ? w->mask : 0;
+    if (!race) return run_access(w, i);
     for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l);
-    const Insn *next = original(w, i);
-    for (uint32_t rest = w->block->grid->global_race ? lanes : 0; rest; rest &= rest - 1)
-        global_race_acquire(w, address[__builtin_ctz(rest)]);
+    global_race_begin_strong(race);
+    const Insn *next = run_access(w, i);
+    for (; lanes; lanes &= lanes - 1) global_race_acquire(w, address[__builtin_ctz(lanes)]);
+    global_race_end_strong(race);
     return next;
 }
 
@@ -351,14 +381,6 @@ static const Insn *run_malloc(Warp *w, const Insn *i)
     return next;
 }
 
-/* Reads that may acquire something of another block. */
-static bool acquires(const Insn *insn)
-{
-    const Form *form = &forms[insn->op];
-    if (form->shared || form->kind == ACCESS_WRITE || !is_strong(form, insn)) return false;
-    return form->kind == ACCESS_READ || (insn->d != REF_ABSENT && !(insn->mods & MEM_SHARED));
-}
-
 static OpFn checked(const Insn *insn, unsigned checks)
 {
     const unsigned op = insn->op;
@@ -375,7 +397,7 @@ static OpFn checked(const Insn *insn, unsigned checks)
     case OP_call_malloc: return checks & (CHECK_INIT | CHECK_RACE) ? run_malloc : NULL;
     default:
         if (!forms[op].bytes || !(checks & wanted)) return NULL;
-        return checks & CHECK_RACE && acquires(insn) ? run_strong : run_access;
+        return checks & CHECK_RACE && may_order(insn) ? run_strong : run_access;
     }
 }
 

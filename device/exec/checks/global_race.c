@@ -13,12 +13,12 @@ typedef struct Cell {
     uint32_t released; /* time; 0: nothing was released there */
 } Cell;
 
-typedef struct Page {
+typedef struct GlobalPage {
     uint64_t number; /* address / PAGE */
     Cell cells[PAGE / WORD];
 } Page;
 
-typedef struct Table {
+typedef struct GlobalTable {
     pthread_mutex_t lock;
     Page **slots; /* open addressing */
     uint32_t room, count;
@@ -26,6 +26,7 @@ typedef struct Table {
 
 struct GlobalRace {
     GlobalOrder *order;
+    pthread_mutex_t strong; /* taken before a table's */
     _Atomic uint32_t pages;
     Table tables[TABLES];
 };
@@ -34,6 +35,7 @@ GlobalRace *global_race_create(uint64_t units)
 {
     GlobalRace *race = calloc(1, sizeof *race);
     if (!race) return NULL;
+    pthread_mutex_init(&race->strong, NULL);
     for (int t = 0; t < TABLES; t++) pthread_mutex_init(&race->tables[t].lock, NULL);
     race->order = global_order_create(units);
     if (race->order) return race;
@@ -50,6 +52,7 @@ void global_race_destroy(GlobalRace *race)
         free(table->slots);
         pthread_mutex_destroy(&table->lock);
     }
+    pthread_mutex_destroy(&race->strong);
     global_order_destroy(race->order);
     free(race);
 }
@@ -208,39 +211,53 @@ static bool access_word(const Look *look, Cell *cell)
     return true;
 }
 
-/* Bytes of one page, from that one on. */
-static bool access_page(const GlobalAccess *access, const GlobalMark *mark, uint64_t from, uint64_t end)
+/* Bytes of a page; NULL: they are not looked at. */
+static bool access_page(Page *page, const GlobalAccess *access, uint64_t from, uint64_t end)
 {
-    GlobalRace *race = grid_of(access)->global_race;
-    Table *table = table_of(race, from / PAGE);
-    bool good = true;
-    pthread_mutex_lock(&table->lock);
-    Page *page = page_take(race, table, from / PAGE);
-    while (page && good && from < end) {
-        uint64_t next = (from / WORD + 1) * WORD;
-        Look look = {.access = access, .mark = *mark, .place = (uint8_t *)(uintptr_t)from};
+    Look look = {.access = access, .mark = mark_of(access)};
+    for (uint64_t next; page && from < end; from = next) {
+        next = (from / WORD + 1) * WORD;
+        look.place = (uint8_t *)(uintptr_t)from;
         look.bytes = (uint32_t)((next < end ? next : end) - from);
         look.mark.mask = ((1u << look.bytes) - 1) << from % WORD & 15;
         look.value = access->value ? access->value + (from - access->address) : NULL;
-        good = access_word(&look, &page->cells[from % PAGE / WORD]);
-        from = next;
+        if (!access_word(&look, &page->cells[from % PAGE / WORD])) return false;
     }
-    pthread_mutex_unlock(&table->lock);
-    return good;
+    return true;
 }
 
-bool global_race_access(const GlobalAccess *access)
+void global_race_leave(GlobalCursor *cursor)
 {
-    const GlobalMark mark = mark_of(access);
+    if (cursor->table) pthread_mutex_unlock(&cursor->table->lock);
+    cursor->table = NULL;
+}
+
+static void go_to(GlobalCursor *cursor, GlobalRace *race, uint64_t number)
+{
+    if (cursor->table && cursor->number == number) return;
+    global_race_leave(cursor);
+    cursor->table = table_of(race, number);
+    pthread_mutex_lock(&cursor->table->lock);
+    cursor->page = page_take(race, cursor->table, number);
+    cursor->number = number;
+}
+
+bool global_race_access(GlobalCursor *cursor, const GlobalAccess *access)
+{
     uint64_t end = access->address + access->bytes, next;
     for (uint64_t from = access->address; from < end; from = next) {
         next = (from / PAGE + 1) * PAGE;
-        if (!access_page(access, &mark, from, next < end ? next : end)) return false;
+        go_to(cursor, grid_of(access)->global_race, from / PAGE);
+        if (!access_page(cursor->page, access, from, next < end ? next : end)) return false;
     }
     return true;
 }
 
 /* --- order ------------------------------------------------------------------------------------------ */
+
+void global_race_begin_strong(GlobalRace *race) { pthread_mutex_lock(&race->strong); }
+
+void global_race_end_strong(GlobalRace *race) { pthread_mutex_unlock(&race->strong); }
 
 void global_race_acquire(const Warp *warp, uint64_t address)
 {

@@ -51,9 +51,21 @@ typedef struct GlobalMark {
 GlobalRace *global_race_create(uint64_t units);
 void global_race_destroy(GlobalRace *race);
 
+/* The part of the shadow memory that a warp's instruction is at, locked. Begins as zeros. */
+typedef struct GlobalCursor {
+    struct GlobalTable *table;
+    struct GlobalPage *page; /* NULL: there is none, and none is to be had */
+    uint64_t number;
+} GlobalCursor;
+
 /* Checks and records an access before it is made; false: it races, and the fault is recorded. A plain write
  * of a known value is made at once, so that others see what is there. */
-bool global_race_access(const GlobalAccess *access);
+bool global_race_access(GlobalCursor *cursor, const GlobalAccess *access);
+void global_race_leave(GlobalCursor *cursor);
+/* Strong accesses are checked and made one after the other, so that the last one recorded of a word is the
+ * last one made. */
+void global_race_begin_strong(GlobalRace *race);
+void global_race_end_strong(GlobalRace *race);
 /* A strong read was made there. */
 void global_race_acquire(const Warp *warp, uint64_t address);
 void global_race_fence(const Warp *warp);
