@@ -1,6 +1,5 @@
 """Headers of the C++ library: under NVRTC those of the CUDA C++ library, under nvcc the host's."""
 
-import os
 import re
 
 import numpy as np
@@ -37,13 +36,6 @@ USES = {
 }
 
 
-def need(header):
-    """Skips where the installed CUDA C++ library does not have this header: CUDA 12.4's lacks <algorithm>."""
-    folders = finder.find_nvrtc(None, None)[0].folders
-    if not any(os.path.isfile(os.path.join(folder, "cuda", "std", header)) for folder in folders):
-        pytest.skip(f"the CUDA C++ library has no <cuda/std/{header}>")
-
-
 def evaluate(header, **arguments):
     """What the device finds for the uses of this header, and what is right."""
     lines = "".join(f"    a[{i}] = (int)({text});\n" for i, (text, _) in enumerate(USES[header]))
@@ -61,7 +53,6 @@ def no_nvcc(monkeypatch):
 @has_toolkit
 @pytest.mark.parametrize("header", USES)
 def test_header(header, no_nvcc):
-    need(header)
     found, right = evaluate(header)
     assert found == right
 
@@ -77,7 +68,6 @@ def test_constexpr_functions_of_the_hosts_library_under_nvcc(header, nvcc, monke
 @has_toolkit
 def test_all_together(no_nvcc):
     """With C's headers before and after, inside of a block of the source's own, and twice."""
-    need("algorithm")
     names = [name for name, _ in build._cuda_std() if "." not in name]
     assert set(USES) - {"cstdint"} < set(names)
     lines = [f"#include <{name}>\n" for name in ["cmath", *names, "complex", "limits.h", "stdint.h"]]
