@@ -204,12 +204,13 @@ static bool go_on_without(Block *block)
     return cluster_is_patient(block->cluster) && mbarrier_expire(block);
 }
 
-/* What a turn tells of its block: whether it may be waiting, and that it is not stuck. */
+/* What a turn tells of its block: whether it may be waiting, and that it is not stuck. Lanes that sleep for
+ * less than a pass takes are awake again in each. */
 static bool is_waiting(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning))
         cluster_advance(warp->block->cluster);
-    return warp->randomized || (!warp->parked && warp->spinning);
+    return warp->randomized || warp->spinning;
 }
 
 static bool has_spun(Block *block, const Worker *worker)

@@ -15,6 +15,7 @@ WAYS = {
     "past_l1": "while (__ldcg(count) < wanted) { }",
     "fence": "while (*count < wanted) __threadfence();",
     "sleep": "while (*(volatile unsigned *)count < wanted) __nanosleep(200);",
+    "short_sleep": "while (*(volatile unsigned *)count < wanted) __nanosleep(2);",
 }
 KERNEL = """
 extern "C" __global__ void by_%(name)s(unsigned *counts, int *sums, int rounds)
