@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def _as_part(value, a, axis) -> GPUArray:
 
 def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
     """Each element less the one before, n times over."""
+    n = operator.index(n)
     if n == 0:
         return a
     if n < 0:
@@ -51,7 +53,7 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
     if append is not _MISSING:
         parts.append(_as_part(append, a, axis))
     a = concatenate(parts, axis) if len(parts) > 1 else a
-    for _ in range(n):
+    for _ in range(min(n, a.shape[axis])):  # then nothing is left
         a = _subtract(_part(a, axis, 1, None), _part(a, axis, None, -1))
     return a
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -251,6 +252,19 @@ def _move(source, target, moves, done, stream) -> None:
         _move(source, target, moves, (*done, (slice(0, move), slice(length - move, None))), stream)
 
 
+_MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
+
+
+def places_of_parts(length: int, count: int) -> list[int]:
+    """Where all but the first of so many parts, as equal as can be, begin."""
+    if count > sys.maxsize:
+        raise OverflowError(f"{count} parts are more than there can be")
+    if count > max(length, _MOST_PARTS):
+        raise MemoryError(f"{count} parts of an axis of length {length}")
+    each, longer = divmod(length, count)
+    return [part * each + min(part, longer) for part in range(1, count)]
+
+
 def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
     """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
     axis = one_axis(axis, a.ndim)
@@ -258,7 +272,7 @@ def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]
     if isinstance(parts, int | np.integer):
         if parts <= 0 or length % parts:
             raise ValueError(f"an axis of length {length} has no {parts} equal parts")
-        places = range(length // parts, length, length // parts) if length else [0] * (int(parts) - 1)
+        places = places_of_parts(length, int(parts))
     else:
         places = list(parts)
     edges = [0, *places, None]

@@ -209,6 +209,8 @@ def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
 
 def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
     """Views of the parts along an axis: so many, as equal as can be, or cut at these places."""
+    from pycuda._array.joining import places_of_parts
+
     axis = one_axis(axis, ary.ndim)
     length = ary.shape[axis]
     try:
@@ -217,8 +219,7 @@ def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
         count = int(indices_or_sections)
         if count <= 0:
             raise ValueError("number sections must be larger than 0.") from None
-        each, longer = divmod(length, count)
-        edges = [0, *itertools.accumulate(each + (part < longer) for part in range(count))]
+        edges = [0, *places_of_parts(length, count), None]
     return [ary[at(axis, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 
