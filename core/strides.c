@@ -117,16 +117,18 @@ bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const p
     return true;
 }
 
-void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
+bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
                     ptrdiff_t *low, ptrdiff_t *high)
 {
     *low = *high = 0;
-    if (is_empty(ndim, shape)) return;
+    if (is_empty(ndim, shape)) return true;
     for (int axis = 0; axis < ndim; axis++) {
-        ptrdiff_t reach = (shape[axis] - 1) * strides[axis];
-        *(reach < 0 ? low : high) += reach;
+        ptrdiff_t reach, *end;
+        if (__builtin_mul_overflow(shape[axis] - 1, strides[axis], &reach)) return false;
+        end = reach < 0 ? low : high;
+        if (__builtin_add_overflow(*end, reach, end)) return false;
     }
-    *high += itemsize;
+    return !__builtin_add_overflow(*high, itemsize, high);
 }
 
 ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address)

@@ -45,8 +45,8 @@ bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stride
 bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const ptrdiff_t *b);
 
 /* The bytes touched, relative to the address of element 0: [*low, *high). Both 0 for an array without
- * elements. */
-void strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
+ * elements. False, and neither is of use, where that overflows. */
+bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
                     ptrdiff_t *low, ptrdiff_t *high);
 
 /* The greatest power of two, STRIDES_MOST_ALIGNED at most, of which the addresses of all elements are

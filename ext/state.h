@@ -70,6 +70,7 @@ struct ModuleState {
         PyObject *type, *dtype; /* borrowed, owned */
     } dtypes[STATE_DTYPES];
     WordMap bodies; /* of array_bodies, borrowed (methods.c) */
+    atomic_long arrays_changed; /* how often an array got another description (gpuarray_describe_anew) */
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
     GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */

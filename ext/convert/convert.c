@@ -304,7 +304,13 @@ int convert_aligned(PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape, con
                     CUdeviceptr pointer)
 {
     Py_ssize_t size = PyDataType_ELSIZE(dtype) / (PyTypeNum_ISCOMPLEX(dtype->type_num) ? 2 : 1),
-               word = strides_word(size);
+               word = strides_word(size), low, high;
+    if (!strides_extent(ndim, shape, strides, PyDataType_ELSIZE(dtype), &low, &high)
+        || pointer + (CUdeviceptr)low > pointer || pointer + (CUdeviceptr)high < pointer) {
+        PyErr_SetString(PyExc_ValueError, "with these strides elements would lie at addresses below 0, or "
+                                          "above the highest one");
+        return -1;
+    }
     if (size == 0 || strides_alignment(ndim, shape, strides, pointer) >= word) return 0;
     PyErr_Format(PyExc_ValueError,
                  "the array at %p is not aligned for elements of %S: kernels read them at multiples of "

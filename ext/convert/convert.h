@@ -50,8 +50,8 @@ int convert_range_on(ModuleState *state, PyObject *value, const char *what, size
 /* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
-/* ValueError unless all elements lie where kernels can read them: numbers, and the words of which all else is
- * moved, at multiples of their size, complex ones of their part's. */
+/* ValueError unless all elements lie where kernels can read them: at addresses that there are; numbers, and
+ * the words of which all else is moved, at multiples of their size, complex ones of their part's. */
 int convert_aligned(struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, CUdeviceptr pointer);
 

@@ -175,9 +175,10 @@ const PyMemberDef gpuarray_members[] = {
 };
 
 const PyGetSetDef gpuarray_getset[] = {
-    {"shape", get_shape, NULL, "Lengths of the axes.", NULL},
-    {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
-    {"dtype", get_dtype, NULL, "NumPy's description of an element.", NULL},
+    {"shape", get_shape, gpuarray_set_shape, "Lengths of the axes.", NULL},
+    {"strides", get_strides, gpuarray_set_strides, "Bytes from one element to the next along each axis.",
+     NULL},
+    {"dtype", get_dtype, gpuarray_set_dtype, "NumPy's description of an element.", NULL},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
     {"allocator", get_allocator, set_allocator_py,
      "What makes memory for this array and for what is made of it.", NULL},

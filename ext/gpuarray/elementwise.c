@@ -33,6 +33,7 @@ typedef struct Work {
     const ElementwiseCall *call;
     ContextObject *context; /* owned: the current one */
     ElementwiseLoop *loop; /* to be dropped */
+    long changed;                /* ModuleState.arrays_changed when the operands were looked at */
     const GPUArrayObject *alike; /* borrowed; NULL: see find_alike */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
     PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
@@ -553,7 +554,16 @@ static int launch_alike(Work *work)
     return failed;
 }
 
-static int launch(Work *work) { return work->alike ? launch_alike(work) : launch_plan(work); }
+/* Making the kernel and the result may have run other code than ours. */
+static int launch(Work *work)
+{
+    if (atomic_load_explicit(&work->state->arrays_changed, memory_order_relaxed) != work->changed) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "the shape, the strides or the dtype of an array changed during a calculation");
+        return -1;
+    }
+    return work->alike ? launch_alike(work) : launch_plan(work);
+}
 
 /* ---- The whole ---- */
 
@@ -595,6 +605,7 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
     memset(&work, 0, offsetof(Work, key));
     work.state = state;
     work.call = call;
+    work.changed = atomic_load_explicit(&state->arrays_changed, memory_order_relaxed);
     work.mode.async = true;
     PyObject *result = run(&work);
     for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {

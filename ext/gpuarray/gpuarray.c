@@ -47,6 +47,7 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
 static int make_room(GPUArrayObject *array, int ndim)
 {
     int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
+    if (array->strides - array->shape >= room) return 0;
     Py_ssize_t *dims = array->dims;
     if (room > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)room, sizeof *dims))) {
         PyErr_NoMemory();
@@ -60,7 +61,7 @@ static int make_room(GPUArrayObject *array, int ndim)
 }
 
 /* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
- * exception. */
+ * exception, and the array is as it was. */
 static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
@@ -110,8 +111,15 @@ static Py_ssize_t bytes_needed(GPUArrayObject *array)
 {
     Py_ssize_t low, high;
     if (array->layout) return array->nbytes;
-    strides_extent(array->ndim, array->shape, array->strides, array->itemsize, &low, &high);
-    return low < 0 ? -1 : high;
+    bool fits = strides_extent(array->ndim, array->shape, array->strides, array->itemsize, &low, &high);
+    return low < 0 || !fits ? -1 : high;
+}
+
+int gpuarray_describe_anew(GPUArrayObject *array, const GPUArrayObject *like)
+{
+    atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
+    return describe(array, (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype), like->ndim, like->shape,
+                    like->strides, 'C');
 }
 
 int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata)
@@ -223,7 +231,7 @@ static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), 
     return (PyObject *)array;
 }
 
-static int read_strides(PyObject *value, int ndim, Py_ssize_t *out)
+int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out)
 {
     PyObject *items = PySequence_Fast(value, "strides must be a sequence of integers (bytes)");
     if (!items) return -1;
@@ -307,7 +315,7 @@ static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
     out->strided = steps != NULL;
     bool based = given_or_null(given[GIVEN_BASE]) && !given_or_null(given[GIVEN_GPUDATA]);
     if (based) PyErr_SetString(PyExc_AssertionError, "base= goes with gpudata=");
-    if (!based && (!steps || read_strides(steps, out->form.rank, out->strides) == 0)) return 0;
+    if (!based && (!steps || gpuarray_read_strides(steps, out->form.rank, out->strides) == 0)) return 0;
     convert_form_clear(&out->form);
     return -1;
 }
@@ -316,6 +324,8 @@ static int initialise(GPUArrayObject *array, Asked *asked, PyObject *const *give
 {
     PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->form.dtype);
+    if (array->gpudata || array->base)
+        atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
     int failed = describe(array, dtype, asked->form.rank, asked->form.shape,
                           asked->strided ? asked->strides : NULL, asked->order);
     convert_form_clear(&asked->form);

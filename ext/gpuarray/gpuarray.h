@@ -1,8 +1,8 @@
 /* GPUArray: an array in device memory with NumPy's description of it (shape, strides, dtype).
  *
- * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. Description and
- * memory do not change after construction, but `gpudata` and the like may be assigned by users who manage
- * memory themselves.
+ * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. The description
+ * changes by a.shape = and the like alone (in_place.c), the memory by a.gpudata = of users who manage it
+ * themselves.
  */
 #ifndef EXT_GPUARRAY_GPUARRAY_H
 #define EXT_GPUARRAY_GPUARRAY_H
@@ -103,6 +103,12 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes); /* NULL: r
  * The number of elements must be the same. */
 PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
                               PyObject *stream);
+/* Reads a shape for as many elements as the array has, from integers or one sequence; one length may be -1.
+ * The number of axes, or -1 with an exception. */
+int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape);
+/* A view as another dtype, which is a reference given away: where its size differs this axis, which is
+ * contiguous, changes its length; -1: no such axis. */
+PyObject *gpuarray_view_as(GPUArrayObject *array, struct _PyArray_Descr *dtype, int axis);
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count);
@@ -132,6 +138,16 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object);
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, Py_ssize_t before, FAST_PARAMETERS);
 /* Whether an array is such a copy or a view of one, held or not. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
+
+/* ext/gpuarray/in_place.c */
+int gpuarray_set_shape(PyObject *self, PyObject *value, void *unused);
+int gpuarray_set_strides(PyObject *self, PyObject *value, void *unused);
+int gpuarray_set_dtype(PyObject *self, PyObject *value, void *unused);
+
+/* Gives the array the shape, strides and dtype of another. -1 with an exception, and it is as it was. */
+int gpuarray_describe_anew(GPUArrayObject *array, const GPUArrayObject *like);
+/* As many strides as axes from a sequence. -1 with an exception. */
+int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
 
 /* tp_dealloc, which no other type has. */
 void gpuarray_dealloc(PyObject *self);

@@ -130,7 +130,7 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
 }
 
 /* *shape as ints or as one sequence. The number of axes, or -1 with an exception. */
-static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
+static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
 {
     PyObject *items = count == 1 && !PyIndex_Check(args[0])
                           ? PySequence_Fast(args[0], "a shape is integers or a sequence of them")
@@ -145,6 +145,12 @@ static int read_shape(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape
             PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
     Py_DECREF(items);
     return PyErr_Occurred() ? -1 : (int)ndim;
+}
+
+int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
+{
+    int ndim = read_lengths(args, count, shape);
+    return ndim < 0 || complete_shape(array, ndim, shape) < 0 ? -1 : ndim;
 }
 
 /* Whether shapes.py has to look at a keyword of reshape: copy=, and the order that depends on the array's. */
@@ -199,8 +205,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
         else if (!(order = read_order(value)))
             return NULL;
     }
-    int ndim = read_shape(args, arg_count, shape);
-    if (ndim < 0 || complete_shape(array, ndim, shape) < 0) return NULL;
+    int ndim = gpuarray_read_shape(array, args, arg_count, shape);
+    if (ndim < 0) return NULL;
     if (order == 'F' && array->layout == GPUARRAY_C) return reshape_copy(array, ndim, shape, order, stream);
     if (gpuarray_has_shape(array, ndim, shape) && (ndim != 1 || array->layout)) return Py_NewRef(self);
     if (ndim == 1) return along_one_axis(array, order, stream);
@@ -275,17 +281,21 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[1];
     PyArray_Descr *dtype = NULL;
-    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     if (convert_arguments(gpuarray_view_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!given[0] || given[0] == Py_None)
         return gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, array->strides,
                                  array->pointer);
     if (!PyArray_DescrConverter(given[0], &dtype)) return NULL;
+    return gpuarray_view_as(array, dtype, packed_axis(array));
+}
+
+PyObject *gpuarray_view_as(GPUArrayObject *array, PyArray_Descr *dtype, int axis)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     Py_ssize_t old_size = array->itemsize, new_size = PyDataType_ELSIZE(dtype);
     memcpy(shape, array->shape, (size_t)array->ndim * sizeof *shape);
     memcpy(strides, array->strides, (size_t)array->ndim * sizeof *strides);
     if (new_size != old_size) {
-        int axis = packed_axis(array);
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
             return PyErr_Format(PyExc_ValueError,

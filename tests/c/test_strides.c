@@ -94,6 +94,18 @@ static void test_count(void)
     CHECK(strides_count(2, empty_huge, 8) == 0);
 }
 
+static void test_extents_that_overflow(void)
+{
+    const ptrdiff_t shape[] = {5, 3}, large = PTRDIFF_MAX / 4;
+    ptrdiff_t low, high;
+    CHECK(strides_extent(1, shape, (const ptrdiff_t[]){large}, 1, &low, &high) && high == 4 * large + 1);
+    CHECK(!strides_extent(1, shape, (const ptrdiff_t[]){large}, 8, &low, &high));
+    CHECK(!strides_extent(1, shape, (const ptrdiff_t[]){large + 1}, 1, &low, &high));
+    CHECK(!strides_extent(1, shape, (const ptrdiff_t[]){PTRDIFF_MIN}, 1, &low, &high));
+    CHECK(!strides_extent(2, shape, (const ptrdiff_t[]){large, large}, 1, &low, &high));
+    CHECK(!strides_extent(2, shape, (const ptrdiff_t[]){-large, -large}, 1, &low, &high));
+}
+
 static void test_views(void)
 {
     static unsigned char memory[ROOM];
@@ -102,7 +114,7 @@ static void test_views(void)
         int ndim = random_view(shape, strides, itemsize);
         Extent extent = {0, 0, itemsize};
         walk(ndim, shape, strides, widen, &extent);
-        strides_extent(ndim, shape, strides, itemsize, &low, &high);
+        CHECK(strides_extent(ndim, shape, strides, itemsize, &low, &high));
         CHECK(low == extent.low && high == extent.high);
         CHECK(!strides_may_overlap(ndim, shape, strides, itemsize));
         strides_pack_like(ndim, shape, strides, itemsize, packed);
@@ -281,6 +293,7 @@ int main(void)
     test_alignment();
     test_fill_and_contiguity();
     test_count();
+    test_extents_that_overflow();
     test_views();
     test_overlap();
     test_meeting();

@@ -1,0 +1,100 @@
+/* a.shape = , a.strides = , a.dtype = : another description of the same memory, where NumPy takes it too and
+ * all elements lie within the array's memory. */
+#include "core/strides.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/gpuarray/shared_memory.h"
+#include "ext/numpy_api.h"
+
+/* False with AttributeError for del. */
+static bool is_given(PyObject *value, const char *name)
+{
+    if (!value) PyErr_Format(PyExc_AttributeError, "the %s of an array cannot be deleted", name);
+    return value != NULL;
+}
+
+/* Takes the reference; NULL is an exception. */
+static int describe_as(GPUArrayObject *array, PyObject *view)
+{
+    int failed = view ? gpuarray_describe_anew(array, gpuarray_cast(view)) : -1;
+    Py_XDECREF(view);
+    return failed;
+}
+
+static PyArray_Descr *own_dtype(GPUArrayObject *array)
+{
+    return (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+}
+
+int gpuarray_set_shape(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_ssize_t shape[STRIDES_MAX_DIMS] = {0}, strides[STRIDES_MAX_DIMS];
+    int ndim = is_given(value, "shape") ? gpuarray_read_shape(array, &value, 1, shape) : -1;
+    if (ndim < 0) return -1;
+    if (array->size == 0) {
+        strides_fill('C', ndim, shape, array->itemsize, strides);
+    } else if (!strides_reshape('C', array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
+                                strides)) {
+        PyErr_SetString(PyExc_AttributeError,
+                        "no strides give these elements that shape where they lie: reshape() copies them");
+        return -1;
+    }
+    return describe_as(array,
+                       gpuarray_new_view(array, own_dtype(array), ndim, shape, strides, array->pointer));
+}
+
+/* The addresses that belong to the array: its allocation, else what the array that it is a view of, or the
+ * array itself, spans. */
+static AddressSpan memory_of(GPUArrayObject *array)
+{
+    const DeviceAllocationObject *allocation = array->allocation;
+    const GPUArrayObject *root = array;
+    if (allocation) return (AddressSpan){allocation->pointer, allocation->pointer + allocation->size};
+    while (root->base && gpuarray_check(array->state, root->base)) root = gpuarray_cast(root->base);
+    AddressSpan own = shared_memory_span(array), whole = shared_memory_span(root);
+    return whole.low <= own.low && own.high <= whole.high ? whole : own;
+}
+
+static int check_span(GPUArrayObject *array, const Py_ssize_t *strides)
+{
+    Py_ssize_t low, high;
+    AddressSpan memory = memory_of(array);
+    if (array->size && strides_extent(array->ndim, array->shape, strides, array->itemsize, &low, &high)
+        && (CUdeviceptr)-low <= array->pointer - memory.low
+        && (CUdeviceptr)high <= memory.high - array->pointer)
+        return 0;
+    if (!array->size) return 0;
+    PyErr_SetString(PyExc_ValueError,
+                    "with these strides elements would lie outside the memory of the array");
+    return -1;
+}
+
+int gpuarray_set_strides(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    Py_ssize_t strides[STRIDES_MAX_DIMS];
+    if (!is_given(value, "strides") || gpuarray_read_strides(value, array->ndim, strides) < 0
+        || check_span(array, strides) < 0
+        || convert_aligned(array->dtype, array->ndim, array->shape, strides, array->pointer) < 0)
+        return -1;
+    return describe_as(array, gpuarray_new_view(array, own_dtype(array), array->ndim, array->shape, strides,
+                                                array->pointer));
+}
+
+/* The last one, where it is contiguous; -1. */
+static int last_axis(const GPUArrayObject *array)
+{
+    int last = array->ndim - 1;
+    bool packed =
+        last >= 0 && (array->size == 0 || array->shape[last] == 1 || array->strides[last] == array->itemsize);
+    return packed ? last : -1;
+}
+
+int gpuarray_set_dtype(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyArray_Descr *dtype = NULL;
+    if (!is_given(value, "dtype") || !PyArray_DescrConverter(value, &dtype)) return -1;
+    return describe_as(array, gpuarray_view_as(array, dtype, last_axis(array)));
+}
