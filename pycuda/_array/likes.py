@@ -111,6 +111,15 @@ def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
     return full(shape, 1, np.float64 if dtype is None else dtype, order, device=device)
 
 
+def _cast_to(value, dtype):
+    """Values for an array of the dtype, with NumPy's warnings where they lose something."""
+    if isinstance(value, GPUArray):
+        return value
+    cast = np.empty(np.shape(value), dtype)
+    np.copyto(cast, value, casting="unsafe")
+    return cast
+
+
 def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
     """np.full(..., like=a)"""
     _no_device(device)
@@ -118,7 +127,8 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
         result = GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
         result[...] = fill_value
         return result
-    return creation.full(shape, fill_value, dtype, order=order)
+    value = fill_value if dtype is None else _cast_to(fill_value, dtype)
+    return creation.full(shape, value, dtype, order=order)
 
 
 def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
@@ -234,7 +244,7 @@ zeros_like, ones_like = _filled_like(0), _filled_like(1)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
     """np.full_like"""
     result = _fresh(a, dtype, order, shape, device)
-    result[...] = fill_value
+    result[...] = _cast_to(fill_value, result.dtype)
     return result
 
 

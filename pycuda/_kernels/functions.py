@@ -248,7 +248,7 @@ _ROWS = (
     Function("floor", np.floor, _kinds(bi="a", f="floor(a)")),
     Function("ceil", np.ceil, _kinds(bi="a", f="ceil(a)")),
     Function("trunc", np.trunc, _kinds(bi="a", f="trunc(a)")),
-    Function("rint", np.rint, _kinds(f="rint(a)", c="T0(rint(a._M_re), rint(a._M_im))")),
+    Function("rint", np.rint, _kinds(f="rint(a)", c="L1(rint(a._M_re), rint(a._M_im))")),
     Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
     Function("nextafter", np.nextafter, _kinds(f="pycuda::next_number<S1>(a, b)")),
     Function("ldexp", np.ldexp, _kinds(f="ldexp(a, pycuda::exponent(b))")),
