@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import math
 import mmap
 
 import numpy as np
+
+import pycuda.driver as drv
 
 _NORESERVE = 0x4000  # Linux: pages that nobody touches cost nothing
 
@@ -49,3 +52,28 @@ def to_str(array) -> str:
 def to_repr(array) -> str:
     """repr(array.get())"""
     return text(array, repr)
+
+
+def _asked(question) -> str:
+    """The answer, or why there is none: the array may be freed, its context gone."""
+    try:
+        return question()
+    except drv.Error as problem:
+        return f"not available: {str(problem).splitlines()[0]}"
+
+
+def _device(array) -> str:
+    number = array.__dlpack_device__()[1]
+    return f"{number}: {drv.Device(number).name()}"
+
+
+def _repr_html_(array) -> str:
+    """What notebooks show."""
+    rows = {
+        "shape": str(array.shape),
+        "dtype": str(array.dtype),
+        "device": _asked(lambda: _device(array)),
+    }
+    cells = (f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in rows.items())
+    values = html.escape(_asked(lambda: to_str(array)))
+    return f"<div><table>{''.join(cells)}</table><pre>{values}</pre></div>"
