@@ -74,6 +74,23 @@ def get_nvcc_version(nvcc: str) -> str:
         return ""
 
 
+def _find_nvcc_on_path() -> str | None:
+    """For programs that use PyCUDA's own name: the path of nvcc, or None."""
+    return finder.find_nvcc("nvcc")
+
+
+def _find_pycuda_include_path() -> str:
+    """The same: the folder of the headers for kernels."""
+    return build.DEVICE_HEADERS
+
+
+def _new_md5():
+    """The same: a new hash, as hashlib.md5() makes it."""
+    import hashlib
+
+    return hashlib.md5(usedforsecurity=False)
+
+
 def preprocess_source(source: str, options, nvcc: str) -> str:
     """The source after nvcc's preprocessor.
 

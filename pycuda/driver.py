@@ -6,6 +6,9 @@ Importing this makes no call into CUDA.
 from __future__ import annotations
 
 import atexit
+import os  # noqa: F401  programs use driver.os and driver.np
+
+import numpy as np  # noqa: F401
 
 from pycuda import _driver
 from pycuda._arrays import (  # noqa: F401
