@@ -11,6 +11,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
 #include "ext/convert/foreign.h"
+#include "ext/launch/ctypes_argument.h"
 #include "ext/launch/types.h"
 #include "ext/numpy_api.h"
 #include "ext/texture/texture.h"
@@ -314,6 +315,15 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
     return found < 0 ? -1 : 0;
 }
 
+static int read_ctypes(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
+{
+    PyObject *view = NULL;
+    int found = ctypes_argument(argument, &view, out);
+    if (found > 0 && keep(&launch->keep, view) < 0) found = -1;
+    Py_XDECREF(view);
+    return found > 0 ? 0 : found < 0 ? -1 : refuse(launch->function, position, argument);
+}
+
 /* What has no row in the table. */
 static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)
 {
@@ -329,8 +339,9 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
         return refuse(function, position, argument);
     int found = texture_argument(state, argument, &address);
     if (found == 0) found = address_of_object(function, position, argument, launch->stream, &address);
+    if (found == 0) return read_ctypes(launch, position, argument, out);
     use_address(out, &launch->scratch[position], address);
-    return found > 0 ? 0 : found < 0 ? -1 : refuse(function, position, argument);
+    return found > 0 ? 0 : -1;
 }
 
 static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *out)

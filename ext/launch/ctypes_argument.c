@@ -1,0 +1,57 @@
+/* See ctypes_argument.h. Whoever has such an object has imported ctypes. */
+#include "ext/launch/ctypes_argument.h"
+
+#include <string.h>
+
+/* Whether it is of this class of ctypes. -1 with an exception. */
+static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
+{
+    PyObject *type = PyObject_GetAttrString(ctypes, name);
+    int found = type ? PyObject_IsInstance(argument, type) : -1;
+    Py_XDECREF(type);
+    return found;
+}
+
+/* In the other byte order. */
+static bool is_swapped(PyObject *type)
+{
+    PyObject *same = PyObject_GetAttrString(type, "__ctype_le__");
+    bool swapped = same ? same != type : PyObject_HasAttrString(type, "_swappedbytes_");
+    PyErr_Clear();
+    Py_XDECREF(same);
+    return swapped;
+}
+
+/* Numbers and addresses; the rest are texts and objects of the host, and long double. */
+static bool is_number(PyObject *type)
+{
+    PyObject *code = PyObject_GetAttrString(type, "_type_");
+    const char *text = code && PyUnicode_Check(code) ? PyUnicode_AsUTF8(code) : NULL;
+    bool number = text && strlen(text) == 1 && strchr("cbB?hHiIlLqQfdP", *text);
+    PyErr_Clear();
+    Py_XDECREF(code);
+    return number;
+}
+
+static int read_bytes(PyObject *argument, PyObject *ctypes, PyObject **view, ArgumentValue *out)
+{
+    PyObject *alignment = PyObject_CallMethod(ctypes, "alignment", "O", argument);
+    size_t multiple = alignment ? PyLong_AsSize_t(alignment) : 0;
+    Py_XDECREF(alignment);
+    if (PyErr_Occurred() || !(*view = PyMemoryView_FromObject(argument))) return -1;
+    const Py_buffer *bytes = PyMemoryView_GET_BUFFER(*view);
+    *out = (ArgumentValue){bytes->buf, (uint32_t)bytes->len, (uint32_t)multiple};
+    return 1;
+}
+
+int ctypes_argument(PyObject *argument, PyObject **view, ArgumentValue *out)
+{
+    PyObject *ctypes = PyDict_GetItemString(PyImport_GetModuleDict(), "_ctypes"),
+             *type = (PyObject *)Py_TYPE(argument);
+    if (!ctypes || is_swapped(type)) return 0;
+    int found = is_a(argument, ctypes, "_SimpleCData");
+    if (found > 0 && !is_number(type)) return 0;
+    if (found == 0) found = is_a(argument, ctypes, "Structure");
+    if (found == 0) found = is_a(argument, ctypes, "Union");
+    return found > 0 ? read_bytes(argument, ctypes, view, out) : found;
+}
