@@ -93,8 +93,30 @@ static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJo
 {
     if (job->abandoned && table->nvrtcSetFlowCallback) /* since CUDA 12.8: without it the compiler goes on */
         table->nvrtcSetFlowCallback(program, is_abandoned, job->abandoned);
+    for (int i = 0; i < job->expression_count; i++)
+        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
+                   "nvrtcAddNameExpression"))
+            return false;
     return check(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
                  "nvrtcCompileProgram");
+}
+
+/* They belong to the program: the product gets copies. */
+static bool fetch_lowered(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
+                          NvrtcProduct *product)
+{
+    static const char call[] = "nvrtcGetLoweredName";
+    product->lowered = calloc((size_t)job->expression_count + 1, sizeof *product->lowered);
+    if (!product->lowered) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
+    for (int i = 0; i < job->expression_count; i++) {
+        const char *name = NULL;
+        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name), call))
+            return false;
+        product->lowered[product->lowered_count] = strdup(name);
+        if (!product->lowered[product->lowered_count++])
+            return check(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
+    }
+    return true;
 }
 
 bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *product)
@@ -106,13 +128,16 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
         return false;
     bool done = compile(table, program, job, product);
     fetch_log(table, program, product);
-    done = done && fetch_code(table, program, job->want, product);
+    done = done && fetch_code(table, program, job->want, product)
+           && fetch_lowered(table, program, job, product);
     table->nvrtcDestroyProgram(&program);
     return done;
 }
 
 void nvrtc_product_free(NvrtcProduct *product)
 {
+    for (int i = 0; i < product->lowered_count; i++) free(product->lowered[i]);
+    free(product->lowered);
     free(product->code);
     free(product->log);
     *product = (NvrtcProduct){0};

@@ -39,6 +39,8 @@ typedef struct NvrtcJob {
     const char *source, *name;
     int option_count;
     const char *const *options;
+    int expression_count;
+    const char *const *expressions; /* C++ names, whose lowered names are wanted */
     NvrtcOutput want;
     atomic_bool *abandoned; /* NULL, or true once nobody wants the product any more */
 } NvrtcJob;
@@ -49,6 +51,8 @@ typedef struct NvrtcProduct {
     const char *failed; /* that call's name, or NULL */
     char *code, *log; /* owned; code is NULL on failure, log may be NULL */
     size_t code_size; /* without the NUL that follows PTX */
+    char **lowered; /* owned with its strings: a name for each expression of the job */
+    int lowered_count;
 } NvrtcProduct;
 
 /* True on success. Blocks for as long as the compiler needs and may be called from several threads. */

@@ -1467,8 +1467,8 @@ class _PackStruct:
 
 def _nvrtc_open(path: str, /) -> tuple[int, int]: ...
 def _nvrtc_compile(
-    source: str | bytes, name: str, options: Iterable[str], want: str
-) -> tuple[bytes | None, str]: ...
+    source: str | bytes, name: str, options: Iterable[str], want: str, expressions: Iterable[str] = ()
+) -> tuple[bytes | None, str, tuple[str, ...]]: ...
 
 # ---- constants
 

@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda._compile import arguments as _arguments
-from pycuda._compile import build, cache, finder, includes, report
+from pycuda._compile import build, cache, finder, includes, libraries, report, symbols
 from pycuda._compile import nvcc as _nvcc_command
 from pycuda._compile import options as _options
 from pycuda._compile import signatures as _signatures
 from pycuda._compile import source as _source
 from pycuda._compile import target as _target
-from pycuda._compile.files import absolute, is_of_system, passing, real
+from pycuda._compile.files import absolute, is_of_system, passing
 
 __all__ = [
     "DEFAULT_NVCC_FLAGS",
@@ -43,6 +43,7 @@ DEFAULT_NVCC_FLAGS: list[str] = os.environ.get("PYCUDA_DEFAULT_NVCC_FLAGS", "").
 
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
 _REMEMBERED = 512
+_PLAIN_NAME = re.compile(r"[\w.$]*")
 
 # Requests of this process to their product: a second identical one costs a look-up and a stat of each header
 # of the user's.
@@ -210,6 +211,7 @@ class _Request(NamedTuple):
     cache_dir: str | bool | None
     include_dirs: Sequence[str]
     target: str = "cubin"
+    expressions: Sequence[str] = ()
 
 
 def _job(request: _Request, device) -> build.Job:
@@ -231,12 +233,13 @@ def _job(request: _Request, device) -> build.Job:
         request.cache_dir,
         device,
         request.source,
+        tuple(request.expressions),
     )
 
 
 def _checked(request: _Request) -> _Request:
     """The request with each argument of the type that the rest works with. TypeError or ValueError."""
-    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target = request
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target, names = request
     _arguments.target(target)
     _arguments.name(arch, "arch")
     _arguments.name(code, "code")
@@ -244,13 +247,17 @@ def _checked(request: _Request) -> _Request:
     source, nvcc = _arguments.source(source), _arguments.command(nvcc)
     options = _arguments.options(DEFAULT_NVCC_FLAGS if options is None else options)
     folders = _arguments.folders(include_dirs)
+    names = _arguments.options(names, "name_expressions")
     return _Request(
-        source, nvcc, options, bool(keep), bool(no_extern_c), arch, code, cache_dir, folders, target
+        source, nvcc, options, bool(keep), bool(no_extern_c), arch, code, cache_dir, folders, target, names
     )
 
 
 def _compile(request: _Request) -> build.Product:
-    request = _checked(request)
+    return _product(_checked(request))
+
+
+def _product(request: _Request) -> build.Product:
     device = _target.current()
     key = _job_memory_key("wrapped", request.source, device, *request[1:])
     return _recall(key) or _run(key, _job(request, device))
@@ -322,13 +329,21 @@ class CudaModule:
     """
 
     module: drv.Module | None = None
-    _source: str | None = None  # what it was made from, where that is known
-    _options: tuple[str, ...] = ()
+    _request: _Request | None = None  # what it was made from, where that is known
+    _code = b""
+    _names: dict[str, str] | None = None  # of what C++ expressions name, by _squeezed ones
 
     def _loaded(self):
         if self.module is None:
             raise drv.LogicError("the module is not linked yet: call link() first")
         return self.module
+
+    def _in_code(self, name):
+        """What a kernel or a variable is called in the code."""
+        if not self._names or not isinstance(name, str):
+            return name
+        squeezed = _squeezed(name)
+        return self._names.get(squeezed) or self._names.get("&" + squeezed) or name
 
     def get_function(self, name):
         """Find a kernel of the module.
@@ -350,9 +365,9 @@ class CudaModule:
         -----
         Calls cuModuleGetFunction.
         """
-        function = self._loaded().get_function(name)
-        if self._source and function._wants_types:
-            types = _signatures.types(self._source, self._options, name)
+        function = self._loaded().get_function(self._in_code(name))
+        if self._request and function._wants_types:
+            types = _signatures.types(self._request.source, self._request.options, name)
             if types:
                 function._note_types(types)
         return function
@@ -378,7 +393,13 @@ class CudaModule:
         -----
         Calls cuModuleGetGlobal.
         """
-        return self._loaded().get_global(name)
+        try:
+            return self._loaded().get_global(self._in_code(name))
+        except drv.LogicError as problem:
+            known = symbols.variables(self._code)
+            if known:
+                problem.args = (f"{problem}; the module's variables are: {', '.join(known)}",)
+            raise
 
     def get_texref(self, name):
         """Find a ``texture<>`` variable of the module.
@@ -396,7 +417,7 @@ class CudaModule:
         LogicError
             The module has no texture of this name.
         """
-        return self._loaded().get_texref(name)
+        return self._loaded().get_texref(self._in_code(name))
 
     def get_surfref(self, name):
         """Find a ``surface<>`` variable of the module.
@@ -414,7 +435,7 @@ class CudaModule:
         LogicError
             The module has no surface of this name.
         """
-        return self._loaded().get_surfref(name)
+        return self._loaded().get_surfref(self._in_code(name))
 
     def _warn_of_arch(self, arch) -> None:
         wanted, device = _options.capability(arch), _target.current()
@@ -423,6 +444,15 @@ class CudaModule:
                 f"trying to compile for the architecture {arch}, which the device (compute capability "
                 f"{_dotted(device.capability)}) may not run"
             )
+
+
+def _named(request: _Request, product: build.Product) -> dict[str, str]:
+    return dict(zip(map(_squeezed, request.expressions), product.names, strict=True))
+
+
+def _squeezed(expression: str) -> str:
+    """A C++ name without the white space that says nothing."""
+    return re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(expression.split()))
 
 
 def _load(product: build.Product, options):
@@ -465,6 +495,9 @@ class SourceModule(CudaModule):
     cache_dir : str or False
         The cache folder; False is none.
     include_dirs : sequence of str, or str
+    name_expressions : sequence of str
+        C++ names, ``"scale<float>"`` or ``"(void (*)(int *))add"``, by which get_function
+        finds kernels, and get_global variables; templates are instantiated.
 
     Raises
     ------
@@ -484,14 +517,72 @@ class SourceModule(CudaModule):
         code=None,
         cache_dir=None,
         include_dirs=None,
+        name_expressions=(),
     ):
         _arguments.name(arch, "arch")
         if arch is not None:
             self._warn_of_arch(arch)
-        request = _Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs)
-        self.module = _load(_compile(request), DEFAULT_NVCC_FLAGS if options is None else options)
-        request = _checked(request)
-        self._source, self._options = request.source, tuple(request.options)
+        self._request = _checked(
+            _Request(
+                source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs,
+                expressions=name_expressions,
+            )
+        )  # fmt: skip
+        product = _product(self._request)
+        self.module, self._code = _load(product, self._request.options), product.code
+        self._names = _named(self._request, product)
+        self._instances: dict = {}
+
+    def get_function(self, name):
+        """Find a kernel of the module.
+
+        Parameters
+        ----------
+        name : str
+            Also a C++ name: ``"scale<float>"``, ``"space::kernel"``,
+            ``"(void (*)(int *))add"``. One that is not in name_expressions is compiled for
+            when it is first asked for.
+
+        Returns
+        -------
+        pycuda.driver.Function
+
+        Raises
+        ------
+        LogicError
+            The module has no kernel of this name; or it is an instance of a template that
+            is not in name_expressions, and the source has variables of its own, which
+            would be there twice.
+
+        Notes
+        -----
+        Calls cuModuleGetFunction.
+        """
+        if not isinstance(name, str) or _PLAIN_NAME.fullmatch(name) or self._in_code(name) != name:
+            return super().get_function(name)
+        squeezed = _squeezed(name)
+        if squeezed not in self._instances:
+            self._instances[squeezed] = self._instance(name)
+        module, in_code = self._instances[squeezed]
+        return module.get_function(in_code)
+
+    def _instance(self, name: str):
+        """(a module that has the kernel of this C++ name, what it is called there)."""
+        request = self._request._replace(expressions=(name,))
+        try:
+            product = _product(request)
+        except drv.CompileError as problem:
+            raise drv.LogicError(f"there is no kernel {name!r}: {problem}") from None
+        (in_code,) = product.names
+        if in_code in symbols.kernels(self._code):
+            return self.module, in_code
+        variables = symbols.variables(product.code)
+        if variables:
+            raise drv.LogicError(
+                f"{name} is not in the module, and in another one it would have variables of its own "
+                f"({', '.join(variables)}): SourceModule(..., name_expressions=[{name!r}]) puts it in"
+            )
+        return _load(product, request.options), in_code
 
 
 class DynamicModule(CudaModule):
@@ -638,7 +729,7 @@ class DynamicModule(CudaModule):
         if libname == "cudadevrt" and device is not None and device.takes_ptx:
             return self
         if self.libdir is None:
-            self.libdir = _library_folder(self.cuda_libdir, self.nvcc, self.libptn)
+            self.libdir = libraries.folder(self.cuda_libdir, self.nvcc, self.libptn)
         path = os.path.join(self.libdir, self.libptn % libname)
         if not os.path.isfile(path):
             raise OSError(f"{path}: no such library")
@@ -655,33 +746,6 @@ class DynamicModule(CudaModule):
         self.module = self._open_linker().link_module()
         self.linker = None
         return self
-
-
-def _library_folders(cuda_libdir, nvcc):
-    """Places of the toolkit's static libraries, the preferred first."""
-    if cuda_libdir is not None:
-        yield cuda_libdir
-    for name in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"):
-        if os.environ.get(name):
-            yield os.path.join(os.environ[name], "lib64")
-    yield from filter(None, os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep))
-    compiler, _ = finder.find_nvrtc(None, cache.folder(None))
-    if compiler is not None:
-        yield os.path.dirname(real(compiler.path))
-        yield os.path.dirname(compiler.path)
-    yield "/usr/lib/x86_64-linux-gnu"
-    path = finder.find_nvcc(nvcc)
-    if path:
-        yield os.path.join(os.path.dirname(os.path.dirname(real(path))), "lib64")
-    yield "/usr/local/cuda/lib64"
-
-
-def _library_folder(cuda_libdir, nvcc, pattern) -> str:
-    """The folder of cudadevrt. RuntimeError when there is none."""
-    for folder in _library_folders(cuda_libdir, nvcc):
-        if os.path.isfile(os.path.join(folder, pattern % "cudadevrt")):
-            return folder
-    raise RuntimeError("the folder of CUDA's static libraries was not found: cuda_libdir names it")
 
 
 class DynamicSourceModule(DynamicModule):

@@ -121,7 +121,7 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
         return NULL;
     CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
     if (result != CUDA_SUCCESS)
-        return raise_driver(module->state, result, "cuModuleGetFunction", "kernel '%s'", name);
+        return raise_no_kernel(module, result, name);
     return function_new(module->state, module, handle, given[0]);
 }
 

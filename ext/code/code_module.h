@@ -22,6 +22,10 @@ static inline CodeModuleObject *code_module_cast(PyObject *object) { return (Cod
 PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,
                            PyObject *message_handler, const char *routine);
 
+/* Raises that the module has no kernel of this name: with those that it has, and with what to do where one of
+ * them is this one under its C++ name. */
+PyObject *raise_no_kernel(CodeModuleObject *module, CUresult result, const char *name);
+
 /* False with an exception for bytes whose image is cut off or declares sizes that it has not. */
 bool code_check_image(ModuleState *state, PyObject *bytes, const char *routine);
 

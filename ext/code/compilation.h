@@ -21,7 +21,7 @@ typedef struct StringList {
 
 typedef struct JobTexts {
     PyObject *owner;
-    StringList options;
+    StringList options, expressions;
 } JobTexts;
 
 typedef struct Compilation {

@@ -64,7 +64,7 @@ static const char *hold_string(PyObject *owner, PyObject *item)
 static int read_strings(PyObject *items, StringList *out)
 {
     *out = (StringList){0};
-    PyObject *sequence = PySequence_Fast(items, "options must be a sequence");
+    PyObject *sequence = PySequence_Fast(items, "options and expressions must be sequences");
     if (!sequence) return -1;
     out->count = (int)PySequence_Fast_GET_SIZE(sequence);
     out->strings = PyMem_Calloc((size_t)out->count + 1, sizeof *out->strings);
@@ -100,13 +100,27 @@ static PyObject *describe_log(const NvrtcTable *table, const NvrtcProduct *produ
     return PyUnicode_DecodeUTF8(log, (Py_ssize_t)strlen(log), "replace");
 }
 
-/* (code or None, log). */
+static PyObject *describe_lowered(const NvrtcProduct *product)
+{
+    PyObject *names = PyTuple_New(product->lowered_count);
+    for (int i = 0; names && i < product->lowered_count; i++) {
+        PyObject *name = PyUnicode_FromString(product->lowered[i]);
+        if (name)
+            PyTuple_SET_ITEM(names, i, name);
+        else
+            Py_CLEAR(names);
+    }
+    return names;
+}
+
+/* (code or None, log, lowered names). */
 static PyObject *describe(const NvrtcTable *table, const NvrtcProduct *product, bool done)
 {
-    PyObject *log = describe_log(table, product);
+    PyObject *log = describe_log(table, product), *names = describe_lowered(product);
     PyObject *code =
         done ? PyBytes_FromStringAndSize(product->code, (Py_ssize_t)product->code_size) : Py_NewRef(Py_None);
-    if (log && code) return Py_BuildValue("(NN)", code, log);
+    if (log && code && names) return Py_BuildValue("(NNN)", code, log, names);
+    Py_XDECREF(names);
     Py_XDECREF(log);
     Py_XDECREF(code);
     return NULL;
@@ -116,10 +130,13 @@ static int read_job(PyObject *const *given, NvrtcJob *job, JobTexts *texts)
 {
     if (read_output(given[3], &job->want) < 0 || !(texts->owner = PyList_New(0))
         || !(job->source = hold_string(texts->owner, given[0]))
-        || !(job->name = hold_string(texts->owner, given[1])) || read_strings(given[2], &texts->options) < 0)
+        || !(job->name = hold_string(texts->owner, given[1])) || read_strings(given[2], &texts->options) < 0
+        || (given[4] && read_strings(given[4], &texts->expressions) < 0))
         return -1;
     job->options = texts->options.strings;
     job->option_count = texts->options.count;
+    job->expressions = texts->expressions.strings;
+    job->expression_count = texts->expressions.count;
     return 0;
 }
 
@@ -127,6 +144,7 @@ static void clear_texts(JobTexts *texts)
 {
     Py_XDECREF(texts->owner);
     clear_strings(&texts->options);
+    clear_strings(&texts->expressions);
 }
 
 static void free_compilation(Compilation *compilation)
@@ -154,21 +172,23 @@ static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
     return NULL;
 }
 
-PyDoc_STRVAR(nvrtc_compile_doc, "_nvrtc_compile(source, name, options, want)\n--\n\n"
+PyDoc_STRVAR(nvrtc_compile_doc, "_nvrtc_compile(source, name, options, want, expressions=())\n--\n\n"
                                 "Compile with the library opened last. Other threads run meanwhile.\n"
                                 "\nParameters\n----------\n"
                                 "source : bytes or str\n"
                                 "name : str\n    File name for messages.\n"
                                 "options : iterable of str\n"
                                 "want : {\"ptx\", \"cubin\"}\n"
+                                "expressions : iterable of str\n    C++ names of kernels and variables.\n"
                                 "\nReturns\n-------\n"
-                                "(code, log) : tuple\n"
-                                "    code is None when the compiler failed; the log says why.");
+                                "(code, log, names) : tuple\n"
+                                "    code is None when the compiler failed; the log says why. names are\n"
+                                "    those of the expressions in the code.");
 
 static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[4];
+    PyObject *given[5];
     if (convert_arguments(nvrtc_compile_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     Compilation *compilation = new_compilation(state, given);
     if (!compilation || compilation_run(state, compilation) < 0) return NULL;

@@ -41,15 +41,19 @@ class Job(NamedTuple):
     cache_dir: object
     device: Target | None
     users: str | None = None  # the source before it was wrapped, for a debugger to show
+    expressions: tuple[str, ...] = ()  # C++ names of kernels and variables
 
 
 class Product(NamedTuple):
-    """The code, and the files it depends on with their stamps."""
+    """The code, the files it depends on with their stamps, and what the expressions' kernels and variables
+    are called in it.
+    """
 
     code: bytes
     watched: list
     cacheable: bool
     compiler: tuple[int, int] | None
+    names: tuple[str, ...] = ()
 
 
 class _UseNvcc(Exception):
@@ -117,6 +121,16 @@ def _cached(where, name, make, found: includes.Includes, compiler=None) -> Produ
     return Product(code, found.watched, where is not None, compiler)
 
 
+def _with_names(code: bytes, names) -> bytes:
+    """The content of an entry: a line for each name, then the code."""
+    return b"".join(name.encode() + b"\n" for name in names) + code
+
+
+def _without_names(product: Product, count: int) -> Product:
+    *names, code = product.code.split(b"\n", count)
+    return product._replace(code=code, names=tuple(name.decode() for name in names))
+
+
 def _keep_folder(job: Job) -> tuple[str, str]:
     """A new folder with the source in it, and the text to compile there."""
     import tempfile
@@ -138,10 +152,12 @@ def _keep_file(path: str, content: bytes | None) -> None:
             file.write(content)
 
 
-def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
+def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> tuple[bytes, tuple[str, ...]]:
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
     with progress.watched("NVRTC", job.users or job.source):
-        code, log, has_host = nvrtc.compile_source(compiler.path, text, arguments, kind, folder)
+        code, log, has_host, names = nvrtc.compile_source(
+            compiler.path, text, arguments, kind, job.expressions, folder
+        )
     if folder:
         _keep_file(os.path.join(folder, f"kernel.{kind}"), code)
         _keep_file(os.path.join(folder, "log"), log.encode())
@@ -161,7 +177,7 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> bytes:
     if kind == "ptx" and not folder:
         with passing:  # this folder was removed
             code = without_folder(code, os.getcwd())
-    return code
+    return code, names
 
 
 def _older_archs(arch: str):
@@ -282,6 +298,7 @@ def _with_nvrtc(
         pycuda.VERSION_TEXT,
         marks,
         job.source,
+        job.expressions,
         arch,
         arguments,
         compiler.identity,
@@ -296,12 +313,14 @@ def _with_nvrtc(
         if reason is not None and _nvcc_of(job):
             raise _UseNvcc(reason.decode("utf-8", "surrogateescape"))
         try:
-            return _for_device(marks, _compile_for(job, compiler, arch, kind, arguments))
+            code, names = _compile_for(job, compiler, arch, kind, arguments)
+            return _with_names(_for_device(marks, code), names)
         except _UseNvcc as refusal:
             refusal.entry = entry
             raise
 
-    return _cached(where, f"{key}.{kind}", make, found, compiler.version)
+    product = _cached(where, f"{key}.{kind}", make, found, compiler.version)
+    return _without_names(product, len(job.expressions))
 
 
 class _Marks(NamedTuple):
@@ -360,6 +379,8 @@ def _relaxed(found: includes.Includes) -> list[str]:
 def _with_nvcc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
 ) -> Product:
+    if job.expressions:
+        raise report.no_expressions(why)
     path = _nvcc_of(job)
     if path is None and job.nvcc not in (None, "nvcc"):
         raise report.nvcc_missing(job.nvcc, _driver_major(job))

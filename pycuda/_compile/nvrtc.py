@@ -37,26 +37,26 @@ def open_library(path: str) -> tuple[int, int]:
     return _opened[path]
 
 
-def _run(source: str, options, want: str, folder: str | None):
+def _run(source: str, options, want: str, expressions, folder: str | None):
     program = os.path.join(folder, NAME) if folder else _PROGRAM
-    code, log = _driver._nvrtc_compile(source, program, list(options), want)
+    code, log, names = _driver._nvrtc_compile(source, program, list(options), want, expressions)
     log = (log or "").replace(program, NAME).strip("\0\n")
-    return code, log.replace(os.path.join(folder, USERS_NAME), NAME) if folder else log
+    return code, log.replace(os.path.join(folder, USERS_NAME), NAME) if folder else log, names
 
 
-def compile_source(path: str, source: str, options, want: str, folder: str | None = None):
-    """(code or None, the compiler's text, whether there are functions for the host). folder is where the
-    source lies, if anywhere.
+def compile_source(path: str, source: str, options, want: str, expressions=(), folder: str | None = None):
+    """(code or None, the compiler's text, whether there are functions for the host, the names in the code of
+    what the expressions name). folder is where the source lies, if anywhere.
     """
     if _current != path:
         open_library(path)
-    code, log = _run(source, options, want, folder)
+    code, log, names = _run(source, options, want, expressions, folder)
     has_host = code is None and _HOST_FUNCTION in log
     if has_host:
         # nvcc keeps unmarked functions for the host, and takes the constexpr ones for the device too; NVRTC
         # has no host to keep them for.
-        code, log = _run(source, [*options, "-default-device"], want, folder)
-    return code, log, has_host
+        code, log, names = _run(source, [*options, "-default-device"], want, expressions, folder)
+    return code, log, has_host, names
 
 
 def refused_option(log: str) -> str | None:

@@ -83,6 +83,14 @@ def failed(compiler, log: str, command, header: str | None, needs_nvcc: bool) ->
     )
 
 
+def no_expressions(why: str) -> CompileError:
+    return CompileError(
+        "only NVRTC knows kernels by C++ expressions (name_expressions), and nvcc is to compile this: "
+        f'{why}. Declare an extern "C" kernel for each',
+        [],
+    )
+
+
 def misplaced_attribute(header: str, line: int) -> CompileError:
     return CompileError(
         f"{header}({line}): an attribute after the closing brace of a class, which NVRTC and nvcc give to "

@@ -7,7 +7,7 @@ import pytest
 from devices import on_cpu_device
 
 import pycuda.driver as drv
-from pycuda import compiler
+from pycuda._compile import libraries
 from pycuda.compiler import DynamicModule, DynamicSourceModule, compile
 
 ONE = dict(block=(1, 1, 1))
@@ -278,7 +278,7 @@ __global__ void parent(int *out)
 
 def needs_cudadevrt():
     try:
-        return compiler._library_folder(None, "nvcc", "lib%s.a")
+        return libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
         if not on_cpu_device():
             pytest.skip("no libcudadevrt.a here")
@@ -311,4 +311,4 @@ def test_libraries_are_looked_for(tmp_path, monkeypatch):
     monkeypatch.setenv("CUDA_ROOT", str(tmp_path))
     os.makedirs(tmp_path / "lib64")
     (tmp_path / "lib64" / "libcudadevrt.a").write_bytes(b"")
-    assert compiler._library_folder(None, "nvcc", "lib%s.a") == str(tmp_path / "lib64")
+    assert libraries.folder(None, "nvcc", "lib%s.a") == str(tmp_path / "lib64")

@@ -7,7 +7,7 @@ import pytest
 from devices import on_cpu_device
 
 import pycuda.driver as drv
-from pycuda import compiler
+from pycuda._compile import libraries
 from pycuda.compiler import SourceModule
 
 sys.path.insert(0, os.path.dirname(__file__))  # for the modules that no test file is
@@ -27,7 +27,7 @@ def context():
 def cudadevrt(context):
     """For kernels that launch kernels a GPU needs a library."""
     try:
-        compiler._library_folder(None, "nvcc", "lib%s.a")
+        libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
         if not on_cpu_device():
             pytest.skip("no libcudadevrt.a here")

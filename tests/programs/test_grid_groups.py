@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pycuda.driver as drv
-from pycuda import compiler
+from pycuda._compile import libraries
 from pycuda.compiler import DynamicModule, DynamicSourceModule
 
 pytestmark = [
@@ -87,7 +87,7 @@ def test_hundreds_of_blocks(groups):
 def test_the_library_is_linked(how):
     """By name, where a toolkit has it: the CPU device as a GPU."""
     try:
-        folder = compiler._library_folder(None, "nvcc", "lib%s.a")
+        folder = libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
         pytest.skip("no libcudadevrt.a here")
     path = os.path.join(folder, "libcudadevrt.a")

@@ -1,0 +1,58 @@
+/* What is said when a module has no kernel of the wanted name. */
+#include <stdio.h>
+#include <string.h>
+
+#include "ext/code/code_module.h"
+#include "ext/errors.h"
+
+enum { LIST_BYTES = 400 };
+
+/* Whether a mangled name has this one as a part: its length is written before it. */
+static bool is_mangled(const char *mangled, const char *name)
+{
+    char part[256];
+    int length = snprintf(part, sizeof part, "%zu%s", strlen(name), name);
+    if (strncmp(mangled, "_Z", 2) != 0 || length >= (int)sizeof part) return false;
+    const char *found = strstr(mangled, part);
+    return found && (found[-1] < '0' || found[-1] > '9');
+}
+
+static const char *mangled_form(const ParamCounts *counts, const char *name)
+{
+    for (const ParamCount *each = counts->first; each; each = each->next)
+        if (is_mangled(each->name, name)) return each->name;
+    return NULL;
+}
+
+/* The names with commas between them; those that have no room are left out. */
+static void list_names(const ParamCounts *counts, char *list, size_t size)
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (const ParamCount *each = counts->first; each; each = each->next) {
+        int more = snprintf(list + used, size - used, "%s%s", used ? ", " : "", each->name);
+        if (more < (int)(size - used - sizeof ", ...")) {
+            used += (size_t)more;
+            continue;
+        }
+        snprintf(list + used, size - used, "%s", used ? ", ..." : "...");
+        return;
+    }
+}
+
+PyObject *raise_no_kernel(CodeModuleObject *module, CUresult result, const char *name)
+{
+    char list[LIST_BYTES];
+    const char *mangled = mangled_form(&module->counts, name);
+    list_names(&module->counts, list, sizeof list);
+    if (result != CUDA_ERROR_NOT_FOUND || !list[0])
+        return raise_driver(module->state, result, "cuModuleGetFunction", "kernel '%s'", name);
+    if (!mangled)
+        return raise_driver(module->state, result, "cuModuleGetFunction",
+                            "kernel '%s'; the module's kernels are: %s", name, list);
+    return raise_driver(
+        module->state, result, "cuModuleGetFunction",
+        "kernel '%s' has a C++ name here, %s: declare it extern \"C\" __global__, or ask for it "
+        "by SourceModule(..., name_expressions=[\"%s\"]). The module's kernels are: %s",
+        name, mangled, name, list);
+}
