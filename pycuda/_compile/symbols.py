@@ -10,7 +10,8 @@ import struct
 
 _ENTRY = re.compile(rb"^\s*(?:\.(?:visible|weak|extern)\s+)*\.entry\s+([\w$]+)", re.M)
 _VARIABLE = re.compile(
-    rb"^(?:\.(?:visible|weak|extern|common)\s+)*\.(?:global|const)\b[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]",
+    rb"^(?:\.(?:visible|weak|extern|common)\s+)*\.(?:global|const)\b"
+    rb"[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]",
     re.M,
 )
 _OWN = (b"$", b"__cudart", b"__nv", b"__unnamed")
