@@ -128,8 +128,8 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
         return false;
     bool done = compile(table, program, job, product);
     fetch_log(table, program, product);
-    done = done && fetch_code(table, program, job->want, product)
-           && fetch_lowered(table, program, job, product);
+    done =
+        done && fetch_code(table, program, job->want, product) && fetch_lowered(table, program, job, product);
     table->nvrtcDestroyProgram(&program);
     return done;
 }

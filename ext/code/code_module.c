@@ -120,8 +120,7 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
     CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
-    if (result != CUDA_SUCCESS)
-        return raise_no_kernel(module, result, name);
+    if (result != CUDA_SUCCESS) return raise_no_kernel(module, result, name);
     return function_new(module->state, module, handle, given[0]);
 }
 
