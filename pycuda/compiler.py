@@ -331,7 +331,7 @@ class CudaModule:
     module: drv.Module | None = None
     _request: _Request | None = None  # what it was made from, where that is known
     _code = b""
-    _names: dict[str, str] | None = None  # of what C++ expressions name, by _squeezed ones
+    _names: dict[str, str] | None = None  # of what C++ expressions name, by squeezed ones
 
     def _loaded(self):
         if self.module is None:
@@ -342,7 +342,7 @@ class CudaModule:
         """What a kernel or a variable is called in the code."""
         if not self._names or not isinstance(name, str):
             return name
-        squeezed = _squeezed(name)
+        squeezed = symbols.squeezed(name)
         return self._names.get(squeezed) or self._names.get("&" + squeezed) or name
 
     def get_function(self, name):
@@ -446,15 +446,6 @@ class CudaModule:
             )
 
 
-def _named(request: _Request, product: build.Product) -> dict[str, str]:
-    return dict(zip(map(_squeezed, request.expressions), product.names, strict=True))
-
-
-def _squeezed(expression: str) -> str:
-    """A C++ name without the white space that says nothing."""
-    return re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(expression.split()))
-
-
 def _load(product: build.Product, options):
     """The module of this code. A failure says so when the compiler was newer than the driver."""
     device = _target.current()
@@ -530,7 +521,7 @@ class SourceModule(CudaModule):
         )  # fmt: skip
         product = _product(self._request)
         self.module, self._code = _load(product, self._request.options), product.code
-        self._names = _named(self._request, product)
+        self._names = symbols.by_expression(self._request.expressions, product.names)
         self._instances: dict = {}
 
     def get_function(self, name):
@@ -560,7 +551,7 @@ class SourceModule(CudaModule):
         """
         if not isinstance(name, str) or _PLAIN_NAME.fullmatch(name) or self._in_code(name) != name:
             return super().get_function(name)
-        squeezed = _squeezed(name)
+        squeezed = symbols.squeezed(name)
         if squeezed not in self._instances:
             self._instances[squeezed] = self._instance(name)
         module, in_code = self._instances[squeezed]

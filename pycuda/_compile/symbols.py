@@ -1,4 +1,4 @@
-"""Which kernels and variables code has, for messages and for the question whether it has any: PTX or a cubin.
+"""Which kernels and variables code has, PTX or a cubin, and their C++ names.
 
 Variables that compilers make for themselves (texts, tables of mathematical functions) do not count.
 """
@@ -48,3 +48,13 @@ def variables(code: bytes) -> list[str]:
     else:
         found = _VARIABLE.findall(code)
     return [name.decode() for name in found if not name.startswith(_OWN)]
+
+
+def squeezed(expression: str) -> str:
+    """A C++ name without the white space that says nothing."""
+    return re.sub(r"\s*([^\w\s])\s*", r"\1", " ".join(expression.split()))
+
+
+def by_expression(expressions, names) -> dict[str, str]:
+    """What the code calls each of these C++ names, by the squeezed ones."""
+    return dict(zip(map(squeezed, expressions), names, strict=True))
