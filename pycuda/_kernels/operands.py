@@ -85,6 +85,15 @@ def missing(kernel: str, arguments, given: int) -> TypeError:
     )
 
 
+def _stepped(given: range) -> range:
+    """The same indices, with a step that threads multiply by their numbers: 64 bits hold what comes out."""
+    if len(given[:2]) < 2:
+        return range(given.start, given.start + len(given[:2]))
+    if abs(given.step) > 1 << 40:
+        raise OverflowError(f"indices {given.step} apart are beyond any array")
+    return given
+
+
 def indices(name: str, range_, slice_, shape) -> range:
     """The indices of a call with range= or slice=."""
     if range_ is not None and slice_ is not None:
@@ -96,7 +105,7 @@ def indices(name: str, range_, slice_, shape) -> range:
         size = 1
         for length in shape:
             size *= length
-        return range(*given.indices(size))
+        return _stepped(range(*given.indices(size)))
     if given.start is None or given.stop is None:
         raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
-    return range(given.start, given.stop, 1 if given.step is None else given.step)
+    return _stepped(range(given.start, given.stop, 1 if given.step is None else given.step))
