@@ -165,12 +165,17 @@ static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArray
            && function->layout.params[position].size == size;
 }
 
-static int refuse_host_array(FunctionObject *function, Py_ssize_t position)
+/* may_be_value: its size is that of a pointer, and the call takes structures. */
+static int refuse_host_array(FunctionObject *function, Py_ssize_t position, bool may_be_value)
 {
     PyErr_Format(PyExc_TypeError,
                  "argument %zd of kernel '%s' is a NumPy array on the host: wrap it in drv.In, drv.Out "
-                 "or drv.InOut, or copy it with to_device",
-                 position, function_name(function));
+                 "or drv.InOut, or copy it with to_device%s",
+                 position, function_name(function),
+                 may_be_value
+                     ? ", where the parameter is a pointer; where it is a structure or a vector of 8 bytes, "
+                       "pass them by value as array.view('V8')[0]"
+                     : "");
     return -1;
 }
 
@@ -185,7 +190,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
         return 0;
     }
     if (!fits_by_value(function, position, array) || !is_kernel_type(PyArray_DESCR(array)))
-        return refuse_host_array(function, position);
+        return refuse_host_array(function, position, PyArray_NBYTES(array) == sizeof(CUdeviceptr));
     if (!PyArray_IS_C_CONTIGUOUS(array)) {
         PyErr_Format(PyExc_TypeError,
                      "argument %zd of kernel '%s': an array passed by value must be C-contiguous", position,
@@ -304,7 +309,7 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
     }
     if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, stream, out);
     if (found == 0 && PyArray_Check(argument) && !managed_owner(function->state, argument))
-        return refuse_host_array(function, position);
+        return refuse_host_array(function, position, false);
     if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
         return refuse(function, position, argument);
     if (found == 0 && convert_pointer(function->state, argument, out) < 0) {

@@ -125,6 +125,14 @@ def test_array_by_value_where_the_size_says_so(module):
         module.get_function("store_table")(np.arange(10, dtype=np.float32)[::2], drv.Out(out), **ONE)
 
 
+def test_eight_bytes_may_be_a_pointer_and_go_by_value_as_a_record(module):
+    pair, out = np.array([1.5, 2.5], np.float32), np.zeros(1, np.complex64)
+    with pytest.raises(TypeError, match=r"by value as array\.view\('V8'\)\[0\]"):
+        module.get_function("store_c8")(pair, drv.Out(out), **ONE)
+    module.get_function("store_c8")(pair.view("V8")[0], drv.Out(out), **ONE)
+    assert out[0] == 1.5 + 2.5j
+
+
 def address_seen(module, argument):
     out = np.zeros(1, np.int64)
     module.get_function("address")(drv.Out(out), argument, **ONE)
