@@ -133,7 +133,13 @@ class ElementwiseKernel:
     ):
         self.name = name
         self._given = arguments if isinstance(arguments, str) else list(arguments)
-        self._text = source.Text(operation, name, preamble, loop_prep, after_loop)
+        texts = {
+            "operation": operation,
+            "preamble": preamble,
+            "loop_prep": loop_prep,
+            "after_loop": after_loop,
+        }
+        self._text = source.Text(name=name, **user.texts(**texts))
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()

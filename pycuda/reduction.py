@@ -128,10 +128,12 @@ class ReductionKernel:
             self.dtype_out,
             accumulator,
             str(neutral),
-            reduce_expr,
-            "in[i]" if map_expr is None else map_expr,
-            name,
-            preamble,
+            name=name,
+            **user.texts(
+                reduce_expr=reduce_expr,
+                map_expr="in[i]" if map_expr is None else map_expr,
+                preamble=preamble,
+            ),
         )
         self._keep, self._options = keep, options
         self._arguments = source.default_arguments(arguments, dtype_to_ctype(self.dtype_out))
@@ -141,8 +143,8 @@ class ReductionKernel:
                 f"{name}: a reduction needs a pointer among its arguments: it gives the size"
             )
         # a and b are the two values there, whatever the arguments are called.
-        texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", reduce_expr))
-        self._analysis = user.analyse([vector.name for vector in self._vectors], texts, preamble)
+        texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", self._text.reduce_expr))
+        self._analysis = user.analyse([vector.name for vector in self._vectors], texts, self._text.preamble)
         self._shape = source.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._calls = calls(self._positions)

@@ -7,7 +7,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._array.interchange import on_its_stream
 from pycuda._driver import _share_memory
-from pycuda._kernels import operands, scratch
+from pycuda._kernels import operands, scratch, user
 from pycuda._kernels import user_scan as source
 from pycuda._kernels.caches import ContextCache
 from pycuda.driver import GPUArray
@@ -45,11 +45,10 @@ class _ScanKernel:
             raise ValueError("an exclusive scan needs a neutral element: its first result")
         self._text = source.Text(
             self.dtype,
-            scan_expr,
-            None if neutral is None else str(neutral),
-            self._exclusive,
-            name_prefix + "_scan",
-            preamble,
+            neutral=None if neutral is None else str(neutral),
+            exclusive=self._exclusive,
+            name=name_prefix + "_scan",
+            **user.texts(scan_expr=scan_expr, preamble=preamble),
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options

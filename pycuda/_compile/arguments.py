@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 
 TARGETS = ("cubin", "ptx", "fatbin")
+_FILE_NAME = re.compile(r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|fatbin)")
 
 
 def _wrong(what: str, value, may_be: str) -> TypeError:
@@ -62,13 +64,32 @@ def command(value) -> str | None:
     return None if isinstance(value, _Unnamed) else text
 
 
-def source(value) -> str:
-    """Text, or bytes of UTF-8."""
+def text(value, what: str) -> str:
+    """A str, or what has a text of its own, as modules of code generators have; no number and no bytes."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bytes | bytearray):
-        return value.decode()
-    raise _wrong("source", value, "CUDA C in a str or bytes")
+    kind = type(value)
+    if (
+        kind.__module__ == "builtins"
+        or kind.__str__ is object.__str__
+        or isinstance(value, type | os.PathLike)
+        or hasattr(value, "dtype")
+    ):
+        raise _wrong(what, value, "CUDA C in a str, or an object with a __str__ that gives it")
+    return str(value)
+
+
+def source(value) -> str:
+    """Text, or bytes of UTF-8, without the mark of byte order that some editors put first."""
+    whole = (value.decode() if isinstance(value, bytes | bytearray) else text(value, "source")).removeprefix(
+        "\ufeff"
+    )
+    if _FILE_NAME.fullmatch(whole):
+        raise ValueError(
+            f"the source is {whole!r}, which looks like the name of a file: SourceModule(open(path).read()) "
+            "compiles what is in it"
+        )
+    return whole
 
 
 def target(value) -> None:

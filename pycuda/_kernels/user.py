@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._compile import arguments as _arguments
 from pycuda._compile.tokens import HIDDEN
 from pycuda.compyte.dtypes import NAME_TO_DTYPE
 from pycuda.tools import Argument, dtype_to_ctype, parse_c_arg
@@ -43,6 +44,11 @@ def read_arguments(arguments) -> list[Argument]:
         if not isinstance(argument, Argument):
             raise TypeError(f"an argument is {argument!r}: it may be a VectorArg or a ScalarArg")
     return arguments
+
+
+def texts(**given) -> dict[str, str]:
+    """The parts of a kernel, each a str or what has a text of its own. TypeError by the part's name."""
+    return {what: _arguments.text(part, what) for what, part in given.items()}
 
 
 def fits(declared: np.dtype, actual: np.dtype) -> bool:
