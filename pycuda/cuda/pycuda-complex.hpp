@@ -47,6 +47,8 @@ template <class T> class complex_base {
     PYCUDA_CALLABLE complex &operator-=(T re) { _M_re -= re; return *this; }                             \
     PYCUDA_CALLABLE complex &operator*=(T re) { _M_re *= re; _M_im *= re; return *this; }                \
     PYCUDA_CALLABLE complex &operator/=(T re) { _M_re /= re; _M_im /= re; return *this; }                \
+    template <class U> PYCUDA_CALLABLE complex &operator=(const complex<U> &z)                           \
+    { _M_re = T(z._M_re); _M_im = T(z._M_im); return *this; }                                            \
     template <class U> PYCUDA_CALLABLE complex &operator+=(const complex<U> &z)                          \
     { _M_re += z._M_re; _M_im += z._M_im; return *this; }                                                \
     template <class U> PYCUDA_CALLABLE complex &operator-=(const complex<U> &z)                          \

@@ -78,3 +78,43 @@ __global__ void k(pycuda::complex<double> *a)
     result = np.zeros(3, np.complex128)
     SourceModule(source).get_function("k")(drv.Out(result), block=(1, 1, 1))
     assert list(result) == [6 - 8j, 6 - 8j, 1]
+
+
+REALS = {
+    "3": 3, "-2": -2, "2u": 2, "3l": 3, "2ll": 2, "3ull": 3, "0.5f": 0.5, "0.5": 0.5, "short(2)": 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype, part", [(np.complex64, "float"), (np.complex128, "double")])
+def test_powers_with_every_type_of_number(dtype, part):
+    lines = [text for real in REALS for text in (f"pow(z, {real})", f"pow({real}, z)")]
+    body = "".join(f"    result[{i}] = {text};\n" for i, text in enumerate(lines))
+    source = f"""#include <pycuda-complex.hpp>
+__global__ void k(pycuda::complex<{part}> *result)
+{{
+    const pycuda::complex<{part}> z(1.25, -0.75);
+{body}}}"""
+    z = 1.25 - 0.75j
+    expected = [value for real in REALS.values() for value in (z**real, (real + 0j) ** z)]
+    result = np.zeros(len(lines), dtype)
+    SourceModule(source).get_function("k")(drv.Out(result), block=(1, 1, 1))
+    for text, found, value in zip(lines, result, expected, strict=True):
+        assert np.allclose(found, value, rtol=40 * np.finfo(dtype).eps, atol=0), text
+
+
+def test_assignment_between_precisions():
+    source = """#include <pycuda-complex.hpp>
+__global__ void k(pycuda::complex<float> *a)
+{
+    pycuda::complex<double> z(0.1, -0.2);
+    pycuda::complex<float> single;
+    single = z;
+    a[0] = single;
+    z = single;
+    a[1] = z;
+    a[2] = pycuda::complex<float>(pow(z, 2));
+}"""
+    result = np.zeros(3, np.complex64)
+    SourceModule(source).get_function("k")(drv.Out(result), block=(1, 1, 1))
+    z = np.complex64(0.1 - 0.2j)
+    assert result.tolist()[:2] == [z, z] and np.allclose(result[2], z**2)
