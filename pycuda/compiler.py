@@ -260,7 +260,10 @@ def _compile(request: _Request) -> build.Product:
 def _product(request: _Request) -> build.Product:
     device = _target.current()
     key = _job_memory_key("wrapped", request.source, device, *request[1:])
-    return _recall(key) or _run(key, _job(request, device))
+    try:
+        return _recall(key) or _run(key, _job(request, device))
+    except drv.CompileError as problem:  # what went on in here says nothing about the source
+        raise problem.with_traceback(None) from problem.__cause__
 
 
 def compile(

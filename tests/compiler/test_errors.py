@@ -1,6 +1,7 @@
 """What is said when a source does not compile, or nothing is there to compile it."""
 
 import re
+import traceback
 
 import pytest
 
@@ -145,3 +146,15 @@ def test_architecture_newer_than_the_compiler_falls_back_to_ptx(monkeypatch):
     monkeypatch.setattr(target, "current", lambda: target.Target((99, 9), False, (99, 0)))
     code = compile_source(PLAIN, cache_dir=False)
     assert code.startswith(b"//") and b".entry k(" in code
+
+
+def test_few_frames_of_ours_stand_before_the_message():
+    error = error_of("__global__ void k() { nonsense }", cache_dir=False)
+    text = "".join(traceback.format_exception(error))
+    assert text.count("  File ") <= 5 and "During handling" not in text
+
+
+def test_a_missing_include_is_named():
+    assert "nowhere.h is in none of the include folders; include_dirs=" in str(
+        error_of('#include "nowhere.h"\n' + PLAIN)
+    )
