@@ -64,8 +64,13 @@ class _UseNvcc(Exception):
 
 
 def _nvcc_of(job: Job) -> str | None:
-    """The path of the nvcc for this job, if it is there."""
-    return finder.find_nvcc(job.nvcc or "nvcc")
+    """The path of the nvcc for this job, if it is there. One that nobody named must run as well: a wrapper
+    script can outlive its toolkit.
+    """
+    path = finder.find_nvcc(job.nvcc or "nvcc")
+    if path and job.nvcc in (None, "nvcc") and not nvcc.runs(path):
+        return None
+    return path
 
 
 def _driver_major(job: Job) -> int | None:
@@ -75,7 +80,7 @@ def _driver_major(job: Job) -> int | None:
 
 def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
     """Why nvcc compiles this, or None."""
-    if job.nvcc not in (None, "nvcc") or (job.nvcc and finder.find_nvcc(job.nvcc)):
+    if job.nvcc not in (None, "nvcc") or (job.nvcc and _nvcc_of(job)):
         return "nvcc was named"
     if os.environ.get("PYCUDA_COMPILER", "") == "nvcc":
         return "PYCUDA_COMPILER is nvcc"
@@ -381,7 +386,7 @@ def _with_nvcc(
 ) -> Product:
     if job.expressions:
         raise report.no_expressions(why)
-    path = _nvcc_of(job)
+    path = finder.find_nvcc(job.nvcc or "nvcc")
     if path is None and job.nvcc not in (None, "nvcc"):
         raise report.nvcc_missing(job.nvcc, _driver_major(job))
     if path is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from .files import real
+from .files import is_of_system, real
 from .includes import stamp
 from .source import NAME, USERS_NAME, lines_of, without_folder
 
@@ -39,6 +39,17 @@ def version_text(path: str) -> str:
             raise OSError(f"{path} --version failed: {done.stderr.strip()}")
         _versions[key] = done.stdout
     return _versions[key]
+
+
+def runs(path: str) -> bool:
+    """Whether the file is an nvcc that can be run."""
+    try:
+        version_text(path)
+    except OSError as problem:
+        if not is_of_system(problem):
+            raise
+        return False
+    return True
 
 
 def preprocess(path: str, source: str, options) -> tuple[str | None, list[str], str]:

@@ -33,7 +33,9 @@ def no_compiler(problem: str | None, driver_major: int | None) -> CompileError:
 
 
 def needs_nvcc(why: str, command) -> CompileError:
-    return CompileError(f"{why}, and nvcc was not found: it comes with the CUDA toolkit", list(command))
+    return CompileError(
+        f"{why}, and no nvcc that runs was found: it comes with the CUDA toolkit", list(command)
+    )
 
 
 def nvcc_missing(nvcc: str, driver_major: int | None) -> CompileError:
@@ -57,8 +59,8 @@ def names_a_line(problem: CompileError) -> bool:
 def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
     if needs_nvcc:
         return (
-            "\nThis is a limit of NVRTC. nvcc may compile it, and was not found: it comes with the CUDA "
-            "toolkit; nvcc=PATH names one."
+            "\nThis is a limit of NVRTC. nvcc may compile it, and none that runs was found: it comes with "
+            "the CUDA toolkit; nvcc=PATH names one."
         )
     if header and not compiler.folders:
         major = "cu12" if compiler.version[0] < 13 else "cu13"

@@ -87,8 +87,7 @@ def test_in_a_header(tmp_path, monkeypatch):
         SourceModule('#include "pair.h"\n__global__ void k() {}', include_dirs=[str(tmp_path)])
 
 
+@pytest.mark.usefixtures("nvcc")
 def test_in_a_header_with_nvcc(tmp_path):
-    if build.finder.find_nvcc("nvcc") is None:
-        pytest.skip("there is no nvcc")
     (tmp_path / "pair.h").write_text("typedef struct {float x, y;} __align__(32) T;\n")
     assert sizes('#include "pair.h"\n', include_dirs=[str(tmp_path)]) == (32, 32)

@@ -47,7 +47,7 @@ def test_nvcc_compiles_it(nvcc, name):
 
 @pytest.mark.parametrize("name", [name for name in CASES if not name.startswith("of ")])
 def test_the_error_says_what_may_take_it(no_nvcc, name):
-    with pytest.raises(drv.CompileError, match="limit of NVRTC. nvcc may compile it, and was not found"):
+    with pytest.raises(drv.CompileError, match="limit of NVRTC. nvcc may compile it, and none that runs"):
         SourceModule(REFUSED[name], no_extern_c=True, cache_dir=False)
 
 
@@ -107,6 +107,17 @@ def test_nvcc_that_does_not_work(tmp_path, monkeypatch):
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
     with pytest.raises(drv.CompileError, match="__host__ function is not allowed"):
         SourceModule(REFUSED["marked for the host"], no_extern_c=True, cache_dir=False)
+
+
+def test_a_wrapper_without_its_toolkit(tmp_path, monkeypatch):
+    """It is as good as none."""
+    path = script(tmp_path, "exec /no/such/toolkit/bin/nvcc\n")
+    monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: path)
+    assert run(SourceModule(KERNEL, nvcc="nvcc", no_extern_c=True, cache_dir=False)) == 42
+    with pytest.raises(drv.CompileError, match="none that runs was found"):
+        SourceModule(REFUSED["marked for the host"], no_extern_c=True, cache_dir=False)
+    with pytest.raises(drv.CompileError, match="cannot be run"):
+        compiler.compile(KERNEL, target="fatbin", cache_dir=False)
 
 
 def test_compiling_by_nvrtc_never_looks_for_nvcc(monkeypatch):
