@@ -2,6 +2,7 @@
 #include "core/pool.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/memory_marks.h"
 
@@ -63,11 +64,16 @@ IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *o
     return NULL;
 }
 
+static void unuse_event_locked(Pool *pool, PoolEvent *event)
+{
+    if (event && --event->users == 0) push_event_locked(pool, event);
+}
+
 static void drop_event_locked(Pool *pool, PoolBlock *block)
 {
     PoolEvent *event = block->ready;
     block->ready = NULL;
-    if (event && --event->users == 0) push_event_locked(pool, event);
+    unuse_event_locked(pool, event);
 }
 
 IN_CALL static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
@@ -214,24 +220,23 @@ IN_CALL static void mark_use(const Pool *pool, const PoolBlock *block)
     if (pool->marked && block->size) memory_marks_use(block->heap, block->pointer, block->size);
 }
 
-/* Nothing is waited for on a stream under capture, which has nothing in flight. The calls are ones that a
- * capture of another thread or stream need not forbid. */
-IN_CALL static CUresult await_work(const PoolBlock *block)
+/* Nothing is waited for on a stream under capture, nor on the legacy stream while it would wait for one:
+ * *captured. */
+IN_CALL static CUresult await_work(CUstream stream, const PoolEvent *ready, bool *captured)
 {
     CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (block->stream == POOL_NO_STREAM)
-        return block->ready ? driver.cuEventSynchronize(block->ready->event) : CUDA_SUCCESS;
-    CUresult result = driver.cuStreamIsCapturing(block->stream, &capture);
-    if (result != CUDA_SUCCESS || capture != CU_STREAM_CAPTURE_STATUS_NONE) return result;
-    return driver.cuStreamSynchronize(block->stream);
+    *captured = false;
+    if (stream == POOL_NO_STREAM) return ready ? driver.cuEventSynchronize(ready->event) : CUDA_SUCCESS;
+    CUresult result = driver.cuStreamIsCapturing(stream, &capture);
+    *captured = result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || capture != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (*captured || result != CUDA_SUCCESS) return *captured ? CUDA_SUCCESS : result;
+    return driver.cuStreamSynchronize(stream);
 }
 
 IN_CALL CUresult pool_end_use(const PoolBlock *block)
 {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
-    CUresult result = await_work(block);
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    bool captured;
+    CUresult result = await_work(block->stream, block->ready, &captured);
     if (block->size) memory_marks_end(block->pointer);
     return result;
 }
@@ -484,9 +489,109 @@ static void forget_locked(Pool *pool, PoolBlock *block)
         pool->blocks = block->after;
 }
 
+/* ---- Memory of the driver's pool that was given back ---- */
+
+static PoolReturn *find_return_locked(const Pool *pool, CUstream stream)
+{
+    for (size_t i = 0; i < pool->return_count; i++)
+        if (pool->returns[i].stream == stream) return &pool->returns[i];
+    return NULL;
+}
+
+/* When memory is short a trim may give the system less. */
+static void add_return_locked(Pool *pool, PoolReturn one)
+{
+    if (pool->return_count == pool->return_room) {
+        size_t room = 2 * pool->return_room + 4;
+        PoolReturn *larger = realloc(pool->returns, room * sizeof *larger);
+        if (!larger) {
+            unuse_event_locked(pool, one.ready);
+            return;
+        }
+        pool->returns = larger;
+        pool->return_room = room;
+    }
+    pool->returns[pool->return_count++] = one;
+}
+
+static void note_return(Pool *pool, CUstream stream)
+{
+    lock_pool(pool);
+    if (!find_return_locked(pool, stream)) add_return_locked(pool, (PoolReturn){stream, NULL});
+    unlock_pool(pool);
+}
+
+/* The oldest. */
+static bool take_return(Pool *pool, PoolReturn *out)
+{
+    lock_pool(pool);
+    bool some = pool->return_count;
+    if (some) {
+        *out = pool->returns[0];
+        memmove(pool->returns, pool->returns + 1, --pool->return_count * sizeof *pool->returns);
+    }
+    unlock_pool(pool);
+    return some;
+}
+
+/* One that is not done is put back, unless memory was given back there meanwhile. */
+static void end_return(Pool *pool, PoolReturn one, bool done)
+{
+    lock_pool(pool);
+    if (done)
+        unuse_event_locked(pool, one.ready);
+    else if (one.stream == POOL_NO_STREAM || !find_return_locked(pool, one.stream))
+        add_return_locked(pool, one);
+    unlock_pool(pool);
+}
+
+static size_t count_returns(Pool *pool)
+{
+    lock_pool(pool);
+    size_t count = pool->return_count;
+    unlock_pool(pool);
+    return count;
+}
+
+/* Of streams that are gone there would be more and more, if nobody trims the pool. */
+IN_CALL static void forget_done_returns(Pool *pool)
+{
+    PoolReturn one;
+    for (size_t left = count_returns(pool); left-- && take_return(pool, &one);) {
+        bool gone = one.stream == POOL_NO_STREAM;
+        end_return(pool, one, gone && (!one.ready || driver.cuEventQuery(one.ready->event) == CUDA_SUCCESS));
+    }
+}
+
+/* Each is taken out before, as memory may be given back there meanwhile. No stream ends meanwhile. */
+IN_CALL CUresult pool_await_returns(Pool *pool)
+{
+    CUresult first = CUDA_SUCCESS;
+    PoolReturn one;
+    bool captured;
+    pthread_mutex_lock(&pool->streams);
+    for (size_t left = count_returns(pool); left-- && take_return(pool, &one);) {
+        CUresult result = await_work(one.stream, one.ready, &captured);
+        end_return(pool, one, result == CUDA_SUCCESS && !captured);
+        if (first == CUDA_SUCCESS) first = result;
+    }
+    pthread_mutex_unlock(&pool->streams);
+    return first;
+}
+
+IN_CALL static CUresult trim_source(Pool *pool, size_t keep)
+{
+    if (!pool->source->trim) return CUDA_SUCCESS;
+    CUresult result = pool_await_returns(pool);
+    return result == CUDA_SUCCESS ? pool->source->trim(pool, keep) : result;
+}
+
+/* ---- Giving back to the source ---- */
+
 IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
     CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
+    if (with_driver && pool->driver_pool) note_return(pool, block->stream);
     if (pool->marks) pool->marks->drop(block->mark);
     free(block);
     return result;
@@ -496,7 +601,9 @@ IN_CALL CUresult pool_leave_event(PoolBlock *block)
 {
     CUresult result = CUDA_SUCCESS;
     if (block->stream != POOL_NO_STREAM) return result;
-    if (block->ready) result = wait_event(NULL, block->ready).result;
+    if (block->ready)
+        result = pool_default_stream_is_barred() ? driver.cuEventSynchronize(block->ready->event)
+                                                 : wait_event(NULL, block->ready).result;
     if (result != CUDA_SUCCESS) result = driver.cuCtxSynchronize();
     block->stream = NULL;
     return result;
@@ -568,8 +675,7 @@ IN_CALL static CUresult release_blocks(Pool *pool, bool with_driver)
 IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver)
 {
     CUresult result = release_blocks(pool, with_driver);
-    if (result == CUDA_SUCCESS && with_driver && pool->source->trim) result = pool->source->trim(pool, 0);
-    return result;
+    return result == CUDA_SUCCESS && with_driver ? trim_source(pool, 0) : result;
 }
 
 IN_CALL CUresult pool_trim_to(Pool *pool, size_t keep)
@@ -578,8 +684,7 @@ IN_CALL CUresult pool_trim_to(Pool *pool, size_t keep)
     bool found = true;
     while (result == CUDA_SUCCESS && found && pool_statistics(pool).managed_bytes > keep)
         result = pool_release_largest(pool, &found);
-    if (result == CUDA_SUCCESS && pool->source->trim) result = pool->source->trim(pool, keep);
-    return result;
+    return result == CUDA_SUCCESS ? trim_source(pool, keep) : result;
 }
 
 IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
@@ -593,7 +698,9 @@ IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 {
     CUresult result = release_blocks(pool, with_driver);
+    for (PoolReturn one; take_return(pool, &one);) end_return(pool, one, true);
     free_events(pool, with_driver);
+    free(pool->returns);
     free(pool->bins);
     pthread_mutex_destroy(&pool->streams);
     return result;
@@ -631,7 +738,8 @@ static bool any_after_locked(const Pool *pool, CUstream stream)
     return false;
 }
 
-/* The event stands for the stream in all of its held blocks; NULL says that there is nothing to wait for. */
+/* The event stands for the stream in all of its held blocks, and where memory was given back on it; NULL
+ * says that there is nothing to wait for. */
 static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
@@ -643,6 +751,10 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
             if (event) event->users++;
         }
     }
+    PoolReturn *returned = find_return_locked(pool, stream);
+    if (!returned) return;
+    *returned = (PoolReturn){POOL_NO_STREAM, event};
+    if (event) event->users++;
 }
 
 /* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile,
@@ -652,8 +764,9 @@ IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
     PoolOrder order;
     PoolEvent *event = NULL;
     pthread_mutex_lock(&pool->streams);
+    forget_done_returns(pool);
     lock_pool(pool);
-    bool asked = any_after_locked(pool, stream);
+    bool asked = any_after_locked(pool, stream) || find_return_locked(pool, stream);
     unlock_pool(pool);
     if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);

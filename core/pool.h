@@ -49,6 +49,13 @@ typedef struct PoolBlock {
     bool active;
 } PoolBlock;
 
+/* A stream on which memory was given back to the driver's pool, or an event in its place: until the host has
+ * waited there the driver counts that memory as in use. */
+typedef struct PoolReturn {
+    CUstream stream;
+    PoolEvent *ready;
+} PoolReturn;
+
 /* Where the memory comes from (pool_sources.c). The functions are IN_CALL. */
 typedef struct PoolSource {
     CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
@@ -60,6 +67,9 @@ typedef struct PoolSource {
     bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
     bool may_be_marked; /* by memory_marks.h: an allocation of the driver that only kernels use */
 } PoolSource;
+
+/* Whether the default stream would wait for a stream of a capture, which that would end. */
+IN_CALL bool pool_default_stream_is_barred(void);
 
 extern const PoolSource pool_device_memory;
 extern const PoolSource pool_host_memory;
@@ -89,6 +99,8 @@ struct Pool {
     PoolBlock *blocks; /* all of them */
     PoolBlock **bins; /* owned: the held blocks of each bin, last in, first out */
     PoolEvent *events; /* unused ones */
+    PoolReturn *returns; /* owned; of ordered memory */
+    size_t return_count, return_room;
 };
 
 /* False when memory is short. bits is at most POOL_MAX_BITS. */
@@ -98,7 +110,11 @@ bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bi
  * when the context is gone, only forgotten. The first error. */
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
 
-/* Ends what the source itself has. All work of the context is done, and nobody else calls the driver for the
+/* Waits for the work before which memory was given back to the driver's pool; not on a stream under capture,
+ * which is left for the next time. */
+IN_CALL CUresult pool_await_returns(Pool *pool);
+
+/* Ends what the source itself has. All work on its memory is done, and nobody else calls the driver for the
  * pool: blocks in use lose their memory, and are good for pool_drop without the driver only. */
 IN_CALL CUresult pool_end_source(Pool *pool);
 
@@ -154,7 +170,8 @@ IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrd
  * To be followed by pool_put. */
 IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
 
-/* The default stream takes the place of such an event: it waits for it, or the host does for everything. */
+/* The default stream takes the place of such an event: it waits for it, or the host does, for the event or
+ * for everything. */
 IN_CALL CUresult pool_leave_event(PoolBlock *block);
 
 /* Waits for the work on an active block, and tells the memory checker that its use is over: it would take

@@ -64,17 +64,31 @@ IN_CALL static CUresult allocate_ordered(const Pool *pool, CUdeviceptr *pointer,
     return driver.cuMemAllocFromPoolAsync(pointer, size, pool->driver_pool, stream);
 }
 
+IN_CALL bool pool_default_stream_is_barred(void)
+{
+    CUstreamCaptureStatus status;
+    return driver.cuStreamIsCapturing(NULL, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+}
+
+/* Memory that the driver does not order is freed after all work, whatever is captured. */
+IN_CALL static CUresult release_after_all(const PoolBlock *block)
+{
+    CUdeviceptr other;
+    CUresult result = driver.cuMemAlloc(&other, 1);
+    if (result == CUDA_SUCCESS) result = driver.cuMemFree(other);
+    return result == CUDA_SUCCESS ? driver.cuMemFree(block->pointer) : result;
+}
+
 IN_CALL static CUresult release_ordered(const Pool *pool, const PoolBlock *block)
 {
     (void)pool;
+    if (!block->stream && pool_default_stream_is_barred()) return release_after_all(block);
     return driver.cuMemFreeAsync(block->pointer, block->stream);
 }
 
-/* What was given back counts as in use until the host has waited for the work before. */
 IN_CALL static CUresult trim_ordered(const Pool *pool, size_t keep)
 {
-    CUresult result = driver.cuCtxSynchronize();
-    return result == CUDA_SUCCESS ? driver.cuMemPoolTrimTo(pool->driver_pool, keep) : result;
+    return driver.cuMemPoolTrimTo(pool->driver_pool, keep);
 }
 
 IN_CALL static CUresult end_ordered(Pool *pool)

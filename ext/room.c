@@ -131,19 +131,18 @@ typedef struct Look {
 /* Others' captures forbid even to ask for an event, except in this mode. */
 IN_CALL static CUresult look(Look *out)
 {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CaptureMode mode;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     RoomMark *mark = &out->mark;
-    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode);
-    if (result != CUDA_SUCCESS) return result;
-    result = driver.cuStreamIsCapturing(mark->stream, &status);
+    (void)capture_mode_relax(&mode);
+    CUresult result = driver.cuStreamIsCapturing(mark->stream, &status);
     out->captured = result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
     out->reached =
         !out->captured && (!mark->marked || driver.cuEventQuery(mark->event) != CUDA_ERROR_NOT_READY);
     if (out->reached && !mark->event) result = driver.cuEventCreate(&mark->event, CU_EVENT_DISABLE_TIMING);
     if (out->reached && result == CUDA_SUCCESS) result = driver.cuEventRecord(mark->event, mark->stream);
     out->recorded = out->reached && result == CUDA_SUCCESS;
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    (void)capture_mode_restore(&mode);
     return result;
 }
 

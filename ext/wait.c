@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/capture_mode.h"
+
 enum {
     SLICE_MICROSECONDS = 50000,      /* between two looks for signals */
     SPIN_MICROSECONDS = 5000, /* then a poll sleeps: sleeping costs the end of a short wait too much */
@@ -57,11 +59,10 @@ static void pause_for(uint64_t elapsed)
 /* A mark is nobody's business: no capture of others is to end because of it. */
 IN_CALL static CUresult ask_mark(CUevent mark)
 {
-    CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode);
-    if (result != CUDA_SUCCESS) return result;
-    result = driver.cuEventQuery(mark);
-    driver.cuThreadExchangeStreamCaptureMode(&mode);
+    CaptureMode mode;
+    (void)capture_mode_relax(&mode);
+    CUresult result = driver.cuEventQuery(mark);
+    (void)capture_mode_restore(&mode);
     return result;
 }
 
@@ -280,6 +281,22 @@ bool wait_again_release(ModuleState *state, CUresult *result)
     PyErr_Restore(type, value, trace);
     set_patience(state, SLICE_MICROSECONDS);
     return true;
+}
+
+CUresult wait_for_release(ModuleState *state, const char **routine)
+{
+    CUdeviceptr memory;
+    CUresult result;
+    *routine = "cuMemAlloc";
+    CALL_UNLOCKED(result, driver.cuMemAlloc(&memory, 1));
+    if (result == CUDA_SUCCESS) {
+        *routine = "cuMemFree";
+        CALL_RELEASING(state, result, driver.cuMemFree(memory));
+    } else if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        *routine = "cuCtxSynchronize";
+        CALL_RELEASING(state, result, driver.cuCtxSynchronize());
+    }
+    return result;
 }
 
 /* ---- The end of the program ---- */

@@ -57,6 +57,11 @@ void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 void wait_begin_release(ModuleState *state);
 bool wait_again_release(ModuleState *state, CUresult *result);
 
+/* Waits for all work of the current context, in a ContextScope, on behalf of a release. cuCtxSynchronize
+ * would end every capture in the context, whatever its mode; to free memory waits for the same, and no
+ * capture forbids it there. *routine: the call that failed. */
+CUresult wait_for_release(ModuleState *state, const char **routine);
+
 /* PyErr_CheckSignals for waits of other kinds: of the main thread. */
 bool wait_is_interruptible(const ModuleState *state);
 

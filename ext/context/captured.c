@@ -2,6 +2,7 @@
 #include "ext/context/captured.h"
 
 #include "ext/errors.h"
+#include "ext/wait.h"
 
 void captured_open(ModuleState *state, Captured *captured)
 {
@@ -48,11 +49,30 @@ PyObject *captured_before(ModuleState *state, CUstream stream)
     return captured ? Py_XNewRef(captured->before) : NULL;
 }
 
-void captured_exchange_mode(ModuleState *state, CaptureMode *mode)
+CUresult captured_wait_for_context(ModuleState *state, const char **routine)
 {
+    CaptureMode mode;
     CUresult result;
-    CALL_NEAR(state, result, driver.cuThreadExchangeStreamCaptureMode(&mode->mode));
-    if (result != CUDA_SUCCESS) mode->changed = false;
+    if (captured_some(state)) {
+        captured_relax(state, &mode);
+        result = wait_for_release(state, routine);
+        captured_restore(state, &mode);
+        return result;
+    }
+    *routine = "cuCtxSynchronize";
+    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    return result;
+}
+
+void captured_relax(ModuleState *state, CaptureMode *mode)
+{
+    *mode = (CaptureMode){.changed = false};
+    if (captured_some(state)) context_relax_captures(state, mode);
+}
+
+void captured_restore(ModuleState *state, CaptureMode *mode)
+{
+    if (mode->changed) context_restore_captures(state, mode);
 }
 
 unsigned long captured_new_edition(void)

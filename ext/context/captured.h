@@ -53,22 +53,14 @@ bool captured_holds(ModuleState *state, CUstream stream);
 /* An event after the work that was queued on a captured stream before; a new reference, or NULL. */
 PyObject *captured_before(ModuleState *state, CUstream stream);
 
-/* Lets this thread make calls that the modes of captures forbid it, for memory that graphs keep. Nothing is
- * done when nothing is captured. */
-typedef struct CaptureMode {
-    bool changed;
-    CUstreamCaptureMode mode;
-} CaptureMode;
-void captured_exchange_mode(ModuleState *state, CaptureMode *mode);
-static inline void captured_relax(ModuleState *state, CaptureMode *before)
-{
-    *before = (CaptureMode){captured_some(state), CU_STREAM_CAPTURE_MODE_RELAXED};
-    if (before->changed) captured_exchange_mode(state, before);
-}
-static inline void captured_restore(ModuleState *state, CaptureMode before)
-{
-    if (before.changed) captured_exchange_mode(state, &before);
-}
+/* Waits for all work of the current context, which may be lent, before something else is done there. Where a
+ * capture is known it does not end that. *routine: the call that failed. */
+CUresult captured_wait_for_context(ModuleState *state, const char **routine);
+
+/* core/capture_mode.h around Python code that makes what graphs keep: where there are captures that are
+ * known. */
+void captured_relax(ModuleState *state, CaptureMode *mode);
+void captured_restore(ModuleState *state, CaptureMode *mode);
 
 /* Keeps the objects (each may be NULL) if the stream is captured: 1. 0 when it is not; -1 with an
  * exception. */

@@ -258,18 +258,21 @@ static const char *ending_routine(ContextKind kind)
 static void end_in_driver(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
+    CaptureMode mode;
     ContextKind kind = atomic_load(&context->kind);
     if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
     room_forget(context, kind != CONTEXT_FOREIGN);
     if (kind != CONTEXT_FOREIGN)
         for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
+    context_relax_captures(context->state, &mode);
     if (kind == CONTEXT_OWNED)
         CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
     else if (kind == CONTEXT_PRIMARY)
         CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
     else if (kind == CONTEXT_GREEN)
         CALL_RELEASING(context->state, result, EXCLUSIVE(driver.cuGreenCtxDestroy(context->green)));
+    context_restore_captures(context->state, &mode);
     report_driver(context->state, result, ending_routine(kind));
 }
 
@@ -393,6 +396,21 @@ IN_CALL static CUresult make_current(CUcontext handle, ContextScope *scope)
     return result;
 }
 
+void context_relax_captures(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    *mode = (CaptureMode){.changed = false};
+    CALL_NEAR(state, result, capture_mode_relax(mode));
+    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
+}
+
+void context_restore_captures(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    CALL_NEAR(state, result, capture_mode_restore(mode));
+    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
+}
+
 /* Of a context that counts the thread. */
 static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
@@ -402,6 +420,7 @@ static bool begin_scope(ContextObject *context, ContextScope *scope)
         scope->context = context;
         scope->outer = innermost;
         innermost = scope;
+        context_relax_captures(context->state, &scope->mode);
         return true;
     }
     atomic_fetch_sub(&context->entered, 1);
@@ -436,6 +455,7 @@ void context_leave(ContextScope *scope)
 {
     if (!scope->context) return;
     innermost = scope->outer;
+    context_restore_captures(scope->context->state, &scope->mode);
     if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
     atomic_fetch_sub(&scope->context->entered, 1);
     scope->context = NULL;
@@ -444,6 +464,7 @@ void context_leave(ContextScope *scope)
 bool context_lend(ContextObject *context, ContextScope *scope)
 {
     if (!context_enter(context, scope)) return false;
+    context_restore_captures(context->state, &scope->mode);
     innermost = scope->outer;
     atomic_fetch_sub(&context->entered, 1);
     return true;

@@ -15,6 +15,7 @@
 #ifndef EXT_CONTEXT_CONTEXT_H
 #define EXT_CONTEXT_CONTEXT_H
 
+#include "core/capture_mode.h"
 #include "ext/ext.h"
 
 typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN, CONTEXT_GREEN } ContextKind;
@@ -62,11 +63,17 @@ typedef struct ContextScope {
     struct ContextScope *outer; /* of this thread */
     bool pushed;
     CUcontext before; /* what was current then */
+    CaptureMode mode;
 } ContextScope;
 
+/* core/capture_mode.h; failures are reported. */
+void context_relax_captures(ModuleState *state, CaptureMode *mode);
+void context_restore_captures(ModuleState *state, CaptureMode *mode);
+
 /* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits
- * for context_leave. False, and nothing is to be called, when the context is gone, in a forked child, in a
- * host function and when the interpreter or the driver shuts down; other failures are reported. */
+ * for context_leave. Captures forbid this thread nothing meanwhile (core/capture_mode.h). False, and nothing
+ * is to be called, when the context is gone, in a forked child, in a host function and when the interpreter
+ * or the driver shuts down; other failures are reported. */
 bool context_enter(ContextObject *context, ContextScope *scope);
 void context_leave(ContextScope *scope);
 

@@ -86,9 +86,15 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
     state_unlock(state);
 }
 
+/* To ask a stream under capture, or the legacy stream while it would wait for one, ends the capture. */
 IN_CALL static CUresult ask(const KeepBatch *batch)
 {
-    return batch->event ? driver.cuEventQuery(batch->event) : driver.cuStreamQuery(batch->stream);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    if (batch->event) return driver.cuEventQuery(batch->event);
+    CUresult result = driver.cuStreamIsCapturing(batch->stream, &status);
+    if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
+        return CUDA_ERROR_NOT_READY;
+    return result == CUDA_SUCCESS ? driver.cuStreamQuery(batch->stream) : result;
 }
 
 /* Whether the work before a batch is done: of an open one, whether its whole stream is idle. */

@@ -186,7 +186,7 @@ static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
     if (!bytes) return NULL;
     captured_relax(array->state, &before);
     PyObject *memory = PyObject_CallOneArg(array->allocator, bytes);
-    captured_restore(array->state, before);
+    captured_restore(array->state, &before);
     Py_DECREF(bytes);
     return memory;
 }

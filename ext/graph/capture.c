@@ -297,7 +297,7 @@ static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssi
     if (count < 1) return PyErr_Format(PyExc_TypeError, "_beside_captures takes a function");
     captured_relax(state, &before);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, NULL);
-    captured_restore(state, before);
+    captured_restore(state, &before);
     return result;
 }
 

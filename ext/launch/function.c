@@ -115,12 +115,8 @@ int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, c
 int launch_wait(ModuleState *state, CUstream stream)
 {
     CUresult result;
-    if (stream)
-        CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
-    else
-        CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
-    if (result != CUDA_SUCCESS)
-        raise_driver(state, result, stream ? "cuStreamSynchronize" : "cuCtxSynchronize", NULL);
+    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
     return result == CUDA_SUCCESS ? PyErr_CheckSignals() : -1;
 }
 

@@ -112,7 +112,7 @@ int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream);
 double launch_timer_read(ModuleState *state, LaunchTimer *timer);
 void launch_timer_free(ModuleState *state, LaunchTimer *timer);
 
-/* Waits for the stream, or for the context when stream is NULL. -1 with an exception. */
+/* Waits for the stream. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);
 
 /* launch.c: Function.__call__. */

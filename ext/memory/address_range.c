@@ -160,7 +160,7 @@ PyDoc_STRVAR(range_doc,
              "alignment : int\n    Of the first address, a power of two. 0 is the driver's choice.\n"
              "address : int\n    Where it should be, if that is possible.\n"
              "\nNotes\n-----\n"
-             "Calls cuMemAddressReserve; at its end cuCtxSynchronize, cuMemUnmap, cuMemAddressFree.");
+             "Calls cuMemAddressReserve; at its end cuMemFree, which waits, cuMemUnmap, cuMemAddressFree.");
 
 static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
@@ -201,29 +201,40 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 static void wait_for_work(AddressRangeObject *range)
 {
     ContextScope scope;
-    CUresult result;
+    const char *routine;
     if (!context_enter(range->context, &scope)) return;
-    CALL_RELEASING(range->state, result, driver.cuCtxSynchronize());
+    CUresult result = wait_for_release(range->state, &routine);
     context_leave(&scope);
-    report_driver(range->state, result, "cuCtxSynchronize");
+    report_driver(range->state, result, routine);
+}
+
+static void unmap_all(AddressRangeObject *range)
+{
+    Mapping mapping;
+    CUresult result;
+    for (; next_mapping(range, NULL, 0, &mapping); remove_mapping(range, mapping.offset)) {
+        CALL_RELEASING(range->state, result,
+                       driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
+        report_driver(range->state, result, "cuMemUnmap");
+    }
 }
 
 static void release_range(PyObject *self)
 {
     AddressRangeObject *range = range_cast(self);
     Mapping mapping;
+    CaptureMode mode;
     CUresult result;
     LIVE_LESS(range->state, AddressRange);
-    bool releases = physical_memory_releases(range->state);
-    if (releases && range->mappings) wait_for_work(range);
-    for (; next_mapping(range, NULL, 0, &mapping); remove_mapping(range, mapping.offset)) {
-        if (!releases) continue;
-        CALL_RELEASING(range->state, result,
-                       driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
-        report_driver(range->state, result, "cuMemUnmap");
+    if (!physical_memory_releases(range->state)) {
+        while (next_mapping(range, NULL, 0, &mapping)) remove_mapping(range, mapping.offset);
+        return;
     }
-    if (!releases) return;
+    if (range->mappings) wait_for_work(range);
+    context_relax_captures(range->state, &mode);
+    unmap_all(range);
     CALL_UNLOCKED(result, driver.cuMemAddressFree(range->pointer, range->size));
+    context_restore_captures(range->state, &mode);
     report_driver(range->state, result, "cuMemAddressFree");
 }
 
@@ -381,14 +392,14 @@ static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
 }
 
 /* The same as wait_for_work, where a signal may end it. */
-static CUresult wait_as_asked(AddressRangeObject *range)
+static CUresult wait_as_asked(AddressRangeObject *range, const char **routine)
 {
     ContextScope scope;
-    CUresult result;
+    *routine = "cuCtxSynchronize";
     if (!context_lend(range->context, &scope))
         return atomic_load(&range->context->dead) ? CUDA_ERROR_CONTEXT_IS_DESTROYED
                                                   : CUDA_ERROR_NOT_INITIALIZED;
-    CALL_WAITING(range->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    CUresult result = captured_wait_for_context(range->state, routine);
     context_take_back(&scope);
     return result;
 }
@@ -397,8 +408,9 @@ static CUresult wait_as_asked(AddressRangeObject *range)
 static PyObject *unmap_claimed(AddressRangeObject *range, const Part *part)
 {
     Mapping mapping;
-    CUresult result = wait_as_asked(range);
-    if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuCtxSynchronize", NULL);
+    const char *routine;
+    CUresult result = wait_as_asked(range, &routine);
+    if (result != CUDA_SUCCESS) return raise_driver(range->state, result, routine, NULL);
     while (next_mapping(range, part, 0, &mapping)) {
         CALL_WAITING(range->state, result, ON_NOTHING,
                      driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
@@ -506,7 +518,7 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
                        "\nRaises\n------\n"
                        "LogicError\n    The second time.\n"
                        "\nNotes\n-----\n"
-                       "Calls cuCtxSynchronize, cuMemUnmap, cuMemAddressFree.");
+                       "Calls cuMemFree, which waits, cuMemUnmap, cuMemAddressFree.");
 
 static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
 {

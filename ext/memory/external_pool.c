@@ -66,7 +66,7 @@ static int ask_aside(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
         failed = ask_twice(pool, size, aside, pointer);
         if (step_aside(pool, false, &aside) < 0) failed = -1; /* or the first exception, which stays */
     }
-    captured_restore(pool->state, before);
+    captured_restore(pool->state, &before);
     return failed;
 }
 
@@ -122,11 +122,12 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
+    const char *routine = "cuStreamWaitEvent";
     if (!context_enter(pool->context, &scope)) return false;
-    if (!in_order) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
+    if (!in_order) result = wait_for_release(pool->state, &routine);
     if (result == CUDA_SUCCESS) CALL_UNLOCKED(result, pool_leave_event(block));
     context_leave(&scope);
-    report_driver(pool->state, result, "cuCtxSynchronize");
+    report_driver(pool->state, result, routine);
     return true;
 }
 

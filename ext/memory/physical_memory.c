@@ -142,10 +142,13 @@ static PyObject *physical_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 static void release_handle(PyObject *self)
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
+    CaptureMode mode;
     CUresult result;
     LIVE_LESS(memory->state, PhysicalMemory);
     if (!physical_memory_releases(memory->state)) return;
+    context_relax_captures(memory->state, &mode);
     CALL_UNLOCKED(result, driver.cuMemRelease(memory->handle));
+    context_restore_captures(memory->state, &mode);
     report_driver(memory->state, result, "cuMemRelease");
 }
 

@@ -107,17 +107,20 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     report_driver(pool->state, result, pool->core.source->release_name);
 }
 
-/* Ends what the driver has of the pool, in the current context, when all work there is done. What the program
- * has left running is not waited for: then, and after an error, it stays until the end of the process.
- * *routine: the call that failed. */
+/* Ends what the driver has of the pool, in the current context, when all work on its memory is done: of
+ * memory in use that is all work. What the program has left running is not waited for: then, and after an
+ * error, it stays until the end of the process. *routine: the call that failed. */
 static CUresult end_in_driver(MemoryPool *pool, const char **routine)
 {
     CUresult result = CUDA_SUCCESS;
-    *routine = "cuCtxSynchronize";
     if (atomic_load(&pool->state->left_running))
         CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
     if (result == CUDA_ERROR_NOT_READY) return CUDA_SUCCESS;
-    CALL_RELEASING(pool->state, result, driver.cuCtxSynchronize());
+    *routine = "cuStreamSynchronize";
+    if (pool_statistics(&pool->core).active_blocks)
+        result = wait_for_release(pool->state, routine);
+    else
+        CALL_RELEASING(pool->state, result, pool_await_returns(&pool->core));
     if (result != CUDA_SUCCESS) return result;
     *routine = "cuMemPoolDestroy";
     CALL_UNLOCKED(result, pool_end_source(&pool->core));
@@ -202,15 +205,17 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
 static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
-    CUresult result;
+    CUresult result, waited = CUDA_SUCCESS;
+    const char *routine = NULL;
     if (pool->resource && !context_forked()) {
         external_memory_give(pool, block, in_order);
         return;
     }
     if (context_enter(pool->context, &scope)) {
-        if (!in_order && pool->core.source->ordered) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
+        if (!in_order && pool->core.source->ordered) waited = wait_for_release(pool->state, &routine);
         CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
         context_leave(&scope);
+        if (result == CUDA_SUCCESS) report_driver(pool->state, waited, routine);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
         CALL_UNLOCKED(result, pool_drop(&pool->core, block, false));
@@ -399,11 +404,8 @@ static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream
 {
     Request asked = {.size = size, .stream = stream};
     bool aside = pool->core.source->ordered && captured_holds(pool->state, stream);
-    CaptureMode before;
-    captured_relax(pool->state, &before);
     CUresult result = attempt(pool, aside ? add_aside : add_new, &asked);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && !aside) result = attempt(pool, add_after_release, &asked);
-    captured_restore(pool->state, before);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }

@@ -132,16 +132,15 @@ static int wait_for_context(CodeModuleObject *module, const Reference *reference
     References *references = module->references;
     unsigned long turns = references->turns;
     bool open = references->depth == 1 && ++*waits <= OPEN_WAITS;
-    CUresult result;
+    const char *routine;
     if (open) unlock_references(references);
-    CALL_WAITING(module->state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    CUresult result = captured_wait_for_context(module->state, &routine);
     if (open) lock_references(references, false);
     if (result == CUDA_SUCCESS) {
         if (references->turns == turns + open) note_idle(references);
         return 0;
     }
-    raise_driver(module->state, result, "cuCtxSynchronize", "'%s' is used in several streams",
-                 reference->name);
+    raise_driver(module->state, result, routine, "'%s' is used in several streams", reference->name);
     return -1;
 }
 

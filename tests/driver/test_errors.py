@@ -181,7 +181,7 @@ def test_a_failed_release_is_reported_and_not_raised(run_python):
         """
         import pycuda.driver as drv
         a = drv.mem_alloc(10)
-        drv._driver._fault_arm(2, 1)   # the call after cuCtxGetCurrent is cuMemFree
+        drv._driver._fault_arm(3, 1)   # the call after cuThreadExchangeStreamCaptureMode is cuMemFree
         del a
         print("alive")
         """,

@@ -1,0 +1,244 @@
+"""What is released, trimmed, freed or collected ends nobody's capture, in any mode, whoever began it."""
+
+import ctypes
+import gc
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from test_host_function_releases import MAKERS
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda import tools as pools
+
+pytestmark = pytest.mark.driver(12030, "captures into a graph")
+
+MODES = drv.stream_capture_mode
+SIZE = 1 << 16
+POOLS = {
+    "device": pools.DeviceMemoryPool,
+    "ordered": pools.StreamOrderedMemoryPool,
+    "managed": pools.ManagedMemoryPool,
+    "page-locked": pools.PageLockedMemoryPool,
+}
+
+
+@pytest.fixture(scope="module")
+def context():
+    context = drv.Device(0).retain_primary_context()
+    context.push()
+    yield context
+    drv.Context.pop()
+
+
+@pytest.fixture
+def reports(monkeypatch):
+    said = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda report: said.append(str(report.exc_value)))
+    return said
+
+
+class Ours:
+    """Stream.capture."""
+
+    def __init__(self, stream, mode, library):
+        self.capture, self.error = stream.capture(mode=mode), None
+
+    def __enter__(self):
+        self.capture.__enter__()
+        return self
+
+    def __exit__(self, *exception):
+        try:
+            self.capture.__exit__(*exception)
+        except drv.LogicError as error:
+            self.error = str(error)
+
+
+class Theirs:
+    """By calls of the driver, of which we are not told."""
+
+    def __init__(self, stream, mode, library):
+        self.stream, self.handle = stream, ctypes.c_void_p(stream.handle)
+        self.mode, self.error, self.library = int(mode), None, ctypes.CDLL(library)
+
+    def __enter__(self):
+        assert self.library.cuStreamBeginCapture_v2(self.handle, self.mode) == 0
+        return self
+
+    def __exit__(self, *exception):
+        graph = ctypes.c_void_p()
+        self.error = self.library.cuStreamEndCapture(self.handle, ctypes.byref(graph)) or None
+        if graph:
+            self.library.cuGraphDestroy(graph)
+
+
+def in_thread(context, work):
+    """What it raised, or None."""
+    raised = []
+
+    def run():
+        context.push()
+        try:
+            work()
+        except BaseException as error:
+            raised.append(error)
+        finally:
+            drv.Context.pop()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(60)
+    return raised[0] if raised else None
+
+
+def get(pool, stream=None):
+    if isinstance(pool, pools.PageLockedMemoryPool):
+        return pool.allocate(SIZE, np.int8)
+    return pool.allocate(SIZE, stream)
+
+
+def used_pool(make):
+    """With memory that was given back, and memory in use."""
+    pool = make()
+    blocks = [get(pool) for _ in range(3)]
+    del blocks[:2]
+    return [pool, blocks]
+
+
+def in_a_cycle(make):
+    ring = [make()]
+    ring.append(ring)
+    return [ring]
+
+
+def lent_memory():
+    """Of which nobody knows who uses it: given back after all work."""
+    array = gpuarray.zeros(SIZE, np.int8, allocator=pools.StreamOrderedMemoryPool().allocate)
+    assert array.__cuda_array_interface__["data"]
+    return [array]
+
+
+def free(held):
+    memory = getattr(held[0], "base", held[0])
+    (memory.unregister if hasattr(memory, "unregister") else memory.free)()
+
+
+def actions():
+    """name, what is made before, what is done with that under capture"""
+    for kind, make in POOLS.items():
+        for method in ("free_held", "trim", "stop_holding"):
+            yield (
+                f"{kind} pool {method}",
+                lambda m=make: used_pool(m),
+                lambda held, n=method: getattr(held[0], n)(),
+            )
+        yield f"{kind} pool dropped", lambda m=make: used_pool(m), list.clear
+    for name, make in MAKERS.items():
+        yield f"{name} dropped", lambda m=make: [m()], list.clear
+        if name != "registered":
+            yield f"{name} collected", lambda m=make: in_a_cycle(m), lambda held: (held.clear(), gc.collect())
+    for name in (
+        "memory",
+        "pooled",
+        "pagelocked",
+        "pooled host",
+        "address range",
+        "physical memory",
+        "registered",
+    ):
+        yield f"{name} freed", lambda m=MAKERS[name]: [m()], free
+    yield "lent memory dropped", lent_memory, list.clear
+    yield "stream-ordered memory of the default stream", lambda: [get(POOLS["ordered"]())], list.clear
+
+
+@pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non-blocking"])
+@pytest.mark.parametrize("mode", [MODES.GLOBAL, MODES.THREAD_LOCAL, MODES.RELAXED])
+@pytest.mark.parametrize("capturing", [Ours, Theirs])
+def test_another_thread_releases(context, driver_library, reports, capturing, mode, flags):
+    ended = {}
+    for name, make, act in actions():
+        held = make()
+        gc.collect()
+        with capturing(drv.Stream(flags), mode, driver_library) as capture:
+            raised = in_thread(context, lambda: act(held))  # noqa: B023
+        if capture.error or raised or reports:
+            ended[name] = capture.error, raised, reports[:]
+        reports.clear()
+    assert not ended
+
+
+@pytest.mark.parametrize("mode", [MODES.GLOBAL, MODES.THREAD_LOCAL, MODES.RELAXED])
+@pytest.mark.parametrize("capturing", [Ours, Theirs])
+def test_the_capturing_thread_releases(context, driver_library, reports, capturing, mode):
+    ended = {}
+    for name, make, act in actions():
+        held = make()
+        gc.collect()
+        with capturing(drv.Stream(1), mode, driver_library) as capture:
+            act(held)
+        if capture.error or reports:
+            ended[name] = capture.error, reports[:]
+        reports.clear()
+    assert not ended
+
+
+def test_memory_is_unmapped_beside_a_capture(context):
+    space = MAKERS["address range"]()
+    with drv.Stream(1).capture(mode="relaxed"):
+        assert in_thread(context, space.unmap) is None
+    assert not space.mappings
+
+
+def test_a_launch_that_waits_leaves_captures_alone(context):
+    """For its arguments, and for its time."""
+    memory = np.arange(4, dtype=np.int32)
+    nothing = MAKERS["function"]()
+    with drv.Stream(1).capture(mode="thread_local"):
+        failed = in_thread(context, lambda: nothing(drv.InOut(memory), block=(1, 1, 1)))
+        assert failed is None
+        failed = in_thread(context, lambda: nothing(np.intp(0), block=(1, 1, 1), time_kernel=True))
+        assert failed is None
+
+
+@pytest.mark.parametrize("where", ["default", "stream", "a stream that is gone"])
+def test_a_trim_under_capture_gives_back_what_is_done(context, where):
+    """After the work before it, which is waited for."""
+    pool, stream = pools.StreamOrderedMemoryPool(), drv.Stream(1) if where != "default" else None
+    memory = pool.allocate(1 << 22, stream)
+    if stream:
+        stream.launch_host_func(time.sleep, 0.05)
+    del memory
+    if where == "a stream that is gone":
+        del stream
+    with drv.Stream(1).capture(mode="relaxed"):
+        assert in_thread(context, pool.trim) is None
+        assert pool.managed_bytes == 0
+
+
+def test_memory_given_back_on_a_captured_stream_is_trimmed_later(context, driver_library):
+    pool, stream = pools.StreamOrderedMemoryPool(), drv.Stream(1)
+    memory = pool.allocate(1 << 22, stream)
+    stream.synchronize()
+    del memory
+    with Theirs(stream, MODES.RELAXED, driver_library) as capture:
+        pool.trim()
+    assert capture.error is None
+    pool.trim()
+    assert pool.managed_bytes == 0
+
+
+def test_streams_that_are_gone_leave_nothing_in_a_pool(context):
+    """Each frees on its own; nobody trims."""
+    pool = pools.StreamOrderedMemoryPool()
+    before = drv._driver._live_objects()
+    for _ in range(50):
+        stream = drv.Stream(1)
+        memory = pool.allocate(1 << 12, stream)
+        del memory, stream
+    assert drv._driver._live_objects() == before
+    pool.trim()
+    assert pool.managed_bytes == 0
