@@ -562,6 +562,7 @@ class SourceModule(CudaModule):
 
     def _instance(self, name: str):
         """(a module that has the kernel of this C++ name, what it is called there)."""
+        assert self._request is not None
         request = self._request._replace(expressions=(name,))
         try:
             product = _product(request)

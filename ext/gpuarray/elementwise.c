@@ -470,9 +470,10 @@ static int use_arrays(Work *work)
         if (!array) continue;
         DeviceAllocationObject *allocation = array->allocation;
         PyObject *object = (PyObject *)array;
-        if (allocation && atomic_load(&allocation->freed)) return gpuarray_check_memory(array);
-        if (allocation ? pooled_note_allocation(allocation, work->mode.stream_object, work->mode.stream) < 0
-                       : captured_keep(array->state, work->mode.stream, &object, 1) < 0)
+        if (gpuarray_check_memory(array) < 0
+            || (allocation
+                    ? pooled_note_allocation(allocation, work->mode.stream_object, work->mode.stream) < 0
+                    : captured_keep(array->state, work->mode.stream, &object, 1) < 0))
             return -1;
     }
     return 0;

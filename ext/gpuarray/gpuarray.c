@@ -439,8 +439,12 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
 
 int gpuarray_check_memory(GPUArrayObject *array)
 {
-    if (!array->allocation || !atomic_load(&array->allocation->freed)) return 0;
-    raise_logic(array->state, "the memory of this GPUArray was freed");
+    const DeviceAllocationObject *allocation = array->allocation;
+    if (!allocation) return 0;
+    bool freed = atomic_load(&allocation->freed);
+    if (!freed && !atomic_load(&allocation->context->dead)) return 0;
+    raise_logic(array->state, "the memory of this GPUArray %s",
+                freed ? "was freed" : "went with its context");
     return -1;
 }
 

@@ -36,6 +36,12 @@ def names(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def _gap(text: str, at: int) -> int:
+    """The index after the white space and comments that stand there."""
+    match = _GAP.match(text, at)
+    return match.end() if match else at
+
+
 def _bracketed(text: str, at: int) -> int:
     """The index after the brackets that open there; `at` itself where none do, or they do not close."""
     depth = 0
@@ -52,11 +58,11 @@ def _attributes(text: str, at: int, words: frozenset[str]) -> int:
     """The index after the attributes that follow there."""
     end = at
     while True:
-        begin = _GAP.match(text, end).end()
+        begin = _gap(text, end)
         word = _WORD.match(text, begin)
         if word is None or word[0] not in words:
             return end
-        end = _bracketed(text, _GAP.match(text, word.end()).end())
+        end = _bracketed(text, _gap(text, word.end()))
         end = max(end, word.end())
 
 

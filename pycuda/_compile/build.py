@@ -193,7 +193,7 @@ def _older_archs(arch: str):
     ]
 
 
-def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> bytes:
+def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> tuple[bytes, tuple[str, ...]]:
     """Compile for arch; where this NVRTC does not know it yet, for the newest before it."""
     try:
         return _run_nvrtc(job, compiler, [f"--gpu-architecture={arch}", *arguments], kind)
@@ -213,7 +213,7 @@ def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> bytes:
 @functools.cache
 def _stand_ins() -> dict[str, tuple]:
     """The built-in headers, each with what changes when it does."""
-    found = {}
+    found: dict[str, tuple] = {}
     for prefix in ("", "sys/"):
         found.update((prefix + name, known) for name, known in _headers_in(os.path.join(_STAND_INS, prefix)))
     return found
@@ -418,7 +418,7 @@ def _instead_of_nvrtc(refusal: _UseNvcc, job: Job, parsed, found, where) -> Prod
         if refusal.__cause__ is not None and not report.names_a_line(problem):
             raise refusal.__cause__ from None
         raise
-    if refusal.entry:
+    if refusal.entry and path:
         report.instead_of_nvrtc(path, reason)
         if where:
             cache.write(where, refusal.entry, reason.encode("utf-8", "surrogateescape"))

@@ -14,7 +14,7 @@ _VARIABLE = re.compile(
     rb"[^={;]*?([\w$]+)\s*(?:\[[^={;]*\])?\s*[={;]",
     re.M,
 )
-_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed")
+_OWN = (b"$", b"__cudart", b"__nv", b"__unnamed", b".nv.")
 _SYMBOL = struct.Struct("<IBBHQQ")
 _OBJECT, _FUNCTION, _ENTRY_POINT = 1, 2, 0x10
 

@@ -101,7 +101,7 @@ def test_an_expression_that_names_nothing():
         SourceModule(SOURCE, name_expressions=[5])
 
 
-@pytest.mark.parametrize("target, arch", [("ptx", "compute_80"), ("cubin", "sm_80")])
+@pytest.mark.parametrize("target, arch", [("ptx", "compute_80"), ("cubin", "sm_80"), ("cubin", "sm_90")])
 def test_symbols(target, arch, monkeypatch):
     monkeypatch.setattr("pycuda._compile.target.current", lambda: None)
     text = """__constant__ float c[4]; __device__ int d = 3; __device__ void *p; __shared__ int s;
