@@ -61,9 +61,8 @@ static bool fat_is_whole(const Buffer *buffer)
         return is_cut_off(buffer, what);
     uint64_t at = header.header_size, end = at + header.size;
     while (end - at >= sizeof entry) {
-        take(buffer, at, &entry, sizeof entry);
-        if (entry.header_size < sizeof entry || entry.header_size > end - at
-            || entry.size > end - at - entry.header_size)
+        if (!take(buffer, at, &entry, sizeof entry) || entry.header_size < sizeof entry
+            || entry.header_size > end - at || entry.size > end - at - entry.header_size)
             return is_cut_off(buffer, what);
         at += entry.header_size + entry.size;
     }
@@ -99,7 +98,7 @@ static bool sections_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
     if (count > buffer->size / sizeof section || !holds(buffer, header->e_shoff, count * sizeof section))
         return false;
     for (uint64_t i = 0; i < count; i++) {
-        take(buffer, header->e_shoff + i * sizeof section, &section, sizeof section);
+        if (!take(buffer, header->e_shoff + i * sizeof section, &section, sizeof section)) return false;
         if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL
             && !holds(buffer, section.sh_offset, section.sh_size))
             return false;
@@ -114,8 +113,9 @@ static bool segments_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
     if (count && header->e_phentsize != sizeof segment) return false;
     if (!holds(buffer, header->e_phoff, count * sizeof segment)) return false;
     for (uint64_t i = 0; i < count; i++) {
-        take(buffer, header->e_phoff + i * sizeof segment, &segment, sizeof segment);
-        if (!holds(buffer, segment.p_offset, segment.p_filesz)) return false;
+        if (!take(buffer, header->e_phoff + i * sizeof segment, &segment, sizeof segment)
+            || !holds(buffer, segment.p_offset, segment.p_filesz))
+            return false;
     }
     return true;
 }
