@@ -3,60 +3,98 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/device_limits.h"
 #include "api/launch.h"
+#include "api/stream.h"
 
-enum { PARAMETERS_MOST = 4096 };
+enum { PARAMETERS_MOST = 32764 };
 
 /* What was set of a function, from the first call on. */
 struct FormerLaunch {
-    uint32_t block[3], shared, size;
-    uint8_t parameters[PARAMETERS_MOST];
+    uint32_t block[3], shared, size; /* of the parameters, the rest of which is zero */
+    uint8_t parameters[];            /* as many bytes as the function has */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all functions keep */
 
+/* NULL: no memory. */
 static FormerLaunch *kept_locked(Function *function)
 {
-    if (!function->former) function->former = calloc(1, sizeof *function->former);
-    return function->former;
+    FormerLaunch *kept = function->former;
+    if (kept) return kept;
+    kept = function->former = calloc(1, sizeof *kept + function->code->param_size);
+    for (int i = 0; kept && i < 3; i++) kept->block[i] = 1;
+    return kept;
 }
 
-/* Copies bytes to a place of what the function keeps. */
-static CUresult keep(CUfunction handle, size_t place, const void *bytes, size_t size)
+/* A function of a module: kernels of libraries are younger than this interface. */
+static CUresult enter(CUfunction handle, Function **out)
 {
-    Function *function;
-    TRY(function_enter(handle, &function));
+    Context *context;
+    TRY(context_enter(&context));
+    *out = handle ? object_get(handle, OBJECT_FUNCTION) : NULL;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Copies bytes to a place of what the function keeps, as far as there is room. */
+static CUresult keep(Function *function, size_t place, const void *bytes, size_t size)
+{
+    size_t room = sizeof(FormerLaunch) + function->code->param_size;
     pthread_mutex_lock(&lock);
     FormerLaunch *kept = kept_locked(function);
-    if (kept && size) memcpy((uint8_t *)kept + place, bytes, size);
+    if (kept && size && place < room)
+        memcpy((uint8_t *)kept + place, bytes, size < room - place ? size : room - place);
     pthread_mutex_unlock(&lock);
     PUT(function);
     return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z)
+static bool is_block(const uint32_t block[3])
 {
+    static const uint32_t most[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
+    uint32_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!block[i] || block[i] > most[i] || block[i] > DEVICE_MAX_THREADS / threads) return false;
+        threads *= block[i];
+    }
+    return true;
+}
+
+CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
+{
+    Function *function;
     uint32_t block[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
-    if (x <= 0 || y <= 0 || z <= 0) return CUDA_ERROR_INVALID_VALUE;
-    return keep(function, offsetof(FormerLaunch, block), block, sizeof block);
+    TRY(enter(handle, &function));
+    if (is_block(block)) return keep(function, offsetof(FormerLaunch, block), block, sizeof block);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuFuncSetSharedSize(CUfunction function, unsigned int bytes)
+CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
 {
-    return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes);
+    Function *function;
+    TRY(enter(handle, &function));
+    if (bytes <= (unsigned)function_max_dynamic_shared(function->code, &function->settings))
+        return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuParamSetSize(CUfunction function, unsigned int size)
+CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 {
-    if (size > PARAMETERS_MOST) return CUDA_ERROR_INVALID_VALUE;
+    Function *function;
+    TRY(enter(handle, &function));
     return keep(function, offsetof(FormerLaunch, size), &size, sizeof size);
 }
 
-CUresult cuParamSetv(CUfunction function, int offset, void *bytes, unsigned int size)
+CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int size)
 {
-    if (!bytes || offset < 0 || offset > PARAMETERS_MOST || size > (unsigned)(PARAMETERS_MOST - offset))
-        return CUDA_ERROR_INVALID_VALUE;
-    return keep(function, offsetof(FormerLaunch, parameters) + (size_t)offset, bytes, size);
+    Function *function;
+    TRY(enter(handle, &function));
+    if (bytes && offset >= 0 && offset <= PARAMETERS_MOST && size <= (unsigned)(PARAMETERS_MOST - offset))
+        return keep(function, offsetof(FormerLaunch, parameters) + (size_t)offset, bytes, size);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)
@@ -69,21 +107,43 @@ CUresult cuParamSetf(CUfunction function, int offset, float value)
     return cuParamSetv(function, offset, &value, sizeof value);
 }
 
+/* The shape, and the parameters as far as cuParamSetSize goes. */
+static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *parameters)
+{
+    size_t size = function->code->param_size;
+    pthread_mutex_lock(&lock);
+    const FormerLaunch *kept = kept_locked(function);
+    if (kept) {
+        memcpy(shape->block, kept->block, sizeof shape->block);
+        shape->dynamic_shared = kept->shared;
+        memcpy(parameters, kept->parameters, kept->size < size ? kept->size : size);
+    }
+    pthread_mutex_unlock(&lock);
+    return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult launch(Function *function, CUstream handle, int width, int height)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream)); /* it is no node of a graph */
+    PUT(stream);
+    LaunchShape shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
+    size_t size = function->code->param_size;
+    uint8_t *parameters = calloc(1, size + 1);
+    if (!parameters) return CUDA_ERROR_OUT_OF_MEMORY;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CUresult result = copy_kept(function, &shape, parameters);
+    if (!result) result = launch_function(function, handle, &shape, NULL, extra);
+    free(parameters);
+    return result;
+}
+
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
 {
     Function *function;
-    FormerLaunch now = {0};
-    TRY(function_enter(handle, &function));
-    pthread_mutex_lock(&lock);
-    if (function->former) now = *function->former;
-    pthread_mutex_unlock(&lock);
-    size_t size = now.size;
-    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, now.parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
-                     CU_LAUNCH_PARAM_END};
-    LaunchShape shape = {.grid = {(uint32_t)width, (uint32_t)height, 1},
-                         .block = {now.block[0], now.block[1], now.block[2]},
-                         .dynamic_shared = now.shared};
-    CUresult result = launch_function(function, stream, &shape, NULL, extra);
+    TRY(enter(handle, &function));
+    CUresult result = launch(function, stream, width, height);
     PUT(function);
     return result;
 }

@@ -131,19 +131,25 @@ static bool mark_before(Node *const *nodes, size_t count, uint64_t mark, const G
     return true;
 }
 
-/* Whether all that these streams (up to `end`) did comes before what the first stream did last. */
-static CUresult check_joined(const Capture *capture, CaptureMember *members, const CaptureMember *end)
+static bool all_marked(NodeSet *set, uint64_t mark, const Graph *graph)
+{
+    node_set_prune(set, graph);
+    for (size_t i = 0; i < set->count; i++)
+        if (set->nodes[i]->mark != mark) return false;
+    return true;
+}
+
+/* Whether all that streams did comes before what the first stream did last. */
+static CUresult check_joined(Capture *capture)
 {
     NodeSet *front = &member_of(capture->origin)->front;
     uint64_t mark = graph_mark();
     node_set_prune(front, capture->graph);
     if (!mark_before(front->nodes, front->count, mark, capture->graph)) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (CaptureMember *member = members; member != end; member = member->next) {
-        node_set_prune(&member->front, capture->graph);
-        for (size_t i = 0; i < member->front.count; i++)
-            if (member->front.nodes[i]->mark != mark) return CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
-    }
-    return CUDA_SUCCESS;
+    bool joined = all_marked(&capture->gone, mark, capture->graph);
+    for (CaptureMember *member = capture->members; member && joined; member = member->next)
+        joined = all_marked(&member->front, mark, capture->graph);
+    return joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
 /* The streams are ordinary ones again; *streams gets their references. */
@@ -158,6 +164,7 @@ static void dissolve(Capture *capture, CaptureMember **left)
         node_set_clear(&member->front);
     }
     *left = capture->members;
+    node_set_clear(&capture->gone);
     free(capture);
 }
 
@@ -178,8 +185,7 @@ static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
     }
     if (capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED && !pthread_equal(capture->thread, pthread_self()))
         return CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-                                       : check_joined(capture, capture->members, NULL);
+    CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(capture);
     Graph *graph = capture->graph;
     bool given = capture->given;
     dissolve(capture, &ending->left);
@@ -212,7 +218,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     return result;
 }
 
-/* A stream that is gone ends its capture, if that began with it; else it breaks it, unless it has joined. */
+/* A stream that is gone ends its capture, if that began with it; else what it did is to be joined yet. */
 static CUresult leave(Stream *stream, Ending *ending)
 {
     CaptureMember *member = member_of(stream);
@@ -224,7 +230,8 @@ static CUresult leave(Stream *stream, Ending *ending)
         dissolve(capture, &ending->left);
         return CUDA_SUCCESS;
     }
-    if (check_joined(capture, member, member->next)) capture->invalid = true;
+    for (size_t i = 0; i < member->front.count; i++)
+        if (!node_set_add(&capture->gone, member->front.nodes[i], NULL)) capture->invalid = true;
     CaptureMember **link = &capture->members;
     while (*link != member) link = &(*link)->next;
     *link = member->next;

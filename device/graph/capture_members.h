@@ -21,6 +21,7 @@ struct Capture {
     pthread_t thread;           /* that began it */
     Stream *origin;             /* where it began; a member */
     CaptureMember *members;
+    NodeSet gone;               /* what streams did last that were destroyed since */
 };
 
 Capture *captures_locked(void);

@@ -97,10 +97,11 @@ static CUresult tell(const Stream *stream, const CaptureInfo *out)
     const CaptureMember *member = atomic_load(&stream->captured);
     *out->status = status_of(member);
     if (*out->status != CU_STREAM_CAPTURE_STATUS_ACTIVE) return CUDA_SUCCESS;
-    if (out->nodes && !out->data && node_set_has_data(&member->front)) return CUDA_ERROR_LOSSY_QUERY;
+    if (out->data && !out->nodes) return CUDA_ERROR_INVALID_VALUE;
     if (out->id) *out->id = member->capture->id;
     if (out->graph) *out->graph = member->capture->graph;
     if (out->nodes) *out->nodes = member->front.nodes;
+    if (out->nodes && !out->data && node_set_has_data(&member->front)) return CUDA_ERROR_LOSSY_QUERY;
     if (out->data) *out->data = member->front.data;
     if (out->count) *out->count = member->front.count;
     return CUDA_SUCCESS;
@@ -128,13 +129,22 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
     return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
 }
 
+/* Of captures, a port other than the default one and the programmatic type go together. */
+static bool types_fit(const CUgraphEdgeData *data, size_t count)
+{
+    for (size_t i = 0; data && i < count; i++)
+        if (!data[i].from_port != (data[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT)) return false;
+    return true;
+}
+
 static CUresult update(const Stream *stream, CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count,
                        bool replace)
 {
     CaptureMember *member = atomic_load(&stream->captured);
     if (!member) return CUDA_ERROR_ILLEGAL_STATE;
     if (member->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!graph_has_all(member->capture->graph, nodes, count) || !edges_valid(data, count))
+    if (!graph_has_all(member->capture->graph, nodes, count) || !edges_valid(data, count)
+        || !types_fit(data, count))
         return CUDA_ERROR_INVALID_VALUE;
     if (replace && !node_set_replace(&member->front, nodes, data, count)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !replace && i < count; i++)

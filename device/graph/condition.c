@@ -80,7 +80,8 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g
     Context *context;
     TRY(driver_check());
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
-    TRY(work_enter(handle, &context));
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT; /* unlike for other nodes */
+    TRY(context_check(handle, &context));
     CUresult result = WITH_GRAPHS(create(graph, context, initial, flags, out));
     context_put(context);
     return result;
@@ -111,6 +112,7 @@ static Condition *take(const Graph *graph, CUgraphConditionalHandle wanted)
 
 CUresult condition_work(Work *work, CUgraph handle, CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
+    if (!params->ctx) return CUDA_ERROR_INVALID_CONTEXT;
     if (!valid_size(params)) return CUDA_ERROR_INVALID_VALUE;
     graphs_lock();
     Graph *graph = graph_of(handle);

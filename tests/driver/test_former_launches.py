@@ -9,7 +9,8 @@ import pytest
 
 import pycuda.driver as drv
 
-SUCCESS = 0
+SUCCESS, INVALID_VALUE = 0, 1
+CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED = 900, 901
 MODULE = b"""
 .version 7.0
 .target sm_75
@@ -107,12 +108,61 @@ def test_each_function_has_its_own(cuda, module, function, out):
     assert told(out)[:4] == (32, 2, 1, 128)
 
 
-def test_nothing_runs_without_what_it_needs(function, out):
-    assert function.cuFuncSetBlockShape(0, 1, 1) != SUCCESS
-    assert function.cuFuncSetBlockShape(-1, 1, 1) != SUCCESS
+def test_a_function_begins_with_one_thread_and_no_parameters(cuda, module, function, out):
+    other = Function(cuda, module.get_function("nothing"))
+    assert other.cuLaunch() == SUCCESS
+    drv.Context.synchronize()
     function.set_all(out, 7, 2.5)
-    assert function.cuLaunchGrid(0, 1) != SUCCESS
-    assert function.cuParamSeti(-4, 1) != SUCCESS
-    assert function.cuParamSetv(0, None, 8) != SUCCESS
+    assert function.cuFuncSetBlockShape(1, 1, 1) == SUCCESS
+    for size, words in ((12, (7, 0.0)), (8, (0, 0.0)), (16, (7, 2.5)), (64, (7, 2.5))):
+        assert function.cuParamSetSize(size) == SUCCESS
+        assert function.cuLaunch() == SUCCESS
+        assert told(out) == (1, 1, 1, 128, 1, 1, 1, *words)
+
+
+@pytest.mark.parametrize("shape", [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1025, 1, 1), (1024, 2, 1), (1, 1, 65)])
+def test_a_block_that_cannot_be_leaves_the_one_before(function, out, shape):
+    function.set_all(out, 7, 2.5)
+    assert function.cuFuncSetBlockShape(*shape) == INVALID_VALUE
+    assert function.cuLaunch() == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+
+
+def test_shared_memory_that_cannot_be_leaves_what_was(function, out):
+    function.set_all(out, 7, 2.5)
+    for size in (49153, 2**31, 2**32 - 1):
+        assert function.cuFuncSetSharedSize(size) == INVALID_VALUE
+    assert function.cuLaunch() == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+
+
+def test_grids_that_cannot_be(function, out):
+    function.set_all(out, 7, 2.5)
+    for grid in ((0, 1), (1, 0), (-1, 1), (1, 65536)):
+        assert function.cuLaunchGrid(*grid) == INVALID_VALUE
     drv.Context.synchronize()
     assert told(out) == (0,) * 8 + (0.0,)
+
+
+def test_parameters_beyond_those_of_the_kernel_are_ignored(function, out):
+    function.set_all(out, 7, 2.5)
+    for offset in (16, 1000, 4352):
+        assert function.cuParamSeti(offset, 1) == SUCCESS
+    assert function.cuParamSeti(32764, 1) == INVALID_VALUE
+    assert function.cuLaunch() == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+
+
+@pytest.mark.cpu("a GPU's driver dies of these")
+def test_parameters_from_nowhere(function):
+    assert function.cuParamSeti(-4, 1) == INVALID_VALUE
+    assert function.cuParamSetv(0, None, 8) == INVALID_VALUE
+
+
+def test_it_is_no_node_of_a_graph(function, out):
+    stream, graph = drv.Stream(1), c_void_p()
+    function.set_all(out, 7, 2.5)
+    handle = c_void_p(stream.handle)
+    assert function.cuda.cuStreamBeginCapture_v2(handle, 0) == SUCCESS
+    assert function.cuLaunchGridAsync(1, 1, handle) == CAPTURE_UNSUPPORTED
+    assert function.cuda.cuStreamEndCapture(handle, byref(graph)) == CAPTURE_INVALIDATED

@@ -7,7 +7,7 @@ import pytest
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE, LOSSY_QUERY = 0, 1, 402
+SUCCESS, INVALID_VALUE, INVALID_CONTEXT, LOSSY_QUERY, UNJOINED = 0, 1, 201, 402, 904
 ACTIVE = 1
 MODULE = b"""
 .version 7.0
@@ -131,6 +131,23 @@ class TestEdgesOfCaptures:
         assert capture.set_front(node, PROGRAMMATIC) == SUCCESS
         assert cuda.cuStreamGetCaptureInfo_v2(capture.stream, *places, byref(count)) == LOSSY_QUERY
         assert cuda.cuStreamGetCaptureInfo_v3(capture.stream, *places, None, byref(count)) == LOSSY_QUERY
+        assert nodes and not count.value
+        assert capture.end() == SUCCESS
+
+    def test_data_needs_its_nodes(self, cuda, launch):
+        capture, status, edges, count = Capture(cuda), c_int(), c_void_p(), c_size_t()
+        call = cuda.cuStreamGetCaptureInfo_v3
+        result = call(capture.stream, byref(status), None, None, None, byref(edges), byref(count))
+        assert (result, status.value, count.value) == (INVALID_VALUE, ACTIVE, 0)
+        assert capture.end() == SUCCESS
+
+    @pytest.mark.parametrize("edge", [(1, 0, 0), (0, 0, 1), (3, 0, 1), (1, 1, 1), (1, 0, 2)])
+    def test_ports_and_types_that_do_not_go_together(self, cuda, launch, edge):
+        capture = Capture(cuda)
+        assert launch(capture.stream) == SUCCESS
+        (node,), _ = capture.front()
+        assert capture.set_front(node, edge) == INVALID_VALUE
+        assert capture.front() == ([node], [PLAIN])
         assert capture.end() == SUCCESS
 
 
@@ -146,6 +163,30 @@ def test_a_stream_that_has_joined_may_be_destroyed(cuda, launch):
     count = c_size_t()
     assert cuda.cuGraphGetNodes(capture.graph, None, byref(count)) == SUCCESS
     assert count.value == 3
+
+
+def test_what_a_destroyed_stream_did_can_be_joined_by_its_event(cuda, launch):
+    capture, event = Capture(cuda), c_void_p()
+    assert launch(capture.stream) == SUCCESS
+    other = capture.fork()
+    assert launch(other) == SUCCESS
+    assert cuda.cuEventCreate(byref(event), 2) == SUCCESS
+    assert cuda.cuEventRecord(event, other) == SUCCESS
+    assert cuda.cuStreamDestroy_v2(other) == SUCCESS
+    assert cuda.cuStreamWaitEvent(capture.stream, event, 0) == SUCCESS
+    assert len(capture.front()[0]) == 2
+    assert capture.end() == SUCCESS
+    assert cuda.cuEventDestroy_v2(event) == SUCCESS
+
+
+def test_what_a_destroyed_stream_did_must_be_joined(cuda, launch):
+    capture = Capture(cuda)
+    assert launch(capture.stream) == SUCCESS
+    other = capture.fork()
+    assert launch(other) == SUCCESS
+    assert cuda.cuStreamDestroy_v2(other) == SUCCESS
+    assert launch(capture.stream) == SUCCESS
+    assert capture.end() == UNJOINED
 
 
 class ContextParameters(ctypes.Structure):
@@ -177,9 +218,11 @@ class TestConditions:
     CONDITIONAL, DEFAULT = 13, 1
 
     def handle(self, cuda, graph):
-        handle = c_ulonglong()
+        handle, context = c_ulonglong(), c_void_p()
+        assert cuda.cuCtxGetCurrent(byref(context)) == SUCCESS
         call = cuda.cuGraphConditionalHandleCreate
-        assert call(byref(handle), graph, None, 1, self.DEFAULT) == SUCCESS
+        assert call(byref(handle), graph, None, 1, self.DEFAULT) == INVALID_CONTEXT
+        assert call(byref(handle), graph, context, 1, self.DEFAULT) == SUCCESS
         return handle.value
 
     def add(self, cuda, graph, handle):
@@ -190,6 +233,9 @@ class TestConditions:
         parameters.conditional = ConditionalParameters(handle, 0, 1, None, context)
         call = cuda.cuGraphAddNode_v2
         result = call(byref(node), graph, None, None, c_size_t(0), byref(parameters))
+        parameters.conditional.context = None
+        places = byref(c_void_p()), graph, None, None, c_size_t(0), byref(parameters)
+        assert call(*places) == INVALID_CONTEXT
         if result:
             return result, None
         return result, c_void_p(ctypes.cast(parameters.conditional.bodies, ctypes.POINTER(c_void_p))[0])
