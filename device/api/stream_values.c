@@ -9,7 +9,8 @@
 
 enum { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
 enum { WAIT_GEQ, WAIT_EQ, WAIT_AND, WAIT_NOR };
-enum { MOST_OPERATIONS = 256, POLLS = 1000, NAP_NANOSECONDS = 20000 };
+enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: remote writes, which there are none of */
+enum { MOST_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
 
 typedef CUstreamBatchMemOpParams Operation;
 
@@ -91,15 +92,16 @@ static void release(Task *self) { free(self); }
 
 static CUresult check(const Operation *o)
 {
-    const unsigned waits = 3, writes = 1;
+    const unsigned ways = 3;
     switch (o->operation) {
     case WAIT_32:
     case WAIT_64:
-        if (o->flags & ~waits) return CUDA_ERROR_INVALID_VALUE;
+        if (o->flags & ~(ways | FLUSH_BEFORE)) return CUDA_ERROR_INVALID_VALUE;
+        if (o->flags & FLUSH_BEFORE) return CUDA_ERROR_NOT_SUPPORTED;
         break;
     case WRITE_32:
     case WRITE_64:
-        if (o->flags & ~writes) return CUDA_ERROR_INVALID_VALUE;
+        if (o->flags) return CUDA_ERROR_INVALID_VALUE;
         break;
     case BARRIER: return CUDA_SUCCESS;
     case FLUSH: return CUDA_ERROR_NOT_SUPPORTED;
@@ -129,10 +131,10 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatc
 {
     Stream *stream;
     TRY(driver_check());
-    if (!operations || !count || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
+    if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned k = 0; k < count; k++) TRY(check(&operations[k]));
     TRY(stream_enter(handle, &stream)); /* it is no node of a graph here */
-    CUresult result = submit(stream, operations, count);
+    CUresult result = count ? submit(stream, operations, count) : CUDA_SUCCESS;
     PUT(stream);
     return result;
 }
@@ -143,7 +145,15 @@ static CUresult one(CUstream stream, int operation, CUdeviceptr address, uint64_
     return cuStreamBatchMemOp_v2(stream, 1, &single, 0);
 }
 
-/* Each in its first version and its second, which differ in what a driver must be set to allow. */
+/* The first versions are those that a driver must be set to allow. */
+static CUresult first_version(CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
 #define VALUE(name, type, operation) \
     CUresult name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \
@@ -151,7 +161,8 @@ static CUresult one(CUstream stream, int operation, CUdeviceptr address, uint64_
     } \
     CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \
-        return one(stream, operation, address, value, flags); \
+        (void)address, (void)value, (void)flags; \
+        return first_version(stream); \
     }
 
 VALUE(cuStreamWaitValue32, cuuint32_t, WAIT_32)
@@ -162,5 +173,6 @@ VALUE(cuStreamWriteValue64, cuuint64_t, WRITE_64)
 CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations,
                             unsigned int flags)
 {
-    return cuStreamBatchMemOp_v2(stream, count, operations, flags);
+    (void)operations, (void)flags;
+    return count > MOST_OPERATIONS ? CUDA_ERROR_INVALID_VALUE : first_version(stream);
 }

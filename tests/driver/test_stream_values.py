@@ -9,7 +9,7 @@ import pytest
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE, NOT_READY = 0, 1, 600
+SUCCESS, INVALID_VALUE, NOT_READY, NOT_SUPPORTED = 0, 1, 600, 801
 AT_LEAST, EQUAL, AND, NOR = range(4)
 WAIT_32, WRITE_32, WRITE_64 = 1, 2, 5
 
@@ -30,6 +30,7 @@ def cuda(primary_context, driver_library):
 def memory():
     words = drv.mem_alloc(64)
     drv.memset_d32(words, 0, 16)
+    drv.Context.synchronize()  # the streams of these tests do not wait for it
     return words
 
 
@@ -89,6 +90,36 @@ def test_a_batch_runs_in_order(cuda, memory, stream):
     assert cuda.cuStreamBatchMemOp_v2(c_void_p(stream.handle), 3, batch, 0) == SUCCESS
     stream.synchronize()
     assert words(memory) == [11, 0, 12, 0]
+
+
+def test_a_batch_of_nothing_and_one_of_too_many(cuda, memory, stream):
+    handle, batch = c_void_p(stream.handle), (Operation * 256)(*[Operation(WRITE_32, int(memory), 1)] * 256)
+    assert cuda.cuStreamBatchMemOp_v2(handle, 0, batch, 0) == SUCCESS
+    assert cuda.cuStreamBatchMemOp_v2(handle, 256, batch, 0) == INVALID_VALUE
+    stream.synchronize()
+    assert words(memory) == [0] * 4
+
+
+def test_the_first_versions_are_not_supported(cuda, memory, stream):
+    handle = c_void_p(stream.handle)
+    for name, value in (("Value32", c_uint(0)), ("Value64", c_ulonglong(0))):
+        for kind in ("Wait", "Write"):
+            call = getattr(cuda, f"cuStream{kind}{name}")
+            assert call(handle, address(memory), value, 0) == NOT_SUPPORTED
+    assert cuda.cuStreamBatchMemOp(handle, 1, byref(Operation(WRITE_32, int(memory), 1)), 0) == NOT_SUPPORTED
+    assert cuda.cuStreamWriteValue32(handle, c_ulonglong(0), c_uint(0), 4) == NOT_SUPPORTED
+    stream.synchronize()
+    assert words(memory) == [0] * 4
+
+
+def test_flags_that_there_are_not(cuda, memory, stream):
+    handle = c_void_p(stream.handle)
+    for flags in (1, 2, 4):
+        assert cuda.cuStreamWriteValue32_v2(handle, address(memory), c_uint(1), flags) == INVALID_VALUE
+    for flags, result in ((4, INVALID_VALUE), (1 << 30, NOT_SUPPORTED)):
+        assert cuda.cuStreamWaitValue32_v2(handle, address(memory), c_uint(0), c_uint(flags)) == result
+    stream.synchronize()
+    assert words(memory) == [0] * 4
 
 
 def test_bad_input_does_nothing(cuda, memory, stream):
