@@ -8,9 +8,10 @@
 #include "abi/cuda_abi.h"
 
 typedef enum CpuParameterKind {
-    CPU_PARAMETER_UNKNOWN,      /* no such parameter, a structure, or one whose type was not written down */
-    CPU_PARAMETER_INTEGER,
-    CPU_PARAMETER_FLOAT
+    CPU_PARAMETER_UNKNOWN,      /* no such parameter, or one whose type was not written down */
+    CPU_PARAMETER_INTEGER,      /* or a pointer */
+    CPU_PARAMETER_FLOAT,
+    CPU_PARAMETER_STRUCTURE     /* bytes: structures, unions and vectors */
 } CpuParameterKind;
 
 /* A pool's blocks are larger than what was asked for, and handed out again and again: kernels may access

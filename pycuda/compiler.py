@@ -369,10 +369,8 @@ class CudaModule:
         Calls cuModuleGetFunction.
         """
         function = self._loaded().get_function(self._in_code(name))
-        if self._request and function._wants_types:
-            types = _signatures.types(self._request.source, self._request.options, name)
-            if types:
-                function._note_types(types)
+        if self._request:
+            function._note_types(_signatures.reader(self._request.source, self._request.options, name))
         return function
 
     def get_global(self, name):

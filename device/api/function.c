@@ -129,9 +129,10 @@ CpuParameterKind function_parameter_kind(CUfunction handle, size_t index)
     if (!function) return kind;
     if (index < function->code->param_count) {
         const CodeParam *param = &function->code->params[index];
-        kind = param->is_integer ? CPU_PARAMETER_INTEGER
-               : param->is_float ? CPU_PARAMETER_FLOAT
-                                 : CPU_PARAMETER_UNKNOWN;
+        kind = param->is_integer     ? CPU_PARAMETER_INTEGER
+               : param->is_float     ? CPU_PARAMETER_FLOAT
+               : param->is_structure ? CPU_PARAMETER_STRUCTURE
+                                     : CPU_PARAMETER_UNKNOWN;
     }
     PUT(function);
     return kind;

@@ -163,6 +163,7 @@ typedef struct CodeTable {
 typedef struct CodeParam {
     uint32_t offset, size, align; /* bytes in the kernel's parameter buffer */
     bool is_integer, is_float;    /* a number as the text declares it; pointers may be called integers */
+    bool is_structure;            /* declared as an array of bytes */
 } CodeParam;
 
 /* A scalar of the parameter buffer kept as a pre-broadcast row: what an ld.param at a fixed offset reads. */

@@ -38,7 +38,8 @@ static CodeParam param_of(const PtxVariable *p, uint32_t offset, uint32_t align)
                        .size = (uint32_t)p->size,
                        .align = align,
                        .is_integer = scalar && (class == PTX_UNSIGNED || class == PTX_SIGNED),
-                       .is_float = scalar && class == PTX_FLOAT};
+                       .is_float = scalar && class == PTX_FLOAT,
+                       .is_structure = p->dim_count > 0};
 }
 
 static void kernel_params(Select *s)

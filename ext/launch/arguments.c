@@ -155,17 +155,18 @@ static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array
     return NULL;
 }
 
-/* True when this parameter can only be meant for the array's bytes: 0-d arrays always, longer ones when the
- * kernel's parameter has exactly their size and cannot be a pointer. */
-static bool fits_by_value(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
+/* What the array's bytes can be meant for: 0-d arrays always for the parameter itself, longer ones where it
+ * has exactly their size and is no pointer. */
+static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);
-    if (PyArray_NDIM(array) == 0) return true;
-    return function->layout.known && position < function->layout.count && size != sizeof(CUdeviceptr)
-           && function->layout.params[position].size == size;
+    if (PyArray_NDIM(array) == 0) return PARAMETER_STRUCTURE;
+    if (!function->layout.known) return size == sizeof(CUdeviceptr) ? PARAMETER_UNKNOWN : PARAMETER_PLAIN;
+    if (function->layout.params[position].size != size) return PARAMETER_PLAIN;
+    return size == sizeof(CUdeviceptr) ? parameter_types_form(function, position) : PARAMETER_STRUCTURE;
 }
 
-/* may_be_value: its size is that of a pointer, and the call takes structures. */
+/* may_be_value: nobody knows whether the parameter is a pointer, and the call takes structures. */
 static int refuse_host_array(FunctionObject *function, Py_ssize_t position, bool may_be_value)
 {
     PyErr_Format(PyExc_TypeError,
@@ -189,8 +190,9 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
         use_address(out, &launch->scratch[position], (CUdeviceptr)(uintptr_t)PyArray_DATA(array));
         return 0;
     }
-    if (!fits_by_value(function, position, array) || !is_kernel_type(PyArray_DESCR(array)))
-        return refuse_host_array(function, position, PyArray_NBYTES(array) == sizeof(CUdeviceptr));
+    ParameterForm form = form_for(function, position, array);
+    if (form != PARAMETER_STRUCTURE || !is_kernel_type(PyArray_DESCR(array)))
+        return refuse_host_array(function, position, form == PARAMETER_UNKNOWN);
     if (!PyArray_IS_C_CONTIGUOUS(array)) {
         PyErr_Format(PyExc_TypeError,
                      "argument %zd of kernel '%s': an array passed by value must be C-contiguous", position,

@@ -202,6 +202,7 @@ static int function_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(function->name);
     Py_VISIT(function->arg_format);
     Py_VISIT(function->texrefs);
+    Py_VISIT(function->source_types);
     Py_VISIT(function->attributes);
     return 0;
 }
@@ -213,6 +214,7 @@ static int function_clear(PyObject *self)
     FunctionObject *function = function_cast(self);
     Py_CLEAR(function->arg_format);
     Py_CLEAR(function->texrefs);
+    Py_CLEAR(function->source_types);
     Py_CLEAR(function->attributes);
     return 0;
 }
@@ -437,7 +439,6 @@ static PyGetSetDef function_getset[] = {
     {"name", get_name, NULL, "The kernel's name in its module.", NULL},
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
-    {"_wants_types", parameter_types_wanted, NULL, "Whether _note_types() is of use.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
 #define X(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)

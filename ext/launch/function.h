@@ -41,6 +41,7 @@ typedef struct FunctionObject {
     PyObject *name;
     KernelLayout layout;        /* not changed after creation */
     struct ParameterType *types; /* owned: of its parameters, or NULL (ext/launch/types.h) */
+    PyObject *source_types;      /* what _note_types() got, or what that gave; NULL */
     _Atomic(uint8_t) hints[KERNEL_ARGS_STACK_COUNT]; /* the kind of argument seen last at each position */
     Prepared *prepared; /* held; NULL before prepare() */
     PyObject *arg_format, *texrefs; /* as prepare() was given them; NULL before */

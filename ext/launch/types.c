@@ -19,14 +19,20 @@ static void set_type(FunctionObject *function, uint32_t position, ParameterType 
     launch_args_expect_none(function, position);
 }
 
+static CpuParameterKind kind_by_driver(FunctionObject *function, size_t position)
+{
+    CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
+    CUresult result;
+    CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, position, &kind));
+    return result == CUDA_SUCCESS ? kind : CPU_PARAMETER_UNKNOWN;
+}
+
 /* What the driver knows: the kinds of numbers. */
 static void ask_driver(FunctionObject *function)
 {
     for (uint32_t i = 0; i < function->layout.count; i++) {
-        CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
-        CUresult result;
-        CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, i, &kind));
-        if (result == CUDA_SUCCESS && kind != CPU_PARAMETER_UNKNOWN)
+        CpuParameterKind kind = kind_by_driver(function, i);
+        if (kind == CPU_PARAMETER_INTEGER || kind == CPU_PARAMETER_FLOAT)
             set_type(function, i,
                      (ParameterType){kind == CPU_PARAMETER_FLOAT ? 'f' : 'i',
                                      (uint8_t)function->layout.params[i].size});
@@ -45,28 +51,51 @@ int parameter_types_open(FunctionObject *function)
     return 0;
 }
 
-const char note_types_doc[] =
-    "_note_types($self, types, /)\n--\n\nTell the types of the parameters, as far as "
-    "the source says them.";
-
-PyObject *parameter_types_wanted(PyObject *self, void *Py_UNUSED(closure))
+/* The types that the source says, borrowed from the function; NULL when it does not say them, and with an
+ * exception. */
+static const char *types_by_source(FunctionObject *function)
 {
-    return PyBool_FromLong(function_cast(self)->types != NULL);
+    PyObject *types = function->source_types;
+    if (types && !PyBytes_Check(types) && types != Py_None) {
+        Py_INCREF(types);
+        PyObject *read = PyObject_CallNoArgs(types);
+        Py_DECREF(types);
+        if (!read) return NULL;
+        Py_XSETREF(function->source_types, types = read);
+    }
+    bool fits =
+        types && PyBytes_Check(types) && PyBytes_GET_SIZE(types) == 2 * (Py_ssize_t)function->layout.count;
+    return fits ? PyBytes_AS_STRING(types) : NULL;
 }
 
-PyObject *parameter_types_note(PyObject *self, PyObject *bytes)
+const char note_types_doc[] =
+    "_note_types($self, read, /)\n--\n\nread() gives the types of the parameters, as far as the source says "
+    "them.";
+
+PyObject *parameter_types_note(PyObject *self, PyObject *read)
 {
     FunctionObject *function = function_cast(self);
-    if (!PyBytes_Check(bytes)) return PyErr_Format(PyExc_TypeError, "types must be bytes");
-    const char *given = PyBytes_AS_STRING(bytes);
-    bool fits = function->types && PyBytes_GET_SIZE(bytes) == 2 * (Py_ssize_t)function->layout.count;
-    for (uint32_t i = 0; fits && i < function->layout.count; i++) {
+    Py_XSETREF(function->source_types, Py_NewRef(read));
+    if (!function->types) Py_RETURN_NONE;
+    const char *given = types_by_source(function);
+    for (uint32_t i = 0; given && i < function->layout.count; i++) {
         ParameterType type = {given[2 * i], (uint8_t)given[2 * i + 1]};
         bool pointer = type.kind == 'I' || type.kind == 'F';
         size_t size = pointer ? sizeof(CUdeviceptr) : type.size;
         if (type.kind && size == function->layout.params[i].size) set_type(function, i, type);
     }
-    Py_RETURN_NONE;
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position)
+{
+    CpuParameterKind kind = kind_by_driver(function, (size_t)position);
+    if (kind != CPU_PARAMETER_UNKNOWN)
+        return kind == CPU_PARAMETER_STRUCTURE ? PARAMETER_STRUCTURE : PARAMETER_PLAIN;
+    const char *types = types_by_source(function);
+    if (!types) PyErr_Clear();
+    char letter = types ? types[2 * position] : 0;
+    return letter == 's' ? PARAMETER_STRUCTURE : letter ? PARAMETER_PLAIN : PARAMETER_UNKNOWN;
 }
 
 static const ParameterType *type_of(const FunctionObject *function, Py_ssize_t position)

@@ -16,10 +16,19 @@ typedef struct ParameterType {
 /* Of a new function: owned by it, NULL where nothing is to be compared. -1 with an exception. */
 int parameter_types_open(FunctionObject *function);
 
-/* Function._note_types: two bytes a parameter, as above. Function._wants_types: whether that is of use. */
+/* Function._note_types: a callable that reads the source when that is needed, and gives None or two bytes a
+ * parameter, as above; 's' is a structure. */
 extern const char note_types_doc[];
-PyObject *parameter_types_note(PyObject *self, PyObject *bytes);
-PyObject *parameter_types_wanted(PyObject *self, void *unused);
+PyObject *parameter_types_note(PyObject *self, PyObject *read);
+
+typedef enum ParameterForm {
+    PARAMETER_UNKNOWN,
+    PARAMETER_PLAIN,     /* a number or a pointer */
+    PARAMETER_STRUCTURE  /* or a vector */
+} ParameterForm;
+
+/* By the driver or the source. May run Python code. */
+ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position);
 
 /* An argument of this kind of the table, NULL for others. -1 with TypeError, or a warning that became an
  * exception. *may_remember is false where the next object of the kind is to be looked at as well. */

@@ -1,13 +1,14 @@
 """The types of kernels' parameters, as the source has them.
 
-For comparing arguments with (PYCUDA_CHECK_ARGUMENTS). This is no parser of C++: of what is not one of the
-plain forms nothing is said.
+For comparing arguments with (PYCUDA_CHECK_ARGUMENTS), and to know which of them are structures. This is no
+parser of C++: of what is not one of the plain forms nothing is said.
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 
 from .tokens import HIDDEN
 
@@ -32,8 +33,19 @@ _ELEMENTS = {
     ),
 }
 _UNKNOWN = b"\0\0"
+_STRUCTURE = b"s\0"
+_NUMBERS = "char uchar short ushort int uint long ulong longlong ulonglong float double".split()
+_VECTORS = frozenset(f"{number}{count}" for number in _NUMBERS for count in (1, 2, 3, 4)).union(
+    ("dim3", "cuComplex", "cuFloatComplex", "cuDoubleComplex")
+)
 _QUALIFIERS = re.compile(r"\b(?:const|volatile|__restrict__|__restrict|restrict|__grid_constant__)\b")
 _PARAMETER = re.compile(r"\s*((?:\w+\s+)*\w+)\s*(?:(\*)\s*|\s)(\w+)\s*")
+_COMPLEX = re.compile(r"\s*(?:\w+\s*::\s*)*complex\s*<\s*(?:float|double)\s*>\s*\w+\s*")
+_STRUCTURES = re.compile(
+    r"""\b(?:struct|union|class)\s+(?:(?:__align__|alignas)\s*\([^()]*\)\s*)?(\w+)\s*(?::[^:{};][^{};]*)?\{
+    | \btypedef\s+(?:struct|union)\b[^{};]*\{[^{}]*\}\s*(\w+)\s*;""",
+    re.X,
+)
 _HIDDEN = re.compile(HIDDEN, re.X | re.S)
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)|-D\s*(\w+)|--define-macro[= ]\s*(\w+)", re.M)
 _KERNEL = re.compile(
@@ -41,12 +53,20 @@ _KERNEL = re.compile(
 )
 
 
-def _type(parameter: str, defined: frozenset[str]) -> bytes:
-    match = _PARAMETER.fullmatch(_QUALIFIERS.sub(" ", parameter))
-    if match is None or defined.intersection(re.findall(r"\w+", parameter)):
+def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -> bytes:
+    plain = _QUALIFIERS.sub(" ", parameter)
+    if defined.intersection(re.findall(r"\w+", plain)):
         return _UNKNOWN
-    element = _ELEMENTS.get(" ".join(match[1].split()), _UNKNOWN)
-    return element.upper() if match[2] else element
+    if _COMPLEX.fullmatch(plain):
+        return _STRUCTURE
+    match = _PARAMETER.fullmatch(plain)
+    if match is None:
+        return _UNKNOWN
+    name = " ".join(match[1].split())
+    element = _ELEMENTS.get(name, _UNKNOWN)
+    if match[2]:
+        return element.upper()
+    return _STRUCTURE if name.removeprefix("struct ") in structures else element
 
 
 @functools.lru_cache(maxsize=32)
@@ -58,10 +78,13 @@ def _kernels(source: str, options: tuple[str, ...]) -> dict[str, bytes | None]:
     defined = frozenset(
         name for names in _DEFINED.findall("\n".join((text, " ".join(options)))) for name in names if name
     )
+    structures = _VECTORS.union(
+        *(filter(None, names) for names in _STRUCTURES.findall(text)),
+    )
     found: dict[str, bytes | None] = {}
     for _, name, parameters in _KERNEL.findall(text):
         listed = [] if parameters.strip() in ("", "void") else parameters.split(",")
-        types = b"".join(_type(each, defined) for each in listed)
+        types = b"".join(_type(each, defined, structures) for each in listed)
         found[name] = types if found.get(name, types) == types else None
     return {name: types for name, types in found.items() if not defined.intersection((name, "__global__"))}
 
@@ -79,6 +102,12 @@ def types(source: str, options: tuple[str, ...], name: str) -> bytes | None:
     -------
     bytes or None
         Two a parameter: "f" or "i" and the size of a number, "F" or "I" and the size of what a pointer points
-        to, zeros where that is not known. None when the source does not say it.
+        to, "s" and a zero of a structure, zeros where that is not known. None when the source does not say
+        it.
     """
     return _kernels(source, options).get(name)
+
+
+def reader(source: str, options: tuple[str, ...], name: str) -> Callable[[], bytes | None]:
+    """types() of these, for a Function to call when it needs them."""
+    return functools.partial(types, source, options, name)

@@ -129,6 +129,13 @@ SIGNATURES = [
     ("__global__ void k(void (*f)(int), int n) {}", None),
     ("__global__ void k(float const *a, unsigned n) {}", b"F\4i\4"),
     ("__global__ void k(int, float *) {}", b"\0\0" * 2),
+    ("__global__ void k(float2 a, const uchar4 b, float2 *c) {}", b"s\0" * 2 + b"\0\0"),
+    ("__global__ void k(pycuda::complex<float> z, complex<double> w) {}", b"s\0" * 2),
+    ("struct __align__(8) A { int i; };\n__global__ void k(A a, struct A b) {}", b"s\0" * 2),
+    ("struct A;\nenum B { b };\n__global__ void k(A a, B b, A *c) {}", b"\0\0" * 3),
+    ("typedef struct { int i; } A, *P;\n__global__ void k(P a) {}", b"\0\0"),
+    ("typedef union { int i; } A;\nclass C : A { };\n__global__ void k(A a, C c) {}", b"s\0" * 2),
+    ("struct A { int i; };\n#define A float *\n__global__ void k(A a) {}", b"\0\0"),
 ]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda.compiler import SourceModule
+from pycuda.compiler import SourceModule, compile
 
 # dtype -> the C type of the same bytes and alignment
 TYPES = {
@@ -125,12 +125,57 @@ def test_array_by_value_where_the_size_says_so(module):
         module.get_function("store_table")(np.arange(10, dtype=np.float32)[::2], drv.Out(out), **ONE)
 
 
-def test_eight_bytes_may_be_a_pointer_and_go_by_value_as_a_record(module):
-    pair, out = np.array([1.5, 2.5], np.float32), np.zeros(1, np.complex64)
+EIGHT_BYTES = """
+#include <pycuda-complex.hpp>
+struct Two { short a, b; float c; };
+typedef struct { int a; float b; } Other;
+typedef float *Pointer;
+extern "C" {
+__global__ void vector(float2 v, double *out) { out[0] = v.x; out[1] = v.y; }
+__global__ void number(pycuda::complex<float> const v, double *out) { out[0] = v.real(); out[1] = v.imag(); }
+__global__ void record(struct Two v, double *out) { out[0] = v.a + 10 * v.b; out[1] = v.c; }
+__global__ void other(const Other v, double *out) { out[0] = v.a; out[1] = v.b; }
+__global__ void pointer(const float *v, double *out) { out[0] = v[0]; out[1] = v[1]; }
+__global__ void pointer_by_name(Pointer v, double *out) { out[0] = v[0]; out[1] = v[1]; }
+__global__ void scalar(double v, double *out) { out[0] = v; }
+}
+"""
+
+
+@pytest.mark.driver(12040, "kernels tell their parameters")
+def test_eight_bytes_go_by_value_where_the_parameter_is_a_structure():
+    module, out = SourceModule(EIGHT_BYTES, no_extern_c=True), np.zeros(2)
+    pair = np.array([1.5, -2.5], np.float32)
+    two = np.array([(1, 2, 0.25)], [("a", "i2"), ("b", "i2"), ("c", "f4")])
+    other = np.array([[(7, 8.5)]], [("a", "i4"), ("b", "f4")])
+    for name, value, seen in (
+        ("vector", pair, [1.5, -2.5]),
+        ("number", pair, [1.5, -2.5]),
+        ("number", np.array([3 - 1j], np.complex64), [3, -1]),
+        ("record", two, [21, 0.25]),
+        ("other", other, [7, 8.5]),
+    ):
+        for _ in range(2):
+            module.get_function(name)(value, drv.Out(out), **ONE)
+            assert out.tolist() == seen, name
+    for name in ("pointer", "pointer_by_name", "scalar"):
+        with pytest.raises(TypeError, match=r"argument 0 of kernel .* wrap it in drv\.In"):
+            module.get_function(name)(pair, drv.Out(out), **ONE)
+    with pytest.raises(TypeError, match="contiguous"):
+        module.get_function("vector")(np.zeros(4, np.float32)[::2], drv.Out(out), **ONE)
+    with pytest.raises(TypeError, match="host"):
+        module.get_function("vector")(np.zeros(3, np.float32), drv.Out(out), **ONE)
+
+
+@pytest.mark.gpu("the CPU device reads the parameters of all code")
+def test_eight_bytes_where_nobody_knows_the_parameter():
+    """Code without its source."""
+    function = drv.module_from_buffer(compile(EIGHT_BYTES, no_extern_c=True)).get_function("vector")
+    pair, out = np.array([1.5, 2.5], np.float32), np.zeros(2)
     with pytest.raises(TypeError, match=r"by value as array\.view\('V8'\)\[0\]"):
-        module.get_function("store_c8")(pair, drv.Out(out), **ONE)
-    module.get_function("store_c8")(pair.view("V8")[0], drv.Out(out), **ONE)
-    assert out[0] == 1.5 + 2.5j
+        function(pair, drv.Out(out), **ONE)
+    function(pair.view("V8")[0], drv.Out(out), **ONE)
+    assert out.tolist() == [1.5, 2.5]
 
 
 def address_seen(module, argument):
