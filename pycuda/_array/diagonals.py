@@ -87,6 +87,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
     """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
     step = _steps(a)
     check_writable(a)
+    values = val if isinstance(val, GPUArray) else np.asarray(val, a.dtype)
     if not a.size:
         return
     end = a.shape[1] * a.shape[1] if a.ndim == 2 and not wrap else a.size
@@ -97,7 +98,6 @@ def fill_diagonal(a, val, wrap=False) -> None:
         return
     # One element of each row, whatever the strides.
     view = strided(a, (min(count, *a.shape),), (sum(a.strides),))
-    values = val if isinstance(val, GPUArray) else np.asarray(val, a.dtype)
     if values.ndim and values.size != view.size:
         values = np.resize(values, view.size)
     assign(view, values)

@@ -144,14 +144,15 @@ def insert(arr, obj, values, axis=None) -> GPUArray:
     arr, axis = flat_or_axis(arr, axis)
     length = arr.shape[axis]
     places = _read_places(obj, length)
+    if isinstance(places, int):
+        places = _one_place(places, length, length, axis)
     values = _values(values, arr.dtype)
     if isinstance(places, int):
-        place = _one_place(places, length, length, axis)
         values = values.reshape((1,) * (arr.ndim - values.ndim) + values.shape)
         if np.ndim(obj) == 0:
             values = moveaxis(values, 0, axis)
         shape = (*arr.shape[:axis], values.shape[axis], *arr.shape[axis + 1 :])
-        parts = arr[at(axis, slice(place))], broadcast_to(values, shape), arr[at(axis, slice(place, None))]
+        parts = arr[at(axis, slice(places))], broadcast_to(values, shape), arr[at(axis, slice(places, None))]
         return concatenate(parts, axis)
     if places.dtype.kind == "b":
         (places,) = coordinates_of_true(places if isinstance(places, GPUArray) else on_device(places))

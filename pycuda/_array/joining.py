@@ -12,6 +12,7 @@ from pycuda._array import captures
 from pycuda._array.elementwise import apply
 from pycuda._array.indexing import take
 from pycuda._array.memory import new
+from pycuda._array.picking import broadcast_strides
 from pycuda._array.reducing import flat_or_axis, normalized_axes, one_axis
 from pycuda._array.shapes import in_order
 from pycuda._driver import GPUArray, _forbid_writing
@@ -142,13 +143,9 @@ def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(a.shape, shape) != shape:
         raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
-    missing = len(shape) - a.ndim
-    strides = (0,) * missing + tuple(
-        stride if length == wanted else 0
-        for stride, length, wanted in zip(a.strides, a.shape, shape[missing:], strict=True)
-    )
     if 0 in shape:
         return _forbid_writing(new(shape, a.dtype, a.allocator))
+    strides = broadcast_strides(a, shape)
     return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 
 import numpy as np
 
@@ -32,8 +31,7 @@ def alive(a, where=True, skip_nan=True):
     if where is True or where is None:
         return mask
     where = as_mask(where)
-    if where.shape != a.shape:
-        where = broadcast_to(where, a.shape)
+    where = broadcast_to(where, a.shape)
     return where if mask is None else apply("logical_and", mask, where)
 
 
@@ -63,7 +61,9 @@ def masked_mean(a, mask, axis, dtype, keepdims) -> GPUArray:
     total = (a if mask is None else apply("where", mask, a, a.dtype.type(0))).sum(
         axis=axis, dtype=_wide(result), keepdims=keepdims
     )
-    count = _count(mask, a, axis, keepdims).astype(real_dtype(_wide(result)))
+    # A complex number is divided in double: the quotient of its parts is the nearest one, as in NumPy.
+    real = np.float64 if result.kind == "c" else _wide(result)
+    count = _count(mask, a, axis, keepdims).astype(real)
     return apply("divide", total, count).astype(result, copy=False)
 
 
@@ -72,9 +72,9 @@ def real_dtype(dtype) -> np.dtype:
     return np.empty(0, dtype).real.dtype
 
 
-def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None) -> GPUArray:
-    """The mean square of distances from the mean, of the elements of a mask; NaN where there are no more
-    than ddof.
+def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPUArray:
+    """The mean square of distances from the mean, of the elements of a mask. Where there are no more than
+    ddof, their sum is divided by `of_few`: 0, as in var, or NaN.
     """
     number = _wide(_mean_dtype(a, dtype))
     mean = masked_mean(a, mask, axis, number, True) if mean is None else mean
@@ -87,7 +87,7 @@ def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None) -> GPUArray:
         squares = apply("where", mask, squares, squares.dtype.type(0))
     total = squares.sum(axis=axis, keepdims=keepdims)
     freedom = apply("subtract", _count(mask, a, axis, keepdims).astype(total.dtype), ddof)
-    result = apply("divide", total, apply("where", apply("greater", freedom, 0), freedom, math.nan))
+    result = apply("divide", total, apply("where", apply("greater", freedom, 0), freedom, of_few))
     return result.astype(real_dtype(_mean_dtype(a, dtype)), copy=False)
 
 
@@ -114,7 +114,7 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
                     "mask one has to specify 'initial'"
                 )
             neutral = a.dtype.type(_NEUTRAL.get(name, initial))
-            a = apply("where", as_mask(where), a, neutral)
+            a = apply("where", broadcast_to(as_mask(where), a.shape), a, neutral)
         if name in ("max", "min") and not a.size and initial is not None:
             shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
             result = new(shape, a.dtype, allocator or a.allocator)

@@ -68,7 +68,7 @@ def _wrap(a, axis, before, after):
 def _mirror(a, axis, before, after, twice: int, odd: bool):
     """twice: how often the edges stand beside each other, 1 (reflect) or 2 (symmetric)."""
     length = a.shape[axis]
-    if length == 1 and twice == 1:
+    if length == 1:
         return _edge(a, axis, before, after)
     if odd:
         return _mirror_odd(a, axis, before, after, twice)

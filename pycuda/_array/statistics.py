@@ -58,7 +58,8 @@ def _nan_extreme(name, ufunc):
         elif initial is not None and not a.size:
             return getattr(a, name)(axis=axis, out=out, keepdims=keepdims, initial=initial)
         else:
-            kept = a if where is True else apply("where", as_array(where), a, initial)
+            mask = alive(a, where, False)
+            kept = a if mask is None else apply("where", mask, a, initial)
             result = reduce(f"nan{name}", kept, axis, None, None, keepdims)
         if initial is not None:
             result = apply(ufunc, result, initial)
@@ -84,7 +85,8 @@ def nanvar(
     ddof = ddof if _given(correction) is None else correction
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a))
-    result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims is True, _given(mean))
+    of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
+    result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims is True, _given(mean), of_few)
     return into(result, out)
 
 

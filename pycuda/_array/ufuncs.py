@@ -10,7 +10,7 @@ import numpy as np
 
 from pycuda._array import products, segments
 from pycuda._array.elementwise import ELEMENTWISE, apply, warn_discarded
-from pycuda._array.joining import concatenate
+from pycuda._array.joining import broadcast_to, concatenate
 from pycuda._array.linalg import matmul
 from pycuda._array.memory import new, overlap
 from pycuda._array.operands import as_array, check_writable, checked_out, into, mask
@@ -243,7 +243,7 @@ def _identity(ufunc, a, axes):
     shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
     from pycuda._array.creation import full
 
-    return full(shape, ufunc.identity, a.dtype)
+    return full(shape, np.asarray(ufunc.identity).astype(a.dtype)[()], a.dtype)
 
 
 def reduce(
@@ -276,7 +276,8 @@ def reduce(
                 "specify 'initial'"
             )
         neutral = ufunc.identity if initial is None else initial
-        array = apply("where", mask(where), array, array.dtype.type(neutral))
+        neutral = np.asarray(neutral).astype(array.dtype)[()]
+        array = apply("where", broadcast_to(mask(where), array.shape), array, neutral)
     if any(array.shape[each] == 0 for each in axes):
         result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
     elif name in _ASSOCIATIVE:
@@ -310,14 +311,18 @@ def _running(name, a, axis) -> GPUArray:
     return result
 
 
+def _running_axis(method, a, axis) -> int:
+    if a.ndim == 0 and axis in (0, -1):
+        raise TypeError(f"cannot {method} on a scalar")
+    return one_axis(axis, a.ndim)
+
+
 def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
     """ufunc.accumulate"""
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}.accumulate on GPUArrays takes no {', '.join(sorted(unknown))}=")
     name, out = ELEMENTWISE[ufunc], _single(out)
-    if array.ndim == 0:
-        raise TypeError("cannot accumulate on a scalar")
-    axis = one_axis(axis, array.ndim)
+    axis = _running_axis("accumulate", array, axis)
     if name in ("add", "multiply"):
         return scan(_SCANS[name], array, axis, dtype, out)
     array = _in_loop(ufunc, array, dtype, out)
@@ -333,9 +338,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> 
     name = ELEMENTWISE[ufunc]
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}.reduceat on GPUArrays takes no {', '.join(sorted(unknown))}=")
-    if array.ndim == 0:
-        raise TypeError("cannot reduceat on a scalar")
-    axis, out = one_axis(axis, array.ndim), _single(out)
+    axis, out = _running_axis("reduceat", array, axis), _single(out)
     host = segments.places(name, indices, array.shape[axis])
     array = _in_loop(ufunc, array, dtype, out)
     if name in _ASSOCIATIVE:

@@ -39,6 +39,34 @@ np.pad(s, 3, mode="reflect", reflect_type="odd")
 np.pad(s[:5], (1, 9), mode="symmetric", reflect_type="odd")
 np.pad(i, (7, 4), mode="reflect", reflect_type="odd")
 np.pad(m, ((1, 5), (6, 0)), mode="symmetric", reflect_type="odd")
+np.pad(s[2:3], 3, mode="symmetric", reflect_type="odd")
+np.pad(n[None, 1:2], 2, mode="symmetric", reflect_type="odd")
+np.nanvar(i[:1], ddof=1)
+np.nanstd(i, ddof=9)
+np.nanstd(u[:2], ddof=2)
+np.nanvar(t, ddof=4)
+np.nanvar(f, ddof=4)
+np.var(f, ddof=2, where=np.array([True, False, True, False], like=f))
+np.std(i[None], axis=0, ddof=2, where=t)
+np.bitwise_and.reduce(u[:0])
+np.bitwise_and.reduce(np.stack((u, u))[:0], axis=0)
+np.bitwise_and.reduce(u, where=t)
+np.bitwise_and.reduce(i[:0])
+np.sum(f[:1], where=t)
+np.sum(z, where=t)
+np.sum(z, where=t[:1])
+np.prod(m[0], where=np.stack((t, t)))
+np.max(f[:1], initial=9, where=t)
+np.any(f[:1], where=t)
+np.all(m, where=t)
+np.mean(f[:1], where=t)
+np.var(f[:1], where=t)
+np.nansum(f[:1], where=t)
+np.nanmax(f[:1], where=t, initial=-1)
+np.fill_diagonal(np.stack((u, u))[:, :0], -1)
+np.insert(u, 9, -1)
+np.zeros_like(np.broadcast_to(m[:1, :1], (3, 1)), shape=(2, 3)).flags["F_CONTIGUOUS"]
+np.broadcast_to(m[:, :1], (2, 3, 1)).strides
 np.pad(s, 2, mode="linear_ramp")
 np.pad(t, 2, mode="linear_ramp", end_values=3)
 np.pad(s, 2, mode="mean", stat_length=2)
@@ -180,13 +208,20 @@ def test_call(call):
 @pytest.mark.parametrize("name, method, args, error", [
     ("m", "reduce", (None,), "at most one axis"), ("m", "reduce", ((0, 1),), "at most one axis"),
     ("f", "reduceat", ([4],), "out-of-bounds"), ("z", "reduceat", ([0],), "on a scalar"),
-    ("z", "accumulate", (), "on a scalar"),
+    ("z", "accumulate", (), "on a scalar"), ("z", "accumulate", (-1,), "on a scalar"),
+    ("z", "accumulate", (3,), "axis 3 is out"), ("z", "reduceat", ([0], 1), "axis 1 is out"),
 ])  # fmt: skip
 def test_folds_in_order_that_are_refused(name, method, args, error):
     """Called as NumPy calls them, which itself keeps the operands of a method that raises."""
     array = gpuarray.to_gpu(HOST[name])
     with pytest.raises((ValueError, TypeError, IndexError), match=error):
         array.__array_ufunc__(np.subtract, method, array, *args)
+
+
+def test_a_mask_of_more_elements_than_the_array_is_refused():
+    array, mask = gpuarray.to_gpu(HOST["f"][:1]), gpuarray.to_gpu(HOST["t"])
+    with pytest.raises(ValueError, match="does not broadcast"):
+        array.__array_ufunc__(np.hypot, "reduce", array, where=mask)
 
 
 def test_the_values_that_once_were_not_numbers():
@@ -196,6 +231,12 @@ def test_the_values_that_once_were_not_numbers():
     ends = np.convolve(gpuarray.to_gpu(np.array([1.0, 2, 3, 4])), gpuarray.to_gpu(np.array([np.nan, 1, 2])))
     assert ends.get()[-2:].tolist() == [10, 8]
     assert np.subtract.reduce(there["f"]).get() == -5
+
+
+def test_the_mean_of_equal_complex_numbers_is_that_number():
+    value = np.complex64(-6.75 + 3j)
+    a = gpuarray.to_gpu(np.full(15, value))
+    assert np.nanmean(a).get() == value and np.nanvar(a).get() == 0
 
 
 @pytest.mark.parametrize("sizes", [(1, 1), (5, 1), (1000, 33), (33, 1000), (129, 129)])
