@@ -112,7 +112,7 @@ static bool describe(const LaunchSite *site, char *out, size_t size)
 static void begin_site(LaunchSites *sites, const LaunchSite *begun)
 {
     LaunchSite *site = sites->newest;
-    if (site->code && ++site == sites->ring + SITES) site = sites->ring;
+    if (site->code) site = site == sites->ring + SITES - 1 ? sites->ring : site + 1;
     PyCodeObject *former = site->code;
     *site = *begun;
     sites->newest = site;

@@ -469,7 +469,7 @@ static void end_driver_pools(ContextObject *context)
 {
     ContextScope scope;
     CUresult result, first = CUDA_SUCCESS;
-    const char *routine, *first_routine = NULL;
+    const char *routine = NULL, *first_routine = NULL;
     MemoryPool *pool = find_driver_pool(context);
     if (!pool || !context_enter_last(context, &scope)) return;
     for (; pool; pool = find_driver_pool(context)) {
