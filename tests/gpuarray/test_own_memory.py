@@ -46,6 +46,7 @@ def check(call):
     check_memory(call(**there), call(**HOST), there, HOST)
 
 
+@pytest.mark.filterwarnings("ignore:.*fix:DeprecationWarning")  # from NumPy 2.5 on
 @pytest.mark.parametrize("calls", CALLS.strip().split("\n"))
 def test_nothing_to_compute(calls):
     for text in calls.split(" | "):
