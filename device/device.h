@@ -27,6 +27,7 @@
  *   context.[ch] context_list.c        contexts, and those that are known
  *   context_stack.c context_state.c    current ones, limits
  *   resource.[ch] green.[ch]           parts of a device, contexts that have one
+ *   context_event.c                    events of all their streams
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] stream_attributes.c event.[ch]    streams and events as handles
  *   stream_values.c                    words of memory that streams write and wait for

@@ -38,6 +38,7 @@ CU_API CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *params, int
 CU_API CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *params, unsigned int flags, CUdevice dev);
 CU_API CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags);
 CU_API CUresult cuCtxDetach(CUcontext ctx);
+CU_API CUresult cuCtxWaitEvent(CUcontext ctx, CUevent event);
 CU_API CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx);
 CU_API CUresult cuCtxSynchronize_v2(CUcontext ctx);
 CU_API CUresult cuFuncSetBlockShape(CUfunction function, int x, int y, int z);

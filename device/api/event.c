@@ -48,6 +48,8 @@ static void event_release(Object *object)
     pthread_mutex_destroy(&event->lock);
 }
 
+void event_put(Event *event) { PUT(event); }
+
 Context *event_context(const Event *event) { return event->object.context; }
 
 EventCapture *event_capture(Event *event) { return &event->capture; }
@@ -212,14 +214,20 @@ static CUresult record(Event *event, Stream *stream)
 }
 
 /* Outside of a capture there is nothing that an event could be external to. */
-static CUresult record_in(Stream *stream, Event *event, bool external)
+CUresult event_record_in(Stream *stream, Event *event)
 {
     if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
-    if (stream_is_captured(stream)) return capture_record(stream, event, external);
-    if (external) return CUDA_ERROR_INVALID_VALUE;
     TRY(queue_wait_room(stream));
     capture_forget(event);
     return record(event, stream);
+}
+
+static CUresult record_in(Stream *stream, Event *event, bool external)
+{
+    if (!stream_is_captured(stream))
+        return external ? CUDA_ERROR_INVALID_VALUE : event_record_in(stream, event);
+    if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
+    return capture_record(stream, event, external);
 }
 
 CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags)

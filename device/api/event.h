@@ -18,6 +18,7 @@ typedef struct RecordTicket {
 
 /* The event with a reference, and its context's fault if there is one. */
 CUresult event_enter(CUevent handle, Event **out);
+void event_put(Event *event);
 Context *event_context(const Event *event);
 EventCapture *event_capture(Event *event);
 /* Puts the nodes; it was recorded elsewhere since. */
@@ -28,6 +29,8 @@ RecordTicket event_ask(Event *event);
 void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number);
 /* The stream has come to it. */
 void event_reach(Event *event, RecordTicket ticket);
+/* Its record is what the stream has now, which is not captured. */
+CUresult event_record_in(Stream *stream, Event *event);
 /* What follows in the stream waits for the event's last record, be it by another process. */
 CUresult event_wait_in(Stream *stream, Event *event);
 

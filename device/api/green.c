@@ -1,9 +1,7 @@
-/* Green contexts: making and ending them, what they have, events of all their streams. */
+/* Green contexts: making and ending them, what they have. */
 #include "api/green.h"
 
 #include <stdlib.h>
-
-#include "graph/capture.h"
 
 /* The live shell that is current, or NULL. */
 static Context *current_shell(void)
@@ -192,65 +190,11 @@ CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned flags
     return result;
 }
 
-/* Those of the green context, with references, and the default stream, which is everybody's. Its gate comes
- * first. NULL without memory. */
-static Stream **streams_of(const GreenContext *green, size_t *count)
-{
-    Context *base = green->object.context;
-    size_t room = 0, found = 0, kept = 0;
-    Stream **all = NULL;
-    do {
-        for (size_t k = 0; k < found && k < room; k++) PUT(all[k]);
-        free(all);
-        room = found + 8;
-        all = malloc(room * sizeof *all);
-        if (!all) return NULL;
-        found = queue_streams(base, all, room);
-    } while (found > room);
-    for (size_t k = 0; k < found; k++) {
-        if (all[k]->legacy || all[k]->green == green || all[k] == green->gate)
-            all[kept++] = all[k];
-        else
-            PUT(all[k]);
-    }
-    *count = kept;
-    return all;
-}
-
-static void put_streams(Stream **streams, size_t count)
-{
-    for (size_t k = 0; k < count; k++) PUT(streams[k]);
-    free(streams);
-}
-
-/* The streams, none of which is captured; else their captures end. */
-static CUresult enter_streams(const GreenContext *green, Stream ***out, size_t *count)
-{
-    CUresult result = CUDA_SUCCESS;
-    if (!(*out = streams_of(green, count))) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t k = 0; k < *count; k++)
-        if (stream_is_captured((*out)[k])) result = capture_refuse((*out)[k]);
-    if (result) put_streams(*out, *count);
-    return result;
-}
-
 CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event)
 {
     GreenContext *green;
-    Stream **streams;
-    size_t count;
     TRY(enter_green(handle, false, &green));
-    CUresult result = enter_streams(green, &streams, &count);
-    if (!result) {
-        for (size_t k = 0; k < count; k++) {
-            if (streams[k] == green->gate) continue;
-            object_hold(OBJECT(streams[k]));
-            Dependency place = {streams[k], queue_last(streams[k])};
-            queue_submit_wait(green->gate, &place);
-        }
-        put_streams(streams, count);
-        result = cuEventRecord(event, green->gate);
-    }
+    CUresult result = context_record_event(green->object.context, green, event);
     PUT(green);
     return result;
 }
@@ -258,15 +202,8 @@ CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event)
 CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event)
 {
     GreenContext *green;
-    Stream **streams;
-    size_t count;
     TRY(enter_green(handle, false, &green));
-    CUresult result = enter_streams(green, &streams, &count);
-    if (!result) {
-        for (size_t k = 0; k < count && !result; k++)
-            result = cuStreamWaitEvent(streams[k]->legacy ? CU_STREAM_LEGACY : streams[k], event, 0);
-        put_streams(streams, count);
-    }
+    CUresult result = context_wait_event(green->object.context, green, event);
     PUT(green);
     return result;
 }

@@ -25,6 +25,12 @@ CUgreenCtx green_of_stream(const Stream *stream);
 CUcontext green_shell(const Stream *stream);
 /* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
 unsigned green_multiprocessors(const Stream *stream);
+/* --- api/context_event.c --- */
+/* The event is reached when all is that the streams have now, of the context or of the green one in it. */
+CUresult context_record_event(Context *base, GreenContext *green, CUevent event);
+/* What those streams get from now on waits for it. */
+CUresult context_wait_event(Context *base, GreenContext *green, CUevent event);
+/* --- api/green.c --- */
 /* Makes a new stream one of the green context's. */
 void green_adopt(GreenContext *green, Stream *stream);
 

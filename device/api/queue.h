@@ -15,6 +15,14 @@
 
 enum { QUEUE_LEAST_PRIORITY = 0, QUEUE_GREATEST_PRIORITY = -5 };
 
+/* The nearest that there is. */
+static inline int queue_priority(int asked)
+{
+    return asked > QUEUE_LEAST_PRIORITY      ? QUEUE_LEAST_PRIORITY
+           : asked < QUEUE_GREATEST_PRIORITY ? QUEUE_GREATEST_PRIORITY
+                                             : asked;
+}
+
 typedef struct Task Task;
 
 /* Work that has to be done before: all of stream's tasks up to that number. */

@@ -112,9 +112,7 @@ CUresult stream_enter_at_once(Stream **out) { return stream_enter(NULL, out); }
 CUresult stream_create(Context *context, GreenContext *green, CUstream *out, unsigned flags, int priority)
 {
     if (!out || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
-    if (priority > QUEUE_LEAST_PRIORITY) priority = QUEUE_LEAST_PRIORITY;
-    if (priority < QUEUE_GREATEST_PRIORITY) priority = QUEUE_GREATEST_PRIORITY;
-    Stream *stream = stream_new(context, flags, priority);
+    Stream *stream = stream_new(context, flags, queue_priority(priority));
     if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
     if (green) green_adopt(green, stream);
     CUresult result = object_publish(OBJECT(stream));
@@ -202,10 +200,10 @@ STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
     Stream *stream;
-    if (!context || !green) return CUDA_ERROR_INVALID_VALUE;
+    if (!context && !green) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_itself(handle, &stream));
-    *green = green_of_stream(stream);
-    *context = stream->object.context;
+    if (green) *green = green_of_stream(stream);
+    if (context) *context = stream->object.context;
     PUT(stream);
     return CUDA_SUCCESS;
 }

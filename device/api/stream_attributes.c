@@ -1,5 +1,6 @@
 /* Attributes of streams. What only tunes is kept and told; it changes nothing here. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "api/stream.h"
 
@@ -11,7 +12,11 @@ enum {
     FENCE_DOMAIN = 10,
     ATTRIBUTES = 11
 };
-enum { POLICY_AUTO = 1, POLICY_LAST = 4 };
+enum { POLICY_UNSET = -1, POLICY_AUTO = 1, POLICY_LAST = 4, DOMAINS = 2 };
+
+/* The bytes that each has of the value; 0: streams have no such attribute. */
+static const unsigned char sizes[ATTRIBUTES] =
+    {[ACCESS_WINDOW] = 32, [WAIT_POLICY] = 4, [PRIORITY] = 4, [FENCE_DOMAINS] = 2, [FENCE_DOMAIN] = 4};
 
 /* What was set of a stream. */
 struct StreamAttributes {
@@ -21,30 +26,31 @@ struct StreamAttributes {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all streams keep */
 
-static bool is_known(unsigned id)
-{
-    const unsigned known =
-        1u << ACCESS_WINDOW | 1u << WAIT_POLICY | 1u << PRIORITY | 1u << FENCE_DOMAINS | 1u << FENCE_DOMAIN;
-    return id < ATTRIBUTES && known >> id & 1;
-}
+static bool is_known(unsigned id) { return id < ATTRIBUTES && sizes[id]; }
 
-/* As streams are made: waits as the driver likes, and the domains 0 and 1. */
+/* As streams are made: no policy of their own, and the domains 0 and 1. */
 static CUlaunchAttributeValue value_locked(const Stream *stream, unsigned id)
 {
     CUlaunchAttributeValue value = {0};
-    if (id == WAIT_POLICY) value.cooperative = POLICY_AUTO;
+    if (id == WAIT_POLICY) value.cooperative = POLICY_UNSET;
     if (id == FENCE_DOMAINS) value.pad[1] = 1;
     if (stream->attributes && stream->attributes->set >> id & 1) value = stream->attributes->values[id];
     if (id == PRIORITY) value.priority = stream->priority;
     return value;
 }
 
+static bool is_valid(unsigned id, const CUlaunchAttributeValue *value)
+{
+    switch (id) {
+    case WAIT_POLICY: return value->cooperative >= POLICY_AUTO && value->cooperative <= POLICY_LAST;
+    case FENCE_DOMAIN: return value->cooperative >= 0 && value->cooperative < DOMAINS;
+    default: return true;
+    }
+}
+
 static CUresult set_locked(Stream *stream, unsigned id, CUlaunchAttributeValue value)
 {
-    if (id == WAIT_POLICY && (value.cooperative < POLICY_AUTO || value.cooperative > POLICY_LAST))
-        return CUDA_ERROR_INVALID_VALUE;
-    if (id == PRIORITY && (value.priority > QUEUE_LEAST_PRIORITY || value.priority < QUEUE_GREATEST_PRIORITY))
-        return CUDA_ERROR_INVALID_VALUE;
+    if (id == PRIORITY) value.priority = queue_priority(value.priority);
     if (!stream->attributes) stream->attributes = calloc(1, sizeof *stream->attributes);
     if (!stream->attributes) return CUDA_ERROR_OUT_OF_MEMORY;
     stream->attributes->set |= 1u << id;
@@ -60,7 +66,8 @@ CUresult cuStreamGetAttribute(CUstream handle, unsigned int id, CUlaunchAttribut
     if (!out || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_itself(handle, &stream));
     pthread_mutex_lock(&lock);
-    *out = value_locked(stream, id);
+    CUlaunchAttributeValue value = value_locked(stream, id);
+    memcpy(out, &value, sizes[id]);
     pthread_mutex_unlock(&lock);
     PUT(stream);
     return CUDA_SUCCESS;
@@ -70,10 +77,12 @@ CUresult cuStreamSetAttribute(CUstream handle, unsigned int id, const CUlaunchAt
 {
     Stream *stream;
     TRY(driver_check());
-    if (!value || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
+    CUlaunchAttributeValue own = {0};
+    if (!value || !is_known(id) || !is_valid(id, value)) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&own, value, sizes[id]);
     TRY(stream_enter_itself(handle, &stream));
     pthread_mutex_lock(&lock);
-    CUresult result = set_locked(stream, id, *value);
+    CUresult result = set_locked(stream, id, own);
     pthread_mutex_unlock(&lock);
     PUT(stream);
     return result;

@@ -3,11 +3,13 @@
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
+import numpy as np
 import pytest
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE, INVALID_CONTEXT, LOSSY_QUERY, UNJOINED = 0, 1, 201, 402, 904
+SUCCESS, INVALID_VALUE, INVALID_CONTEXT, INVALID_HANDLE, LOSSY_QUERY = 0, 1, 201, 400, 402
+NOT_READY, CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED, UNJOINED = 600, 900, 901, 904
 ACTIVE = 1
 MODULE = b"""
 .version 7.0
@@ -255,15 +257,16 @@ class TestConditions:
         assert cuda.cuGraphDestroy(graph) == SUCCESS
 
 
-WAIT_POLICY, PRIORITY = 3, 8
-AUTOMATIC, BLOCKING = 1, 4
+WAIT_POLICY, PRIORITY, FENCE_DOMAINS, FENCE_DOMAIN = 3, 8, 9, 10
+UNSET, SPIN, BLOCKING = -1, 2, 4
 
 
 @pytest.mark.driver(11000, "attributes of streams")
 class TestStreamAttributes:
     def get(self, cuda, stream, number):
-        value = (c_int * 16)()
+        value = (c_int * 16)(0, *[7] * 15)
         assert cuda.cuStreamGetAttribute(stream, number, value) == SUCCESS
+        assert value[1:] == [7] * 15  # what is no part of it is left as it is
         return value[0]
 
     def set(self, cuda, stream, number, value):
@@ -271,15 +274,34 @@ class TestStreamAttributes:
 
     def test_what_is_set_comes_back(self, cuda):
         stream, other = Capture.new_stream(cuda), Capture.new_stream(cuda)
-        assert self.get(cuda, stream, WAIT_POLICY) == AUTOMATIC
-        assert self.set(cuda, stream, WAIT_POLICY, BLOCKING) == SUCCESS
-        assert self.get(cuda, stream, WAIT_POLICY) == BLOCKING
-        assert self.get(cuda, other, WAIT_POLICY) == AUTOMATIC
+        assert self.get(cuda, stream, WAIT_POLICY) == UNSET
+        for policy in (SPIN, BLOCKING):
+            assert self.set(cuda, stream, WAIT_POLICY, policy) == SUCCESS
+            assert self.get(cuda, stream, WAIT_POLICY) == policy
+        assert self.get(cuda, other, WAIT_POLICY) == UNSET
         assert cuda.cuStreamCopyAttributes(other, stream) == SUCCESS
         assert self.get(cuda, other, WAIT_POLICY) == BLOCKING
         assert self.get(cuda, stream, PRIORITY) == 0
         for made in (stream, other):
             cuda.cuStreamDestroy_v2(made)
+
+    def test_priorities_become_the_nearest_that_there_is(self, cuda):
+        stream = Capture.new_stream(cuda)
+        for asked, given in ((-3, -3), (5, 0)):
+            assert self.set(cuda, stream, PRIORITY, asked) == SUCCESS
+            assert self.get(cuda, stream, PRIORITY) == given
+        cuda.cuStreamDestroy_v2(stream)
+
+    def test_domains_of_fences(self, cuda):
+        stream = Capture.new_stream(cuda)
+        assert self.get(cuda, stream, FENCE_DOMAIN) == 0
+        assert self.get(cuda, stream, FENCE_DOMAINS) == 0x100
+        assert self.set(cuda, stream, FENCE_DOMAIN, 1) == SUCCESS
+        assert self.set(cuda, stream, FENCE_DOMAIN, 7) == INVALID_VALUE
+        assert self.get(cuda, stream, FENCE_DOMAIN) == 1
+        assert self.set(cuda, stream, FENCE_DOMAINS, 0) == SUCCESS
+        assert self.get(cuda, stream, FENCE_DOMAINS) == 0
+        cuda.cuStreamDestroy_v2(stream)
 
     def test_what_there_is_not_is_refused(self, cuda):
         stream = Capture.new_stream(cuda)
@@ -287,3 +309,63 @@ class TestStreamAttributes:
         assert self.set(cuda, stream, 200, 1) == INVALID_VALUE
         assert cuda.cuStreamGetAttribute(stream, 200, (c_int * 16)()) == INVALID_VALUE
         cuda.cuStreamDestroy_v2(stream)
+
+
+@pytest.mark.driver(12050, "events of contexts")
+class TestEventsOfContexts:
+    @pytest.fixture
+    def context(self, cuda):
+        context = c_void_p()
+        assert cuda.cuCtxGetCurrent(byref(context)) == SUCCESS
+        return context
+
+    @pytest.fixture
+    def event(self, cuda):
+        event = c_void_p()
+        assert cuda.cuEventCreate(byref(event), 2) == SUCCESS
+        yield event
+        assert cuda.cuEventDestroy_v2(event) == SUCCESS
+
+    @pytest.fixture
+    def held(self, cuda):
+        """A stream that waits for a word of the host's."""
+        word = drv.pagelocked_zeros(1, np.uint32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+        stream, address = Capture.new_stream(cuda), c_ulonglong(int(word.base.get_device_pointer()))
+        assert cuda.cuStreamWaitValue32_v2(stream, address, c_uint(1), 1) == SUCCESS
+        stream.go = lambda: word.fill(1)
+        yield stream
+        stream.go()
+        assert cuda.cuCtxSynchronize() == SUCCESS
+        assert cuda.cuStreamDestroy_v2(stream) == SUCCESS
+
+    def test_they_come_after_all_streams(self, cuda, context, event, held):
+        assert cuda.cuCtxRecordEvent(context, event) == SUCCESS
+        assert cuda.cuEventQuery(event) == NOT_READY
+        held.go()
+        assert cuda.cuEventSynchronize(event) == SUCCESS
+
+    def test_all_streams_wait_for_them(self, cuda, context, event, held):
+        streams = [Capture.new_stream(cuda) for _ in range(2)]
+        assert cuda.cuEventRecord(event, held) == SUCCESS
+        assert cuda.cuCtxWaitEvent(context, event) == SUCCESS
+        mark = c_void_p()
+        assert cuda.cuEventCreate(byref(mark), 2) == SUCCESS
+        for stream in streams:
+            assert cuda.cuEventRecord(mark, stream) == SUCCESS
+            assert cuda.cuEventQuery(mark) == NOT_READY
+        held.go()
+        for stream in streams:
+            assert cuda.cuStreamSynchronize(stream) == SUCCESS
+            assert cuda.cuStreamDestroy_v2(stream) == SUCCESS
+        assert cuda.cuEventDestroy_v2(mark) == SUCCESS
+
+    def test_what_is_missing(self, cuda, context, event):
+        for call in (cuda.cuCtxRecordEvent, cuda.cuCtxWaitEvent):
+            assert call(None, event) == INVALID_CONTEXT
+        assert cuda.cuCtxRecordEvent(context, None) == INVALID_HANDLE
+
+    def test_captured_streams_refuse(self, cuda, context, event, launch):
+        capture = Capture(cuda)
+        assert launch(capture.stream) == SUCCESS
+        assert cuda.cuCtxRecordEvent(context, event) == CAPTURE_UNSUPPORTED
+        assert capture.end() == CAPTURE_INVALIDATED
