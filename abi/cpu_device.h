@@ -39,6 +39,7 @@ typedef struct CpuDeviceTable {
     const CpuMemoryMarks *memory_marks;
     const CpuLaunchNumbers *launch_numbers;
     const char *fault_advice;                   /* what to do when a kernel's fault has ended a context */
+    const char *const *settings;                /* the environment variables that it reads, NULL after them */
 } CpuDeviceTable;
 
 /* What cuLinkComplete makes there begins with this, and then the size of all of it in 8 bytes. */

@@ -149,6 +149,12 @@ IN_CALL const char *driver_init_problem(void)
 
 const char *driver_fault_advice(void) { return cpu_device ? cpu_device->fault_advice : NULL; }
 
+const char *const *driver_settings_read(void)
+{
+    pthread_once(&load_once, load);
+    return cpu_device ? cpu_device->settings : NULL;
+}
+
 const CpuLaunchNumbers *driver_launch_numbers(void) { return cpu_device ? cpu_device->launch_numbers : NULL; }
 
 const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }

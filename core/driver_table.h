@@ -44,6 +44,10 @@ IN_CALL const char *driver_init_problem(void);
 /* What to do when a kernel's fault has ended a context; NULL where the driver has nothing to say of it. */
 const char *driver_fault_advice(void);
 
+/* The environment variables that the CPU device reads, NULL after the last; NULL of other drivers. Loads
+ * the driver. */
+const char *const *driver_settings_read(void);
+
 /* Launches by numbers; NULL of other drivers than the CPU device. */
 const CpuLaunchNumbers *driver_launch_numbers(void);
 

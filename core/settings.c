@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static bool is_anything(const char *text)
 {
@@ -59,4 +60,74 @@ bool setting_is_good(const char *variable, char *problem, size_t size)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (strcmp(rows[i].variable, variable) == 0) return row_is_good(i, problem, size);
     return true;
+}
+
+extern char **environ; /* as POSIX has it: a declaration of the program's own */
+
+enum { PREFIX = 7, LONGEST_NAME = 48 }; /* PYCUDA_ */
+
+static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
+
+/* How many characters are inserted, removed, replaced or swapped with the next one. */
+static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+    size_t space[3][LONGEST_NAME + 1], *before = space[0], *last = space[1], *row = space[2];
+    for (size_t j = 0; j <= b_size; j++) last[j] = before[j] = j;
+    for (size_t i = 1; i <= a_size; i++) {
+        row[0] = i;
+        for (size_t j = 1; j <= b_size; j++) {
+            size_t best = last[j - 1] + (upper(a[i - 1]) != b[j - 1]);
+            if (last[j] + 1 < best) best = last[j] + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && upper(a[i - 1]) == b[j - 2] && upper(a[i - 2]) == b[j - 1];
+            if (swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
+            row[j] = best;
+        }
+        size_t *free = before;
+        before = last, last = row, row = free;
+    }
+    return last[b_size];
+}
+
+/* Keeps the known name in `nearest` when that is nearer than what was. True when it is the name itself. */
+static bool compare_name(const char *name, size_t size, const char *known, size_t *least,
+                         const char **nearest)
+{
+    size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
+    size_t apart = known_size > LONGEST_NAME ? longer : distance(name, size, known, known_size);
+    if (apart < *least && longer > PREFIX && 5 * apart <= 2 * (longer - PREFIX))
+        *least = apart, *nearest = known;
+    return size == known_size && strncmp(name, known, size) == 0;
+}
+
+/* What is meant by this name; NULL when it is a name of ours, or like none of them. */
+static const char *name_meant(const char *name, size_t size, const char *const *others)
+{
+    size_t least = size;
+    const char *nearest = NULL;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (compare_name(name, size, rows[i].variable, &least, &nearest)) return NULL;
+    for (; others && *others; others++)
+        if (compare_name(name, size, *others, &least, &nearest)) return NULL;
+    return nearest;
+}
+
+bool settings_misspelt(const char *const *others, char *text, size_t size)
+{
+    size_t used = 0;
+    for (char **entry = environ; entry && *entry; entry++) {
+        size_t name_size = strcspn(*entry, "=");
+        if (strncasecmp(*entry, "PYC", 3) != 0 || name_size <= PREFIX || name_size > LONGEST_NAME
+            || (!others && strncasecmp(*entry + PREFIX, "CPU_", 4) == 0))
+            continue;
+        const char *meant = name_meant(*entry, name_size, others);
+        if (!meant) continue;
+        size_t more = (size_t)snprintf(text + used, size - used,
+                                       "%sthe environment variable %.*s is not read by pycuda: %s is",
+                                       used ? "; " : "", (int)name_size, *entry, meant);
+        if (more >= size - used) break; /* nobody misspells so many */
+        used += more;
+    }
+    text[used] = '\0';
+    return used > 0;
 }

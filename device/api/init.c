@@ -108,9 +108,13 @@ const CpuDeviceTable *cpuDeviceTable(void)
     static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
     static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
                                              report_site};
-    static const CpuDeviceTable table = {
-        sizeof table, problem_of_init, function_parameter_kind,
-        &marks,       &numbers,        "make a new context, or start the program again"};
+    static const CpuDeviceTable table = {sizeof table,
+                                         problem_of_init,
+                                         function_parameter_kind,
+                                         &marks,
+                                         &numbers,
+                                         "make a new context, or start the program again",
+                                         driver_setting_names};
     atomic_store(&texts_are_read, true);
     return &table;
 }

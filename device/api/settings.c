@@ -140,6 +140,12 @@ static const Setting rows[] = {
 #include "api/settings.def"
 };
 
+const char *const driver_setting_names[] = {
+#define NUMBER(variable, field, low, high, fallback, note) #variable,
+#define WORD(variable, reader, may_be) #variable,
+#include "api/settings.def"
+    NULL};
+
 static void refuse(const Setting *row, const char *text)
 {
     char range[64] = "";

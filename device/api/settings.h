@@ -25,4 +25,7 @@ typedef struct DriverSettings {
 /* Read once, also before cuInit. */
 const DriverSettings *driver_settings(void);
 
+/* Of the environment variables; NULL comes after the last. */
+extern const char *const driver_setting_names[];
+
 #endif

@@ -46,7 +46,10 @@ int context_init_driver(ModuleState *state, unsigned flags)
 {
     CUresult result;
     const char *problem = NULL;
-    char wrong[256];
+    char wrong[1024];
+    if (!atomic_load(&initialised) && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
+        && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
+        return -1;
     if (!settings_are_good(wrong, sizeof wrong)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
         return -1;

@@ -115,3 +115,54 @@ def test_another_program_reads_it_on_stderr(run_python):
         'CPU device: PYCUDA_CPU_MEMORY is "abc": it may be a number of bytes, with K, M, G or T for powers '
         "of 1024, at most 1T: 512M\n"
     )
+
+
+MISSPELT = [
+    ("PYCUDA_DEVCE", "PYCUDA_DEVICE"),
+    ("PYCDUA_DEVICE", "PYCUDA_DEVICE"),
+    ("pycuda_pool", "PYCUDA_POOL"),
+    ("PYCUDA_CACHEDIR", "PYCUDA_CACHE_DIR"),
+    ("PYCUDA_NO_PROGRESS", "PYCUDA_PROGRESS"),
+    ("PYCUDA_THREADS", "PYCUDA_CPU_THREADS"),
+    ("PYCUDA_CPU_SHEDULE", "PYCUDA_CPU_SCHEDULE"),
+    ("PYCUDA_CPU_MEM", "PYCUDA_CPU_MEMORY"),
+]
+
+
+def test_misspelt_names(run_python):
+    """One warning, once."""
+    done = run_python(INIT + INIT, env={**CPU, **{name: "1" for name, _ in MISSPELT}}, check=True)
+    assert done.stdout == "well\nwell\n" and done.stderr.count("UserWarning") == 1
+    for name, meant in MISSPELT:
+        assert f"the environment variable {name} is not read by pycuda: {meant} is" in done.stderr, name
+
+
+def test_other_names_are_the_users(run_python):
+    names = ["PYCUDA_TEST_CACHE", "PYCUDA_ROOT", "PYCUDA_HOME", "PYCUDA_VERSION", "PYCHARM_HOSTED", "PYC"]
+    names += ["PYCUDA_", "PYCUDA_" + "DEVICE" * 100, "CUDA_DEVICES", "PYTHON_CPU_MEMORY"]
+    done = run_python(INIT, env={**CPU, **dict.fromkeys(names, "1"), **RIGHT}, check=True)
+    assert done.stdout == "well\n" and done.stderr == ""
+
+
+def test_the_name_is_said_before_what_fails_by_it(run_python):
+    """Without PYCUDA_DRIVER the program asks for a driver that is not there."""
+    env = {"PYCUDA_DEVICE": None, "PYCUDA_DRIVER": "/nowhere.so", "PYCUDA_DEVCE": "cpu"}
+    done = run_python("import pycuda.driver as drv\ndrv.init()", env=env)
+    assert done.returncode != 0 and "PYCUDA_DEVCE is not read by pycuda" in done.stderr
+
+
+def test_a_warning_that_is_an_error_comes_before_init(run_python):
+    source = """
+import warnings
+warnings.simplefilter("error")
+import pycuda.driver as drv
+try:
+    drv.init()
+except UserWarning as error:
+    print(error)
+warnings.simplefilter("ignore")
+print(drv.Device.count())
+"""
+    done = run_python(source, env={**CPU, "PYCUDA_CPU_DEVICE": "2"}, check=True)
+    assert done.stdout.startswith("the environment variable PYCUDA_CPU_DEVICE is not read")
+    assert done.stdout.endswith("PYCUDA_CPU_DEVICES is\n1\n")

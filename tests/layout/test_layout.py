@@ -196,6 +196,9 @@ def test_every_environment_variable_of_ours_has_a_row():
     documented = (ROOT / "README.md").read_text() + (ROOT / "docs" / "cpu_device.md").read_text()
     documented += (ROOT / "docs" / "compiler.md").read_text()
     assert [name for name in known if name not in documented and "PYCUDA_FAULT" not in name] == []
+    pages = "".join(path.read_text() for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+    named = set(re.findall(r"(?:`|export |environ\[.|^)(PYCUDA_[A-Z_]+)(?=[`=\"'])", pages, re.M))
+    assert "PYCUDA_CPU_SCHEDULE" in named and named <= known
 
 
 def test_how_half_is_stored_stands_in_one_header():
