@@ -89,4 +89,5 @@ def count_bins(name: str, a, limits, stream) -> int:
     if a.dtype.kind in "iu" and width < 1:
         width = 1
     whole = isinstance(first, np.integer) and isinstance(last, np.integer)
-    return math.ceil((int(last) - int(first) if whole else last - first) / width)
+    span = int(last) - int(first) if whole else float(last - first)  # a float32 would make the quotient one
+    return math.ceil(span / width)

@@ -8,17 +8,21 @@ from pycuda import gpuarray
 
 
 class Difference(Exception):
-    """What is different."""
+    """What is different. `pairs`: our values and NumPy's where they are, if that is what differs."""
+
+    def __init__(self, text, pairs=None):
+        super().__init__(text)
+        self.pairs = pairs
 
 
-def compare(got, want, ulp, what="result"):
+def compare(got, want, ulp, what="result", scale=0.0):
     """An array, a number or a sequence of them. Values are the same bits but for NaNs', or within `ulp` units
-    in the last place of the largest number."""
+    in the last place of the largest number, or of `scale`."""
     if isinstance(want, tuple | list):
         if not isinstance(got, tuple | list) or len(got) != len(want):
             raise Difference(f"{what}: {got!r} for {want!r}")
         for i, (one, other) in enumerate(zip(got, want, strict=True)):
-            compare(one, other, ulp, f"{what}[{i}]")
+            compare(one, other, ulp, f"{what}[{i}]", scale)
         return
     if not isinstance(want, np.ndarray | np.generic) and not isinstance(got, gpuarray.GPUArray):
         if type(got) is not type(want) or (got != want and got == got):
@@ -30,10 +34,10 @@ def compare(got, want, ulp, what="result"):
     if got.dtype != want.dtype or got.shape != want.shape:
         raise Difference(f"{what}: {got.dtype}{got.shape}, NumPy: {want.dtype}{want.shape}")
     found = got.get() if isinstance(got, gpuarray.GPUArray) else np.asarray(got)
-    compare_values(found, want, ulp, what)
+    compare_values(found, want, ulp, what, scale)
 
 
-def compare_values(got, want, ulp, what):
+def compare_values(got, want, ulp, what, scale):
     if want.dtype.kind == "c":
         part = f"f{want.dtype.itemsize // 2}"
         got, want = (np.ascontiguousarray(each).reshape(-1).view(part) for each in (got, want))
@@ -43,14 +47,18 @@ def compare_values(got, want, ulp, what):
         wrong = ~((got == want) & (np.signbit(got) == np.signbit(want)) | np.isnan(got) & np.isnan(want))
     else:
         finite = np.abs(want[np.isfinite(want)])
-        largest = finite.max() if finite.size else want.dtype.type(0)
+        largest = max(float(finite.max()) if finite.size else 0.0, scale)
+        largest = want.dtype.type(min(largest, float(np.finfo(want.dtype).max)))
         with np.errstate(all="ignore"):
             near = np.abs(got.astype("f8") - want.astype("f8")) <= ulp * float(np.spacing(largest))
         wrong = ~((got == want) | near | np.isnan(got) & np.isnan(want))
     if wrong.any():
         first = tuple(int(each[0]) for each in np.nonzero(np.atleast_1d(wrong)))
         one, other = (np.atleast_1d(each)[first] for each in (got, want))
-        raise Difference(f"{what}: {wrong.sum()} of {wrong.size} wrong, at {first} {one!r}, NumPy: {other!r}")
+        raise Difference(
+            f"{what}: {wrong.sum()} of {wrong.size} wrong, at {first} {one!r}, NumPy: {other!r}",
+            (got[wrong], want[wrong]),
+        )
 
 
 def compare_errors(got, want):

@@ -7,6 +7,7 @@ layouts are few and some are rare: each pair of them is a kernel to compile.
 
 import math
 import random
+import string
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class Draw:
                 return self.pick(fitting)
         shape = self.shape(least, most) if shape is None else tuple(shape)
         dtype = np.dtype(dtype or self.dtype(kinds))
-        name = "abcdefghijklmnopqrstuvwxyz"[len(self.views)]
+        name = string.ascii_letters[len(self.views)]
         view = view or self.pick(VIEWS)
         base, text = getattr(self, f"_{view}")(shape, dtype, special, f"{name}_base")
         self.bases[f"{name}_base"], self.views[name] = base, text

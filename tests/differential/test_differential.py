@@ -12,7 +12,7 @@ import run_cases
 from case import Case
 from compare import Difference, compare, compare_errors, compare_sharing
 from groups import GROUPS
-from known import KNOWN
+from known import KNOWN, reason
 
 from pycuda import gpuarray
 
@@ -47,6 +47,34 @@ def test_what_is_different(got, want, ulp):
     compare(there, np.array(got), ulp)
     with pytest.raises(Difference):
         compare(there, np.array(want), ulp)
+
+
+@pytest.mark.usefixtures("primary_context")
+def test_what_cancels_out_is_near_to_its_operands():
+    there = gpuarray.to_gpu(np.array(0.0))
+    compare(there, np.array(8.0), 32, scale=2.0**62)
+    for scale in (0.0, 2.0**40):
+        with pytest.raises(Difference):
+            compare(there, np.array(8.0), 32, scale=scale)
+    case = Case(3029127)
+    assert case.scale("np.average(c)") == 2.0**63 and case.scale("np.floor_divide(a, b)") == 0
+
+
+@pytest.mark.parametrize("text, got, want, known", [
+    ("np.maximum.outer(a, b)", [0.0], [-0.0], True), ("np.clip(a, 0, 1)", [0.0, 1.0], [-0.0, 2.0], False),
+    ("np.add.outer(a, b)", [0.0], [-0.0], False), ("np.ceil(a, dtype='i4')", [2**31 - 1], [-(2**31)], True),
+    ("np.ceil(a, dtype='i4')", [5], [6], False), ("np.cumsum(a)", np.float16([100]), np.float16([110]), True),
+    ("np.cumsum(a)", np.float32([100]), np.float32([110]), False),
+    ("np.cumsum(a)", np.float16([1]), np.float16([110]), False),
+])  # fmt: skip
+def test_which_values_are_known_to_differ(text, got, want, known):
+    pairs = np.array(got), np.array(want)
+    assert (reason(text, *pairs, Difference("result", pairs)) is not None) == known
+
+
+def test_a_program_has_more_arrays_than_letters_of_one_case():
+    names = Case(4546628).draw.views
+    assert len(names) > 26 and all(name.isidentifier() for name in names)
 
 
 @pytest.mark.usefixtures("primary_context")
