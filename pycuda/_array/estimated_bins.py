@@ -1,4 +1,7 @@
-"""The number of bins of a histogram that NumPy's estimators choose: a few sums, for which the call waits."""
+"""The number of bins of a histogram that NumPy's estimators choose: a few sums, for which the call waits.
+
+Widths are of the dtypes that NumPy has them in, which decide where the quotient is nearly whole.
+"""
 
 from __future__ import annotations
 
@@ -9,51 +12,51 @@ import numpy as np
 from pycuda._array.elementwise import apply
 
 
-def _number(a) -> float:
-    return float(a.get())
+def _number(a):
+    return a.get()[()]
 
 
-def _ptp(a) -> float:
-    least, most = a.min().get(), a.max().get()
-    return float(int(most) - int(least)) if a.dtype.kind in "iu" else float(most - least)
+def _ptp(a):
+    least, most = _number(a.min()), _number(a.max())
+    return int(most) - int(least) if a.dtype.kind in "iu" else most - least
 
 
-def _sqrt(a) -> float:
-    return _ptp(a) / math.sqrt(a.size)
+def _sqrt(a):
+    return _ptp(a) / np.sqrt(a.size)
 
 
-def _sturges(a) -> float:
-    return _ptp(a) / (math.log2(a.size) + 1.0)
+def _sturges(a):
+    return _ptp(a) / (np.log2(a.size) + 1.0)
 
 
-def _rice(a) -> float:
+def _rice(a):
     return _ptp(a) / (2.0 * a.size ** (1.0 / 3))
 
 
-def _scott(a) -> float:
+def _scott(a):
     return (24.0 * math.pi**0.5 / a.size) ** (1.0 / 3.0) * _number(a.std())
 
 
-def _doane(a) -> float:
+def _doane(a):
     if a.size <= 2:
         return 0.0
-    spread = math.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
+    spread = np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
     sigma = a.std()
     if not _number(sigma) > 0:
         return 0.0
     scaled = apply("divide", apply("subtract", a, a.mean()), sigma)
     skewness = _number(apply("multiply", apply("square", scaled), scaled).mean())
-    return _ptp(a) / (1.0 + math.log2(a.size) + math.log2(1.0 + abs(skewness) / spread))
+    return _ptp(a) / (1.0 + np.log2(a.size) + np.log2(1.0 + abs(skewness) / spread))
 
 
-def _freedman_diaconis(a) -> float:
+def _freedman_diaconis(a):
     from pycuda._array.quantiles import percentile
 
     high, low = percentile(a, [75, 25]).get()
-    return 2.0 * float(high - low) * a.size ** (-1.0 / 3.0)
+    return 2.0 * (high - low) * a.size ** (-1.0 / 3.0)
 
 
-def _auto(a) -> float:
+def _auto(a):
     return min(max(_freedman_diaconis(a), _sqrt(a) / 2), _sturges(a))
 
 
@@ -89,5 +92,5 @@ def count_bins(name: str, a, limits, stream) -> int:
     if a.dtype.kind in "iu" and width < 1:
         width = 1
     whole = isinstance(first, np.integer) and isinstance(last, np.integer)
-    span = int(last) - int(first) if whole else float(last - first)  # a float32 would make the quotient one
+    span = int(last) - int(first) if whole else np.subtract(last, first)
     return math.ceil(span / width)

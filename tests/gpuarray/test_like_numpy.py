@@ -75,6 +75,7 @@ np.signbit(np.nan_to_num(c).imag)
 np.nan_to_num(c, posinf=np.inf)
 np.histogram(f, 2, weights=c)
 np.histogram(np.resize(f * 3.0625, 1024), "sturges")[0].size
+np.histogram(np.resize(h / np.float16(4), 200), "scott", range=(0, 5))[0].size
 np.cumulative_prod(z, include_initial=True)
 np.histogram2d(f, d, 3)
 np.histogram2d(h, h[::-1], 2, range=[[0, 4], [0, 4]])
