@@ -241,26 +241,9 @@ PYCUDA_FUNCTION complex<T> pow(const complex<T> &a, const complex<T> &b)
     return exp(annex_g_product(b, log(a)));
 }
 
-PYCUDA_FUNCTION complex<T> pow(const complex<T> &a, const T &b) { return pow(a, complex<T>(b)); }
-PYCUDA_FUNCTION complex<T> pow(const T &a, const complex<T> &b) { return pow(complex<T>(a), b); }
-
-// With numbers of other types, which a template would not convert: the result is of the complex one's.
-#define PYCUDA_POWERS(T, U)                                                                                  \
-    PYCUDA_CALLABLE complex<T> pow(const complex<T> &a, U b) { return pow(a, complex<T>(T(b))); }            \
-    PYCUDA_CALLABLE complex<T> pow(U a, const complex<T> &b) { return pow(complex<T>(T(a)), b); }
-#define PYCUDA_WHOLE_POWERS(T)                                                                               \
-    PYCUDA_POWERS(T, int)                                                                                    \
-    PYCUDA_POWERS(T, unsigned)                                                                               \
-    PYCUDA_POWERS(T, long)                                                                                   \
-    PYCUDA_POWERS(T, unsigned long)                                                                          \
-    PYCUDA_POWERS(T, long long)                                                                              \
-    PYCUDA_POWERS(T, unsigned long long)
-PYCUDA_WHOLE_POWERS(float)
-PYCUDA_WHOLE_POWERS(double)
-PYCUDA_POWERS(float, double)
-PYCUDA_POWERS(double, float)
-#undef PYCUDA_WHOLE_POWERS
-#undef PYCUDA_POWERS
+PYCUDA_WITH_REAL(complex<T>) pow(const complex<T> &a, const U &b) { return pow(a, complex<T>(T(b))); }
+PYCUDA_WITH_REAL(complex<T>) pow(const U &a, const complex<T> &b) { return pow(complex<T>(T(a)), b); }
+PYCUDA_MIXED(pow, complex<double>)
 
 // ---- hyperbolic and circular functions: f(z) is -i g(i z)
 

@@ -45,52 +45,59 @@ PYCUDA_FUNCTION complex<T> operator/(const complex<T> &a, const complex<T> &b)
     return complex<T>((a._M_re * ratio + a._M_im) * scale, (a._M_im * ratio - a._M_re) * scale);
 }
 
-PYCUDA_FUNCTION complex<T> operator+(const complex<T> &a, const T &b)
+PYCUDA_WITH_REAL(complex<T>) operator+(const complex<T> &a, const U &b)
 {
-    return complex<T>(a._M_re + b, a._M_im);
+    return complex<T>(a._M_re + T(b), a._M_im);
 }
 
-PYCUDA_FUNCTION complex<T> operator+(const T &a, const complex<T> &b)
+PYCUDA_WITH_REAL(complex<T>) operator+(const U &a, const complex<T> &b)
 {
-    return complex<T>(a + b._M_re, b._M_im);
+    return complex<T>(T(a) + b._M_re, b._M_im);
 }
 
-PYCUDA_FUNCTION complex<T> operator-(const complex<T> &a, const T &b)
+PYCUDA_WITH_REAL(complex<T>) operator-(const complex<T> &a, const U &b)
 {
-    return complex<T>(a._M_re - b, a._M_im);
+    return complex<T>(a._M_re - T(b), a._M_im);
 }
 
-PYCUDA_FUNCTION complex<T> operator-(const T &a, const complex<T> &b)
+PYCUDA_WITH_REAL(complex<T>) operator-(const U &a, const complex<T> &b)
 {
-    return complex<T>(a - b._M_re, -b._M_im);
+    return complex<T>(T(a) - b._M_re, -b._M_im);
 }
 
-PYCUDA_FUNCTION complex<T> operator*(const complex<T> &a, const T &b)
+PYCUDA_WITH_REAL(complex<T>) operator*(const complex<T> &a, const U &b)
 {
-    return complex<T>(a._M_re * b, a._M_im * b);
+    return complex<T>(a._M_re * T(b), a._M_im * T(b));
 }
 
-PYCUDA_FUNCTION complex<T> operator*(const T &a, const complex<T> &b)
+PYCUDA_WITH_REAL(complex<T>) operator*(const U &a, const complex<T> &b)
 {
-    return complex<T>(a * b._M_re, a * b._M_im);
+    return complex<T>(T(a) * b._M_re, T(a) * b._M_im);
 }
 
-PYCUDA_FUNCTION complex<T> operator/(const complex<T> &a, const T &b)
+PYCUDA_WITH_REAL(complex<T>) operator/(const complex<T> &a, const U &b)
 {
-    return complex<T>(a._M_re / b, a._M_im / b);
+    return complex<T>(a._M_re / T(b), a._M_im / T(b));
 }
 
-PYCUDA_FUNCTION complex<T> operator/(const T &a, const complex<T> &b) { return complex<T>(a, T()) / b; }
+PYCUDA_WITH_REAL(complex<T>) operator/(const U &a, const complex<T> &b) { return complex<T>(T(a)) / b; }
 
 PYCUDA_FUNCTION bool operator==(const complex<T> &a, const complex<T> &b)
 {
     return a._M_re == b._M_re && a._M_im == b._M_im;
 }
 
-PYCUDA_FUNCTION bool operator==(const complex<T> &a, const T &b) { return a._M_re == b && a._M_im == T(); }
-PYCUDA_FUNCTION bool operator==(const T &a, const complex<T> &b) { return b == a; }
+PYCUDA_WITH_REAL(bool) operator==(const complex<T> &a, const U &b) { return a._M_re == b && a._M_im == T(); }
+PYCUDA_WITH_REAL(bool) operator==(const U &a, const complex<T> &b) { return b == a; }
 PYCUDA_FUNCTION bool operator!=(const complex<T> &a, const complex<T> &b) { return !(a == b); }
-PYCUDA_FUNCTION bool operator!=(const complex<T> &a, const T &b) { return !(a == b); }
-PYCUDA_FUNCTION bool operator!=(const T &a, const complex<T> &b) { return !(a == b); }
+PYCUDA_WITH_REAL(bool) operator!=(const complex<T> &a, const U &b) { return !(a == b); }
+PYCUDA_WITH_REAL(bool) operator!=(const U &a, const complex<T> &b) { return !(a == b); }
+
+PYCUDA_MIXED(operator+, complex<double>)
+PYCUDA_MIXED(operator-, complex<double>)
+PYCUDA_MIXED(operator*, complex<double>)
+PYCUDA_MIXED(operator/, complex<double>)
+PYCUDA_MIXED(operator==, bool)
+PYCUDA_MIXED(operator!=, bool)
 
 #undef PYCUDA_FUNCTION

@@ -75,6 +75,41 @@ PYCUDA_CALLABLE complex<float>::complex(const complex<double> &z)
 
 #undef PYCUDA_COMPLEX_MEMBERS
 
+namespace complex_parts {
+
+// Result, where U is a number: of a complex and a real number comes what the complex one is.
+template <class U, class Result> struct if_real {};
+#define PYCUDA_REAL(U) template <class Result> struct if_real<U, Result> { typedef Result type; };
+PYCUDA_REAL(bool)
+PYCUDA_REAL(char)
+PYCUDA_REAL(signed char)
+PYCUDA_REAL(unsigned char)
+PYCUDA_REAL(short)
+PYCUDA_REAL(unsigned short)
+PYCUDA_REAL(int)
+PYCUDA_REAL(unsigned)
+PYCUDA_REAL(long)
+PYCUDA_REAL(unsigned long)
+PYCUDA_REAL(long long)
+PYCUDA_REAL(unsigned long long)
+PYCUDA_REAL(float)
+PYCUDA_REAL(double)
+#undef PYCUDA_REAL
+
+// Result, where T and U are not the same.
+template <class T, class U, class Result> struct if_mixed {};
+template <class Result> struct if_mixed<float, double, Result> { typedef Result type; };
+template <class Result> struct if_mixed<double, float, Result> { typedef Result type; };
+
+} // namespace complex_parts
+
+// For pycuda-complex-functions.hpp as well.
+#define PYCUDA_WITH_REAL(Result)                                                                         \
+    template <class T, class U> PYCUDA_CALLABLE typename complex_parts::if_real<U, Result>::type
+#define PYCUDA_MIXED(name, Result)                                                                       \
+    template <class T, class U> PYCUDA_CALLABLE typename complex_parts::if_mixed<T, U, Result>::type     \
+    name(const complex<T> &a, const complex<U> &b) { return name(complex<double>(a), complex<double>(b)); }
+
 #include "pycuda-complex-impl.hpp"
 
 }

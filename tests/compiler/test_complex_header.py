@@ -1,5 +1,9 @@
 """pycuda-complex.hpp against NumPy's complex numbers."""
 
+import itertools
+import operator
+import re
+
 import numpy as np
 import pytest
 
@@ -118,3 +122,101 @@ __global__ void k(pycuda::complex<float> *a)
     SourceModule(source).get_function("k")(drv.Out(result), block=(1, 1, 1))
     z = np.complex64(0.1 - 0.2j)
     assert result.tolist()[:2] == [z, z] and np.allclose(result[2], z**2)
+
+
+TYPES = {
+    "cf": "pycuda::complex<float>",
+    "cd": "pycuda::complex<double>",
+    "f": "float",
+    "d": "double",
+    "i": "int",
+}
+OPERANDS = {"cf": 1.25 - 0.75j, "cd": -0.5 + 1.5j, "f": 1.5, "d": 0.75, "i": 3}  # exact in every type
+OPERATORS = {
+    "a + b": operator.add,
+    "a - b": operator.sub,
+    "a * b": operator.mul,
+    "a / b": operator.truediv,
+    "a == b": operator.eq,
+    "a != b": operator.ne,
+    "pow(a, b)": lambda a, b: complex(a) ** b,
+}
+COMPLEX, REAL = ("cf", "cd"), ("f", "d", "i")
+
+
+def of_type(text, kind):
+    for letter in "ab":
+        text = re.sub(rf"\b{letter}\b", kind[letter], text)
+    return text
+
+
+def two_operands():
+    """(statement that gives r, its value, which type it has)"""
+    for a, b in itertools.product(TYPES, TYPES):
+        if not {a, b} & set(COMPLEX):
+            continue
+        result = "cd" if "cd" in (a, b) else "cf"
+        for text, function in OPERATORS.items():
+            kind = "bool" if "=" in text else TYPES[result]
+            typed = of_type(text, {"a": a, "b": b + "2"})
+            check = f'static_assert(same<decltype({typed}), {kind}>::value, "");'
+            yield f"{check} {kind} r = {typed};", function(OPERANDS[a], second(b)), result
+
+
+def second(kind):
+    return OPERANDS[kind] + 1
+
+
+def one_operand():
+    for to, a in itertools.product(COMPLEX, TYPES):
+        yield f"{TYPES[to]} r({a});", OPERANDS[a], to
+        yield f"volatile {TYPES[to]} kept({a}); {TYPES[to]} r(kept);", OPERANDS[a], to
+        yield f"{TYPES[to]} r; r = {a};", OPERANDS[a], to
+        if (to, a) != ("cf", "cd"):
+            yield f"{TYPES[to]} r = {a};", OPERANDS[a], to
+        for sign in "+-*/":
+            value = OPERATORS[f"a {sign} b"](second(to), OPERANDS[a])
+            yield f"{TYPES[to]} r({to}2); r {sign}= {a};", value, to
+    for to, a, b in itertools.product(COMPLEX, REAL, REAL):
+        yield f"{TYPES[to]} r({a}, {b});", complex(OPERANDS[a], OPERANDS[b]), to
+
+
+def test_every_pair_of_types():
+    rows = [*two_operands(), *one_operand()]
+    names = [kind + suffix for kind in TYPES for suffix in ("", "2")]
+    values = np.array([value for kind in TYPES for value in (OPERANDS[kind], second(kind))], np.complex128)
+    operands = "".join(
+        f"const {TYPES[name.rstrip('2')]} {name}(in[{i}]{'' if name[0] == 'c' else '.real()'});\n"
+        for i, name in enumerate(names)
+    )
+    body = "".join(
+        f"case {i}: {{ {text} out[row] = Out(r); break; }}\n" for i, (text, _, _) in enumerate(rows)
+    )
+    source = f"""#include <pycuda-complex.hpp>
+typedef pycuda::complex<double> Out;
+template <class T, class U> struct same {{ static const bool value = false; }};
+template <class T> struct same<T, T> {{ static const bool value = true; }};
+extern "C" __global__ void k(Out *out, const Out *in)
+{{
+const int row = blockIdx.x;
+{operands}
+switch (row) {{
+{body}}}
+}}"""
+    found = np.zeros(len(rows), np.complex128)
+    SourceModule(source, no_extern_c=True).get_function("k")(
+        drv.Out(found), drv.In(values), block=(1, 1, 1), grid=(len(rows), 1)
+    )
+    for (text, value, result), seen in zip(rows, found, strict=True):
+        eps = np.finfo(np.float32 if result == "cf" else np.float64).eps
+        assert abs(seen - value) <= 40 * eps * abs(value), text
+
+
+@pytest.mark.parametrize(
+    "text", ["pycuda::complex<float> r = z;", "float r = z;", "z < z;", "z + p;", "float r(z);"]
+)
+def test_what_is_no_number_does_not_compile(text):
+    source = f"""#include <pycuda-complex.hpp>
+__global__ void k(pycuda::complex<double> z, float *p) {{ {text} }}"""
+    with pytest.raises(drv.CompileError):
+        SourceModule(source)
