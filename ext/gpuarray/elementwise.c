@@ -160,6 +160,8 @@ static int refuse_negative_exponent(const Work *work, int i)
     if (i != 1 || !PyTypeNum_ISSIGNED(work->loop->inputs[i]->type_num)) return 0;
     if (!PyTypeNum_ISINTEGER(work->loop->inputs[i]->type_num)) return 0;
     if (PyUnicode_CompareWithASCIIString(work->call->name, "power") != 0) return 0;
+    const GPUArrayObject *base = work->arrays[work->outputs];
+    if (base && base->size == 0) return 0;
     PyObject *zero = PyLong_FromLong(0);
     int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
     Py_XDECREF(zero);

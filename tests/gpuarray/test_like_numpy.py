@@ -88,6 +88,8 @@ t**2
 t**t
 2**t
 t**2.5
+i[:0] ** -1
+np.power(np.stack((i, i))[:, :0], np.int32(-1))
 np.digitize(f, [1, np.nan])
 np.digitize(f, [np.nan, 2, 1])
 np.digitize(f, [3, 2, np.nan])
