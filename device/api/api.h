@@ -81,6 +81,36 @@ typedef struct CUmemcpyAttributes_st {
                                                   size_t *starts, size_t attribute_count, CUstream stream);
 BATCH_COPIES()
 BATCH_COPIES(_ptsz)
+
+/* One side of a copy in a batch of shapes: lengths are bytes where both are pointers, else elements. */
+enum { CU_MEMCPY_OPERAND_TYPE_POINTER = 1, CU_MEMCPY_OPERAND_TYPE_ARRAY = 2 };
+typedef struct CUmemcpy3DOperand_st {
+    int type;
+    union {
+        struct {
+            CUdeviceptr address;
+            size_t row_length, layer_height;
+            CUmemLocation hint;
+        } pointer;
+        struct {
+            CUarray array;
+            size_t x, y, z;
+        } array;
+    };
+} CUmemcpy3DOperand;
+typedef struct CUDA_MEMCPY3D_BATCH_OP_st {
+    CUmemcpy3DOperand from, to;
+    size_t width, height, depth;
+    int order; /* CUmemcpySrcAccessOrder */
+    unsigned int flags;
+} CUDA_MEMCPY3D_BATCH_OP;
+#define BATCH_SHAPES(suffix) \
+    CU_API CUresult cuMemcpy3DBatchAsync##suffix(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, \
+                                                 size_t *failed, unsigned long long flags, CUstream stream); \
+    CU_API CUresult cuMemcpy3DBatchAsync_v2##suffix(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, \
+                                                    unsigned long long flags, CUstream stream);
+BATCH_SHAPES()
+BATCH_SHAPES(_ptsz)
 #define STREAM_ATTRIBUTES(suffix) \
     CU_API CUresult cuStreamGetAttribute##suffix(CUstream stream, unsigned int id, \
                                                  CUlaunchAttributeValue *value); \

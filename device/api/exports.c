@@ -42,6 +42,13 @@ VARIANT_PTSZ(cuMemcpyBatchAsync_v2,
              (CUdeviceptr * to, CUdeviceptr *from, size_t *sizes, size_t count,
               CUmemcpyAttributes *attributes, size_t *starts, size_t attribute_count, CUstream stream),
              (to, from, sizes, count, attributes, starts, attribute_count, stream))
+VARIANT_PTSZ(cuMemcpy3DBatchAsync,
+             (size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, size_t *failed, unsigned long long flags,
+              CUstream stream),
+             (count, copies, failed, flags, stream))
+VARIANT_PTSZ(cuMemcpy3DBatchAsync_v2,
+             (size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, unsigned long long flags, CUstream stream),
+             (count, copies, flags, stream))
 VARIANT_PTSZ(cuStreamGetAttribute, (CUstream stream, unsigned int id, CUlaunchAttributeValue *value),
              (stream, id, value))
 VARIANT_PTSZ(cuStreamSetAttribute, (CUstream stream, unsigned int id, const CUlaunchAttributeValue *value),

@@ -1,4 +1,4 @@
-"""Batches of copies (cuMemcpyBatchAsync): all of them, or none where one cannot be."""
+"""Batches of copies (cuMemcpyBatchAsync, cuMemcpy3DBatchAsync): all of them, or none where one cannot be."""
 
 import ctypes
 from ctypes import c_int, c_size_t, c_uint, c_ulonglong, c_void_p
@@ -82,3 +82,79 @@ def test_a_copy_that_cannot_be_leaves_the_others_undone(copy, stream):
     assert copy([(int(second), int(first), 64), (int(second), int(first), 1 << 40)]) == INVALID_VALUE
     stream.synchronize()
     assert words(second) == [2] * 64
+
+
+POINTER, ARRAY = 1, 2
+
+
+class Side(ctypes.Structure):
+    """A pointer, the length of its rows and the rows of its layers; or an array and where in it."""
+
+    _fields_ = [("type", c_int), ("what", c_ulonglong), ("lengths", c_size_t * 3)]
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [("origin", Side), ("to", Side), ("extent", c_size_t * 3), ("order", c_int), ("flags", c_uint)]
+
+
+def linear(memory, row=16, layer=2):
+    return Side(POINTER, int(memory), (c_size_t * 3)(row, layer))
+
+
+class TestShapes:
+    @pytest.fixture
+    def copy_shapes(self, stream, driver_library):
+        cuda = ctypes.CDLL(driver_library)
+
+        def copy_shapes(*shapes, flags=0):
+            copies = (Shape * len(shapes))(*shapes)
+            call = cuda.cuMemcpy3DBatchAsync_v2
+            result = call(c_size_t(len(shapes)), copies, c_ulonglong(flags), c_void_p(stream.handle))
+            stream.synchronize()
+            return result
+
+        return copy_shapes
+
+    def shape(self, origin, to, extent=(8, 2, 2), order=IN_STREAM_ORDER):
+        return Shape(origin, to, (c_size_t * 3)(*extent), order, 0)
+
+    def test_rows_and_layers(self, copy_shapes):
+        first, second, third = filled(5), filled(0), filled(0)
+        dense = self.shape(linear(first, 0, 0), linear(third, 0, 0))
+        assert copy_shapes(self.shape(linear(first), linear(second)), dense) == SUCCESS
+        assert words(second) == [5, 5, 0, 0] * 4 + [0] * 48
+        assert words(third) == [5] * 8 + [0] * 56
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"extent": (8, 2, 0)},
+            {"order": 0},
+            {"to": {"row": 4}},
+            {"flags": 1},
+        ],
+        ids=str,
+    )
+    def test_what_cannot_be(self, copy_shapes, change):
+        first, second = filled(5), filled(0)
+        good = self.shape(linear(first), linear(second))
+        keywords = {k: v for k, v in change.items() if k in ("extent", "order")}
+        bad = self.shape(linear(first), linear(second, **change.get("to", {})), **keywords)
+        assert copy_shapes(good, bad, flags=change.get("flags", 0)) == INVALID_VALUE
+        assert words(second) == [0] * 64
+
+    def test_none(self, copy_shapes):
+        assert copy_shapes() == INVALID_VALUE
+
+    def test_arrays_count_elements(self, copy_shapes):
+        description = drv.ArrayDescriptor()
+        description.width, description.height, description.num_channels = 8, 4, 1
+        description.format = drv.array_format.UNSIGNED_INT32
+        array = drv.Array(description)
+        first, second = filled(0), filled(0)
+        drv.memcpy_htod(first, np.arange(64, dtype=np.uint32))
+        whole = Side(ARRAY, array.handle, (c_size_t * 3)(0, 0, 0))
+        part = Side(ARRAY, array.handle, (c_size_t * 3)(2, 1, 0))
+        assert copy_shapes(self.shape(linear(first, 8, 4), whole, (8, 4, 1))) == SUCCESS
+        assert copy_shapes(self.shape(part, linear(second, 4, 2), (3, 2, 1))) == SUCCESS
+        assert words(second)[:8] == [10, 11, 12, 0, 18, 19, 20, 0]
