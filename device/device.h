@@ -15,7 +15,7 @@
  * that runs.
  *
  * api/, one family of calls a file; nothing here touches an instruction
- *   api.h exports.c unsupported.c former.[c def]    what is exported; a weak answer for every row of abi/
+ *   api.h exports.c unsupported.c former*.[c def]    what is exported; a weak answer for every row of abi/
  *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
  *   settings.h settings.def settings.c  settings from the environment
  *   driver.h init.c                    cuInit, fork

@@ -24,11 +24,18 @@
 #undef VARIANT_PTDS
 
 /* Rows of abi/cuda_exports.def that are more than a stub. */
-typedef struct CUexecAffinityParam_st CUexecAffinityParam;
+typedef struct CUexecAffinityParam_st {
+    int type;
+    unsigned int count;
+} CUexecAffinityParam;
+typedef struct CUctxCigParam_st {
+    int type;
+    void *data;
+} CUctxCigParam;
 typedef struct CUctxCreateParams_st {
     CUexecAffinityParam *execAffinityParams;
     int numExecAffinityParams;
-    struct CUctxCigParam_st *cigParams;
+    CUctxCigParam *cigParams;
 } CUctxCreateParams;
 #undef cuGetProcAddress
 CU_API CUresult cuGetProcAddress(const char *symbol, void **pfn, int driverVersion, cuuint64_t flags);
@@ -36,6 +43,19 @@ CU_API CUresult cuGetExportTable(const void **table, const CUuuid *id);
 CU_API CUresult cuCtxCreate_v3(CUcontext *pctx, CUexecAffinityParam *params, int count, unsigned int flags,
                                CUdevice dev);
 CU_API CUresult cuCtxCreate_v4(CUcontext *pctx, CUctxCreateParams *params, unsigned int flags, CUdevice dev);
+CU_API CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type);
+CU_API CUresult cuDeviceGetExecAffinitySupport(int *out, int type, CUdevice device);
+CU_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags);
+CU_API CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice device);
+typedef struct CUdevprop_st {
+    int threads_per_block, block_size[3], grid_size[3], shared_per_block, constant_memory, warp_size;
+    int pitch, registers_per_block, clock_rate, texture_alignment;
+} CUdevprop;
+CU_API CUresult cuDeviceGetProperties(CUdevprop *out, CUdevice device);
+CU_API CUresult cuArrayGetPlane(CUarray *out, CUarray array, unsigned int plane);
+CU_API CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray array,
+                                             CUdevice device);
+CU_API CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray array);
 CU_API CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags);
 CU_API CUresult cuCtxDetach(CUcontext ctx);
 CU_API CUresult cuCtxWaitEvent(CUcontext ctx, CUevent event);

@@ -123,3 +123,32 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *shape, CUarray handle)
     *shape = (CUDA_ARRAY_DESCRIPTOR){deep.Width, deep.Height, deep.Format, deep.NumChannels};
     return CUDA_SUCCESS;
 }
+
+/* ---- What no array here has: planes, sparse tiles, memory that is mapped later ---- */
+
+static CUresult has_none(const void *out, CUarray handle)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    Array *array = out ? object_get(handle, OBJECT_ARRAY) : NULL;
+    if (out && !array) return CUDA_ERROR_INVALID_HANDLE;
+    if (array) PUT(array);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuArrayGetPlane(CUarray *out, CUarray array, unsigned int plane)
+{
+    (void)plane;
+    return has_none(out, array);
+}
+
+CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarray array, CUdevice device)
+{
+    (void)device;
+    return has_none(out, array);
+}
+
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray array)
+{
+    return has_none(out, array);
+}

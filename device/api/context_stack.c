@@ -90,23 +90,53 @@ CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
     return create(out, flags, device, 3020);
 }
 
+enum { AFFINITY_MULTIPROCESSORS = 0 };
+enum { GRAPHICS_D3D12 = 1, GRAPHICS_NV_BLOB = 2 };
+
 /* A context with a part of the multiprocessors is something that servers of several processes give. */
 CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, unsigned int flags,
                         CUdevice device)
 {
-    if (params || count) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    if (count > 0) return params ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_ERROR_INVALID_VALUE;
     return create(out, flags, device, 3020);
+}
+
+static CUresult refuse_graphics(const CUctxCigParam *params)
+{
+    log_error("cuCtxCreate_v4: contexts for graphics (cigParams) are not supported by the CPU device");
+    bool known = params->type == GRAPHICS_D3D12 || (params->type == GRAPHICS_NV_BLOB && params->data);
+    return known ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Only what is asked for can be refused: zeroed parameters ask for nothing. */
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
-    if (params && params->cigParams) {
-        log_error("cuCtxCreate_v4: contexts for graphics (cigParams) are not supported by the CPU device");
-        return CUDA_ERROR_NOT_SUPPORTED;
-    }
-    if (params && params->numExecAffinityParams) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-    return create(out, flags, device, 3020);
+    if (params && params->cigParams) return refuse_graphics(params->cigParams);
+    if (!params) return create(out, flags, device, 3020);
+    return cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, device);
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int *out, int type, CUdevice ordinal)
+{
+    (void)type;
+    TRY(driver_check());
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!driver_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    *out = 0;
+    return CUDA_SUCCESS;
+}
+
+/* All contexts have all multiprocessors. */
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
+{
+    CUdevice device;
+    int count;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != AFFINITY_MULTIPROCESSORS) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+    TRY(cuCtxGetDevice(&device));
+    TRY(cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device));
+    *out = (CUexecAffinityParam){AFFINITY_MULTIPROCESSORS, (unsigned)count};
+    return CUDA_SUCCESS;
 }
 
 static CUresult destroy(Context *context)
@@ -278,7 +308,7 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice ordinal, unsigned int *flags, int *
     return CUDA_SUCCESS;
 }
 
-CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
+static CUresult set_primary_flags(CUdevice ordinal, unsigned flags, bool while_active)
 {
     TRY(driver_check());
     Device *device = driver_device(ordinal);
@@ -286,8 +316,19 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice ordinal, unsigned int flags)
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
     if (flags & ~(unsigned)CU_CTX_FLAGS_MASK || wait & (wait - 1)) return CUDA_ERROR_INVALID_VALUE;
     driver_lock();
-    device->primary_flags = flags;
-    if (device->primary) atomic_store(&device->primary->flags, flags);
+    bool refused = !while_active && device->primary && atomic_load(&device->primary->live);
+    if (!refused) device->primary_flags = flags;
+    if (!refused && device->primary) atomic_store(&device->primary->flags, flags);
     driver_unlock();
-    return CUDA_SUCCESS;
+    return refused ? CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE : CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags)
+{
+    return set_primary_flags(device, flags, true);
+}
+
+CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned int flags)
+{
+    return set_primary_flags(device, flags, false);
 }

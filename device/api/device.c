@@ -136,6 +136,43 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
+/* Of before CUDA 3.2: as much as its size can say. */
+CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice ordinal)
+{
+    size_t all;
+    if (!bytes) return CUDA_ERROR_INVALID_VALUE;
+    TRY(cuDeviceTotalMem_v2(&all, ordinal));
+    *bytes = all < UINT32_MAX ? (unsigned)all : UINT32_MAX;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetProperties(CUdevprop *out, CUdevice ordinal)
+{
+    static const CUdevice_attribute attributes[] = {
+        CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y,
+        CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z,
+        CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK,
+        CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY,
+        CU_DEVICE_ATTRIBUTE_WARP_SIZE,
+        CU_DEVICE_ATTRIBUTE_MAX_PITCH,
+        CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK,
+        CU_DEVICE_ATTRIBUTE_CLOCK_RATE,
+        CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT,
+    };
+    int values[sizeof attributes / sizeof *attributes];
+    _Static_assert(sizeof values == sizeof *out, "one attribute a member");
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t k = 0; k < sizeof attributes / sizeof *attributes; k++)
+        TRY(cuDeviceGetAttribute(&values[k], attributes[k], ordinal));
+    memcpy(out, values, sizeof values);
+    return CUDA_SUCCESS;
+}
+
 /* The same for the same processor and ordinal, in every process. */
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice ordinal)
 {

@@ -317,6 +317,26 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule handl
     return global ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+/* Modules with references (.texref, .surfref) are not loaded: none has one. */
+static CUresult find_no_reference(const void *out, CUmodule handle, const char *name)
+{
+    Module *module;
+    if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
+    TRY(module_enter(handle, &module));
+    PUT(module);
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuModuleGetTexRef(CUtexref *out, CUmodule module, const char *name)
+{
+    return find_no_reference(out, module, name);
+}
+
+CUresult cuModuleGetSurfRef(CUsurfref *out, CUmodule module, const char *name)
+{
+    return find_no_reference(out, module, name);
+}
+
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule handle)
 {
     Module *module;

@@ -205,6 +205,46 @@ def test_contexts_with_zeroed_parameters(cuda):
         assert cuda.cuCtxDestroy_v2(context) == SUCCESS
 
 
+class Affinity(ctypes.Structure):
+    _fields_ = [("type", c_int), ("multiprocessors", c_uint)]
+
+
+@pytest.mark.driver(12050, "cuCtxCreate_v4")
+class TestAffinity:
+    UNSUPPORTED, NOT_SUPPORTED = 224, 801
+
+    def test_all_multiprocessors(self, cuda):
+        affinity, count = Affinity(9, 9), drv.Context.get_device().multiprocessor_count
+        assert cuda.cuCtxGetExecAffinity(byref(affinity), 0) == SUCCESS
+        assert (affinity.type, affinity.multiprocessors) == (0, count)
+        assert cuda.cuCtxGetExecAffinity(byref(affinity), 1) == self.UNSUPPORTED
+        assert cuda.cuCtxGetExecAffinity(None, 0) == INVALID_VALUE
+        supported = c_int(77)
+        for number in (0, 1, -1):
+            assert cuda.cuDeviceGetExecAffinitySupport(byref(supported), number, 0) == SUCCESS
+            assert supported.value == 0
+
+    @pytest.mark.parametrize("count", [0, -1, 1, 2])
+    def test_a_part_of_them(self, cuda, count):
+        result = self.UNSUPPORTED if count > 0 else SUCCESS
+        wanted, context = (Affinity * 2)(Affinity(0, 10), Affinity(0, 12)), c_void_p()
+        parameters = ContextParameters(ctypes.addressof(wanted), count, None)
+        assert cuda.cuCtxCreate_v4(byref(context), byref(parameters), 0, 0) == result
+        if result == SUCCESS:
+            assert cuda.cuCtxDestroy_v2(context) == SUCCESS
+        parameters = ContextParameters(None, 1, None)
+        assert cuda.cuCtxCreate_v4(byref(context), byref(parameters), 0, 0) == INVALID_VALUE
+
+    def test_graphics(self, cuda):
+        data = (ctypes.c_ulonglong * 4)()
+        place, results = ctypes.addressof(data), []
+        for kind, what in ((0, None), (1, None), (2, None), (3, None), (2, place)):
+            graphics = (ctypes.c_ulonglong * 2)(kind, what or 0)
+            parameters = ContextParameters(None, 0, ctypes.addressof(graphics))
+            results.append(cuda.cuCtxCreate_v4(byref(c_void_p()), byref(parameters), 0, 0))
+        assert results == [1, self.NOT_SUPPORTED, 1, 1, self.NOT_SUPPORTED]
+
+
 class ConditionalParameters(ctypes.Structure):
     _fields_ = [("handle", c_ulonglong), ("type", c_int), ("size", c_uint), ("bodies", c_void_p)]
     _fields_.append(("context", c_void_p))
