@@ -48,6 +48,8 @@ def _nan_extreme(name, ufunc):
                 f"reduction operation '{ufunc}' does not have an identity, so to use a where mask one has to "
                 "specify 'initial'"
             )
+        if initial is not None:
+            initial = a.dtype.type(initial)
         if a.dtype.kind == "c":
             beyond = -math.inf if name == "max" else math.inf
             mask = alive(a, where)
@@ -56,7 +58,7 @@ def _nan_extreme(name, ufunc):
                 some = mask.any(axis=axis, keepdims=keepdims)
                 result = apply("where", some, result, math.nan)
         elif initial is not None and not a.size:
-            return getattr(a, name)(axis=axis, out=out, keepdims=keepdims, initial=initial)
+            return getattr(a, name)(axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
         else:
             mask = alive(a, where, False)
             kept = a if mask is None else apply("where", mask, a, initial)
@@ -74,7 +76,7 @@ nanmax, nanmin = _nan_extreme("max", "fmax"), _nan_extreme("min", "fmin")
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
     """The mean of the elements that are no NaN; NaN where there is none."""
     if axis is not None:
-        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a))
+        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
     return into(masked_mean(a, alive(a, where), axis, dtype, keepdims is True), out)
 
 
@@ -84,7 +86,7 @@ def nanvar(
     """The mean square of distances from the mean of the elements that are no NaN."""
     ddof = ddof if _given(correction) is None else correction
     if axis is not None:
-        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a))
+        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
     of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
     result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims is True, _given(mean), of_few)
     return into(result, out)
