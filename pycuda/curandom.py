@@ -24,9 +24,9 @@ from pycuda._array.generators import (
     unique_seeds,
 )
 from pycuda._array.interchange import on_its_stream
+from pycuda._kernels import md5, sobol
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
-from pycuda._kernels import sobol
 from pycuda._public import also_named as _also_named
 from pycuda.driver import GPUArray
 
@@ -48,6 +48,7 @@ __all__ = [
     "generate_scramble_constants32",
     "generate_scramble_constants64",
     "get_curand_version",
+    "md5_code",
     "rand",
     "seed_getter_uniform",
     "seed_getter_unique",
@@ -114,6 +115,10 @@ def seed_getter_unique(n: SupportsIndex) -> GPUArray:
 
 
 # ---- rand
+
+
+# For kernels of users: declares a, b, c and d, of the thread's place and the names seed, i and n.
+md5_code: str = md5.code()
 
 
 _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.dtype(np.float64): "Double"}
