@@ -113,8 +113,8 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
                     f"reduction operation '{_COMBINE[name]}' does not have an identity, so to use a where "
                     "mask one has to specify 'initial'"
                 )
-            neutral = a.dtype.type(_NEUTRAL.get(name, initial))
-            a = apply("where", broadcast_to(as_mask(where), a.shape), a, neutral)
+            where = broadcast_to(as_mask(where), a.shape)
+            a = apply("where", where, a, a.dtype.type(_NEUTRAL.get(name, initial)))
         if name in ("max", "min") and not a.size and initial is not None:
             shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
             result = new(shape, a.dtype, allocator or a.allocator)

@@ -240,10 +240,32 @@ def _fold_in_order(name, a, axis, running: bool) -> GPUArray:
 def _identity(ufunc, a, axes):
     if ufunc.identity is None:
         raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
-    shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
-    from pycuda._array.creation import full
+    return _constant(a, axes, _number(ufunc.identity, a.dtype))
 
-    return full(shape, np.asarray(ufunc.identity).astype(a.dtype)[()], a.dtype)
+
+def _number(value, dtype):
+    """A number of the dtype: -1 is the unsigned integer with all bits set."""
+    return np.asarray(value).astype(dtype)[()]
+
+
+# What changes nothing as second operand, of ufuncs without an identity.
+_NEUTRAL_SECOND = {"subtract": 0, "divide": 1, "power": 1, "left_shift": 0, "right_shift": 0}
+_IDEMPOTENT = frozenset(("fmax", "fmin", "lcm"))
+
+
+def _masked(ufunc, a, where, initial) -> GPUArray:
+    """The array with numbers that change no result where the mask is false."""
+    name = ELEMENTWISE[ufunc]
+    where = broadcast_to(mask(where), a.shape)
+    if initial is None and ufunc.identity is None:
+        raise ValueError(
+            f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
+            "specify 'initial'"
+        )
+    neutral = initial if name in _IDEMPOTENT else _NEUTRAL_SECOND.get(name, ufunc.identity)
+    if neutral is None:
+        raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no where=: no number changes nothing")
+    return apply("where", where, a, _number(neutral, a.dtype))
 
 
 def reduce(
@@ -255,8 +277,11 @@ def reduce(
     out, keepdims = _single(out), bool(keepdims)
     initial = None if initial is getattr(np, "_NoValue", None) else initial
     name = ELEMENTWISE[ufunc]
+    if ufunc in (np.logical_and, np.logical_or) and initial is not None:
+        result = reduce(ufunc, array, axis, dtype, None, keepdims, None, where)
+        return into(apply(name, result, bool(initial)), out, "unsafe")
     if ufunc in _REDUCTIONS:
-        more = {"initial": initial} if ufunc not in (np.logical_and, np.logical_or) else {}
+        more = {"initial": initial} if initial is not None else {}
         if dtype is not None and name in ("add", "multiply"):
             more["dtype"] = dtype
         else:
@@ -270,25 +295,21 @@ def reduce(
             f"reduction operation '{name}' is not reorderable, so at most one axis may be specified"
         )
     if where is not True:
-        if initial is None and ufunc.identity is None:
-            raise ValueError(
-                f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
-                "specify 'initial'"
-            )
-        neutral = ufunc.identity if initial is None else initial
-        neutral = np.asarray(neutral).astype(array.dtype)[()]
-        array = apply("where", broadcast_to(mask(where), array.shape), array, neutral)
+        array = _masked(ufunc, array, where, initial)
+    initial = None if initial is None else array.dtype.type(initial)
     if any(array.shape[each] == 0 for each in axes):
         result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
     elif name in _ASSOCIATIVE:
         result = _folded(name, array, axes)
         if initial is None and name in ("hypot", "gcd"):
-            initial = 0  # NumPy begins with it, which makes one element positive
+            initial = array.dtype.type(0)  # NumPy begins with it, which makes one element positive
         result = result if initial is None else apply(name, result, initial)
-    else:
-        if initial is not None and axes:
+    elif axes:
+        if initial is not None:
             array = concatenate((_constant(array, axes, initial), array), axes[0])
-        result = _fold_in_order(name, array, axes[0], False) if axes else array
+        result = _fold_in_order(name, array, axes[0], False)
+    else:
+        result = array if initial is None else apply(name, initial, array)
     if not keepdims:
         result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
     return into(result.copy() if overlap(result, given) else result, out, "unsafe")

@@ -81,7 +81,9 @@ KNOWN = [
         "of two errors one is raised",
         "docs/arrays.md", "Of two errors in a call",
         lambda text, got, want, found: isinstance(got, Exception) and isinstance(want, Exception) and (
-            "read-only" in str(want) or _says(got, "Cannot cast array data", "out of bounds for uint")
+            "read-only" in str(want)
+            or "out of bounds for uint" in str(want)
+            or _says(got, "Cannot cast array data", "out of bounds for uint")
         ),
     ),
     (

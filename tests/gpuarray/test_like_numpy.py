@@ -52,6 +52,18 @@ np.bitwise_and.reduce(u[:0])
 np.bitwise_and.reduce(np.stack((u, u))[:0], axis=0)
 np.bitwise_and.reduce(u, where=t)
 np.bitwise_and.reduce(i[:0])
+np.logical_and.reduce(t[:1], initial=False)
+np.logical_and.reduce(m, axis=0, initial=0, keepdims=True)
+np.logical_or.reduce(f[:0], initial=3)
+np.logical_xor.reduce(i, initial=3, where=t)
+np.bitwise_xor.reduce(i, initial=3, where=t)
+np.bitwise_or.reduce(t, initial=0)
+np.fmax.reduce(t, initial=0)
+np.hypot.reduce(f, initial=3, where=t)
+np.logaddexp.reduce(d, initial=0, where=t)
+np.subtract.reduce(f, initial=9, where=t)
+np.subtract.reduce(m, axis=(), initial=9)
+np.divide.reduce(d, initial=9, where=t)
 np.sum(f[:1], where=t)
 np.sum(z, where=t)
 np.sum(z, where=t[:1])
@@ -233,6 +245,8 @@ def test_a_mask_of_more_elements_than_the_array_is_refused():
     array, mask = gpuarray.to_gpu(HOST["f"][:1]), gpuarray.to_gpu(HOST["t"])
     with pytest.raises(ValueError, match="does not broadcast"):
         array.__array_ufunc__(np.hypot, "reduce", array, where=mask)
+    with pytest.raises(TypeError, match="takes no where="):
+        mask.__array_ufunc__(np.remainder, "reduce", array, where=mask[:1], initial=1)
 
 
 def test_the_values_that_once_were_not_numbers():
