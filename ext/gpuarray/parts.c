@@ -67,27 +67,44 @@ static bool is_temporary(PyObject *object)
 #endif
 }
 
-/* Whether it is a copy that z.real or z.imag made, or a view of one, which only this call holds. */
-static bool is_lost(ModuleState *state, PyObject *object)
+/* Whether it is a copy that z.real or z.imag made, or a view of one, which only this call holds; and `view`,
+ * which is NULL or what that array's memory is kept by as well. */
+static bool is_lost_beside(ModuleState *state, PyObject *object, PyObject *view)
 {
+    PyObject *kept = view ? gpuarray_cast(view)->base : NULL;
     if (!gpuarray_check(state, object) || (!gpuarray_cast(object)->is_part && !gpuarray_cast(object)->base)
-        || !is_temporary(object))
+        || (kept == object ? Py_REFCNT(object) > 2 : !is_temporary(object)))
         return false;
     while (!gpuarray_cast(object)->is_part) {
         object = gpuarray_cast(object)->base;
-        if (!object || !gpuarray_check(state, object) || Py_REFCNT(object) > 1) return false;
+        if (!object || !gpuarray_check(state, object) || Py_REFCNT(object) > 1 + (kept == object))
+            return false;
     }
     return true;
 }
 
-int gpuarray_check_kept(ModuleState *state, PyObject *object)
+static bool is_lost(ModuleState *state, PyObject *object) { return is_lost_beside(state, object, NULL); }
+
+static int raise_lost(void)
 {
-    if (!is_lost(state, object)) return 0;
     PyErr_SetString(PyExc_ValueError,
                     "z.real and z.imag are copies, and nothing keeps this one: what is written to it "
                     "would be lost. Assign to the property (z.real = x), write to the view numpy.real(z), "
                     "or keep a copy (r = z.real)");
     return -1;
+}
+
+int gpuarray_check_kept(ModuleState *state, PyObject *object)
+{
+    return is_lost(state, object) ? raise_lost() : 0;
+}
+
+/* In z.real[0] += 1 the value is a view of the copy, and keeps it. From Python 3.14 on a local variable is no
+ * reference beside that one, so that r[0] += 1 looks the same: nothing is said there. */
+int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value)
+{
+    bool own = PY_VERSION_HEX < 0x030E0000 && gpuarray_check(state, value) && Py_REFCNT(value) == 1;
+    return is_lost_beside(state, object, own ? value : NULL) ? raise_lost() : 0;
 }
 
 static bool is_out(PyObject *name)

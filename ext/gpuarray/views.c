@@ -503,7 +503,7 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
         PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
         return -1;
     }
-    if (gpuarray_check_kept(gpuarray_cast(self)->state, self) < 0) return -1;
+    if (gpuarray_check_kept_of(gpuarray_cast(self)->state, self, value) < 0) return -1;
     PyObject *arguments[] = {index, value};
     PyObject *none =
         gpuarray_call_body(gpuarray_cast(self)->state, "indexing", "setitem", self, arguments, 2, NULL);
