@@ -478,16 +478,16 @@ static void test_conditions(void)
     OK(cuGraphConditionalHandleCreate(&branch, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
     CUgraphNode fill = add_fill(graph, NULL, 5);
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
-    params.conditional =
-        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = handle, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1};
+    params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){
+        .handle = handle, .type = CU_GRAPH_COND_TYPE_WHILE, .size = 1, .ctx = context};
     OK(cuGraphAddNode_v2(&loop, graph, &fill, NULL, 1, &params));
     void *values[] = {&data, &handle};
     CUDA_KERNEL_NODE_PARAMS kernel = kernel_params(values);
     kernel.func = count_down;
     kernel.blockDimX = 1;
     OK(cuGraphAddKernelNode_v2(&node, params.conditional.phGraph_out[0], NULL, 0, &kernel));
-    params.conditional =
-        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = branch, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = 2};
+    params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){
+        .handle = branch, .type = CU_GRAPH_COND_TYPE_SWITCH, .size = 2, .ctx = context};
     BAD(cuGraphInstantiateWithFlags(&exec, graph, 0)); /* a handle that no node has */
     OK(cuGraphAddNode_v2(&node, graph, &loop, NULL, 1, &params));
     add_kernel(params.conditional.phGraph_out[0], NULL, 1, 100);
@@ -511,8 +511,8 @@ static CUgraph branching(unsigned size, unsigned add, CUgraphNode *node, CUgraph
     OK(cuGraphCreate(&graph, 0));
     OK(cuGraphConditionalHandleCreate(&handle, graph, context, 1, CU_GRAPH_COND_ASSIGN_DEFAULT));
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
-    params.conditional =
-        (CUDA_CONDITIONAL_NODE_PARAMS){.handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = size};
+    params.conditional = (CUDA_CONDITIONAL_NODE_PARAMS){
+        .handle = handle, .type = CU_GRAPH_COND_TYPE_IF, .size = size, .ctx = context};
     OK(cuGraphAddNode_v2(node, graph, NULL, NULL, 0, &params));
     *inner = add_kernel(params.conditional.phGraph_out[0], NULL, 0, add);
     return graph;
