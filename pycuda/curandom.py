@@ -27,6 +27,20 @@ from pycuda._array.interchange import on_its_stream
 from pycuda._kernels import md5, sobol
 from pycuda._kernels import random as kernels
 from pycuda._kernels import random_jumps as jumps
+from pycuda._kernels.curand_sources import (
+    gen_log_template,
+    gen_poisson_template,
+    gen_template,
+    mrg32k3a_random_source,
+    mrg32k3a_skip_ahead_sequence_source,
+    random_skip_ahead32_source,
+    random_skip_ahead64_source,
+    random_source,
+    scrambledsobol_random_source,
+    sobol_random_source,
+    xorwow_random_source,
+    xorwow_skip_ahead_sequence_source,
+)
 from pycuda._public import also_named as _also_named
 from pycuda.driver import GPUArray
 
@@ -44,14 +58,26 @@ __all__ = [
     "Sobol64RandomNumberGenerator",
     "XORWOWRandomNumberGenerator",
     "direction_vector_set",
+    "gen_log_template",
+    "gen_poisson_template",
+    "gen_template",
     "generate_direction_vectors",
     "generate_scramble_constants32",
     "generate_scramble_constants64",
     "get_curand_version",
     "md5_code",
+    "mrg32k3a_random_source",
+    "mrg32k3a_skip_ahead_sequence_source",
     "rand",
+    "random_skip_ahead32_source",
+    "random_skip_ahead64_source",
+    "random_source",
+    "scrambledsobol_random_source",
     "seed_getter_uniform",
     "seed_getter_unique",
+    "sobol_random_source",
+    "xorwow_random_source",
+    "xorwow_skip_ahead_sequence_source",
 ]
 
 

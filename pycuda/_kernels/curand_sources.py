@@ -1,0 +1,59 @@
+"""Sources of kernels on cuRAND's device functions, with PyCUDA's names, placeholders and parameters: for
+programs that put kernels of their own together with them. What is made here does without cuRAND."""
+
+from __future__ import annotations
+
+_THREAD = "const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def _filling(call: str, parameters: str = "") -> str:
+    """A kernel in which each state draws for every so many-th element."""
+    return f"""
+__global__ void %(name)s(%(state_type)s *s, %(out_type)s *d, {parameters}const int n)
+{{
+    {_THREAD}
+    for (int at = thread; at < n; at += blockDim.x * gridDim.x) d[at] = {call};
+}}
+"""
+
+
+def _for_each(name: str, parameters: str, call: str) -> str:
+    """A kernel that does something with every state."""
+    return f"""
+__global__ void {name}(%(state_type)s *s, const int n, {parameters})
+{{
+    {_THREAD}
+    if (thread < n) {call};
+}}
+"""
+
+
+def _skipping(kind: str, integer: str = "unsigned long long") -> str:
+    """Kernels that skip as many for all states, and for each its own number."""
+    name, function = f"skip_ahead{kind}", f"skipahead{kind}"
+    one = _for_each(name, f"const {integer} skip", f"{function}(skip, s + thread)")
+    return one + _for_each(f"{name}_array", f"const {integer} *skip", f"{function}(skip[thread], s + thread)")
+
+
+def _as_c(text: str) -> str:
+    return f'\nextern "C" {{\n{text}\n}}\n'
+
+
+def _preparing(call: str, parameters: str = "") -> str:
+    parameters = f"%(vector_type)s *v, {parameters}const unsigned int o"
+    return _as_c(_for_each("prepare", parameters, f"curand_init({call}, o, s + thread)"))
+
+
+gen_template = _filling("curand%(suffix)s(s + thread)")
+gen_log_template = _filling(
+    "curand_log%(suffix)s(s + thread, mean, stddev)", "%(in_type)s mean, %(in_type)s stddev, "
+)
+gen_poisson_template = _filling("curand_poisson%(suffix)s(s + thread, lambda)", "double lambda, ")
+random_source = "\n#include <curand_kernel.h>\n" + _as_c("%(generators)s")
+random_skip_ahead32_source = _as_c(_skipping("", "unsigned int"))
+random_skip_ahead64_source = _as_c(_skipping(""))
+xorwow_random_source = mrg32k3a_random_source = _preparing("v[thread], thread")
+xorwow_skip_ahead_sequence_source = _as_c(_skipping("_sequence"))
+mrg32k3a_skip_ahead_sequence_source = _as_c(_skipping("_sequence") + _skipping("_subsequence"))
+sobol_random_source = _preparing("v[thread]")
+scrambledsobol_random_source = _preparing("v[thread], scramble[thread]", "%(scramble_type)s *scramble, ")
