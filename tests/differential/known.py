@@ -156,9 +156,13 @@ KNOWN = [
 # (reason, test)
 FAULTS_OF_NUMPY = [
     (
-        "np.isnan of numbers is true in NumPy 2.4 where out= is strided",
-        lambda text, got, want, found: re.match(r"np.isnan\(\w+, out=", text) is not None
-        and _values(found, lambda ours, numpys: (ours == 0) & (numpys != 0)),
+        "NumPy 2.4 does not write most of 16 elements or more of an out= with gaps",
+        lambda text, got, want, found: re.match(r"np.(isnan|isfinite|isinf|signbit)\(\w+, out=", text)
+        is not None
+        and isinstance(want, np.ndarray)
+        and want.size >= 16
+        and not want.flags.c_contiguous
+        and found.pairs is not None,
     ),
     (
         "a broadcast operand of einsum is multiplied by the sum of the other: no NaN of inf - inf",

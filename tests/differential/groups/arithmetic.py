@@ -155,7 +155,11 @@ def methods(d):
         name = "add"  # integers would be converted from floats that they cannot hold
     length = d.host[a].shape[-1] if d.host[a].ndim else 1
     if method == "reduce":
-        return f"np.{name}.reduce({a}{d.keywords(axis=lambda: d.axis(a, several=True), keepdims=['True'])})"
+        text = d.keywords(axis=lambda: d.axis(a, several=True), keepdims=["True"])
+        text += d.keywords(0.2, initial=["0", "3", "True"])
+        if name not in ("floor_divide", "remainder", "copysign"):  # no number changes nothing: a TypeError
+            text += d.keywords(0.2, where=lambda: d.like(a, "b", dtype="?"))
+        return f"np.{name}.reduce({a}{text})"
     if method == "accumulate":
         return f"np.{name}.accumulate({a}{d.keywords(axis=lambda: d.axis(a, none=False))})"
     if method == "reduceat":
