@@ -230,6 +230,14 @@ static PyObject *raise_lost(ModuleState *state, CUresult result, const char *rou
     return NULL;
 }
 
+/* What ended the capture in which a call was made, after what is said already. */
+static void tell_end(const ModuleState *state, char *given)
+{
+    size_t used = strlen(given);
+    if (used) used += (size_t)snprintf(given + used, DETAIL_SIZE - used, " - ");
+    if (used < DETAIL_SIZE) captured_tell_end(state, NULL, given + used, DETAIL_SIZE - used);
+}
+
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
 {
     char given[DETAIL_SIZE] = "", log[LOG_SIZE] = "", message[LOG_SIZE + 2 * DETAIL_SIZE + 256];
@@ -243,6 +251,9 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         vsnprintf(given, sizeof given, detail, values);
         va_end(values);
     }
+    if (state->captured && result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        && strcmp(routine, "cuStreamEndCapture") != 0) /* whose capture is told */
+        tell_end(state, given);
     if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);

@@ -126,6 +126,28 @@ void captured_note_failure(ModuleState *state, CUresult result, const char *rout
 {
     bool by_capture =
         result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-    for (Captured *captured = state->captured; captured && by_capture; captured = captured->next)
-        if (!captured->culprit) captured->culprit = routine;
+    if (!by_capture || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) return;
+    for (Captured *captured = state->captured; captured; captured = captured->next) {
+        if (captured->culprit) continue;
+        captured->culprit = routine;
+        captured->refusal = result;
+        captured->culprit_thread = PyThread_get_thread_ident();
+    }
+}
+
+void captured_tell_end(const ModuleState *state, const Captured *captured, char *text, size_t size)
+{
+    static const char advice[] = "the default stream, which waits for blocking streams: capture a stream "
+                                 "made with stream_flags.NON_BLOCKING";
+    for (const Captured *each = state->captured; each && !captured; each = each->next)
+        if (each->culprit) captured = each;
+    if (!captured || !captured->culprit) {
+        snprintf(text, size, "a call outside of pycuda ended the capture, maybe by using %s", advice);
+        return;
+    }
+    bool here = captured->culprit_thread == PyThread_get_thread_ident();
+    bool implicit = captured->refusal == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+    snprintf(text, size, "%s%s%s%s", captured->culprit,
+             here ? " could not be captured" : " in another thread ended the capture",
+             implicit ? ": it uses " : "", implicit ? advice : "");
 }

@@ -27,6 +27,8 @@ typedef struct Captured {
     PyObject *graph; /* borrowed: what `kept` is in, held as long as the capture lasts */
     KeptObjects *kept; /* in the graph: its objects, by their addresses */
     const char *culprit; /* the first driver call that was refused because of captures, or NULL */
+    CUresult refusal; /* of the culprit */
+    unsigned long culprit_thread;
 } Captured;
 
 /* Whether there is any: one load. */
@@ -81,6 +83,8 @@ unsigned long captured_new_edition(void);
 
 /* A driver call failed with this result. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
+/* What ended the capture (NULL: whichever is known to have been ended), and what to do about it. */
+void captured_tell_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
 
 /* The capture in which the driver says that a stream takes part; 0 when there is none. graph may be NULL. */
 unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph);

@@ -195,10 +195,11 @@ static CUresult end(CaptureObject *capture)
 
 static PyObject *raise_end(CaptureObject *capture, CUresult result)
 {
-    const char *culprit = capture->captured.culprit;
-    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED && culprit)
-        return raise_driver(capture->state, result, "cuStreamEndCapture", "%s could not be captured",
-                            culprit);
+    char text[240];
+    if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+        captured_tell_end(capture->state, &capture->captured, text, sizeof text);
+        return raise_driver(capture->state, result, "cuStreamEndCapture", "%s", text);
+    }
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
         return raise_driver(capture->state, result, "cuStreamEndCapture",
                             "the stream has to wait for an event of every stream that waited for one of its "

@@ -242,3 +242,43 @@ def test_streams_that_are_gone_leave_nothing_in_a_pool(context):
     assert drv._driver._live_objects() == before
     pool.trim()
     assert pool.managed_bytes == 0
+
+
+# ---- What does end a capture is named
+
+
+def copy_by_default(memory):
+    return lambda: drv.memcpy_htod(memory, np.zeros(4, np.int8))
+
+
+@pytest.mark.parametrize("where", ["at the end", "in the block", "in a launch"])
+def test_work_of_another_thread_on_the_default_stream_is_named(context, where):
+    memory, stream, nothing = drv.mem_alloc(64), drv.Stream(0), MAKERS["function"]()
+    match = "(?s)error during capture.*cuMemcpyHtoD in another thread ended the capture.*NON_BLOCKING"
+    with pytest.raises(drv.LogicError, match=match), stream.capture():
+        raised = in_thread(context, copy_by_default(memory))
+        assert "cuMemcpyHtoD" in str(raised)
+        if where == "in the block":
+            drv.memset_d8_async(memory, 0, 4, stream)
+        if where == "in a launch":
+            nothing(memory, block=(1, 1, 1), stream=stream)
+
+
+def test_the_first_call_that_ended_a_capture_is_named(context):
+    """Not those that fail because it has ended."""
+    memory, stream = drv.mem_alloc(64), drv.Stream(1)
+    with (
+        pytest.raises(drv.LogicError, match="cuStreamEndCapture.*cuCtxSynchronize in another thread"),
+        stream.capture(),
+    ):
+        assert "cuCtxSynchronize" in str(in_thread(context, drv.Context.synchronize))
+        for _ in range(2):
+            with pytest.raises(drv.LogicError, match="cuCtxSynchronize in another thread"):
+                drv.memset_d8_async(memory, 0, 4, stream)
+
+
+def test_a_call_of_others_that_ended_a_capture(context, driver_library):
+    memory, library = drv.mem_alloc(64), ctypes.CDLL(driver_library)
+    match = "outside of pycuda ended the capture.*NON_BLOCKING"
+    with pytest.raises(drv.LogicError, match=match), drv.Stream(0).capture():
+        assert library.cuMemsetD8_v2(ctypes.c_void_p(int(memory)), 0, ctypes.c_size_t(4)) != 0
