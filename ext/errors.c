@@ -188,6 +188,10 @@ static void drop_kept_fault(ModuleState *state)
 /* What NVIDIA's driver logs for every call after a fault: no word of another one. */
 static bool says_something(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
 
+/* What the CPU device says of work that the program has ended itself (cancel in wait.c): whoever did that
+ * knows why later calls in its context fail, in whatever context he is by then. */
+static bool is_of_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
+
 /* A release met a fault. The driver tells of it once; without a word of it, after one that was shown, it is
  * that one again: of a context that was given up for another. */
 static void keep_fault(ModuleState *state, CUresult result, const char *routine)
@@ -195,6 +199,7 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
     char log[LOG_SIZE];
     if (atomic_load(&state->fault_shown) || state->kept_fault.result != CUDA_SUCCESS) return;
     read_log(state, log, sizeof log);
+    if (is_of_interrupt(log)) return;
     if ((!says_something(log) && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
     state->kept_fault = (KeptFault){result, routine, NULL};
     size_t size = says_something(log) ? strlen(log) + 1 : 0;
@@ -339,7 +344,7 @@ int errors_give_notice(void)
 
 typedef struct ExceptionRow {
     const char *name, *doc;
-    size_t field;           /* in ModuleState */
+    size_t field; /* in ModuleState */
 } ExceptionRow;
 
 #define EXCEPTION(cls, doc) {"pycuda.driver." #cls, doc, offsetof(ModuleState, cls)}

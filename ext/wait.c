@@ -220,6 +220,7 @@ static void cancel(ModuleState *state)
 {
     CUresult result;
     atomic_store(&state->fault_shown, true);
+    state->fault_before = true;
     CALL_UNLOCKED(result, driver.cuPycudaCancel(0));
     (void)result;
 }

@@ -40,7 +40,8 @@ import pycuda.autoinit
 import pycuda.driver as drv
 from pycuda import gpuarray
 
-module = drv.module_from_buffer(b"""{PTX}""")
+PTX = b"""{PTX}"""
+module = drv.module_from_buffer(PTX)
 KERNEL = {{name: module.get_function(name) for name in {list(KERNELS)}}}
 loop = KERNEL["loop"]
 memory = drv.mem_alloc(4096)
@@ -220,6 +221,30 @@ def test_endless_kernels_can_be_stopped(program, kernel):
     code, said, error = it.end()
     assert (code, error) == (0, "")
     assert f"kernel {kernel} was interrupted" in said
+
+
+@cpu_only
+def test_nothing_is_said_of_an_interrupted_context_that_was_left(program):
+    """Neither when what belongs to it dies, another context being current, nor at the end."""
+    it = program("""
+        left = drv.Device(0).make_context()
+        spin = drv.module_from_buffer(PTX).get_function("spin")
+        late = drv.Event()
+        spin(**SHAPE)
+        late.record()
+        try:
+            ready()
+            late.synchronize()
+        except KeyboardInterrupt:
+            print("left", flush=True)
+        left.pop()
+        new = drv.Device(0).make_context()
+        del late, spin
+        print(gpuarray.zeros(4, np.float32).get().sum())
+        new.pop()
+    """)
+    assert it.interrupted() < 1
+    assert it.end() == (0, "0.0\n", "")
 
 
 @cpu_only
