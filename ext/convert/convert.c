@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/context/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"

@@ -3,7 +3,7 @@
 #ifndef EXT_CONVERT_FOREIGN_H
 #define EXT_CONVERT_FOREIGN_H
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/ext.h"
 
 struct _PyArray_Descr;

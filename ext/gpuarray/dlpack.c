@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/transfer.h"

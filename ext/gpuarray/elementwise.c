@@ -1,11 +1,11 @@
 /* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results
- * allocated, the loop is planned (core/loop_plan.h), its kernel found, the parameter block filled, the launch
- * made. */
+ * allocated, the loop is planned (core/layout/loop_plan.h), its kernel found, the parameter block filled, the
+ * launch made. */
 #include "ext/gpuarray/elementwise.h"
 
 #include <string.h>
 
-#include "core/loop_plan.h"
+#include "core/layout/loop_plan.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"

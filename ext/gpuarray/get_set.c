@@ -1,7 +1,7 @@
 /* get, set, copy and to_gpu: what may be given, then the transfer (ext/gpuarray/transfer.h). */
 #include <string.h>
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/launch_shape.h"
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise.h"

@@ -1,6 +1,6 @@
 /* a.shape = , a.strides = , a.dtype = : another description of the same memory, where NumPy takes it too and
  * all elements lie within the array's memory. */
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/gpuarray/shared_memory.h"

@@ -1,7 +1,7 @@
 /* See shared_memory.h. */
 #include "ext/gpuarray/shared_memory.h"
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/convert/convert.h"
 
 static StridedForm form_of(const GPUArrayObject *array)

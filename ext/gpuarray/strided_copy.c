@@ -2,7 +2,7 @@
  * one kernel, which is that of the elementwise operation "copy". */
 #include "ext/gpuarray/strided_copy.h"
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/numpy_api.h"
 

@@ -5,7 +5,7 @@
 #include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/strided_copy.h"
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"

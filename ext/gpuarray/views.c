@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/strides.c"
+#include "core/layout/strides.c"
 
 enum { DIMS = 4, ROOM = 1 << 16 };
 

@@ -1,5 +1,5 @@
 /* See strides.h. */
-#include "core/strides.h"
+#include "core/layout/strides.h"
 
 #include <stdlib.h>
 

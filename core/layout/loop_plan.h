@@ -4,14 +4,14 @@
  * Operand 0 is what is written. Strides are in bytes; an axis along which an operand repeats has stride 0.
  * Nothing here reads memory.
  */
-#ifndef CORE_LOOP_PLAN_H
-#define CORE_LOOP_PLAN_H
+#ifndef CORE_LAYOUT_LOOP_PLAN_H
+#define CORE_LAYOUT_LOOP_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/strides.h"
+#include "core/layout/strides.h"
 
 enum { LOOP_MAX_OPERANDS = 6 };
 

@@ -3,8 +3,8 @@
  * Strides are in bytes and may be negative or zero. Nothing here reads memory: it is arithmetic on
  * descriptions.
  */
-#ifndef CORE_STRIDES_H
-#define CORE_STRIDES_H
+#ifndef CORE_LAYOUT_STRIDES_H
+#define CORE_LAYOUT_STRIDES_H
 
 #include <stdbool.h>
 #include <stddef.h>

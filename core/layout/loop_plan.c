@@ -1,5 +1,5 @@
 /* See loop_plan.h. */
-#include "core/loop_plan.h"
+#include "core/layout/loop_plan.h"
 
 #include <string.h>
 
