@@ -1,6 +1,6 @@
-"""Helpers that several files use are modules beside them."""
+"""The folders are those of ext/: a subject each. Helpers that several files use are modules beside them."""
 
-import os
 import sys
+from pathlib import Path
 
-sys.path.insert(0, os.path.dirname(__file__))
+sys.path[:0] = [str(folder) for folder in Path(__file__).parent.iterdir() if folder.is_dir()]

@@ -12,7 +12,7 @@ from devices import tries
 
 import pycuda.driver as drv
 
-LATE = str(Path(__file__).with_name("late.ptx"))
+LATE = str(Path(__file__).parents[1].joinpath("late.ptx"))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 import pycuda.driver as drv
 
-CORPUS = Path(__file__).parent.parent / "fuzz" / "corpus"
+CORPUS = Path(__file__).parents[2] / "fuzz" / "corpus"
 KERNEL = 'extern "C" __global__ void doubled(float *a) { a[threadIdx.x] *= 2; }\n'
 # Long, so that matches and literals have lengths of several bytes.
 LONG = "".join(

@@ -10,7 +10,7 @@ import pycuda.driver as drv
 
 # What both processes have: kernels, and lines of text between them.
 COMMON = (
-    f"LATE = {str(Path(__file__).with_name('late.ptx'))!r}"
+    f"LATE = {str(Path(__file__).parents[1] / 'late.ptx')!r}"
     + '''
 import subprocess
 import sys

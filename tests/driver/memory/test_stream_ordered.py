@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 COMMON = (
-    f"LATE = {str(Path(__file__).with_name('late.ptx'))!r}"
+    f"LATE = {str(Path(__file__).parents[1] / 'late.ptx')!r}"
     + '''
 import ctypes
 import os

@@ -9,7 +9,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda import gpuarray
 
-PTX = Path(__file__).with_name("late.ptx").read_bytes()
+PTX = Path(__file__).parents[1].joinpath("late.ptx").read_bytes()
 N = 16
 NON_BLOCKING = 1
 

@@ -12,7 +12,7 @@ from pycuda.compiler import compile
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-CORPUS = Path(__file__).resolve().parents[1] / "fuzz" / "corpus"
+CORPUS = Path(__file__).resolve().parents[2] / "fuzz" / "corpus"
 FAT, WRAPPER = 0xBA55ED50, 0x466243B1
 LINK = b"\177pycuda-link\n\3"
 
