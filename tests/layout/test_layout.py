@@ -89,6 +89,11 @@ def test_what_calls_the_driver_when_it_dies_can_be_put_off():
     assert not wrong
 
 
+def test_tests_of_the_driver_module_lie_in_the_folders_of_ext():
+    folders = {path.name for path in (ROOT / "tests" / "driver").iterdir() if any(path.glob("test_*.py"))}
+    assert folders and folders <= {path.name for path in (ROOT / "ext").iterdir() if path.is_dir()}
+
+
 def test_no_file_is_too_long():
     long = {
         path.relative_to(ROOT).as_posix(): count
