@@ -14,37 +14,45 @@
  * exec/, lower/ sees what decoded code is made of (code.h, ops/) and the limits of what it selects, nothing
  * that runs.
  *
- * api/, one family of calls a file; nothing here touches an instruction
- *   api.h exports.c unsupported.c former*.[c def]    what is exported; a weak answer for every row of abi/
- *   proc_address.c errors.c log.[ch]   cuGetProcAddress, error texts, cuLogs*
- *   settings.h settings.def settings.c  settings from the environment
- *   driver.h init.c                    cuInit, fork
- *   marks.[ch]                         what of its memory a pool of the program has handed out
+ * api/, one family of calls a file; nothing here touches an instruction. A folder includes those before it.
+ * api/base/       what all of them share
+ *   api.h former.def                   what is exported
+ *   settings.[ch def] log.[ch] errors.c    settings from the environment, cuLogs*, error texts
  *   report.[ch]                        what a program did, for python -m pycuda.check
- *   one_lock.[ch] patience.[ch]        one lock across all calls; waits that can be left, cancelled kernels
- *   objects.h registry.c               handles: reference counts, live objects
- *   device.c device_attributes.def device_limits.[h def]    the virtual devices
+ *   driver.[ch] objects.h              cuInit, fork, devices; handles with reference counts
+ * api/context/
  *   context.[ch] context_list.c        contexts, and those that are known
  *   context_stack.c context_state.c    current ones, limits
- *   resource.[ch] green.[ch]           parts of a device, contexts that have one
- *   context_event.c                    events of all their streams
+ *   registry.c resource.[ch]           live objects; parts of a device
+ *   patience.[ch]                      waits that can be left, cancelled kernels
+ * api/stream/
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] stream_attributes.c event.[ch]    streams and events as handles
- *   stream_values.c                    words of memory that streams write and wait for
+ *   shared_event.c                     events of other processes
+ *   green.[ch] context_event.c         contexts that have a part of a device; events of all their streams
+ * api/memory/
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
- *   pool*.[ch]                         memory in the order of streams
- *   ipc.[ch] ipc_event.c               memory and events of other processes
+ *   pool*.[ch] marks.[ch]              memory in the order of streams; the use of the program's own pools
+ *   ipc.[ch]                           memory of other processes
+ *   stream_values.c                    words of memory that streams write and wait for
+ * api/copy/
  *   copy.[ch] copy_shaped.c copy_batch.c fill.[ch]    copies, fills
  *   array.[ch] mipmap.[ch]             CUDA arrays
- *   texture.[ch] surface.c             texture and surface objects
- *   tensor_map.c                       descriptions of tensors
+ * api/texture/
+ *   texture.[ch] surface.c tensor_map.c    texture and surface objects, descriptions of tensors
  *   gl.c                               buffers and textures of OpenGL, by copies
+ * api/device/
+ *   device.c device_attributes.def device_limits.[h def]    the virtual devices
+ * api/code/
  *   image.[ch] decompress.[ch] module.[ch] jit_options.c    from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels
- *   launch.[ch] former_launch.c cluster.c device_runtime.c occupancy.c    their launches
- *
- * graph/, beside api/: streams under capture, graphs, their replay (graph.h has the list)
+ * api/launch/
+ *   launch.[ch] former_launch.c cluster.c device_runtime.c occupancy.c    launches of kernels
+ * graph/          streams under capture, graphs, their replay (graph.h has the list)
+ * api/entry/      how calls come in
+ *   exports.c former*.c proc_address.c    variants of functions, cuGetProcAddress
+ *   unsupported.c one_lock.[ch]        a weak answer for every row of abi/; one lock across all calls
  *
  * ptx/
  *   ptx.h tree.h                       the interface and the tree
@@ -76,13 +84,13 @@
  * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY, PYCUDA_CPU_COMPUTE_CAPABILITY,
- * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/init.c),
- * PYCUDA_CPU_LOG (api/log.c), PYCUDA_CPU_ISA (exec/bind.c).
+ * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/base/driver.c),
+ * PYCUDA_CPU_LOG (api/base/log.c), PYCUDA_CPU_ISA (exec/bind.c).
  */
 #ifndef DEVICE_DEVICE_H
 #define DEVICE_DEVICE_H
 
-#include "api/api.h"
+#include "api/base/api.h"
 #include "exec/grid.h"
 #include "lower/lower.h"
 #include "ptx/ptx.h"

@@ -2,7 +2,7 @@
 #ifndef DEVICE_GRAPH_FORMER_H
 #define DEVICE_GRAPH_FORMER_H
 
-#include "api/driver.h"
+#include "api/base/driver.h"
 
 CU_API CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                                      const CUDA_KERNEL_NODE_PARAMS_v1 *old);

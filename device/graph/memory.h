@@ -3,7 +3,7 @@
 #ifndef DEVICE_GRAPH_MEMORY_H
 #define DEVICE_GRAPH_MEMORY_H
 
-#include "api/pool.h"
+#include "api/memory/pool.h"
 
 typedef struct GraphMemory {
     _Atomic unsigned references;

@@ -2,7 +2,7 @@
 #ifndef DEVICE_GRAPH_USER_OBJECT_H
 #define DEVICE_GRAPH_USER_OBJECT_H
 
-#include "api/objects.h"
+#include "api/base/objects.h"
 
 typedef struct CUuserObject_st UserObject;
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/array.h"
-#include "api/driver.h"
-#include "api/green.h"
+#include "api/copy/array.h"
+#include "api/base/driver.h"
+#include "api/stream/green.h"
 #include "graph/condition.h"
 #include "graph/graph.h"
 

@@ -3,10 +3,10 @@
 #ifndef DEVICE_GRAPH_WORK_H
 #define DEVICE_GRAPH_WORK_H
 
-#include "api/copy.h"
-#include "api/event.h"
-#include "api/fill.h"
-#include "api/launch.h"
+#include "api/copy/copy.h"
+#include "api/stream/event.h"
+#include "api/copy/fill.h"
+#include "api/launch/launch.h"
 #include "graph/memory.h"
 
 typedef struct CUgraph_st Graph;

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 

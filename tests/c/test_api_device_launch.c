@@ -1,7 +1,7 @@
 /* Kernels that launch kernels: many threads at once, errors in between, nothing left behind by faults. */
 #include "check.h"
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 #include "graph_rules.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 #define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 

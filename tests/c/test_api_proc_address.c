@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 /* Every symbol of the tables, variants included, and the one by which the project's own loader knows it. */
 static const char *const symbols[] = {

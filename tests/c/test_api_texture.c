@@ -2,7 +2,7 @@
  * use objects which are not alive, of another dimension, or whose memory is gone. */
 #include "check.h"
 
-#include "api/api.h"
+#include "api/base/api.h"
 #include "texture_run.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 
 #define OK(call) CHECK_EQUAL(call, CUDA_SUCCESS)
 #define BAD(call) CHECK_EQUAL(call, CUDA_ERROR_INVALID_VALUE)

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "api/api.h"
+#include "api/base/api.h"
 #include "texture_run.h"
 
 static const struct {

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def setting(name):
     """The default of a setting of the CPU device that is a number."""
-    rows = (ROOT / "device" / "api" / "settings.def").read_text()
+    rows = (ROOT / "device" / "api" / "base" / "settings.def").read_text()
     return int(re.search(rf"NUMBER\({name}, \w+, \d+, \d+, (\d+),", rows)[1])
 
 
@@ -51,7 +51,7 @@ NUMBERS = [
     ("cpu_device", "a cooperative grid has at most so many times the blocks that fit on one | #",
      [setting("PYCUDA_CPU_MULTIPROCESSORS")]),
     ("cpu_device", "`DEV_RUNTIME_PENDING_LAUNCH_COUNT` of them (#)",
-     [constant("device/api/context.c", r"PENDING_LAUNCH_COUNT\] = (\d+)")]),
+     [constant("device/api/context/context.c", r"PENDING_LAUNCH_COUNT\] = (\d+)")]),
 ]  # fmt: skip
 
 

@@ -6,9 +6,9 @@
 
 #include "core/image_size.c"
 
-#include "api/context.h"
-#include "api/driver.h"
-#include "api/module.h"
+#include "api/context/context.h"
+#include "api/base/driver.h"
+#include "api/code/module.h"
 
 enum { LARGEST_INPUT = 1 << 16 };
 

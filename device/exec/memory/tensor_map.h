@@ -1,8 +1,9 @@
 /* Tensor maps: what the 128 bytes of a CUtensorMap are here, and what kernels do with them.
  *
- * cuTensorMapEncodeTiled makes one (api/tensor_map.c), tensormap.replace changes it, and copies of tensors
- * read it. Sizes are kept one less than they are, as in a GPU's: kernels make maps of zeros, too, and leave
- * fields as they are that shall be 1. */
+ * cuTensorMapEncodeTiled makes one (api/texture/tensor_map.c), tensormap.replace changes it, and copies of
+ * tensors read it. Sizes are kept one less than they are, as in a GPU's: kernels make maps of zeros, too,
+ * and leave fields as they are that shall be 1.
+ */
 #ifndef DEVICE_EXEC_MEMORY_TENSOR_MAP_H
 #define DEVICE_EXEC_MEMORY_TENSOR_MAP_H
 

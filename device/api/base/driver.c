@@ -1,0 +1,174 @@
+/* cuInit, why it failed, and what a fork makes of the driver. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "api/device/device_limits.h"
+#include "api/base/driver.h"
+#include "api/base/log.h"
+#include "api/memory/marks.h"
+#include "api/code/module.h"
+#include "api/stream/queue.h"
+#include "api/base/report.h"
+
+typedef struct Driver {
+    _Atomic int initialised, forked;
+    MemoryMap *memory;
+    Device devices[DRIVER_MAX_DEVICES];
+    Chunks chunks;
+} Driver;
+
+static Driver driver = {.chunks = CHUNKS_INITIALIZER};
+static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool inside_callback;
+static atomic_bool texts_are_read; /* somebody asked for the table: stderr is not for us */
+static char init_problem[1024];    /* under the driver's mutex */
+
+int driver_threads(void) { return driver_settings()->threads; }
+
+int driver_multiprocessors(void) { return driver_settings()->multiprocessors; }
+
+/* The workers do not exist in the child: nothing may be called there. */
+static void mark_forked(void)
+{
+    if (atomic_load(&driver.initialised)) atomic_store(&driver.forked, 1);
+}
+
+/* Says why cuInit fails: in the log, to pycuda by its table, to others on stderr. */
+__attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult result, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    vsnprintf(init_problem, sizeof init_problem, format, list);
+    va_end(list);
+    log_error("%s", init_problem);
+    if (!atomic_load(&texts_are_read) && !driver_settings()->log_printed)
+        fprintf(stderr, "CPU device: %s\n", init_problem);
+    return result;
+}
+
+/* Twice what the devices have leaves room for managed and host memory and for what is freed and kept
+ * aside. */
+static MemoryMap *make_memory(const DriverSettings *wanted)
+{
+    MemoryMap *map = memory_map_create_least(2 * wanted->memory * (uint64_t)wanted->devices);
+    if (!map || !(wanted->checks & CHECK_INIT) || memory_map_watch(map)) return map;
+    memory_map_destroy(map);
+    return NULL;
+}
+
+static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
+{
+    struct rlimit limit;
+    char within[128] = "";
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(within, sizeof within,
+                 " within this process's limit of %llu MiB: raise that (ulimit -v), or",
+                 (unsigned long long)(limit.rlim_cur >> 20));
+    return refuse_locked(
+        CUDA_ERROR_OUT_OF_MEMORY,
+        "no address space for the memory of %d devices of %llu MiB%s set PYCUDA_CPU_MEMORY to less, "
+        "for example PYCUDA_CPU_MEMORY=256M",
+        wanted->devices, (unsigned long long)(wanted->memory >> 20), *within ? within : ":");
+}
+
+static CUresult initialise_locked(void)
+{
+    if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
+    const DriverSettings *wanted = driver_settings();
+    init_problem[0] = '\0';
+    if (*wanted->problem) return refuse_locked(CUDA_ERROR_INVALID_VALUE, "%s", wanted->problem);
+    if (!wanted->devices) return CUDA_ERROR_NO_DEVICE;
+    driver.memory = make_memory(wanted);
+    if (!driver.memory) return refuse_for_memory_locked(wanted);
+    for (int i = 0; i < wanted->devices; i++) {
+        driver.devices[i].ordinal = i;
+        driver.devices[i].memory_size = wanted->memory;
+    }
+    pthread_atfork(NULL, NULL, mark_forked);
+    atomic_store(&driver.initialised, 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned int flags)
+{
+    if (flags) return CUDA_ERROR_INVALID_VALUE;
+    if (atomic_load(&driver.forked)) return CUDA_ERROR_NOT_INITIALIZED;
+    driver_lock();
+    CUresult result = initialise_locked();
+    driver_unlock();
+    return result;
+}
+
+/* Written by the call that failed: who asks, asks after it. */
+static const char *problem_of_init(void) { return init_problem; }
+
+const CpuDeviceTable *cpuDeviceTable(void)
+{
+    static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
+    static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
+                                             report_site};
+    static const CpuDeviceTable table = {sizeof table,
+                                         problem_of_init,
+                                         function_parameter_kind,
+                                         &marks,
+                                         &numbers,
+                                         "make a new context, or start the program again",
+                                         driver_setting_names};
+    atomic_store(&texts_are_read, true);
+    return &table;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    if (!version) return CUDA_ERROR_INVALID_VALUE;
+    *version = driver_settings()->version;
+    return CUDA_SUCCESS;
+}
+
+CUresult driver_check(void)
+{
+    if (!atomic_load_explicit(&driver.initialised, memory_order_acquire)) return CUDA_ERROR_NOT_INITIALIZED;
+    if (atomic_load_explicit(&driver.forked, memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
+    return inside_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
+}
+
+bool driver_enter_callback(bool inside)
+{
+    bool before = inside_callback;
+    inside_callback = inside;
+    return before;
+}
+
+Device *driver_device(CUdevice ordinal)
+{
+    return ordinal >= 0 && ordinal < driver_settings()->devices ? &driver.devices[ordinal] : NULL;
+}
+
+MemoryMap *driver_memory(void) { return driver.memory; }
+
+Chunks *driver_chunks(void) { return &driver.chunks; }
+
+void driver_lock(void) { pthread_mutex_lock(&driver_mutex); }
+
+void driver_unlock(void) { pthread_mutex_unlock(&driver_mutex); }
+
+WorkerPool *driver_workers(Device *device)
+{
+    driver_lock();
+    if (!device->workers) device->workers = worker_pool_create(driver_threads());
+    WorkerPool *workers = device->workers;
+    driver_unlock();
+    return workers;
+}
+
+/* The profiler's switches have nothing to switch. */
+CUresult cuProfilerInitialize(const char *config, const char *output, CUoutput_mode mode)
+{
+    (void)config, (void)output, (void)mode;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuProfilerStart(void) { return driver_check(); }
+
+CUresult cuProfilerStop(void) { return driver_check(); }

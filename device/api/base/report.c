@@ -1,0 +1,112 @@
+/* See report.h. Lines are written whole, with no buffer, so that none is lost and none mixed up. */
+#include "api/base/report.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "api/base/driver.h"
+#include "api/base/settings.h"
+
+static _Atomic uint64_t launches, unfreed;
+
+static void write_line(const char *what, const char *text)
+{
+    char line[2048];
+    int length = snprintf(line, sizeof line - 1, "%s %s", what, text);
+    if (length < 0) return;
+    if ((size_t)length > sizeof line - 2) length = sizeof line - 2;
+    for (char *end = line; (end = strchr(end, '\n')) != NULL;) *end = ' ';
+    line[length] = '\n';
+    int file = open(driver_settings()->report, O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (file < 0) return;
+    if (write(file, line, (size_t)length + 1) < 0) { /* nobody can be told */
+    }
+    close(file);
+}
+
+bool report_is_on(void) { return driver_settings()->report[0] != '\0'; }
+
+/* --- faults and where they were launched ----------------------------------------------------------- */
+
+/* As many as can be queued, by ticket. A fault may come before its place does. */
+enum { SITES = 4096 };
+typedef struct Site {
+    uint64_t launch;
+    bool failed;
+    char *text; /* owned; NULL: not known yet */
+} Site;
+static Site sites[SITES];
+static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void write_of_launch(const char *what, uint64_t launch, const char *text)
+{
+    char line[2048];
+    snprintf(line, sizeof line, "%ld.%llu %s", (long)getpid(), (unsigned long long)launch, text);
+    write_line(what, line);
+}
+
+static Site *site_locked(uint64_t launch)
+{
+    Site *site = &sites[launch % SITES];
+    if (site->launch == launch) return site;
+    free(site->text);
+    *site = (Site){.launch = launch};
+    return site;
+}
+
+static void write_site_locked(const Site *site)
+{
+    if (site->failed && site->text) write_of_launch("site", site->launch, site->text);
+}
+
+void report_fault(const char *text, uint64_t launch)
+{
+    if (!report_is_on()) return;
+    write_of_launch("fault", launch, text);
+    if (!launch) return;
+    pthread_mutex_lock(&sites_lock);
+    Site *site = site_locked(launch);
+    site->failed = true;
+    write_site_locked(site);
+    pthread_mutex_unlock(&sites_lock);
+}
+
+void report_site(cuuint64_t launch, const char *text)
+{
+    if (!report_is_on()) return;
+    pthread_mutex_lock(&sites_lock);
+    Site *site = site_locked(launch);
+    if (!site->text) site->text = strdup(text);
+    write_site_locked(site);
+    pthread_mutex_unlock(&sites_lock);
+}
+
+/* --- counts ---------------------------------------------------------------------------------------- */
+
+void report_launch(void)
+{
+    if (report_is_on()) atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+}
+
+void report_unfreed(uint64_t bytes) { atomic_fetch_add_explicit(&unfreed, bytes, memory_order_relaxed); }
+
+static void write_count(const char *what, uint64_t count)
+{
+    char number[32];
+    snprintf(number, sizeof number, "%llu", (unsigned long long)count);
+    if (count) write_line(what, number);
+}
+
+/* At the end of the process, of which a child forked from it says nothing. */
+__attribute__((destructor)) static void finish(void)
+{
+    if (!report_is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;
+    for (int i = 0; i < driver_settings()->devices; i++)
+        report_unfreed(atomic_load(&driver_device(i)->memory_used));
+    write_count("launches", launches);
+    write_count("unfreed", unfreed);
+}

@@ -1,0 +1,31 @@
+/* The settings of the environment: settings.def has a row for each. */
+#ifndef DEVICE_API_BASE_SETTINGS_H
+#define DEVICE_API_BASE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { DRIVER_MAX_DEVICES = 64 };
+
+typedef struct DriverSettings {
+    int version;            /* as CUDA numbers it: 13000 */
+    int devices;
+    int threads;            /* at least 1 */
+    int multiprocessors;    /* that a device shows; 40 as a T4 has */
+    int one_lock;           /* api/entry/one_lock.h */
+    int patience;           /* 0: api/context/patience.h is refused: no other driver has it */
+    int capability;         /* 75 for 7.5 */
+    uint64_t memory;        /* bytes of each device */
+    unsigned checks;        /* CHECK_* of exec/code.h */
+    char report[256];       /* the path of a file that exists, or "" (api/base/report.h) */
+    bool log_printed;       /* every entry of the log goes to stderr as well */
+    char problem[512];      /* of the first value that is wrong, in words; "" when all are right */
+} DriverSettings;
+
+/* Read once, also before cuInit. */
+const DriverSettings *driver_settings(void);
+
+/* Of the environment variables; NULL comes after the last. */
+extern const char *const driver_setting_names[];
+
+#endif

@@ -1,0 +1,126 @@
+/* Contexts, and the thread's stack of current ones. */
+#ifndef DEVICE_API_CONTEXT_CONTEXT_H
+#define DEVICE_API_CONTEXT_CONTEXT_H
+
+#include "api/context/resource.h"
+
+enum { CONTEXT_LIMITS = 10 };
+
+struct CUctx_st {
+    Context *next;              /* in the list of all that are known: the living, and the last that died */
+    _Atomic unsigned users; /* places on threads' stacks, objects, calls: not forgotten before they end */
+    Device *device;
+    bool primary;
+    Context *base; /* of the shell of a green context: what calls work in; else NULL */
+    struct CUgreenCtx_st *green; /* of a shell: a handle, which may name nothing any more */
+    SmRange range; /* of a shell: its part of the device */
+    _Atomic bool live;
+    _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
+    _Atomic unsigned kept_open; /* calls that work on its memory themselves */
+    _Atomic bool cancelled; /* its work was interrupted: none is begun */
+    _Atomic int error; /* the fault that ended it: every call answers with it from then on */
+    _Atomic uint64_t failed_launch; /* its ticket (queue.h); 0: it was none */
+    unsigned retained; /* primary: retains; made: cuCtxAttach's count */
+    _Atomic unsigned flags;
+    _Atomic unsigned long long id; /* a new one whenever it is opened */
+    unsigned version;
+    _Atomic unsigned cache_config, shared_config;
+    _Atomic uint64_t limits[CONTEXT_LIMITS];
+    _Atomic uint64_t peers; /* bit d: access to device d's memory is enabled */
+
+    Stream *streams; /* all not yet destroyed, default streams too; under the queue's lock */
+    Stream *legacy; /* the NULL stream, a reference; under the queue's lock */
+    bool shut; /* no more streams are made; under the queue's lock */
+    _Atomic uint64_t grid_count, stream_count;
+    DeviceHeap *heap; /* made at the first launch, under the driver's lock */
+    DeviceHeap *buffers; /* for parameters that kernels pass on: made at the first launch by one */
+
+    pthread_mutex_t print_lock; /* printf's output, until a synchronisation shows it */
+    char *print_text;
+    size_t print_length, print_capacity;
+};
+
+/* The current context of the thread, live and without a fault; or the error to answer. */
+CUresult context_enter(Context **out);
+/* The same, but a faulted context passes: for what must work then (freeing, querying). */
+CUresult context_enter_any(Context **out);
+/* Takes it off the top of the thread's stack, if it is there: it ends. */
+void context_leave_top(const Context *context);
+/* What the thread has made current: a context, the shell of a green one, or NULL. */
+Context *context_on_top(void);
+/* With a reference. NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or
+ * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
+CUresult context_check(CUcontext handle, Context **out);
+/* The same of a handle only, and a shell as it is. */
+CUresult context_named(CUcontext handle, Context **out);
+/* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
+ * goes to the log. */
+void context_fail(Context *context, CUresult error, const char *text, uint64_t launch);
+CUresult context_error(const Context *context);
+/* The ticket of the launch whose fault ended the current context; 0: none did. */
+cuuint64_t context_failed_launch(void);
+/* Why an object could not be made in it: no memory, or another thread is ending it. A macro, so that clang's
+ * analyzer sees at any call depth that it is an error. */
+#define CONTEXT_WITHOUT_MEMORY(context) \
+    (atomic_load(&(context)->live) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_CONTEXT_IS_DESTROYED)
+/* Why an address is not known in it. */
+#define CONTEXT_WITHOUT_ADDRESS(context) \
+    (atomic_load(&(context)->live) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_CONTEXT_IS_DESTROYED)
+
+/* --- context_list.c --- */
+/* The calling thread has it on its stack, or has a reference already. */
+static inline Context *context_hold(Context *context)
+{
+    atomic_fetch_add(&context->users, 1);
+    return context;
+}
+static inline void context_put(Context *context) { atomic_fetch_sub(&context->users, 1); }
+/* The context of that handle with a reference, dead or alive; NULL when there is none. */
+Context *context_find(const void *handle);
+/* A live shell of the context with a reference, or NULL. */
+Context *context_find_shell(const Context *base);
+/* For each live context with work to do. */
+void context_each_busy(void (*act)(Context *context));
+unsigned long long context_new_id(void);
+/* Handles name it from now on. */
+void context_enlist(Context *context);
+/* Its close is over: it may be freed as soon as nobody has a reference. Forgets the oldest of many dead. */
+void context_closed(Context *context);
+/* Waits until a close is over, or another thread has opened it again. */
+void context_await_closed(const Context *context);
+
+/* A live context with its default stream; NULL without memory. */
+Context *context_new(Device *device, unsigned flags, bool primary);
+void context_free(Context *context);
+/* The shell of a green context, with the caller's reference. NULL without memory. */
+Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range);
+void context_close_shell(Context *shell);
+/* From now on it takes no calls; true for the one caller that has to finish the close. */
+bool context_begin_close(Context *context);
+/* Waits for its work and gives everything back. A primary context may be opened again. */
+void context_finish_close(Context *context);
+/* Both; false when another thread does it. */
+bool context_close(Context *context);
+bool context_open(Context *context, unsigned flags);
+
+/* Around what a call itself does to memory: the context's is not freed meanwhile. False when the context is
+ * gone. */
+bool context_keep_open(Context *context);
+void context_let_close(Context *context);
+
+/* printf: gather (called by workers) and show (at synchronisation). */
+void context_print(void *context, const char *bytes, size_t count);
+void context_flush(Context *context);
+
+/* The thread's own data. */
+typedef struct ThreadState {
+    Context **stack;
+    size_t depth, capacity;
+    Stream **streams; /* its default streams, a reference each, one for each context used so */
+    size_t stream_count;
+} ThreadState;
+
+/* NULL without memory. */
+ThreadState *thread_state(void);
+
+#endif

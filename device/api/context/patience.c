@@ -1,0 +1,56 @@
+/* The thread's patience, and ending what it was lost for. See patience.h. */
+#include "api/context/patience.h"
+
+#include <time.h>
+
+#include "api/stream/queue.h"
+
+static _Thread_local unsigned patience;     /* microseconds; 0: without end */
+static _Thread_local const Context *awaited; /* by the last wait: a handle, and the life it had */
+static _Thread_local unsigned long long awaited_life;
+
+uint64_t patience_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+bool patience_limited(void) { return patience != 0; }
+
+uint64_t patience_end(const Context *context)
+{
+    if (!patience) return 0;
+    awaited = context;
+    awaited_life = atomic_load(&context->id);
+    return patience_now() + (uint64_t)patience * 1000;
+}
+
+/* For the calls of this thread that follow; 0: without limit. */
+CUresult cuPycudaSetPatience(unsigned int microseconds)
+{
+    if (!driver_settings()->patience) return CUDA_ERROR_NOT_SUPPORTED;
+    patience = microseconds;
+    return CUDA_SUCCESS;
+}
+
+static void cancel_awaited(void)
+{
+    Context *context = awaited ? context_find(awaited) : NULL;
+    if (!context) return;
+    if (atomic_load(&context->live) && atomic_load(&context->id) == awaited_life)
+        queue_cancel_context(context);
+    context_put(context);
+}
+
+/* Ends the kernels of the context that this thread waited for last, or of all contexts that have work to do.
+ * Such a context fails, as after a kernel's fault. */
+CUresult cuPycudaCancel(unsigned int all)
+{
+    TRY(driver_check());
+    if (all)
+        context_each_busy(queue_cancel_context);
+    else
+        cancel_awaited();
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,201 @@
+/* Device resources: multiprocessors, split into groups as an H200's driver splits them.
+ *
+ * From compute capability 9.0 on each group has eight multiprocessors at least that lie together, in one of
+ * the processing clusters that a GPU is built of, so that portable clusters of blocks fit. Those are not all
+ * of one size, which leaves fewer such eights than the multiprocessors would make: 15 of an H200's 132.
+ *
+ * A CUdevResource is a value that the program copies; what it does not see says where it came from. */
+#include "api/context/resource.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/base/log.h"
+
+/* In CUdevResource._internal_padding. */
+typedef struct Origin {
+    uint64_t mark;
+    uint64_t split;         /* the call that made it; 0: a device or a context, which may be split */
+    SmRange range;
+} Origin;
+#define ORIGIN_MARK UINT64_C(0x736d2d72616e6765)
+_Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "there is room for it");
+
+enum { TOGETHER = 8 };
+
+/* How many multiprocessors a group has at least, and what their number is a multiple of. */
+typedef struct Granularity {
+    unsigned least, unit;
+} Granularity;
+
+static Granularity granularity(unsigned flags)
+{
+    int capability = driver_settings()->capability;
+    if (capability < 70) return (Granularity){1, 1};
+    if (flags & CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING) return (Granularity){2, 2};
+    if (capability < 80) return (Granularity){2, 2};
+    if (capability < 90) return (Granularity){4, 2};
+    return (Granularity){TOGETHER, TOGETHER};
+}
+
+/* In processing clusters of such sizes; an H200 does not tell its own, but these fit its answers. */
+static unsigned eights_of(unsigned count)
+{
+    static const uint8_t sizes[] = {18, 18, 18, 16, 16, 16, 16, 14};
+    unsigned eights = 0;
+    for (size_t k = 0; count; k = (k + 1) % sizeof sizes) {
+        unsigned here = count < sizes[k] ? count : sizes[k];
+        eights += here / TOGETHER;
+        count -= here;
+    }
+    return eights;
+}
+
+static CUdevResource make_resource(SmRange range, uint64_t split, unsigned alignment)
+{
+    Origin origin = {ORIGIN_MARK, split, range};
+    CUdevResource resource = {.type = CU_DEV_RESOURCE_TYPE_SM};
+    memcpy(resource._internal_padding, &origin, sizeof origin);
+    resource.sm = (CUdevSmResource){range.count, granularity(0).least, alignment};
+    return resource;
+}
+
+/* The alignment is that of groups: an H200's 132 are no multiple of 8. */
+CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, granularity(0).unit); }
+
+SmRange resource_of_device(const Device *device)
+{
+    unsigned count = (unsigned)driver_multiprocessors();
+    return (SmRange){device->ordinal, count, eights_of(count)};
+}
+
+static bool read_origin(const CUdevResource *resource, Origin *origin)
+{
+    memcpy(origin, resource->_internal_padding, sizeof *origin);
+    return resource->type == CU_DEV_RESOURCE_TYPE_SM && origin->mark == ORIGIN_MARK
+           && origin->range.count == resource->sm.smCount && driver_device(origin->range.device);
+}
+
+CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *out, CUdevResourceType type)
+{
+    TRY(driver_check());
+    const Device *device = driver_device(ordinal);
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    *out = resource_of_range(resource_of_device(device));
+    return CUDA_SUCCESS;
+}
+
+static CUresult refuse(CUresult error, const char *what)
+{
+    log_error("multiprocessors: %s", what);
+    return error;
+}
+
+/* The size of the groups, and how many there can be. */
+typedef struct Division {
+    unsigned size, most;
+} Division;
+
+static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Division *out)
+{
+    enum {
+        ALONE = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
+        CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
+    };
+    Granularity g = granularity(flags);
+    unsigned wanted = least > g.least ? least : g.least, size = (wanted + g.unit - 1) / g.unit * g.unit;
+    if ((flags & (ALONE | CLUSTERS)) == (ALONE | CLUSTERS))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
+    if (flags & CLUSTERS && driver_settings()->capability < 90)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "clusters come with compute capability 9.0");
+    if (least > range->count)
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group shall have more than there are");
+    if (size > range->count) size = range->count;
+    unsigned most = size ? range->count / size : 0;
+    if (g.unit == TOGETHER && range->eights < most) most = range->eights;
+    if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few lie together for a group");
+    *out = (Division){size, most};
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, const CUdevResource *input,
+                                     CUdevResource *remaining, unsigned flags, unsigned least)
+{
+    static _Atomic uint64_t last_split;
+    Origin origin;
+    Division each;
+    TRY(driver_check());
+    if (!count || !input) return CUDA_ERROR_INVALID_VALUE;
+    if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    if (!read_origin(input, &origin)) return CUDA_ERROR_INVALID_VALUE;
+    if (origin.split)
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                      "groups are split again only once a green context was made of them");
+    TRY(divide(&origin.range, least, flags, &each));
+    unsigned made = groups && *count < each.most ? *count : each.most;
+    uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
+    SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
+    if (made && group.eights > left.eights / made) group.eights = left.eights / made;
+    for (unsigned k = 0; groups && k < made; k++) groups[k] = make_resource(group, split, 0);
+    left.count -= made * group.count;
+    left.eights -= made * group.eights;
+    if (left.eights > left.count / TOGETHER) left.eights = left.count / TOGETHER;
+    *count = made;
+    if (remaining) *remaining = left.count ? make_resource(left, split, 0) : (CUdevResource){0};
+    return CUDA_SUCCESS;
+}
+
+/* --- descriptors -------------------------------------------------------------------------------------- */
+
+static CUdevResourceDesc descriptors;   /* under the driver's lock */
+
+bool resource_is_descriptor(CUdevResourceDesc handle)
+{
+    driver_lock();
+    CUdevResourceDesc found = descriptors;
+    while (found && found != handle) found = found->next;
+    driver_unlock();
+    return found != NULL;
+}
+
+/* The one of that range: they are never freed, so each is made once. */
+static CUdevResourceDesc descriptor_of(SmRange range)
+{
+    driver_lock();
+    CUdevResourceDesc found = descriptors;
+    while (found && memcmp(&found->range, &range, sizeof range) != 0) found = found->next;
+    if (!found && (found = calloc(1, sizeof *found)) != NULL) {
+        *found = (struct CUdevResourceDesc_st){descriptors, range};
+        descriptors = found;
+    }
+    driver_unlock();
+    return found;
+}
+
+/* The manual wants the resources to be of one split. An H200's driver takes those of several, and the same
+ * one twice; all are counted. */
+static CUresult add_range(const CUdevResource *resource, SmRange *sum)
+{
+    Origin origin;
+    if (resource->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    if (!read_origin(resource, &origin)) return CUDA_ERROR_INVALID_VALUE;
+    if (sum->count && origin.range.device != sum->device)
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                      "the resources of a descriptor are of one device");
+    sum->device = origin.range.device;
+    sum->count += origin.range.count;
+    sum->eights += origin.range.eights;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *out, CUdevResource *resources, unsigned count)
+{
+    SmRange sum = {0};
+    TRY(driver_check());
+    if (!out || !resources || !count) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; k < count; k++) TRY(add_range(&resources[k], &sum));
+    *out = descriptor_of(sum);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}

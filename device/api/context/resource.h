@@ -1,0 +1,24 @@
+/* Parts of a device as green contexts have them: so many of its multiprocessors. Which, nothing shows. */
+#ifndef DEVICE_API_CONTEXT_RESOURCE_H
+#define DEVICE_API_CONTEXT_RESOURCE_H
+
+#include "api/base/driver.h"
+
+typedef struct SmRange {
+    int device;
+    unsigned count, eights; /* eights: how many groups of eight of them lie together */
+} SmRange;
+
+/* What cuDevResourceGenerateDesc makes; never freed, the driver API has no call for that. */
+struct CUdevResourceDesc_st {
+    struct CUdevResourceDesc_st *next;
+    SmRange range;
+};
+
+/* A resource that may be split: of a device or a context. */
+CUdevResource resource_of_range(SmRange range);
+SmRange resource_of_device(const Device *device);
+/* Whether such a descriptor was made. */
+bool resource_is_descriptor(CUdevResourceDesc handle);
+
+#endif

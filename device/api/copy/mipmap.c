@@ -1,0 +1,145 @@
+/* Mipmapped arrays: creation, their levels, destruction. */
+#include "api/copy/mipmap.h"
+
+#include "api/base/log.h"
+#include "api/memory/memory.h"
+
+static void mipmap_release(Object *object)
+{
+    MipmappedArray *mipmap = (MipmappedArray *)object;
+    if (mipmap->storage) memory_release_of(object, mipmap->storage);
+}
+
+static size_t halved(size_t size) { return size > 1 ? size / 2 : size; }
+
+/* The layers of layered arrays and the faces of cubes are in every level. */
+static bool has_depth(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    return !(shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP));
+}
+
+/* So many that the last has one element. */
+static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;
+    if (has_depth(shape) && shape->Depth > longest) longest = shape->Depth;
+    unsigned levels = 1;
+    while (longest >> levels) levels++;
+    return levels;
+}
+
+static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTOR *first)
+{
+    CUDA_ARRAY3D_DESCRIPTOR shape = *first;
+    for (unsigned k = 0; k < mipmap->levels; k++) {
+        Array *array;
+        TRY(array_shape(mipmap->object.context, &shape, &array));
+        array->whole = (MipmappedArray *)object_hold(OBJECT(mipmap));
+        array->storage = mipmap->bytes; /* where it starts, as yet */
+        mipmap->level[k] = array;
+        mipmap->bytes += texture_level_bytes(array->row * array->rows, array->layers);
+        shape.Width = halved(shape.Width);
+        shape.Height = halved(shape.Height);
+        if (has_depth(first)) shape.Depth = halved(shape.Depth);
+    }
+    return CUDA_SUCCESS;
+}
+
+/* Gives the registry the references to the levels. */
+static CUresult publish(MipmappedArray *mipmap)
+{
+    for (unsigned k = 0; k < mipmap->levels; k++) {
+        mipmap->level[k]->storage += mipmap->storage;
+        TRY(object_publish(OBJECT(mipmap->level[k])));
+    }
+    return object_publish(OBJECT(mipmap));
+}
+
+static void retire_levels(const MipmappedArray *mipmap)
+{
+    for (unsigned k = 0; k < mipmap->levels; k++) {
+        Array *array = object_get(mipmap->level[k], OBJECT_ARRAY);
+        if (!array) continue;
+        object_retire(OBJECT(array));
+        PUT(array);
+    }
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
+    MipmappedArray *mipmap = object_new(OBJECT_MIPMAPPED_ARRAY, sizeof *mipmap, context, mipmap_release);
+    if (!mipmap) return CUDA_ERROR_OUT_OF_MEMORY;
+    unsigned most = most_levels(shape);
+    mipmap->levels = levels < 1 ? 1 : levels > most ? most : levels;
+    MemoryRequest request = {.kind = MEMORY_ARRAY};
+    CUdeviceptr storage = 0;
+    CUresult result =
+        mipmap->levels > TEXTURE_MOST_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, shape);
+    request.size = mipmap->bytes;
+    if (!result) result = memory_allocate(context, &request, &storage);
+    mipmap->storage = storage;
+    if (!result) result = publish(mipmap);
+    if (result) retire_levels(mipmap);
+    for (unsigned k = 0; k < TEXTURE_MOST_LEVELS; k++)
+        if (mipmap->level[k]) PUT(mipmap->level[k]);
+    if (!result) *out = mipmap;
+    PUT(mipmap);
+    return result;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    MipmappedArray *mipmap = object_get(handle, OBJECT_MIPMAPPED_ARRAY);
+    if (!mipmap) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = queue_wait_context(mipmap->object.context);
+    if (!result && !object_retire(OBJECT(mipmap))) result = CUDA_ERROR_INVALID_HANDLE;
+    if (!result) {
+        retire_levels(mipmap);
+        result = context_error(context);
+    }
+    PUT(mipmap);
+    return result;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigned level)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    MipmappedArray *mipmap = object_get(handle, OBJECT_MIPMAPPED_ARRAY);
+    if (!mipmap) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = level < mipmap->levels ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (!result) *out = mipmap->level[level];
+    PUT(mipmap);
+    return result;
+}
+
+/* What only sparse arrays and those without memory as yet have: neither is made here. */
+static CUresult refuse_plain(const void *out, CUmipmappedArray handle, const char *what)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    MipmappedArray *mipmap = object_get(handle, OBJECT_MIPMAPPED_ARRAY);
+    if (!mipmap) return CUDA_ERROR_INVALID_HANDLE;
+    PUT(mipmap);
+    log_error("the mipmapped array was not made with %s", what);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUmipmappedArray handle,
+                                               CUdevice ordinal)
+{
+    if (!driver_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    return refuse_plain(out, handle, "CUDA_ARRAY3D_DEFERRED_MAPPING");
+}
+
+CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUmipmappedArray handle)
+{
+    return refuse_plain(out, handle, "CUDA_ARRAY3D_SPARSE");
+}

@@ -1,0 +1,17 @@
+/* Mipmapped arrays: one piece of storage, and an array object for each level in it. */
+#ifndef DEVICE_API_COPY_MIPMAP_H
+#define DEVICE_API_COPY_MIPMAP_H
+
+#include "api/copy/array.h"
+#include "exec/texture/texture.h"
+
+typedef struct CUmipmappedArray_st {
+    Object object;
+    uint64_t storage; /* address */
+    uint64_t bytes;
+    unsigned levels;
+    /* Each has a reference to this; the registry has those to them, so they are looked up there. */
+    Array *level[TEXTURE_MOST_LEVELS];
+} MipmappedArray;
+
+#endif

@@ -1,0 +1,52 @@
+/* First versions of functions, with addresses and sizes of 32 bits. They want contexts of their own age, and
+ * of those there are none. */
+#include "api/base/driver.h"
+#include "api/base/log.h"
+
+static CUresult refuse(const char *name)
+{
+    TRY(driver_check());
+    log_error("%s is of before CUDA 3.2, with addresses of 32 bits: %s_v2 is for those of today", name, name);
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+#define WITH_SHORT_ADDRESSES(name) \
+    CU_API CUresult name(void); \
+    CUresult name(void) { return refuse(#name); }
+WITH_SHORT_ADDRESSES(cuArray3DCreate)
+WITH_SHORT_ADDRESSES(cuArray3DGetDescriptor)
+WITH_SHORT_ADDRESSES(cuArrayCreate)
+WITH_SHORT_ADDRESSES(cuArrayGetDescriptor)
+WITH_SHORT_ADDRESSES(cuGraphicsResourceGetMappedPointer)
+WITH_SHORT_ADDRESSES(cuMemAlloc)
+WITH_SHORT_ADDRESSES(cuMemAllocHost)
+WITH_SHORT_ADDRESSES(cuMemAllocPitch)
+WITH_SHORT_ADDRESSES(cuMemFree)
+WITH_SHORT_ADDRESSES(cuMemGetAddressRange)
+WITH_SHORT_ADDRESSES(cuMemGetInfo)
+WITH_SHORT_ADDRESSES(cuMemHostGetDevicePointer)
+WITH_SHORT_ADDRESSES(cuMemcpy2D)
+WITH_SHORT_ADDRESSES(cuMemcpy2DAsync)
+WITH_SHORT_ADDRESSES(cuMemcpy2DUnaligned)
+WITH_SHORT_ADDRESSES(cuMemcpy3D)
+WITH_SHORT_ADDRESSES(cuMemcpy3DAsync)
+WITH_SHORT_ADDRESSES(cuMemcpyAtoA)
+WITH_SHORT_ADDRESSES(cuMemcpyAtoD)
+WITH_SHORT_ADDRESSES(cuMemcpyAtoH)
+WITH_SHORT_ADDRESSES(cuMemcpyAtoHAsync)
+WITH_SHORT_ADDRESSES(cuMemcpyDtoA)
+WITH_SHORT_ADDRESSES(cuMemcpyDtoD)
+WITH_SHORT_ADDRESSES(cuMemcpyDtoDAsync)
+WITH_SHORT_ADDRESSES(cuMemcpyDtoH)
+WITH_SHORT_ADDRESSES(cuMemcpyDtoHAsync)
+WITH_SHORT_ADDRESSES(cuMemcpyHtoA)
+WITH_SHORT_ADDRESSES(cuMemcpyHtoAAsync)
+WITH_SHORT_ADDRESSES(cuMemcpyHtoD)
+WITH_SHORT_ADDRESSES(cuMemcpyHtoDAsync)
+WITH_SHORT_ADDRESSES(cuMemsetD16)
+WITH_SHORT_ADDRESSES(cuMemsetD2D16)
+WITH_SHORT_ADDRESSES(cuMemsetD2D32)
+WITH_SHORT_ADDRESSES(cuMemsetD2D8)
+WITH_SHORT_ADDRESSES(cuMemsetD32)
+WITH_SHORT_ADDRESSES(cuMemsetD8)
+WITH_SHORT_ADDRESSES(cuModuleGetGlobal)

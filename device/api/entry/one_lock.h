@@ -1,0 +1,17 @@
+/* PYCUDA_CPU_LOCK=1: every driver call takes one lock of the process and keeps it while it waits, as
+ * NVIDIA's driver does in many calls (cuMemFree, cuMemcpy2D, a launch into a full queue). A program that
+ * would deadlock there, because somebody waits for the driver while holding what a host function needs,
+ * deadlocks here too.
+ *
+ * Synchronising calls wait without the lock, in both drivers. Threads that run host functions never take it.
+ * A process that exits while a thread is inside the driver is aborted: NVIDIA's may crash then.
+ */
+#ifndef DEVICE_API_ENTRY_ONE_LOCK_H
+#define DEVICE_API_ENTRY_ONE_LOCK_H
+
+typedef void (*AnyFn)(void);
+
+/* The same function under the lock, for whoever asks cuGetProcAddress for it. */
+AnyFn one_lock_around(AnyFn function);
+
+#endif

@@ -1,0 +1,102 @@
+/* cuGetProcAddress: the newest function of a name whose version is not above the one asked for. */
+#include <string.h>
+
+#include "api/base/api.h"
+#include "api/base/driver.h"
+#include "api/entry/one_lock.h"
+
+typedef struct ProcRow {
+    const char *name, *symbol;
+    int version;
+    bool variant;  /* the row is the per-thread variant of another row */
+    AnyFn function;
+} ProcRow;
+
+/* Rows that the library exports without a prototype of ours. */
+#define CU_EXPORT(name, symbol, version, per_thread) extern CUresult symbol##_any(void) __asm__(#symbol);
+#include "abi/cuda_exports.def"
+#undef CU_EXPORT
+
+enum { NONE = 0, PTSZ = 1, PTDS = 1 };
+
+#define VARIANT_NONE(name, symbol, version)
+#define VARIANT_PTSZ(name, symbol, version) {#name, #symbol "_ptsz", version, true, (AnyFn)symbol##_ptsz},
+#define VARIANT_PTDS(name, symbol, version) {#name, #symbol "_ptds", version, true, (AnyFn)symbol##_ptds},
+
+static const ProcRow proc_rows[] = {
+#define CU_FN(name, symbol, version, per_thread, params, args) \
+    {#name, #symbol, version, false, (AnyFn)symbol}, VARIANT_##per_thread(name, symbol, version)
+#define CU_EXPORT(name, symbol, version, per_thread) \
+    {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},
+#include "abi/cuda_functions.def"
+#include "abi/cuda_exports.def"
+#undef CU_FN
+#undef CU_EXPORT
+    /* The one function that has another name since it takes flags. */
+    {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, false, (AnyFn)cuGraphInstantiateWithFlags},
+};
+
+/* The newest row of that name up to version; *known tells whether the name exists in any version. */
+static const ProcRow *newest(const char *name, int version, bool *known)
+{
+    const ProcRow *best = NULL;
+    *known = false;
+    for (size_t i = 0; i < sizeof proc_rows / sizeof *proc_rows; i++) {
+        const ProcRow *row = &proc_rows[i];
+        if (row->variant || strcmp(row->name, name)) continue;
+        *known = true;
+        if (row->version <= version && (!best || row->version > best->version)) best = row;
+    }
+    return best;
+}
+
+/* The row for per-thread default streams of that row, or the row itself. */
+static const ProcRow *per_thread_variant(const ProcRow *base)
+{
+    size_t length = strlen(base->symbol);
+    for (size_t i = 0; i < sizeof proc_rows / sizeof *proc_rows; i++) {
+        const ProcRow *row = &proc_rows[i];
+        if (!row->variant || strncmp(row->symbol, base->symbol, length)) continue;
+        if (!strcmp(row->symbol + length, "_ptsz") || !strcmp(row->symbol + length, "_ptds")) return row;
+    }
+    return base;
+}
+
+/* A name without a function is no error for those who get the status. */
+static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
+                                 CUdriverProcAddressQueryResult *status)
+{
+    int ours = driver_settings()->version;
+    if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool known;
+    const ProcRow *row = newest(name, version, &known);
+    *function = NULL;
+    if (status)
+        *status = row     ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                          : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    if (!row) return status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+    if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
+    AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;
+    memcpy(function, &found, sizeof *function);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags,
+                             CUdriverProcAddressQueryResult *status)
+{
+    return get_proc_address(name, function, version, flags, status);
+}
+
+CUresult cuGetProcAddress(const char *name, void **function, int version, cuuint64_t flags)
+{
+    return get_proc_address(name, function, version, flags, NULL);
+}
+
+CUresult cuGetExportTable(const void **table, const CUuuid *id)
+{
+    if (!table || !id) return CUDA_ERROR_INVALID_VALUE;
+    *table = NULL;
+    return CUDA_ERROR_NOT_FOUND;
+}

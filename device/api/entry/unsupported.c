@@ -1,0 +1,25 @@
+/* A weak answer for every export: CUDA_ERROR_NOT_SUPPORTED, with the name of the function in the log.
+ * What the library implements has a strong definition in the file of its family, and the linker takes that.
+ */
+#include "abi/cuda_abi.h"
+#include "api/base/log.h"
+
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define WEAK_EXPORT __attribute__((weak, visibility("protected")))
+
+static CUresult unsupported(const char *symbol)
+{
+    log_error("%s is not supported by the CPU device", symbol);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+#define CU_FN(name, symbol, version, per_thread, params, args) \
+    WEAK_EXPORT CUresult symbol params { return unsupported(#symbol); }
+#define CU_EXPORT(name, symbol, version, per_thread) \
+    WEAK_EXPORT CUresult symbol(void) { return unsupported(#symbol); }
+#include "abi/cuda_functions.def"
+#include "abi/cuda_exports.def"
+#undef CU_FN
+#undef CU_EXPORT

@@ -1,6 +1,0 @@
-/* First versions of functions, by their second ones. Those with addresses of 32 bits are not among them. */
-#include "api/api.h"
-
-#define FORMER(name, second, parameters, arguments) \
-    CUresult name parameters { return second arguments; }
-#include "api/former.def"

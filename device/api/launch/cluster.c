@@ -1,0 +1,131 @@
+/* Clusters: what a launch may ask for, and how many fit on the device. */
+#include "api/device/device_limits.h"
+#include "api/stream/green.h"
+#include "api/launch/launch.h"
+#include "api/base/log.h"
+
+static uint64_t blocks_of(const uint32_t cluster[3])
+{
+    return (uint64_t)cluster[0] * cluster[1] * cluster[2];
+}
+
+void launch_find_cluster(const Function *function, const LaunchShape *shape, uint32_t cluster[3])
+{
+    const uint32_t *required = function->code->cluster;
+    bool given = shape->cluster[0] || shape->cluster[1] || shape->cluster[2];
+    for (int axis = 0; axis < 3; axis++)
+        cluster[axis] = required[0] ? required[axis]
+                        : given     ? shape->cluster[axis]
+                                    : (uint32_t)atomic_load(&function->settings.cluster[axis]);
+}
+
+/* The most blocks of a cluster of this kernel. */
+static uint32_t largest_cluster(const Function *function)
+{
+    uint32_t most = atomic_load(&function->settings.large_clusters) ? CLUSTER_MOST : DEVICE_CLUSTER_PORTABLE;
+    uint32_t limit = function->code->most_in_cluster;
+    return limit && limit < most ? limit : most;
+}
+
+static CUresult refuse(const CodeFunction *code, const char *why)
+{
+    log_error("launch of %s: %s", code->name, why);
+    return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+}
+
+/* What the launch names agrees with what the kernel requires. */
+static bool agrees(const uint32_t given[3], const uint32_t required[3])
+{
+    bool named = given[0] || given[1] || given[2];
+    return !named || !required[0]
+           || (given[0] == required[0] && given[1] == required[1] && given[2] == required[2]);
+}
+
+CUresult launch_check_cluster(const Function *function, const LaunchShape *shape)
+{
+    const CodeFunction *code = function->code;
+    uint32_t cluster[3];
+    launch_find_cluster(function, shape, cluster);
+    if (!cluster[0] && !cluster[1] && !cluster[2])
+        return code->explicit_cluster ? refuse(code, "the kernel needs a cluster, and none is given")
+                                      : CUDA_SUCCESS;
+    if (!blocks_of(cluster)) return refuse(code, "a dimension of the cluster is 0");
+    if (!agrees(shape->cluster, code->cluster))
+        return refuse(code,
+                      "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
+    if (blocks_of(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {
+        log_error("launch of %s: clusters of blocks need compute capability 9.0, this device has %d.%d",
+                  code->name, driver_settings()->capability / 10, driver_settings()->capability % 10);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (blocks_of(cluster) > largest_cluster(function))
+        return launch_refuse(code, CUDA_ERROR_INVALID_CLUSTER_SIZE, "the number of blocks of a cluster",
+                             blocks_of(cluster), largest_cluster(function));
+    for (int axis = 0; axis < 3 && !code->blocks_are_clusters; axis++)
+        if (shape->grid[axis] % cluster[axis]) return refuse(code, "the grid is no multiple of the cluster");
+    return CUDA_SUCCESS;
+}
+
+/* --- occupancy ----------------------------------------------------------------------------------------- */
+
+/* The shape that a configuration asks for; false where it is none. */
+static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
+{
+    if (!config || (config->numAttrs && !config->attrs)) return false;
+    *shape = (LaunchShape){
+        {config->gridDimX, config->gridDimY, config->gridDimZ},
+        {config->blockDimX, config->blockDimY, config->blockDimZ},
+        config->sharedMemBytes,
+        false,
+        0,
+        {0},
+        false,
+    };
+    for (unsigned a = 0; a < config->numAttrs; a++) {
+        const CUlaunchAttributeValue *value = &config->attrs[a].value;
+        if (config->attrs[a].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
+        shape->cluster[0] = value->clusterDim.x;
+        shape->cluster[1] = value->clusterDim.y;
+        shape->cluster[2] = value->clusterDim.z;
+    }
+    uint64_t threads = blocks_of(shape->block);
+    return threads && threads <= DEVICE_MAX_THREADS;
+}
+
+static int resident_blocks(const Function *function, const LaunchShape *shape)
+{
+    int each = occupancy_blocks(function->code, (int)blocks_of(shape->block), shape->dynamic_shared);
+    return each * (int)green_multiprocessors(NULL);
+}
+
+CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config)
+{
+    Function *function;
+    LaunchShape shape;
+    TRY(driver_check());
+    if (!size || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    int most = driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY ? 1 : (int)largest_cluster(function);
+    int resident = resident_blocks(function, &shape);
+    while (most > 1 && most > resident) most /= 2;
+    PUT(function);
+    *size = most;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction handle, const CUlaunchConfig *config)
+{
+    Function *function;
+    LaunchShape shape;
+    uint32_t cluster[3];
+    TRY(driver_check());
+    if (!count || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    launch_find_cluster(function, &shape, cluster);
+    uint64_t blocks = blocks_of(cluster);
+    CUresult result = blocks ? launch_check_cluster(function, &shape) : CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (!blocks) log_error("no cluster is given, or one of 0 blocks");
+    if (!result) *count = resident_blocks(function, &shape) / (int)blocks;
+    PUT(function);
+    return result == CUDA_ERROR_NOT_SUPPORTED ? CUDA_ERROR_INVALID_CLUSTER_SIZE : result;
+}

@@ -1,0 +1,156 @@
+/* The launch interface of before cuLaunchKernel: a function keeps the shape, the size of shared memory and
+ * the parameters that its next launches have. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/device/device_limits.h"
+#include "api/launch/launch.h"
+#include "api/stream/stream.h"
+
+enum { PARAMETERS_MOST = 32764 };
+
+/* What was set of a function, from the first call on. */
+struct FormerLaunch {
+    uint32_t block[3], shared, size; /* of the parameters, the rest of which is zero */
+    uint8_t parameters[];            /* as many bytes as the function has */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all functions keep */
+
+/* NULL: no memory. */
+static FormerLaunch *kept_locked(Function *function)
+{
+    FormerLaunch *kept = function->former;
+    if (kept) return kept;
+    kept = function->former = calloc(1, sizeof *kept + function->code->param_size);
+    for (int i = 0; kept && i < 3; i++) kept->block[i] = 1;
+    return kept;
+}
+
+/* A function of a module: kernels of libraries are younger than this interface. */
+static CUresult enter(CUfunction handle, Function **out)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    *out = handle ? object_get(handle, OBJECT_FUNCTION) : NULL;
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+/* Copies bytes to a place of what the function keeps, as far as there is room. */
+static CUresult keep(Function *function, size_t place, const void *bytes, size_t size)
+{
+    size_t room = sizeof(FormerLaunch) + function->code->param_size;
+    pthread_mutex_lock(&lock);
+    FormerLaunch *kept = kept_locked(function);
+    if (kept && size && place < room)
+        memcpy((uint8_t *)kept + place, bytes, size < room - place ? size : room - place);
+    pthread_mutex_unlock(&lock);
+    PUT(function);
+    return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static bool is_block(const uint32_t block[3])
+{
+    static const uint32_t most[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
+    uint32_t threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (!block[i] || block[i] > most[i] || block[i] > DEVICE_MAX_THREADS / threads) return false;
+        threads *= block[i];
+    }
+    return true;
+}
+
+CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
+{
+    Function *function;
+    uint32_t block[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
+    TRY(enter(handle, &function));
+    if (is_block(block)) return keep(function, offsetof(FormerLaunch, block), block, sizeof block);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
+{
+    Function *function;
+    TRY(enter(handle, &function));
+    if (bytes <= (unsigned)function_max_dynamic_shared(function->code, &function->settings))
+        return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuParamSetSize(CUfunction handle, unsigned int size)
+{
+    Function *function;
+    TRY(enter(handle, &function));
+    return keep(function, offsetof(FormerLaunch, size), &size, sizeof size);
+}
+
+CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int size)
+{
+    Function *function;
+    TRY(enter(handle, &function));
+    if (bytes && offset >= 0 && offset <= PARAMETERS_MOST && size <= (unsigned)(PARAMETERS_MOST - offset))
+        return keep(function, offsetof(FormerLaunch, parameters) + (size_t)offset, bytes, size);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+CUresult cuParamSetf(CUfunction function, int offset, float value)
+{
+    return cuParamSetv(function, offset, &value, sizeof value);
+}
+
+/* The shape, and the parameters as far as cuParamSetSize goes. */
+static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *parameters)
+{
+    size_t size = function->code->param_size;
+    pthread_mutex_lock(&lock);
+    const FormerLaunch *kept = kept_locked(function);
+    if (kept) {
+        memcpy(shape->block, kept->block, sizeof shape->block);
+        shape->dynamic_shared = kept->shared;
+        memcpy(parameters, kept->parameters, kept->size < size ? kept->size : size);
+    }
+    pthread_mutex_unlock(&lock);
+    return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult launch(Function *function, CUstream handle, int width, int height)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream)); /* it is no node of a graph */
+    PUT(stream);
+    LaunchShape shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
+    size_t size = function->code->param_size;
+    uint8_t *parameters = calloc(1, size + 1);
+    if (!parameters) return CUDA_ERROR_OUT_OF_MEMORY;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, parameters, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    CUresult result = copy_kept(function, &shape, parameters);
+    if (!result) result = launch_function(function, handle, &shape, NULL, extra);
+    free(parameters);
+    return result;
+}
+
+CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
+{
+    Function *function;
+    TRY(enter(handle, &function));
+    CUresult result = launch(function, stream, width, height);
+    PUT(function);
+    return result;
+}
+
+CUresult cuLaunchGrid(CUfunction function, int width, int height)
+{
+    return cuLaunchGridAsync(function, width, height, NULL);
+}
+
+CUresult cuLaunch(CUfunction function) { return cuLaunchGridAsync(function, 1, 1, NULL); }

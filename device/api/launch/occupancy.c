@@ -1,0 +1,102 @@
+/* Occupancy: how many blocks a multiprocessor holds, by the rules of the device's compute capability. */
+#include "api/device/device_limits.h"
+#include "api/stream/green.h"
+#include "api/base/log.h"
+#include "api/code/module.h"
+
+/* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
+enum { WARP = 32, MOST_REGISTERS = 255, SCHEDULERS = 4 };
+
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+static int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
+
+/* Registers limit a GPU's occupancy, but a block that fits otherwise always runs here. */
+int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared)
+{
+    if (threads > function_max_threads(code)) return 0;
+    const DeviceLimits *limits = device_limits();
+    if (dynamic_shared > (size_t)limits->shared_optin - code->shared_size) return 0;
+    int warps = (threads + WARP - 1) / WARP;
+    int registers = smaller((int)code->register_estimate, MOST_REGISTERS);
+    int warp_registers = round_up((registers ? registers : 1) * WARP, DEVICE_REGISTER_UNIT);
+    int wanted = (int)(code->shared_size + dynamic_shared) + limits->shared_reserved;
+    int shared = round_up(wanted, limits->shared_unit);
+    int blocks = smaller(limits->blocks, limits->threads / (warps * WARP));
+    if (shared) blocks = smaller(blocks, limits->shared / shared);
+    int resident_warps = DEVICE_REGISTERS_PER_SM / SCHEDULERS / warp_registers * SCHEDULERS;
+    int by_registers = resident_warps / warps;
+    return smaller(blocks, by_registers ? by_registers : 1);
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, CUfunction handle, int threads,
+                                                              size_t dynamic_shared, unsigned int flags)
+{
+    Function *function;
+    if (!blocks || threads <= 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    *blocks = occupancy_blocks(function->code, threads, dynamic_shared);
+    PUT(function);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction handle, int threads,
+                                                     size_t dynamic_shared)
+{
+    return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, handle, threads, dynamic_shared, 0);
+}
+
+CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, CUfunction handle, int blocks, int threads)
+{
+    Function *function;
+    if (!bytes || blocks <= 0 || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    const CodeFunction *code = function->code;
+    const DeviceLimits *limits = device_limits();
+    int each = limits->shared / blocks / limits->shared_unit * limits->shared_unit - limits->shared_reserved
+               - (int)code->shared_size;
+    bool fits = blocks <= limits->blocks && threads <= function_max_threads(code)
+                && blocks * round_up(threads, WARP) <= limits->threads && each >= 0;
+    int most = function_max_dynamic_shared(code, &function->settings);
+    PUT(function);
+    *bytes = fits ? (size_t)smaller(each, most) : 0;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The largest block among those with the most threads on a multiprocessor. */
+static int best_block(const CodeFunction *code, CUoccupancyB2DSize size_of, size_t fixed, int limit,
+                      int *blocks)
+{
+    int best = 0, best_threads = 0;
+    for (int threads = round_up(limit, WARP); threads > 0; threads -= WARP) {
+        int count = smaller(threads, limit);
+        size_t shared = size_of ? size_of(count) : fixed;
+        int resident = occupancy_blocks(code, count, shared);
+        if (resident * count <= best_threads) continue;
+        best_threads = resident * count;
+        best = count;
+        *blocks = resident;
+    }
+    return best;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *block, CUfunction handle,
+                                                   CUoccupancyB2DSize size_of, size_t fixed, int limit,
+                                                   unsigned int flags)
+{
+    Function *function;
+    int blocks = 0;
+    if (!grid || !block || limit < 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
+    TRY(function_enter(handle, &function));
+    int most = function_max_threads(function->code);
+    *block = best_block(function->code, size_of, fixed, limit ? smaller(limit, most) : most, &blocks);
+    *grid = blocks * (int)green_multiprocessors(NULL);
+    PUT(function);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuOccupancyMaxPotentialBlockSize(int *grid, int *block, CUfunction handle,
+                                          CUoccupancyB2DSize size_of, size_t fixed, int limit)
+{
+    return cuOccupancyMaxPotentialBlockSizeWithFlags(grid, block, handle, size_of, fixed, limit, 0);
+}

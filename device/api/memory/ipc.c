@@ -1,0 +1,257 @@
+/* Handles between processes, and memory that was opened by them. */
+#define _GNU_SOURCE
+#include "api/memory/ipc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/base/log.h"
+#include "api/memory/pool.h"
+#include "api/stream/queue.h"
+
+_Static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle),
+               "an IpcHandle fills the driver's handle of memory");
+_Static_assert(sizeof(IpcHandle) == sizeof(CUipcEventHandle), "and that of an event");
+
+static const char magic[8] = "cpu-ipc";
+
+/* ---- Handles ---- */
+
+void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode)
+{
+    *handle = (IpcHandle){.kind = kind, .process = getpid(), .descriptor = descriptor, .inode = inode};
+    memcpy(handle->magic, magic, sizeof magic);
+}
+
+bool ipc_is(const IpcHandle *handle, IpcKind kind)
+{
+    return !memcmp(handle->magic, magic, sizeof magic) && handle->kind == kind;
+}
+
+CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
+{
+    if (!ipc_is(handle, kind)) {
+        log_error("these bytes are no IPC handle of %s of the CPU device",
+                  kind == IPC_MEMORY ? "memory" : "an event");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (handle->process == getpid()) {
+        log_error("an IPC handle is for other processes: this one made it");
+        return CUDA_ERROR_INVALID_CONTEXT;
+    }
+    return ipc_reach(handle, file);
+}
+
+CUresult ipc_reach(const IpcHandle *handle, SharedFile *file)
+{
+    int problem = shared_file_open(file, handle->process, handle->descriptor, handle->inode);
+    if (!problem) return CUDA_SUCCESS;
+    bool gone = problem == ENOENT || problem == ESTALE;
+    log_error("process %d, which made the IPC handle, %s: %s", handle->process,
+              gone ? "has ended or let go of what it stands for"
+                   : "cannot be reached (it must be of the same user and see the same processes)",
+              strerror(problem));
+    return gone ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED;
+}
+
+/* ---- Memory ---- */
+
+/* An allocation of another process, opened by a context: once, however often it was asked for. */
+typedef struct Import {
+    struct Import *next;
+    const Context *context;
+    Pool *pool;              /* a reference, of memory from a pool: opened anew each time; else NULL */
+    int process;
+    uint64_t inode, id;      /* of the handle */
+    unsigned count;
+    CUdeviceptr address;
+    void *pages;
+    size_t length;
+} Import;
+
+static pthread_mutex_t imports_lock = PTHREAD_MUTEX_INITIALIZER;
+static Import *imports;
+
+CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
+{
+    Context *context;
+    MemoryRange range;
+    MemoryExport place;
+    IpcHandle handle;
+    TRY(context_enter(&context));
+    if (!out || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (range.kind != MEMORY_DEVICE || range.tag) {
+        log_error("only memory of cuMemAlloc has an IPC handle, no %s", memory_kind_name(range.kind));
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!memory_map_export(driver_memory(), &range, &place)) {
+        log_error("the system gives this process no memory to share (memfd_create; no limit on file sizes), "
+                  "or the program has closed its file");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    memory_map_written(driver_memory(), range.base, range.size); /* who else does is not seen from here */
+    ipc_name(&handle, IPC_MEMORY, place.descriptor, place.inode);
+    handle.offset = place.offset;
+    handle.size = range.size;
+    handle.id = range.id;
+    memcpy(out, &handle, sizeof handle);
+    return CUDA_SUCCESS;
+}
+
+static Import *find_locked(const Context *context, const IpcHandle *handle)
+{
+    Import *import = imports;
+    while (import
+           && (import->pool || import->context != context || import->process != handle->process
+               || import->inode != handle->inode || import->id != handle->id))
+        import = import->next;
+    return import;
+}
+
+/* Maps the pages around the allocation. */
+static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile *file)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = handle->offset & ~(page - 1), end;
+    if (!handle->size || __builtin_add_overflow(handle->offset, handle->size, &end) || end > file->size)
+        return false;
+    import->length = (size_t)(((end + page - 1) & ~(page - 1)) - first);
+    import->pages =
+        mmap(NULL, import->length, PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, (off_t)first);
+    import->address = (CUdeviceptr)(uintptr_t)import->pages + (handle->offset - first);
+    return import->pages != MAP_FAILED;
+}
+
+/* Owned by the list; NULL when it cannot be mapped. */
+static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool)
+{
+    MemoryRequest request = {
+        .size = handle->size,
+        .kind = MEMORY_IMPORTED,
+        .device = context->device->ordinal,
+        .owner = context,
+        .tag = pool,
+    };
+    Import *import = calloc(1, sizeof *import);
+    if (!import) return NULL;
+    *import = (Import){.next = imports,
+                       .context = context,
+                       .pool = pool,
+                       .process = handle->process,
+                       .inode = handle->inode,
+                       .id = handle->id};
+    if (!map_pages(import, handle, file)) {
+        free(import);
+        return NULL;
+    }
+    if (!memory_map_register(driver_memory(), import->address, &request)) {
+        munmap(import->pages, import->length);
+        free(import);
+        return NULL;
+    }
+    imports = import;
+    if (pool) object_hold(OBJECT(pool));
+    return import;
+}
+
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+                 CUdeviceptr *out)
+{
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    pthread_mutex_lock(&imports_lock);
+    Import *import = pool ? NULL : find_locked(context, handle);
+    if (!import) import = import_locked(context, handle, file, pool);
+    if (import) {
+        import->count++;
+        *out = import->address;
+    }
+    pthread_mutex_unlock(&imports_lock);
+    context_let_close(context);
+    return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
+{
+    Context *context;
+    IpcHandle handle;
+    SharedFile file;
+    TRY(context_enter(&context));
+    if (!out || flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(&handle, &bytes, sizeof handle);
+    TRY(ipc_open(&handle, IPC_MEMORY, &file));
+    CUresult result = ipc_map(context, &handle, &file, NULL, out);
+    shared_file_close(&file);
+    return result;
+}
+
+CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle bytes, unsigned int flags)
+{
+    return cuIpcOpenMemHandle_v2(out, bytes, flags);
+}
+
+static void free_import(Import *import)
+{
+    memory_map_unregister(driver_memory(), import->address, NULL);
+    munmap(import->pages, import->length);
+    if (import->pool) PUT(import->pool);
+    free(import);
+}
+
+/* Takes the import at that address one step down; *last is it when nobody has it any more. */
+static bool let_go(const Context *context, CUdeviceptr address, Import **last)
+{
+    *last = NULL;
+    pthread_mutex_lock(&imports_lock);
+    Import **link = &imports;
+    while (*link && ((*link)->address != address || (*link)->pool || (*link)->context != context))
+        link = &(*link)->next;
+    bool found = *link != NULL;
+    if (found && --(*link)->count == 0) {
+        *last = *link;
+        *link = (*link)->next;
+    }
+    pthread_mutex_unlock(&imports_lock);
+    return found;
+}
+
+/* Waits as cuMemFree does: kernels may be using the memory. */
+CUresult cuIpcCloseMemHandle(CUdeviceptr address)
+{
+    Context *context;
+    Import *last;
+    TRY(context_enter_any(&context));
+    TRY(queue_wait_context(context));
+    if (!let_go(context, address, &last)) return CUDA_ERROR_INVALID_VALUE;
+    if (last) free_import(last);
+    return context_error(context);
+}
+
+bool ipc_release(CUdeviceptr address)
+{
+    pthread_mutex_lock(&imports_lock);
+    Import **link = &imports;
+    while (*link && ((*link)->address != address || !(*link)->pool)) link = &(*link)->next;
+    Import *import = *link;
+    if (import) *link = import->next;
+    pthread_mutex_unlock(&imports_lock);
+    if (import) free_import(import);
+    return import != NULL;
+}
+
+static Import *take_any(const Context *context)
+{
+    pthread_mutex_lock(&imports_lock);
+    Import **link = &imports;
+    while (*link && (*link)->context != context) link = &(*link)->next;
+    Import *import = *link;
+    if (import) *link = import->next;
+    pthread_mutex_unlock(&imports_lock);
+    return import;
+}
+
+void ipc_close_context(const Context *context)
+{
+    for (Import *import; (import = take_any(context)) != NULL;) free_import(import);
+}

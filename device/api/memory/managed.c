@@ -1,0 +1,417 @@
+/* Managed memory: advice, prefetches and discards.
+ *
+ * Host and devices share the memory, so nothing of it moves. What was said about each part of a range is
+ * remembered, because programs ask for it; a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
+ */
+#include "api/memory/managed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/memory/memory.h"
+#include "api/stream/stream.h"
+#include "exec/code.h"
+
+#define PAGE UINT64_C(4096)
+
+/* Bytes [start, end) about which the same was said. Locations of type NONE are not set. */
+typedef struct Part {
+    uint64_t start, end;
+    bool read_mostly, host_accesses;
+    uint64_t accessed_by;  /* bit d: device d */
+    CUmemLocation preferred, prefetched;
+} Part;
+
+/* A range that something was said about: its parts, in order and without gaps. */
+typedef struct Story {
+    struct Story *next;
+    uint64_t base, id;
+    size_t count;
+    Part *parts;
+} Story;
+
+typedef struct Span {
+    uint64_t start, end;
+} Span;
+
+static pthread_mutex_t stories_lock = PTHREAD_MUTEX_INITIALIZER;
+static Story *stories;
+static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, CU_DEVICE_INVALID};
+
+/* ---- Parts ---- */
+
+static bool is_gone(const Story *story)
+{
+    MemoryRange range;
+    return !memory_map_told(driver_memory(), story->base, 1, &range) || range.id != story->id;
+}
+
+static void sweep_locked(void)
+{
+    for (Story **link = &stories; *link;) {
+        Story *story = *link;
+        if (!is_gone(story)) {
+            link = &story->next;
+            continue;
+        }
+        *link = story->next;
+        free(story->parts);
+        free(story);
+    }
+}
+
+void managed_sweep(void)
+{
+    pthread_mutex_lock(&stories_lock);
+    sweep_locked();
+    pthread_mutex_unlock(&stories_lock);
+}
+
+static Story *find_locked(const MemoryRange *range)
+{
+    Story *story = stories;
+    while (story && story->id != range->id) story = story->next;
+    return story;
+}
+
+static Story *story_of_locked(const MemoryRange *range)
+{
+    Story *story = find_locked(range);
+    if (story) return story;
+    sweep_locked();
+    story = calloc(1, sizeof *story);
+    Part *parts = calloc(1, sizeof *parts);
+    if (!story || !parts) {
+        free(story);
+        free(parts);
+        return NULL;
+    }
+    *parts = (Part){.start = range->base, .end = range->base + range->size};
+    parts->preferred = parts->prefetched = nowhere;
+    *story = (Story){.next = stories, .base = range->base, .id = range->id, .count = 1, .parts = parts};
+    stories = story;
+    return story;
+}
+
+/* Makes a part start at that place; false without memory. */
+static bool split_locked(Story *story, uint64_t place)
+{
+    size_t at = 0;
+    while (at < story->count && story->parts[at].end <= place) at++;
+    if (at == story->count || story->parts[at].start == place) return true;
+    Part *parts = realloc(story->parts, (story->count + 1) * sizeof *parts);
+    if (!parts) return false;
+    story->parts = parts;
+    memmove(parts + at + 1, parts + at, (story->count - at) * sizeof *parts);
+    parts[at].end = parts[at + 1].start = place;
+    story->count++;
+    return true;
+}
+
+static bool is_inside(const Part *part, Span span)
+{
+    return part->start < span.end && part->end > span.start;
+}
+
+/* Does to every part of the span what `change` says; whole pages, as on a GPU. */
+static CUresult tell(const MemoryRange *range, uint64_t address, uint64_t size,
+                     void (*change)(Part *part, const void *what), const void *what)
+{
+    uint64_t end = (address + size + PAGE - 1) & ~(PAGE - 1), last = range->base + range->size;
+    Span span = {address & ~(PAGE - 1), end < last ? end : last};
+    if (span.start < range->base) span.start = range->base;
+    pthread_mutex_lock(&stories_lock);
+    Story *story = story_of_locked(range);
+    bool ok = story && split_locked(story, span.start) && split_locked(story, span.end);
+    for (size_t i = 0; ok && i < story->count; i++)
+        if (is_inside(&story->parts[i], span)) change(&story->parts[i], what);
+    pthread_mutex_unlock(&stories_lock);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* ---- Advice and prefetches ---- */
+
+static bool find_managed(CUdeviceptr address, size_t count, MemoryRange *range)
+{
+    return count && memory_map_told(driver_memory(), address, count, range) && range->kind == MEMORY_MANAGED;
+}
+
+static CUresult check_managed(CUdeviceptr address, size_t count, MemoryRange *range)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    return find_managed(address, count, range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult check_location(const CUmemLocation *location)
+{
+    switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+        return driver_device(location->id) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: return CUDA_SUCCESS;
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA: return location->id ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUmemLocation location_of(CUdevice device)
+{
+    bool host = device == CU_DEVICE_CPU;
+    return (CUmemLocation){host ? CU_MEM_LOCATION_TYPE_HOST : CU_MEM_LOCATION_TYPE_DEVICE, host ? 0 : device};
+}
+
+typedef struct Advice {
+    CUmem_advise what;
+    CUmemLocation location;
+} Advice;
+
+static void accept(Part *part, const void *closure)
+{
+    const Advice *advice = closure;
+    bool host = advice->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
+    bool sets = advice->what == CU_MEM_ADVISE_SET_ACCESSED_BY;
+    uint64_t bit = host ? 0 : UINT64_C(1) << advice->location.id;
+    switch (advice->what) {
+    case CU_MEM_ADVISE_SET_READ_MOSTLY:
+    case CU_MEM_ADVISE_UNSET_READ_MOSTLY:
+        part->read_mostly = advice->what == CU_MEM_ADVISE_SET_READ_MOSTLY;
+        break;
+    case CU_MEM_ADVISE_SET_PREFERRED_LOCATION: part->preferred = advice->location; break;
+    case CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION: part->preferred = nowhere; break;
+    default:
+        if (host) part->host_accesses = sets;
+        part->accessed_by = sets ? part->accessed_by | bit : part->accessed_by & ~bit;
+    }
+}
+
+static void prefetch(Part *part, const void *location)
+{
+    part->prefetched = *(const CUmemLocation *)location;
+}
+
+CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, CUmemLocation location)
+{
+    MemoryRange range;
+    TRY(check_managed(address, count, &range));
+    if (advice < CU_MEM_ADVISE_SET_READ_MOSTLY || advice > CU_MEM_ADVISE_UNSET_ACCESSED_BY)
+        return CUDA_ERROR_INVALID_VALUE;
+    bool somewhere =
+        advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
+    if (somewhere) TRY(check_location(&location));
+    return tell(&range, address, count, accept, &(Advice){advice, location});
+}
+
+CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
+{
+    return cuMemAdvise_v2(address, count, advice, location_of(device));
+}
+
+/* ---- Batches in the order of a stream ---- */
+
+typedef struct Batch {
+    const CUdeviceptr *addresses;
+    const size_t *sizes, *first;
+    size_t count, location_count;
+    const CUmemLocation *locations; /* NULL: no prefetch */
+    bool discard;
+} Batch;
+
+/* Only what looks for unwritten memory minds. */
+typedef struct BatchTask {
+    Task task;
+    bool discard, prefetch;
+    size_t count;
+    Span spans[];
+} BatchTask;
+
+static void run_batch(Task *self, Stream *stream)
+{
+    const BatchTask *task = (const BatchTask *)self;
+    (void)stream;
+    for (size_t i = 0; i < task->count; i++) {
+        uint64_t start = task->spans[i].start, size = task->spans[i].end - start;
+        if (task->discard) memory_map_discarded(driver_memory(), start, size);
+        if (task->prefetch && !task->discard) memory_map_written(driver_memory(), start, size);
+    }
+}
+
+static void free_batch(Task *self) { free(self); }
+
+static CUresult submit(Stream *stream, const Batch *batch)
+{
+    if (!(driver_settings()->checks & CHECK_INIT)) return CUDA_SUCCESS;
+    BatchTask *task = calloc(1, sizeof *task + batch->count * sizeof *task->spans);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    task->task = (Task){.run = run_batch, .release = free_batch};
+    task->discard = batch->discard;
+    task->prefetch = batch->locations != NULL;
+    task->count = batch->count;
+    for (size_t i = 0; i < batch->count; i++)
+        task->spans[i] = (Span){batch->addresses[i], batch->addresses[i] + batch->sizes[i]};
+    queue_submit(stream, &task->task, NULL);
+    return CUDA_SUCCESS;
+}
+
+/* Each location is for the ranges from its index to that of the next. */
+static CUresult check_locations(const Batch *batch)
+{
+    if (!batch->locations) return CUDA_SUCCESS;
+    if (!batch->first || !batch->location_count || batch->location_count > batch->count || batch->first[0])
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t k = 0; k < batch->location_count; k++) {
+        bool ordered = batch->first[k] < batch->count && (!k || batch->first[k] > batch->first[k - 1]);
+        if (!ordered) return CUDA_ERROR_INVALID_VALUE;
+        TRY(check_location(&batch->locations[k]));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult perform(Stream *stream, const Batch *batch)
+{
+    MemoryRange range;
+    if (!batch->count || !batch->addresses || !batch->sizes) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_locations(batch));
+    for (size_t i = 0; i < batch->count; i++)
+        if (!find_managed(batch->addresses[i], batch->sizes[i], &range)) return CUDA_ERROR_INVALID_VALUE;
+    for (size_t i = 0, k = 0; i < batch->count && batch->locations; i++) {
+        if (k + 1 < batch->location_count && batch->first[k + 1] == i) k++;
+        if (find_managed(batch->addresses[i], batch->sizes[i], &range))
+            TRY(tell(&range, batch->addresses[i], batch->sizes[i], prefetch, &batch->locations[k]));
+    }
+    return submit(stream, batch);
+}
+
+/* Of the batches only: the legacy stream is refused. */
+static CUresult perform_in(CUstream handle, unsigned long long flags, bool legacy, const Batch *batch)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    bool valid = !flags && (legacy || !stream->legacy);
+    CUresult result = valid ? perform(stream, batch) : CUDA_ERROR_INVALID_VALUE;
+    PUT(stream);
+    return result;
+}
+
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t count, CUmemLocation location, unsigned int flags,
+                               CUstream stream)
+{
+    size_t first = 0;
+    Batch batch = {&address, &count, &first, 1, 1, &location, false};
+    return perform_in(stream, flags, true, &batch);
+}
+
+CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t count, CUdevice device, CUstream stream)
+{
+    return cuMemPrefetchAsync_v2(address, count, location_of(device), 0, stream);
+}
+
+CUresult cuMemPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
+                                 CUmemLocation *locations, size_t *first, size_t location_count,
+                                 unsigned long long flags, CUstream stream)
+{
+    TRY(driver_check());
+    if (!locations) return CUDA_ERROR_INVALID_VALUE;
+    Batch batch = {addresses, sizes, first, count, location_count, locations, false};
+    return perform_in(stream, flags, false, &batch);
+}
+
+CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count, unsigned long long flags,
+                                CUstream stream)
+{
+    Batch batch = {addresses, sizes, NULL, count, 0, NULL, true};
+    return perform_in(stream, flags, false, &batch);
+}
+
+/* Prefetched after it was discarded, memory is there again, but what it holds is nobody's. */
+CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
+                                           CUmemLocation *locations, size_t *first, size_t location_count,
+                                           unsigned long long flags, CUstream stream)
+{
+    TRY(driver_check());
+    if (!locations) return CUDA_ERROR_INVALID_VALUE;
+    Batch batch = {addresses, sizes, first, count, location_count, locations, true};
+    return perform_in(stream, flags, false, &batch);
+}
+
+/* ---- What was said ---- */
+
+static bool is_same(CUmemLocation a, CUmemLocation b) { return a.type == b.type && a.id == b.id; }
+
+/* What was said about the whole span; where its parts differ, nothing was. */
+static Part sum_up(const MemoryRange *range, Span span)
+{
+    Part sum = {.preferred = nowhere, .prefetched = nowhere};
+    pthread_mutex_lock(&stories_lock);
+    const Story *story = find_locked(range);
+    bool first = true;
+    for (size_t i = 0; story && i < story->count; i++) {
+        const Part *part = &story->parts[i];
+        if (!is_inside(part, span)) continue;
+        if (first) sum = *part;
+        first = false;
+        sum.read_mostly &= part->read_mostly;
+        sum.host_accesses &= part->host_accesses;
+        sum.accessed_by &= part->accessed_by;
+        if (!is_same(sum.preferred, part->preferred)) sum.preferred = nowhere;
+        if (!is_same(sum.prefetched, part->prefetched)) sum.prefetched = nowhere;
+    }
+    pthread_mutex_unlock(&stories_lock);
+    return sum;
+}
+
+static int device_of(CUmemLocation location)
+{
+    bool host = location.type != CU_MEM_LOCATION_TYPE_DEVICE && location.type != CU_MEM_LOCATION_TYPE_NONE;
+    return host ? CU_DEVICE_CPU : location.id;
+}
+
+static void list_devices(const Part *sum, int32_t *out, size_t room)
+{
+    size_t count = 0;
+    for (int d = 0; d < DRIVER_MAX_DEVICES && count < room; d++)
+        if (sum->accessed_by >> d & 1) out[count++] = d;
+    if (sum->host_accesses && count < room) out[count++] = CU_DEVICE_CPU;
+    while (count < room) out[count++] = CU_DEVICE_INVALID;
+}
+
+static CUresult answer(const Part *sum, CUmem_range_attribute attribute, void *data, size_t size)
+{
+    int32_t value;
+    if (!data) return CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+    case CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY:
+        if (!size || size % sizeof value) return CUDA_ERROR_INVALID_VALUE;
+        list_devices(sum, data, size / sizeof value);
+        return CUDA_SUCCESS;
+    case CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY: value = sum->read_mostly; break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION: value = device_of(sum->preferred); break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION: value = device_of(sum->prefetched); break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE: value = (int32_t)sum->preferred.type; break;
+    case CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID: value = sum->preferred.id; break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE: value = (int32_t)sum->prefetched.type; break;
+    case CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID: value = sum->prefetched.id; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (size != sizeof value) return CUDA_ERROR_INVALID_VALUE;
+    memcpy(data, &value, sizeof value);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRangeGetAttributes(void **data, size_t *sizes, CUmem_range_attribute *attributes, size_t count,
+                                 CUdeviceptr address, size_t length)
+{
+    MemoryRange range;
+    TRY(driver_check());
+    if (!data || !sizes || !attributes || !count || !find_managed(address, length, &range))
+        return CUDA_ERROR_INVALID_VALUE;
+    Part sum = sum_up(&range, (Span){address, address + length});
+    for (size_t i = 0; i < count; i++) TRY(answer(&sum, attributes[i], data[i], sizes[i]));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemRangeGetAttribute(void *data, size_t size, CUmem_range_attribute attribute, CUdeviceptr address,
+                                size_t length)
+{
+    return cuMemRangeGetAttributes(&data, &size, &attribute, 1, address, length);
+}

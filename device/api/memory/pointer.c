@@ -1,0 +1,156 @@
+/* What is known of an address. */
+#include <string.h>
+
+#include "api/memory/memory.h"
+#include "api/memory/virtual.h"
+
+static bool is_host(const MemoryRange *range)
+{
+    return range->kind == MEMORY_HOST_PINNED || range->kind == MEMORY_REGISTERED;
+}
+
+/* The answer as it is written to the caller: up to 8 bytes. */
+typedef struct Answer {
+    uint64_t value;
+    size_t size;
+} Answer;
+
+static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address,
+                       Answer *out)
+{
+    enum { READ_WRITE = 3 };
+    bool host = is_host(range);
+#define ANSWER(attribute, type, value) \
+    case CU_POINTER_ATTRIBUTE_##attribute: \
+        *out = (Answer){(uint64_t)(value), sizeof(type)}; \
+        return CUDA_SUCCESS;
+    switch (attribute) {
+        ANSWER(CONTEXT, void *, (uintptr_t)range->owner)
+        ANSWER(MEMORY_TYPE, unsigned, host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE)
+        ANSWER(DEVICE_POINTER, CUdeviceptr, address)
+        ANSWER(SYNC_MEMOPS, unsigned, 0)
+        ANSWER(BUFFER_ID, unsigned long long, range->id)
+        ANSWER(IS_MANAGED, unsigned, range->kind == MEMORY_MANAGED)
+        ANSWER(DEVICE_ORDINAL, unsigned, (unsigned)range->device)
+        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, range->shared)
+        ANSWER(RANGE_START_ADDR, CUdeviceptr, range->base)
+        ANSWER(RANGE_SIZE, size_t, range->size)
+        ANSWER(MAPPED, unsigned, 1)
+        ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, 0)
+        ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, 0)
+        ANSWER(ACCESS_FLAGS, unsigned, READ_WRITE)
+        ANSWER(MEMPOOL_HANDLE, void *, (uintptr_t)range->tag)
+        ANSWER(MAPPING_SIZE, size_t, range->size)
+        ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, range->base)
+        ANSWER(MEMORY_BLOCK_ID, unsigned long long, range->id)
+        ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, 0)
+    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
+        *out = (Answer){address, sizeof(void *)};
+        return host || range->kind == MEMORY_MANAGED ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+#undef ANSWER
+}
+
+/* The same of reserved addresses. What is asked of the memory has no answer where nothing is mapped. */
+static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute attribute, CUdeviceptr address,
+                               int device, Answer *out)
+{
+    bool mapped = facts->mapping_size != 0;
+    unsigned reads = device >= 0 ? facts->readers >> device & 1 : 0;
+    unsigned writes = device >= 0 ? facts->writers >> device & 1 : 0;
+#define ANSWER(attribute, type, there, value) \
+    case CU_POINTER_ATTRIBUTE_##attribute: \
+        *out = (Answer){(uint64_t)(value), sizeof(type)}; \
+        return (there) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    switch (attribute) {
+        ANSWER(RANGE_START_ADDR, CUdeviceptr, true, facts->base)
+        ANSWER(RANGE_SIZE, size_t, true, facts->size)
+        ANSWER(MAPPED, unsigned, true, mapped)
+        ANSWER(CONTEXT, void *, mapped, 0)
+        ANSWER(MEMORY_TYPE, unsigned, mapped, CU_MEMORYTYPE_DEVICE)
+        ANSWER(DEVICE_POINTER, CUdeviceptr, reads, address)
+        ANSWER(HOST_POINTER, void *, false, 0)
+        ANSWER(SYNC_MEMOPS, unsigned, mapped, 0)
+        ANSWER(BUFFER_ID, unsigned long long, mapped, facts->id)
+        ANSWER(IS_MANAGED, unsigned, mapped, 0)
+        ANSWER(DEVICE_ORDINAL, unsigned, mapped, (unsigned)facts->device)
+        ANSWER(IS_LEGACY_CUDA_IPC_CAPABLE, unsigned, mapped, 0)
+        ANSWER(ALLOWED_HANDLE_TYPES, uint64_t, mapped, facts->handle_types)
+        ANSWER(IS_GPU_DIRECT_RDMA_CAPABLE, unsigned, mapped, 0)
+        ANSWER(ACCESS_FLAGS, unsigned, mapped, reads | writes << 1)
+        ANSWER(MEMPOOL_HANDLE, void *, mapped, 0)
+        ANSWER(MAPPING_SIZE, size_t, mapped, facts->mapping_size)
+        ANSWER(MAPPING_BASE_ADDR, CUdeviceptr, mapped, facts->mapping_base)
+        ANSWER(MEMORY_BLOCK_ID, unsigned long long, mapped, facts->id)
+        ANSWER(IS_HW_DECOMPRESS_CAPABLE, unsigned, mapped, 0)
+    case CU_POINTER_ATTRIBUTE_P2P_TOKENS: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+#undef ANSWER
+}
+
+/* Whether kernels of the context can use the memory: another device's takes peer access. */
+static bool reaches(Context *context, const MemoryRange *range)
+{
+    if (is_host(range) || range->kind == MEMORY_MANAGED || range->device == context->device->ordinal)
+        return true;
+    return atomic_load(&context->peers) >> range->device & 1;
+}
+
+CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    Context *context;
+    MemoryRange range;
+    VirtualFacts facts;
+    Answer found;
+    TRY(driver_check());
+    bool reserved = virtual_find(address, &facts);
+    if (!data || (!reserved && !memory_map_told(driver_memory(), address, 1, &range)))
+        return CUDA_ERROR_INVALID_VALUE;
+    CUresult entered = context_enter_any(&context);
+    if (entered == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (reserved) {
+        TRY(answer_virtual(&facts, attribute, address, entered ? -1 : context->device->ordinal, &found));
+        memcpy(data, &found.value, found.size);
+        return CUDA_SUCCESS;
+    }
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !reaches(context, &range))
+        return CUDA_ERROR_INVALID_VALUE;
+    TRY(answer(&range, attribute, address, &found));
+    memcpy(data, &found.value, found.size);
+    return CUDA_SUCCESS;
+}
+
+/* Of an address that is unknown, and where a question has no answer, zeros are written. */
+CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
+                                CUdeviceptr address)
+{
+    Context *context;
+    VirtualFacts facts;
+    MemoryRange range = {0}, none = {.device = CU_DEVICE_INVALID};
+    TRY(driver_check());
+    if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
+    bool reserved = virtual_find(address, &facts);
+    bool known = !reserved && memory_map_told(driver_memory(), address, 1, &range);
+    int device = reserved && !context_enter_any(&context) ? context->device->ordinal : -1;
+    for (unsigned i = 0; i < count; i++) {
+        Answer found = {0, 0};
+        CUresult result = reserved ? answer_virtual(&facts, attributes[i], address, device, &found)
+                                   : answer(known ? &range : &none, attributes[i], address, &found);
+        if (result && !found.size) return result;
+        bool zero = result || (!known && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        if (zero) found.value = 0;
+        memcpy(data[i], &found.value, found.size);
+    }
+    return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute, CUdeviceptr address)
+{
+    MemoryRange range;
+    TRY(driver_check());
+    if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
+    return memory_map_told(driver_memory(), address, 1, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,300 @@
+/* Memory pools: making them, which one is a device's, their settings and who may touch their memory. */
+#include "api/memory/pool.h"
+
+static void release(Object *object) { pool_share_free(((Pool *)object)->share); }
+
+Pool *pool_new(Device *device, PoolKind kind)
+{
+    Pool *pool = object_new(OBJECT_POOL, sizeof *pool, NULL, release);
+    if (!pool) return NULL;
+    pool->device = device;
+    pool->kind = kind;
+    atomic_store(&pool->readers, UINT64_C(1) << device->ordinal);
+    atomic_store(&pool->writers, UINT64_C(1) << device->ordinal);
+    for (int i = 0; i < POOL_SETTINGS - 1; i++) atomic_store(&pool->settings[i], 1);
+    if (object_publish(OBJECT(pool)) == CUDA_SUCCESS) return pool;
+    PUT(pool);
+    return NULL;
+}
+
+/* Makes the default pool when there is none yet; NULL without memory. */
+static DevicePools *pools_of(Device *device, PoolKind kind)
+{
+    DevicePools *pools = &device->pools[kind];
+    driver_lock();
+    if (!pools->standard && (pools->standard = pool_new(device, kind))) pools->standard->is_default = true;
+    if (!pools->current) pools->current = pools->standard;
+    driver_unlock();
+    return pools->standard ? pools : NULL;
+}
+
+static CUresult pool_tell(Device *device, PoolKind kind, CUmemoryPool *out, bool current)
+{
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (!device) return CUDA_ERROR_INVALID_DEVICE;
+    DevicePools *pools = pools_of(device, kind);
+    if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
+    driver_lock();
+    *out = current ? pools->current : pools->standard;
+    driver_unlock();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal)
+{
+    TRY(driver_check());
+    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, false);
+}
+
+CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
+{
+    TRY(driver_check());
+    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, true);
+}
+
+/* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
+static CUresult locate(const CUmemLocation *location, CUmemAllocationType type, Device **device,
+                       PoolKind *kind)
+{
+    bool on_device = location->type == CU_MEM_LOCATION_TYPE_DEVICE;
+    bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
+    if (!managed && type != CU_MEM_ALLOCATION_TYPE_PINNED) return CUDA_ERROR_INVALID_VALUE;
+    switch (location->type) {
+    case CU_MEM_LOCATION_TYPE_NONE:
+        if (!managed) return CUDA_ERROR_INVALID_VALUE;
+        break;
+    case CU_MEM_LOCATION_TYPE_DEVICE:
+    case CU_MEM_LOCATION_TYPE_HOST:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA:
+    case CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT: break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    *kind = managed ? POOL_MANAGED : on_device ? POOL_DEVICE : POOL_HOST;
+    *device = driver_device(on_device ? location->id : 0);
+    return *device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult pool_at(CUmemoryPool *out, const CUmemLocation *location, CUmemAllocationType type,
+                        bool current)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
+    if (!location) return CUDA_ERROR_INVALID_VALUE;
+    TRY(locate(location, type, &device, &kind));
+    return pool_tell(device, kind, out, current);
+}
+
+CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+    return pool_at(out, location, type, false);
+}
+
+CUresult cuMemGetMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)
+{
+    return pool_at(out, location, type, true);
+}
+
+CUresult pool_enter(CUmemoryPool handle, Pool **out)
+{
+    TRY(driver_check());
+    *out = object_get(handle, OBJECT_POOL);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult make_current(Device *device, PoolKind kind, CUmemoryPool handle)
+{
+    Pool *pool;
+    DevicePools *pools = pools_of(device, kind);
+    if (!pools) return CUDA_ERROR_OUT_OF_MEMORY;
+    driver_lock(); /* as cuMemPoolDestroy has it when it looks whether the pool is current */
+    CUresult result = pool_enter(handle, &pool);
+    if (!result) {
+        bool fits = pool->device == device && pool->kind == kind && !pool_is_imported(pool);
+        result = fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        if (fits) pools->current = pool;
+        PUT(pool);
+    }
+    driver_unlock();
+    return result;
+}
+
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle)
+{
+    TRY(driver_check());
+    Device *device = driver_device(ordinal);
+    return device ? make_current(device, POOL_DEVICE, handle) : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUmemoryPool handle)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
+    if (!location) return CUDA_ERROR_INVALID_VALUE;
+    TRY(locate(location, type, &device, &kind));
+    return make_current(device, kind, handle);
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
+{
+    Device *device;
+    PoolKind kind;
+    TRY(driver_check());
+    if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
+    TRY(locate(&properties->location, properties->allocType, &device, &kind));
+    if (properties->handleTypes & ~(unsigned)pool_handle_types()) return CUDA_ERROR_NOT_SUPPORTED;
+    if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
+    Pool *pool = pool_new(device, kind);
+    if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
+    pool->most = properties->maxSize;
+    CUresult result = properties->handleTypes ? pool_make_shareable(pool) : CUDA_SUCCESS;
+    if (result)
+        object_retire(OBJECT(pool));
+    else
+        *out = pool;
+    PUT(pool);
+    return result;
+}
+
+/* Memory of the pool stays valid until it is freed. */
+CUresult cuMemPoolDestroy(CUmemoryPool handle)
+{
+    Pool *pool;
+    TRY(pool_enter(handle, &pool));
+    DevicePools *pools = &pool->device->pools[pool->kind];
+    bool may = !pool->is_default;
+    driver_lock();
+    if (may && pools->current == pool) pools->current = pools->standard;
+    bool mine = may && object_retire(OBJECT(pool));
+    driver_unlock();
+    if (mine) pool_let_go(pool);
+    PUT(pool);
+    return may ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool handle, size_t keep)
+{
+    Pool *pool;
+    TRY(pool_enter(handle, &pool));
+    pool_trim(pool, keep);
+    PUT(pool);
+    return CUDA_SUCCESS;
+}
+
+static CUresult get_attribute(Pool *pool, CUmemPool_attribute attribute, void *value)
+{
+    PoolCounts counts;
+    pool_counts(pool, &counts);
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        *(int *)value = (int)atomic_load(&pool->settings[attribute - 1]);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        *(uint64_t *)value = atomic_load(&pool->settings[attribute - 1]);
+        break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *(uint64_t *)value = counts.reserved; break;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *(uint64_t *)value = counts.reserved_high; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *(uint64_t *)value = counts.in_use; break;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *(uint64_t *)value = counts.in_use_high; break;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult set_attribute(Pool *pool, CUmemPool_attribute attribute, const void *value)
+{
+    switch (attribute) {
+    case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+    case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+        atomic_store(&pool->settings[attribute - 1], *(const int *)value != 0);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+        atomic_store(&pool->settings[attribute - 1], *(const uint64_t *)value);
+        return CUDA_SUCCESS;
+    case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+        if (*(const uint64_t *)value) return CUDA_ERROR_INVALID_VALUE;
+        pool_reset_high(pool, attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH);
+        return CUDA_SUCCESS;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    Pool *pool;
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    TRY(pool_enter(handle, &pool));
+    CUresult result = get_attribute(pool, attribute, value);
+    PUT(pool);
+    return result;
+}
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void *value)
+{
+    Pool *pool;
+    if (!value) return CUDA_ERROR_INVALID_VALUE;
+    TRY(pool_enter(handle, &pool));
+    CUresult result = set_attribute(pool, attribute, value);
+    PUT(pool);
+    return result;
+}
+
+bool pool_allows(const Pool *pool, int device, bool write)
+{
+    return atomic_load(write ? &pool->writers : &pool->readers) >> device & 1;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmemLocation *location)
+{
+    Pool *pool;
+    TRY(pool_enter(handle, &pool));
+    bool valid =
+        flags && location && location->type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(location->id);
+    if (valid)
+        *flags = pool_allows(pool, location->id, true)    ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                 : pool_allows(pool, location->id, false) ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+    PUT(pool);
+    return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* A pool's own device keeps its access. */
+static bool valid_access(const Pool *pool, const CUmemAccessDesc *wanted)
+{
+    bool known = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);
+    if (!known) return false;
+    return wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+           || (wanted->location.id != pool->device->ordinal
+               && (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE
+                   || wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READ));
+}
+
+static void set_bit(_Atomic uint64_t *set, int device, bool on)
+{
+    if (on)
+        atomic_fetch_or(set, UINT64_C(1) << device);
+    else
+        atomic_fetch_and(set, ~(UINT64_C(1) << device));
+}
+
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc *descriptors, size_t count)
+{
+    Pool *pool;
+    if (!descriptors && count) return CUDA_ERROR_INVALID_VALUE;
+    TRY(pool_enter(handle, &pool));
+    bool valid = true;
+    for (size_t i = 0; i < count && valid; i++) valid = valid_access(pool, &descriptors[i]);
+    for (size_t i = 0; i < count && valid; i++) {
+        set_bit(&pool->readers, descriptors[i].location.id,
+                descriptors[i].flags != CU_MEM_ACCESS_FLAGS_PROT_NONE);
+        set_bit(&pool->writers, descriptors[i].location.id,
+                descriptors[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    }
+    PUT(pool);
+    return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}

@@ -1,0 +1,92 @@
+/* Memory pools. pool.c makes them and answers for their settings; pool_blocks.c hands out their memory.
+ *
+ * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream
+ * has come to the free: if all that will use it is ordered after the free. What nobody uses goes back to the
+ * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever
+ * memory is short.
+ */
+#ifndef DEVICE_API_MEMORY_POOL_H
+#define DEVICE_API_MEMORY_POOL_H
+
+#include "api/context/context.h"
+#include "exec/memory/shared_file.h"
+
+enum { POOL_SETTINGS = 4, POOL_BINS = 8 * 64 };
+
+typedef struct Block Block;
+
+/* What a pool has to do with other processes: its memory may go to them, or comes from one (imported). */
+typedef struct PoolShare {
+    bool imported;
+    int process;            /* of an imported pool: where it comes from, */
+    uint64_t inode, number; /* which file has its memory and its number there; else its number here */
+    SharedFile file;        /* of an imported pool */
+} PoolShare;
+
+struct CUmemPoolHandle_st {
+    Object object;
+    Device *device;
+    PoolKind kind;
+    bool is_default;
+    PoolShare *share;                         /* owned; NULL: nothing (pool_share.c) */
+    _Atomic uint64_t settings[POOL_SETTINGS]; /* reuse policies and the release threshold */
+    _Atomic uint64_t readers, writers;        /* bit d: device d may */
+    uint64_t most;                            /* bytes; 0: as much as the device has */
+
+    /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
+    Pool *next;                               /* in the list of those that have blocks */
+    Block *used, *bins[POOL_BINS];            /* in use, and freed ones by capacity, the last freed first */
+    uint64_t in_use, in_use_high;             /* bytes asked for */
+    uint64_t reserved, reserved_high;         /* bytes of all blocks */
+    bool destroyed;
+};
+
+/* The pool with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
+CUresult pool_enter(CUmemoryPool handle, Pool **out);
+/* A new pool with the caller's reference, in the registry; NULL without memory. */
+Pool *pool_new(Device *device, PoolKind kind);
+/* Makes the memory of a new pool one that other processes may have. */
+CUresult pool_make_shareable(Pool *pool);
+void pool_share_free(PoolShare *share);
+/* CUmemAllocationHandleType's bits that pools can be made with. */
+int pool_handle_types(void);
+static inline bool pool_is_imported(const Pool *pool) { return pool->share && pool->share->imported; }
+/* Whether the pool lets a device touch its memory. */
+bool pool_allows(const Pool *pool, int device, bool write);
+
+typedef struct PoolCounts {
+    uint64_t in_use, in_use_high, reserved, reserved_high;
+} PoolCounts;
+
+void pool_counts(Pool *pool, PoolCounts *out);
+void pool_reset_high(Pool *pool, bool reserved);
+/* Gives back what nobody uses until no more than that is left. */
+void pool_trim(Pool *pool, uint64_t keep);
+/* The handle is gone: from now on nothing is kept. */
+void pool_let_go(Pool *pool);
+/* Ends a pool's range, which nobody uses any more; false when it is not one. */
+bool pool_release(CUdeviceptr address);
+
+/* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address);
+/* The graph is gone; what it has handed out stays until it is freed. */
+void pool_unbind(Block *block);
+bool pool_bound_in_use(const Block *block);
+/* A launch hands it out, for as long as it runs or (keep) until it is freed. The range as kernels are to
+ * find it; the block has a task more until pool_range_settle or pool_range_end with `settle`. */
+MemoryRange pool_bound_take(Block *block, bool keep);
+/* Frees what was handed out, for calls; the rest is for pool_range_end. false when it is no such memory. */
+bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
+bool pool_is_bound(CUdeviceptr address);
+void pool_range_begin(const MemoryRange *range);
+void pool_range_end(const MemoryRange *range, bool settle);
+void pool_range_settle(const MemoryRange *range);
+
+/* The host has waited for that stream, or for all of the device (NULL). */
+void pools_observe(Device *device, const Stream *stream);
+/* Memory is short: gives back all that nobody uses. */
+void pools_reclaim(Device *device);
+/* Frees what the context has in pools. */
+void pools_leave(const Context *context);
+
+#endif

@@ -1,0 +1,669 @@
+/* Stream-ordered allocation: blocks, who may have a freed one again, and when they go back to the device. */
+#include <stdlib.h>
+
+#include "api/base/log.h"
+#include "api/memory/memory.h"
+#include "api/memory/pool.h"
+#include "api/stream/stream.h"
+#include "graph/capture.h"
+
+struct Block {
+    Block *next, **link;   /* in one of its pool's lists */
+    Pool *pool;            /* a reference */
+    CUdeviceptr base;
+    uint64_t capacity;     /* bytes of the device */
+    uint64_t size;         /* bytes asked for, while in use */
+    const Context *context;
+    unsigned tasks;        /* that have not run: where ranges of it begin and end */
+    bool placed;           /* in a bin */
+    bool observed;         /* the host has waited for its free */
+    bool bound;            /* to a graph, which alone hands it out */
+    bool handed;           /* of a bound one: in use beyond its graph */
+    bool ceded;            /* counts no more: what took its memory begins after it ends */
+    Stream *stream;        /* of the free, a reference; NULL when that does not matter any more */
+    uint64_t number;       /* of the free's task */
+};
+
+/* Where a range ends in its stream, or the one begins that takes its place. */
+typedef struct RangeTask {
+    Task task;
+    MemoryRange range;
+} RangeTask;
+
+static const MemoryKind memory_kinds[POOL_KINDS] =
+    {[POOL_DEVICE] = MEMORY_DEVICE, [POOL_MANAGED] = MEMORY_MANAGED, [POOL_HOST] = MEMORY_HOST_PINNED};
+
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
+static Pool *holders;       /* the pools that have blocks */
+static _Atomic size_t idle; /* blocks in bins */
+
+/* ---- Lists and bins ---- */
+
+static void put_into(Block *block, Block **list)
+{
+    block->next = *list;
+    block->link = list;
+    if (block->next) block->next->link = &block->next;
+    *list = block;
+}
+
+static void take_out(Block *block)
+{
+    *block->link = block->next;
+    if (block->next) block->next->link = block->link;
+}
+
+/* Eight bins for each power of two. */
+static int bin_of(uint64_t capacity)
+{
+    int power = 63 - __builtin_clzll(capacity);
+    return power * 8 + (int)(capacity >> (power - 3) & 7);
+}
+
+static void place_locked(Block *block)
+{
+    if (block->bound) return;
+    block->placed = true;
+    put_into(block, &block->pool->bins[bin_of(block->capacity)]);
+    atomic_fetch_add(&idle, 1);
+}
+
+static void unplace_locked(Block *block)
+{
+    block->placed = false;
+    take_out(block);
+    atomic_fetch_sub(&idle, 1);
+}
+
+/* So that a size that changes a little finds the block of the one before. */
+static uint64_t capacity_for(uint64_t size)
+{
+    const uint64_t large = UINT64_C(1) << 20, unit = size > large ? 2 * large : 512;
+    return (size + unit - 1) & ~(unit - 1);
+}
+
+/* ---- Blocks ---- */
+
+static void count_locked(Pool *pool, uint64_t in_use, uint64_t reserved)
+{
+    if (!pool->reserved && reserved) {
+        pool->next = holders;
+        holders = pool;
+    }
+    pool->in_use = in_use;
+    pool->reserved = reserved;
+    if (in_use > pool->in_use_high) pool->in_use_high = in_use;
+    if (reserved > pool->reserved_high) pool->reserved_high = reserved;
+    if (reserved) return;
+    Pool **link = &holders;
+    while (*link && *link != pool) link = &(*link)->next;
+    if (*link) *link = pool->next;
+}
+
+static MemoryRequest request_of(Block *block, Context *context)
+{
+    return (MemoryRequest){
+        .size = block->size,
+        .capacity = block->capacity,
+        .kind = memory_kinds[block->pool->kind],
+        .shared = block->pool->share != NULL,
+        .device = block->pool->device->ordinal,
+        .owner = context,
+        .tag = block->pool,
+        .block = block,
+    };
+}
+
+/* A new block in no list; NULL when the device or the host is short of memory. */
+static Block *block_new_locked(Pool *pool, Context *context, uint64_t size)
+{
+    Block *block = calloc(1, sizeof *block);
+    if (!block) return NULL;
+    block->pool = pool;
+    block->size = size;
+    block->capacity = capacity_for(size);
+    MemoryRequest request = request_of(block, context);
+    if (memory_try(pool->device, &request, block->capacity, &block->base)) {
+        free(block);
+        return NULL;
+    }
+    if (pool->share) memory_map_written(driver_memory(), block->base, size);
+    object_hold(OBJECT(pool));
+    count_locked(pool, pool->in_use, pool->reserved + block->capacity);
+    return block;
+}
+
+static void uncount_locked(const Block *block)
+{
+    Pool *pool = block->pool;
+    memory_uncharge(pool->device, memory_kinds[pool->kind], block->capacity);
+    count_locked(pool, pool->in_use, pool->reserved - block->capacity);
+}
+
+/* Gives a block that is in no list back to the device. */
+static void block_free_locked(Block *block)
+{
+    Pool *pool = block->pool;
+    memory_map_free(driver_memory(), block->base, NULL);
+    if (!block->ceded) uncount_locked(block);
+    if (block->stream) PUT(block->stream);
+    free(block);
+    PUT(pool);
+}
+
+/* Gives back until no more than `keep` is reserved, the largest first. */
+static void trim_locked(Pool *pool, uint64_t keep)
+{
+    for (int b = POOL_BINS; b-- > 0;)
+        for (Block *block = pool->bins[b], *next; block; block = next) {
+            next = block->next;
+            if (pool->reserved <= keep) return;
+            if (block->tasks) continue;
+            bool last = pool->reserved == block->capacity; /* the pool may be gone after it */
+            unplace_locked(block);
+            block_free_locked(block);
+            if (last) return;
+        }
+}
+
+/* ---- Who may have a freed block ---- */
+
+static bool may_have(const Block *block, Stream *stream)
+{
+    const _Atomic uint64_t *settings = block->pool->settings;
+    if (block->observed || block->stream == stream) return true;
+    if (atomic_load(&settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC - 1]) && !block->tasks) return true;
+    return atomic_load(&settings[CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES - 1])
+           && queue_follows(stream, block->stream, block->number);
+}
+
+/* The smallest block for that many bytes, the last freed of these, but none that is far too large; with
+ * `wait` any, whoever freed it. */
+static Block *find_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
+{
+    uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
+    for (int b = bin_of(need), last = bin_of(most); b <= last; b++)
+        for (Block *block = pool->bins[b]; block; block = block->next)
+            if (block->capacity >= need && block->capacity <= most && (wait || may_have(block, stream)))
+                return block;
+    return NULL;
+}
+
+static void trim_device_locked(const Device *device, bool reclaim)
+{
+    for (Pool *pool = holders, *next; pool; pool = next) {
+        next = pool->next;
+        uint64_t keep = atomic_load(&pool->settings[CU_MEMPOOL_ATTR_RELEASE_THRESHOLD - 1]);
+        if (pool->device == device) trim_locked(pool, reclaim || pool->destroyed ? 0 : keep);
+    }
+}
+
+/* A free that has not run yet, of any pool of the device. */
+static bool pending_locked(const Device *device, Dependency *out)
+{
+    for (Pool *pool = holders; pool; pool = pool->next)
+        for (int b = 0; b < POOL_BINS && pool->device == device; b++)
+            for (Block *block = pool->bins[b]; block; block = block->next) {
+                if (!block->stream || queue_reached(block->stream, block->number)) continue;
+                *out = (Dependency){block->stream, block->number};
+                object_hold(OBJECT(block->stream));
+                return true;
+            }
+    return false;
+}
+
+/* From the device, within what the pool may have. */
+static Block *make_locked(Pool *pool, Context *context, uint64_t size)
+{
+    uint64_t left = pool->most > pool->reserved ? pool->most - pool->reserved : 0;
+    return pool->most && size > left ? NULL : block_new_locked(pool, context, size);
+}
+
+/* Some block that is not free yet but will be before anything new of the stream, of any pool. */
+static Block *ceding_locked(const Device *device, Stream *stream)
+{
+    for (Pool *pool = holders; pool; pool = pool->next)
+        for (int b = 0; b < POOL_BINS && pool->device == device; b++)
+            for (Block *block = pool->bins[b]; block; block = block->next)
+                if (block->tasks && may_have(block, stream)) return block;
+    return NULL;
+}
+
+/* Takes what such blocks have: a block of another place, which begins after they have ended. */
+static Block *make_of_ceded_locked(Pool *pool, Stream *stream, uint64_t size)
+{
+    Block *made = NULL;
+    for (Block *block; !made && (block = ceding_locked(pool->device, stream)) != NULL;) {
+        unplace_locked(block);
+        block->ceded = true;
+        uncount_locked(block);
+        made = make_locked(pool, stream->object.context, size);
+    }
+    return made;
+}
+
+/* Memory of the device is preferred to waiting for another stream. */
+static Block *seek_locked(Pool *pool, Stream *stream, uint64_t size)
+{
+    if (size > pool->device->memory_size && pool->kind != POOL_HOST) return NULL;
+    const _Atomic uint64_t *may_wait = &pool->settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES - 1];
+    Block *block = find_locked(pool, stream, size, false);
+    if (!block) block = make_locked(pool, stream->object.context, size);
+    if (block) return block;
+    trim_device_locked(pool->device, true);
+    block = make_locked(pool, stream->object.context, size);
+    if (!block) block = make_of_ceded_locked(pool, stream, size);
+    return block || !atomic_load(may_wait) ? block : find_locked(pool, stream, size, true);
+}
+
+/* What the block's new owner has to wait for, if anything: the reference to its stream goes there. */
+static Dependency take_locked(Block *block, Stream *stream)
+{
+    Dependency wait = {NULL, 0};
+    unplace_locked(block);
+    if (block->stream && may_have(block, stream))
+        PUT(block->stream);
+    else if (block->stream)
+        wait = (Dependency){block->stream, block->number};
+    block->stream = NULL;
+    return wait;
+}
+
+/* ---- Ranges of blocks ---- */
+
+/* Nothing is kept for a pool that is gone, nor what counts no more. */
+static void settle_locked(Block *block)
+{
+    bool last = block->placed && block->pool->destroyed;
+    if (block->tasks || !(last || block->ceded)) return;
+    if (last) unplace_locked(block);
+    block_free_locked(block);
+}
+
+/* Kernels find the range from now on. What other processes write is not seen from here. */
+static void begin(const MemoryRange *range)
+{
+    const Pool *pool = range->tag;
+    memory_map_begin(driver_memory(), range);
+    if (pool->share) memory_map_written(driver_memory(), range->base, range->size);
+}
+
+static void run_begin(Task *self, Stream *stream)
+{
+    const MemoryRange *range = &((RangeTask *)self)->range;
+    Block *block = range->block;
+    (void)stream;
+    begin(range);
+    pthread_mutex_lock(&blocks_lock);
+    block->tasks--;
+    settle_locked(block);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+static void run_end(Task *self, Stream *stream)
+{
+    const MemoryRange *range = &((RangeTask *)self)->range;
+    Block *block = range->block;
+    (void)stream;
+    if (!block) {
+        memory_release(range->base);
+        return;
+    }
+    memory_map_end(driver_memory(), range);
+    pthread_mutex_lock(&blocks_lock);
+    block->tasks--;
+    settle_locked(block);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+static void free_task(Task *self) { free(self); }
+
+static RangeTask *task_new(void (*run)(Task *self, Stream *stream))
+{
+    RangeTask *task = calloc(1, sizeof *task);
+    if (task) task->task = (Task){.run = run, .release = free_task, .always = true};
+    return task;
+}
+
+/* Calls know the new range at once; kernels find it from there on in the stream. Where nothing of the stream
+ * is left to do, that is now. */
+static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency wait)
+{
+    MemoryRequest request = request_of(block, stream->object.context);
+    task->range = memory_map_grant(driver_memory(), block->base, &request);
+    pthread_mutex_lock(&blocks_lock);
+    bool now = !wait.stream && !block->tasks && queue_reached(stream, queue_last(stream));
+    if (!now) block->tasks++;
+    pthread_mutex_unlock(&blocks_lock);
+    if (now) {
+        begin(&task->range);
+        free(task);
+    } else {
+        queue_submit(stream, &task->task, wait.stream ? &wait : NULL);
+    }
+}
+
+static CUresult allocate_open(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+{
+    Dependency pending, wait = {NULL, 0};
+    RangeTask *task = task_new(run_begin);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_lock(&blocks_lock);
+    Block *block = seek_locked(pool, stream, size);
+    while (!block && size <= pool->device->memory_size && pending_locked(pool->device, &pending)) {
+        pthread_mutex_unlock(&blocks_lock);
+        queue_wait(pending.stream, pending.number);
+        PUT(pending.stream);
+        pthread_mutex_lock(&blocks_lock);
+        block = seek_locked(pool, stream, size);
+    }
+    bool again = block && block->placed;
+    if (again) wait = take_locked(block, stream);
+    if (block) {
+        block->size = size;
+        block->context = stream->object.context;
+        block->observed = false;
+        *out = block->base;
+        put_into(block, &pool->used);
+        count_locked(pool, pool->in_use + size, pool->reserved);
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    if (again)
+        hand_out(block, stream, task, wait);
+    else
+        free(task);
+    if (!block) memory_tell_short(pool->device, size);
+    return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+{
+    Context *context = stream->object.context;
+    if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    CUresult result = allocate_open(pool, stream, size, out);
+    context_let_close(context);
+    return result;
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool handle, CUstream stream_handle)
+{
+    Pool *pool;
+    Stream *stream;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter_to_submit(stream_handle, &stream));
+    CUresult result = pool_enter(handle, &pool);
+    if (!result) {
+        *out = 0;
+        if (pool_is_imported(pool))
+            result = CUDA_ERROR_INVALID_VALUE;
+        else if (size)
+            result = stream_is_captured(stream) ? capture_add_alloc(stream, pool, size, out)
+                                                : allocate(pool, stream, size, out);
+        PUT(pool);
+    }
+    PUT(stream);
+    return result;
+}
+
+CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
+{
+    Stream *stream;
+    CUmemoryPool pool;
+    TRY(stream_enter_to_submit(handle, &stream));
+    CUresult result = cuDeviceGetMemPool(&pool, stream->object.context->device->ordinal);
+    PUT(stream);
+    return result ? result : cuMemAllocFromPoolAsync(out, size, pool, handle);
+}
+
+/* The block of what calls find at that address; NULL when it has none. *range is what they find. */
+static const Block *told_block_locked(CUdeviceptr address, MemoryRange *range)
+{
+    bool told = memory_map_told(driver_memory(), address, 1, range) && range->base == address;
+    return told ? range->block : NULL;
+}
+
+/* Of a graph that has not handed it out: nobody else frees it. */
+static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
+
+/* Takes the range from the calls' sight, and its block from those in use; false when it is no allocation. */
+static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
+{
+    bool found = memory_map_withdraw(driver_memory(), address, range);
+    Block *block = found ? range->block : NULL;
+    if (block) {
+        take_out(block);
+        block->handed = false;
+        count_locked(block->pool, block->pool->in_use - block->size, block->pool->reserved);
+        block->tasks++;
+    }
+    return found;
+}
+
+bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
+{
+    MemoryRange told = {0};
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &told);
+    bool freed_so = told.base == address && !is_kept(block)
+                    && (told.kind == MEMORY_DEVICE || told.kind == MEMORY_MANAGED || told.tag);
+    bool found = freed_so && withdraw_locked(address, range);
+    pthread_mutex_unlock(&blocks_lock);
+    return found;
+}
+
+static CUresult free_in(Stream *stream, CUdeviceptr address)
+{
+    RangeTask *task = task_new(run_end);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (!pool_withdraw(address, &task->range)) {
+        free(task);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    Block *block = task->range.block;
+    uint64_t number = queue_submit(stream, &task->task, NULL);
+    if (!block) return CUDA_SUCCESS;
+    pthread_mutex_lock(&blocks_lock);
+    object_hold(OBJECT(stream));
+    block->stream = stream;
+    block->number = number;
+    place_locked(block);
+    settle_locked(block);
+    pthread_mutex_unlock(&blocks_lock);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter_to_submit(handle, &stream));
+    CUresult result = CUDA_SUCCESS;
+    if (address)
+        result = stream_is_captured(stream) ? capture_add_free(stream, address) : free_in(stream, address);
+    PUT(stream);
+    return result;
+}
+
+/* ---- Without a stream ---- */
+
+/* What nobody uses any more, by the word of the program. */
+static void end_now(const MemoryRange *range)
+{
+    Block *block = range->block;
+    memory_map_end(driver_memory(), range);
+    pthread_mutex_lock(&blocks_lock);
+    block->tasks--;
+    block->observed = true;
+    place_locked(block);
+    trim_device_locked(block->pool->device, false);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+bool pool_release(CUdeviceptr address)
+{
+    MemoryRange range;
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &range);
+    bool mine = block && !is_kept(block) && withdraw_locked(address, &range);
+    pthread_mutex_unlock(&blocks_lock);
+    if (mine) end_now(&range);
+    return mine;
+}
+
+/* Some block of the context in use; 0 when there is none. */
+static CUdeviceptr used_by(const Context *context)
+{
+    CUdeviceptr found = 0;
+    pthread_mutex_lock(&blocks_lock);
+    for (const Pool *pool = holders; pool && !found; pool = pool->next)
+        for (const Block *block = pool->used; block && !found; block = block->next)
+            if (block->context == context) found = block->base;
+    pthread_mutex_unlock(&blocks_lock);
+    return found;
+}
+
+void pools_leave(const Context *context)
+{
+    for (CUdeviceptr address; (address = used_by(context)) != 0;)
+        if (!pool_release(address)) return;
+    pools_observe(context->device, NULL);
+}
+
+void pools_observe(Device *device, const Stream *stream)
+{
+    if (!atomic_load(&idle)) return;
+    pthread_mutex_lock(&blocks_lock);
+    for (const Pool *pool = holders; pool; pool = pool->next)
+        for (int b = 0; b < POOL_BINS && pool->device == device; b++)
+            for (Block *block = pool->bins[b]; block; block = block->next)
+                if (!block->tasks && (!stream || block->stream == stream)) block->observed = true;
+    trim_device_locked(device, false);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+void pools_reclaim(Device *device)
+{
+    if (!atomic_load(&idle)) return;
+    pthread_mutex_lock(&blocks_lock);
+    trim_device_locked(device, true);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+void pool_trim(Pool *pool, uint64_t keep)
+{
+    pthread_mutex_lock(&blocks_lock);
+    trim_locked(pool, keep);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+void pool_let_go(Pool *pool)
+{
+    pthread_mutex_lock(&blocks_lock);
+    pool->destroyed = true;
+    trim_locked(pool, 0);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+/* ---- Blocks of graphs ---- */
+
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address)
+{
+    MemoryRange range;
+    pthread_mutex_lock(&blocks_lock);
+    Block *block = block_new_locked(pool, context, size);
+    if (block) {
+        block->bound = true;
+        block->context = context;
+        block->observed = true;
+        memory_map_told(driver_memory(), block->base, 1, &range);
+        memory_map_end(driver_memory(), &range);
+        *address = block->base;
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    if (!block) memory_tell_short(pool->device, size);
+    *out = block;
+    return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+void pool_unbind(Block *block)
+{
+    pthread_mutex_lock(&blocks_lock);
+    block->bound = false;
+    if (!block->handed && !block->tasks)
+        block_free_locked(block);
+    else if (!block->handed)
+        place_locked(block); /* goes when its last task has run: graphs' pools keep nothing */
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+bool pool_bound_in_use(const Block *block)
+{
+    pthread_mutex_lock(&blocks_lock);
+    bool in_use = block->handed;
+    pthread_mutex_unlock(&blocks_lock);
+    return in_use;
+}
+
+MemoryRange pool_bound_take(Block *block, bool keep)
+{
+    MemoryRequest request = request_of(block, (Context *)(uintptr_t)block->context);
+    pthread_mutex_lock(&blocks_lock);
+    MemoryRange range = memory_map_grant(driver_memory(), block->base, &request);
+    Stream *freed_in = block->stream;
+    block->stream = NULL;
+    block->tasks++;
+    if (keep) {
+        block->handed = true;
+        put_into(block, &block->pool->used);
+        count_locked(block->pool, block->pool->in_use + block->size, block->pool->reserved);
+    }
+    pthread_mutex_unlock(&blocks_lock);
+    if (freed_in) PUT(freed_in);
+    return range;
+}
+
+bool pool_is_bound(CUdeviceptr address)
+{
+    MemoryRange range;
+    pthread_mutex_lock(&blocks_lock);
+    const Block *block = told_block_locked(address, &range);
+    bool bound = block && block->bound;
+    pthread_mutex_unlock(&blocks_lock);
+    return bound;
+}
+
+void pool_range_begin(const MemoryRange *range) { begin(range); }
+
+void pool_range_end(const MemoryRange *range, bool settle)
+{
+    Block *block = range->block;
+    memory_map_end(driver_memory(), range);
+    if (settle && block) pool_range_settle(range);
+}
+
+void pool_range_settle(const MemoryRange *range)
+{
+    Block *block = range->block;
+    pthread_mutex_lock(&blocks_lock);
+    block->tasks--;
+    settle_locked(block);
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+/* ---- Counts ---- */
+
+void pool_counts(Pool *pool, PoolCounts *out)
+{
+    pthread_mutex_lock(&blocks_lock);
+    *out = (PoolCounts){pool->in_use, pool->in_use_high, pool->reserved, pool->reserved_high};
+    pthread_mutex_unlock(&blocks_lock);
+}
+
+void pool_reset_high(Pool *pool, bool reserved)
+{
+    pthread_mutex_lock(&blocks_lock);
+    if (reserved)
+        pool->reserved_high = pool->reserved;
+    else
+        pool->in_use_high = pool->in_use;
+    pthread_mutex_unlock(&blocks_lock);
+}

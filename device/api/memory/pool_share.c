@@ -1,0 +1,169 @@
+/* Pools that other processes take part in.
+ *
+ * The shareable handle of a pool is the descriptor of a small unnamed file, which says where the file with
+ * the memory of the process is. What comes with a pointer says which part of that.
+ */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "api/memory/ipc.h"
+#include "api/base/log.h"
+#include "api/memory/memory.h"
+#include "api/memory/pool.h"
+
+_Static_assert(sizeof(IpcHandle) == sizeof(CUmemPoolPtrExportData), "an IpcHandle comes with a pointer");
+
+static _Atomic uint64_t last_number;
+
+int pool_handle_types(void)
+{
+    MemoryExport place;
+    return memory_map_file(driver_memory(), &place) ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                    : CU_MEM_HANDLE_TYPE_NONE;
+}
+
+CUresult pool_make_shareable(Pool *pool)
+{
+    pool->share = calloc(1, sizeof *pool->share);
+    if (!pool->share) return CUDA_ERROR_OUT_OF_MEMORY;
+    pool->share->number = atomic_fetch_add(&last_number, 1) + 1;
+    return CUDA_SUCCESS;
+}
+
+void pool_share_free(PoolShare *share)
+{
+    if (!share) return;
+    if (share->imported) shared_file_close(&share->file);
+    free(share);
+}
+
+/* Whether the handle type is one of ours, and nothing else is asked for. */
+static bool is_known(CUmemAllocationHandleType type, unsigned long long flags)
+{
+    return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !flags;
+}
+
+/* A new file with the handle's bytes; its descriptor, the caller's, or -1. */
+static int write_file(const IpcHandle *handle)
+{
+    int descriptor = memfd_create("cuda-memory-pool", MFD_CLOEXEC);
+    if (descriptor < 0) return -1;
+    if (write(descriptor, handle, sizeof *handle) == (ssize_t)sizeof *handle) return descriptor;
+    close(descriptor);
+    return -1;
+}
+
+CUresult cuMemPoolExportToShareableHandle(void *out, CUmemoryPool handle, CUmemAllocationHandleType type,
+                                          unsigned long long flags)
+{
+    Pool *pool;
+    MemoryExport place;
+    IpcHandle bytes;
+    if (!out || !is_known(type, flags)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(pool_enter(handle, &pool));
+    bool shareable = pool->share && !pool->share->imported && memory_map_file(driver_memory(), &place);
+    int descriptor = -1;
+    if (shareable) {
+        ipc_name(&bytes, IPC_POOL, place.descriptor, place.inode);
+        bytes.pool = pool->share->number;
+        bytes.reserved = pool->device->ordinal;
+        descriptor = write_file(&bytes);
+    }
+    PUT(pool);
+    if (!shareable) {
+        log_error("only a pool made for it (CUmemPoolProps.handleTypes) can be exported");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (descriptor < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    *(int *)out = descriptor;
+    return CUDA_SUCCESS;
+}
+
+/* A pool without memory of its own, with the caller's reference; takes the file over. */
+static Pool *import_pool(const IpcHandle *bytes, const SharedFile *file)
+{
+    Pool *pool = pool_new(driver_device(bytes->reserved), POOL_DEVICE);
+    PoolShare *share = pool ? calloc(1, sizeof *share) : NULL;
+    if (!share) {
+        shared_file_close(file);
+        if (pool) object_retire(OBJECT(pool));
+        if (pool) PUT(pool);
+        return NULL;
+    }
+    *share = (PoolShare){true, bytes->process, bytes->inode, bytes->pool, *file};
+    pool->share = share;
+    return pool;
+}
+
+CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUmemAllocationHandleType type,
+                                            unsigned long long flags)
+{
+    IpcHandle bytes;
+    SharedFile file;
+    TRY(driver_check());
+    if (!out || !is_known(type, flags)) return CUDA_ERROR_INVALID_VALUE;
+    ssize_t length = pread((int)(intptr_t)handle, &bytes, sizeof bytes, 0);
+    if (length != (ssize_t)sizeof bytes || !ipc_is(&bytes, IPC_POOL)) {
+        log_error("%lld is no descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!driver_device(bytes.reserved)) {
+        log_error("the pool is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)",
+                  bytes.reserved);
+        return CUDA_ERROR_INVALID_DEVICE;
+    }
+    TRY(ipc_reach(&bytes, &file));
+    Pool *pool = import_pool(&bytes, &file);
+    if (!pool) return CUDA_ERROR_OUT_OF_MEMORY;
+    *out = pool;
+    PUT(pool);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address)
+{
+    MemoryRange range;
+    MemoryExport place;
+    IpcHandle bytes;
+    TRY(driver_check());
+    if (!out || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    const Pool *pool = range.block ? range.tag : NULL;
+    if (!pool || !pool->share || !memory_map_export(driver_memory(), &range, &place)) {
+        log_error("only memory of a pool made for it (CUmemPoolProps.handleTypes) can be exported");
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    ipc_name(&bytes, IPC_POOL_MEMORY, place.descriptor, place.inode);
+    bytes.offset = place.offset;
+    bytes.size = range.size;
+    bytes.id = range.id;
+    bytes.pool = pool->share->number;
+    memcpy(out, &bytes, sizeof bytes);
+    return CUDA_SUCCESS;
+}
+
+/* Whether the pointer comes from the process and the pool that were imported. */
+static bool belongs(const PoolShare *share, const IpcHandle *bytes)
+{
+    return share && share->imported && ipc_is(bytes, IPC_POOL_MEMORY) && bytes->process == share->process
+           && bytes->inode == share->inode && bytes->pool == share->number;
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle, CUmemPoolPtrExportData *data)
+{
+    Context *context;
+    Pool *pool;
+    IpcHandle bytes;
+    TRY(context_enter(&context));
+    if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
+    TRY(pool_enter(handle, &pool));
+    memcpy(&bytes, data, sizeof bytes);
+    bool ours = belongs(pool->share, &bytes);
+    CUresult result =
+        ours ? ipc_map(context, &bytes, &pool->share->file, pool, out) : CUDA_ERROR_INVALID_VALUE;
+    if (!ours) log_error("the pool was not imported, or the pointer is not of its memory");
+    PUT(pool);
+    return result;
+}

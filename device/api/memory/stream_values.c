@@ -1,0 +1,178 @@
+/* Words of memory in the order of streams: written, and waited for (cuStreamWriteValue and its relatives). A
+ * stream that waits polls: anybody may write the word, the host and kernels too. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/memory/memory.h"
+#include "api/stream/stream.h"
+
+enum { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
+enum { WAIT_GEQ, WAIT_EQ, WAIT_AND, WAIT_NOR };
+enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: remote writes, which there are none of */
+enum { MOST_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
+
+typedef CUstreamBatchMemOpParams Operation;
+
+typedef struct ValuesTask {
+    Task task;
+    unsigned count;
+    Operation operations[];
+} ValuesTask;
+
+static bool is_wide(const Operation *o) { return o->operation == WAIT_64 || o->operation == WRITE_64; }
+
+static uint64_t load(const Operation *o)
+{
+    uintptr_t at = (uintptr_t)o->address;
+    return is_wide(o) ? atomic_load((const _Atomic uint64_t *)at) : atomic_load((const _Atomic uint32_t *)at);
+}
+
+static void store(const Operation *o)
+{
+    uintptr_t at = (uintptr_t)o->address;
+    if (is_wide(o))
+        atomic_store((_Atomic uint64_t *)at, o->value);
+    else
+        atomic_store((_Atomic uint32_t *)at, (uint32_t)o->value);
+    memory_map_written(driver_memory(), o->address, is_wide(o) ? 8 : 4);
+}
+
+/* "At least" is cyclic: of the two ways round, the shorter one counts. */
+static bool holds(const Operation *o)
+{
+    uint64_t now = load(o), value = is_wide(o) ? o->value : (uint32_t)o->value;
+    uint64_t mask = is_wide(o) ? UINT64_MAX : UINT32_MAX;
+    switch (o->flags & 3) {
+    case WAIT_GEQ: return is_wide(o) ? (int64_t)(now - value) >= 0 : (int32_t)(uint32_t)(now - value) >= 0;
+    case WAIT_EQ: return now == value;
+    case WAIT_AND: return (now & value) != 0;
+    default: return (~(now | value) & mask) != 0;
+    }
+}
+
+static bool is_given_up(const Stream *stream)
+{
+    const Context *context = stream->object.context;
+    return atomic_load(&context->cancelled) || context_error(context);
+}
+
+/* Memory that has been freed meanwhile is not looked at. */
+static bool is_there(const Operation *o, bool write)
+{
+    MemoryRange range;
+    return memory_map_told(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
+           && !(write && range.kind == MEMORY_MAPPED && !range.writers);
+}
+
+static void await(const Operation *o, const Stream *stream)
+{
+    const struct timespec nap = {.tv_nsec = NAP_NANOSECONDS};
+    for (unsigned polls = 0; !holds(o) && !is_given_up(stream) && is_there(o, false); polls++)
+        if (polls > POLLS) nanosleep(&nap, NULL);
+}
+
+static void run(Task *self, Stream *stream)
+{
+    const ValuesTask *task = (const ValuesTask *)self;
+    for (unsigned k = 0; k < task->count && !is_given_up(stream); k++) {
+        const Operation *o = &task->operations[k];
+        bool waits = o->operation == WAIT_32 || o->operation == WAIT_64;
+        bool writes = o->operation == WRITE_32 || o->operation == WRITE_64;
+        if ((waits || writes) && !is_there(o, writes))
+            memory_fail_closed(stream->object.context, writes ? "a write of a value" : "a wait for a value");
+        else if (waits)
+            await(o, stream);
+        else if (writes)
+            store(o);
+    }
+}
+
+static void release(Task *self) { free(self); }
+
+static CUresult check(const Operation *o)
+{
+    const unsigned ways = 3;
+    switch (o->operation) {
+    case WAIT_32:
+    case WAIT_64:
+        if (o->flags & ~(ways | FLUSH_BEFORE)) return CUDA_ERROR_INVALID_VALUE;
+        if (o->flags & FLUSH_BEFORE) return CUDA_ERROR_NOT_SUPPORTED;
+        break;
+    case WRITE_32:
+    case WRITE_64:
+        if (o->flags) return CUDA_ERROR_INVALID_VALUE;
+        break;
+    case BARRIER: return CUDA_SUCCESS;
+    case FLUSH: return CUDA_ERROR_NOT_SUPPORTED;
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+    bool writes_it = o->operation == WRITE_32 || o->operation == WRITE_64;
+    bool aligned = o->address % (is_wide(o) ? 8 : 4) == 0;
+    return o->address && aligned && is_there(o, writes_it) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+static CUresult submit(Stream *stream, const Operation *operations, unsigned count)
+{
+    TRY(queue_wait_room(stream));
+    ValuesTask *task = calloc(1, sizeof *task + count * sizeof *operations);
+    if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
+    task->task.run = run;
+    task->task.release = release;
+    task->task.endless = true;
+    task->count = count;
+    memcpy(task->operations, operations, count * sizeof *operations);
+    queue_submit(stream, &task->task, NULL);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatchMemOpParams *operations,
+                               unsigned int flags)
+{
+    Stream *stream;
+    TRY(driver_check());
+    if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; k < count; k++) TRY(check(&operations[k]));
+    TRY(stream_enter(handle, &stream)); /* it is no node of a graph here */
+    CUresult result = count ? submit(stream, operations, count) : CUDA_SUCCESS;
+    PUT(stream);
+    return result;
+}
+
+static CUresult one(CUstream stream, int operation, CUdeviceptr address, uint64_t value, unsigned flags)
+{
+    Operation single = {.operation = operation, .address = address, .value = value, .flags = flags};
+    return cuStreamBatchMemOp_v2(stream, 1, &single, 0);
+}
+
+/* The first versions are those that a driver must be set to allow. */
+static CUresult first_version(CUstream handle)
+{
+    Stream *stream;
+    TRY(stream_enter(handle, &stream));
+    PUT(stream);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+#define VALUE(name, type, operation) \
+    CUresult name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
+    { \
+        return one(stream, operation, address, value, flags); \
+    } \
+    CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
+    { \
+        (void)address, (void)value, (void)flags; \
+        return first_version(stream); \
+    }
+
+VALUE(cuStreamWaitValue32, cuuint32_t, WAIT_32)
+VALUE(cuStreamWaitValue64, cuuint64_t, WAIT_64)
+VALUE(cuStreamWriteValue32, cuuint32_t, WRITE_32)
+VALUE(cuStreamWriteValue64, cuuint64_t, WRITE_64)
+
+CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMemOpParams *operations,
+                            unsigned int flags)
+{
+    (void)operations, (void)flags;
+    return count > MOST_OPERATIONS ? CUDA_ERROR_INVALID_VALUE : first_version(stream);
+}

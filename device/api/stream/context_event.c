@@ -1,0 +1,132 @@
+/* Events of all streams of a context, or of a green one. */
+#include <stdlib.h>
+
+#include "api/stream/event.h"
+#include "api/stream/green.h"
+#include "graph/capture.h"
+
+/* Those of the context, or of the green one in it with its gate and the default stream, which is everybody's.
+ * With references; NULL without memory. */
+static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
+{
+    size_t room = 0, found = 0, kept = 0;
+    Stream **all = NULL;
+    do {
+        for (size_t k = 0; k < found && k < room; k++) PUT(all[k]);
+        free(all);
+        room = found + 8;
+        all = malloc(room * sizeof *all);
+        if (!all) return NULL;
+        found = queue_streams(base, all, room);
+    } while (found > room);
+    for (size_t k = 0; k < found; k++) {
+        if (!green || all[k]->legacy || all[k]->green == green || all[k] == green->gate)
+            all[kept++] = all[k];
+        else
+            PUT(all[k]);
+    }
+    *count = kept;
+    return all;
+}
+
+static void put_streams(Stream **streams, size_t count)
+{
+    for (size_t k = 0; k < count; k++) PUT(streams[k]);
+    free(streams);
+}
+
+/* The streams, none of which is captured; else their captures end. */
+static CUresult enter_streams(Context *base, const GreenContext *green, Stream ***out, size_t *count)
+{
+    CUresult result = CUDA_SUCCESS;
+    if (!(*out = streams_of(base, green, count))) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t k = 0; k < *count; k++)
+        if (stream_is_captured((*out)[k])) result = capture_refuse((*out)[k]);
+    if (result) put_streams(*out, *count);
+    return result;
+}
+
+/* Records it in a stream that waits for the others. */
+static CUresult record_after(Stream **streams, size_t count, Stream *gate, Event *event)
+{
+    for (size_t k = 0; k < count; k++) {
+        if (streams[k] == gate) continue;
+        object_hold(OBJECT(streams[k]));
+        Dependency place = {streams[k], queue_last(streams[k])};
+        queue_submit_wait(gate, &place);
+    }
+    return event_record_in(gate, event);
+}
+
+/* In a stream that is made for it, where there is no gate. */
+static CUresult record_in_new(Context *base, Stream **streams, size_t count, Event *event)
+{
+    Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
+    if (!gate) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = record_after(streams, count, gate, event);
+    queue_close(gate);
+    PUT(gate);
+    return result;
+}
+
+CUresult context_record_event(Context *base, GreenContext *green, CUevent handle)
+{
+    Event *event;
+    Stream **streams;
+    size_t count;
+    TRY(event_enter(handle, &event));
+    CUresult result = enter_streams(base, green, &streams, &count);
+    if (!result) {
+        result = green ? record_after(streams, count, green->gate, event)
+                       : record_in_new(base, streams, count, event);
+        put_streams(streams, count);
+    }
+    event_put(event);
+    return result;
+}
+
+CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
+{
+    Event *event;
+    Stream **streams;
+    size_t count;
+    TRY(event_enter(handle, &event));
+    CUresult result = capture_check_event(event);
+    if (!result) result = enter_streams(base, green, &streams, &count);
+    if (!result) {
+        for (size_t k = 0; k < count && !result; k++) {
+            result = queue_wait_room(streams[k]);
+            if (!result) result = event_wait_in(streams[k], event);
+        }
+        put_streams(streams, count);
+    }
+    event_put(event);
+    return result;
+}
+
+typedef CUresult OfContext(Context *base, GreenContext *green, CUevent event);
+
+/* The context may be the shell of a green one. */
+static CUresult with_context(CUcontext handle, CUevent event, OfContext *act)
+{
+    Context *context;
+    TRY(driver_check());
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_named(handle, &context));
+    GreenContext *green = context->base ? object_get(context->green, OBJECT_GREEN_CONTEXT) : NULL;
+    CUresult result = context->base && !green ? CUDA_ERROR_CONTEXT_IS_DESTROYED
+                                              : act(context->base ? context->base : context, green, event);
+    if (green) PUT(green);
+    context_put(context);
+    return result;
+}
+
+CUresult cuCtxRecordEvent(CUcontext context, CUevent event)
+{
+    return with_context(context, event, context_record_event);
+}
+
+CUresult cuCtxWaitEvent(CUcontext context, CUevent event)
+{
+    return with_context(context, event, context_wait_event);
+}

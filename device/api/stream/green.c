@@ -1,0 +1,209 @@
+/* Green contexts: making and ending them, what they have. */
+#include "api/stream/green.h"
+
+#include <stdlib.h>
+
+/* The live shell that is current, or NULL. */
+static Context *current_shell(void)
+{
+    Context *top = context_on_top();
+    return top && top->base && atomic_load(&top->live) ? top : NULL;
+}
+
+GreenContext *green_current(void)
+{
+    const Context *shell = current_shell();
+    return shell ? object_get(shell->green, OBJECT_GREEN_CONTEXT) : NULL;
+}
+
+CUgreenCtx green_of_stream(const Stream *stream)
+{
+    const Context *shell = stream->standard ? current_shell() : NULL;
+    return shell ? shell->green : stream->green;
+}
+
+CUcontext green_shell(const Stream *stream)
+{
+    Context *shell = stream->standard ? current_shell() : stream->green ? stream->green->shell : NULL;
+    return shell ? shell : stream->object.context;
+}
+
+unsigned green_multiprocessors(const Stream *stream)
+{
+    if (stream && !stream->standard)
+        return stream->green ? stream->green->range.count : (unsigned)driver_multiprocessors();
+    const Context *shell = current_shell();
+    return shell ? shell->range.count : (unsigned)driver_multiprocessors();
+}
+
+/* Where the gate has come to. */
+static Dependency gate_place(GreenContext *green)
+{
+    object_hold(OBJECT(green->gate));
+    return (Dependency){green->gate, queue_last(green->gate)};
+}
+
+void green_adopt(GreenContext *green, Stream *stream)
+{
+    Dependency place = gate_place(green);
+    object_hold(OBJECT(green));
+    stream->green = green;
+    queue_submit_wait(stream, &place);
+}
+
+/* --- making, ending ----------------------------------------------------------------------------------- */
+
+static void green_release(Object *object)
+{
+    GreenContext *green = (GreenContext *)object;
+    if (green->gate) PUT(green->gate);
+    if (green->shell) context_put(green->shell);
+}
+
+/* The gate is a stream that the program has no handle of. */
+static Stream *make_gate(Context *base)
+{
+    Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
+    if (!gate || object_publish(OBJECT(gate)) == CUDA_SUCCESS) return gate;
+    queue_close(gate);
+    PUT(gate);
+    return NULL;
+}
+
+static CUresult make_green(Context *base, const SmRange *range, GreenContext **out)
+{
+    GreenContext *green = object_new(OBJECT_GREEN_CONTEXT, sizeof *green, base, green_release);
+    if (!green) return CUDA_ERROR_OUT_OF_MEMORY;
+    green->range = *range;
+    green->gate = make_gate(base);
+    green->shell = green->gate ? context_new_shell(base, green, *range) : NULL;
+    atomic_store(&green->live, green->shell != NULL);
+    CUresult result = green->shell ? object_publish(OBJECT(green)) : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!result) {
+        green->id = atomic_load(&green->shell->id);
+        *out = green;
+    } else {
+        if (green->shell) context_close_shell(green->shell);
+        if (green->gate) cuStreamDestroy_v2(green->gate);
+    }
+    PUT(green);
+    return result;
+}
+
+CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevice ordinal, unsigned flags)
+{
+    Context *base;
+    TRY(driver_check());
+    if (!driver_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    if (!out || flags != CU_GREEN_CTX_DEFAULT_STREAM || !resource_is_descriptor(descriptor)
+        || descriptor->range.device != ordinal)
+        return CUDA_ERROR_INVALID_VALUE;
+    TRY(cuDevicePrimaryCtxRetain(&base, ordinal));
+    CUresult result = make_green(base, &descriptor->range, out);
+    if (result) cuDevicePrimaryCtxRelease_v2(ordinal);
+    return result;
+}
+
+/* With a reference; NULL stands for that of the current context. */
+static CUresult enter_green(CUgreenCtx handle, bool current, GreenContext **out)
+{
+    TRY(driver_check());
+    *out = !handle && current ? green_current() : object_get(handle, OBJECT_GREEN_CONTEXT);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuGreenCtxDestroy(CUgreenCtx handle)
+{
+    GreenContext *green;
+    TRY(enter_green(handle, false, &green));
+    Context *base = green->object.context;
+    CUresult result = queue_wait_context_anyway(base);
+    if (!result && !object_retire(OBJECT(green))) result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!result) {
+        object_retire(OBJECT(green->gate));
+        queue_close(green->gate);
+        atomic_store(&green->live, false);
+        context_leave_top(green->shell);
+        context_close_shell(green->shell);
+        result = cuDevicePrimaryCtxRelease_v2(base->device->ordinal);
+    }
+    PUT(green);
+    return result;
+}
+
+/* --- what it has -------------------------------------------------------------------------------------- */
+
+CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, false, &green));
+    *out = green->shell;
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxGetId(CUgreenCtx handle, unsigned long long *out)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, true, &green));
+    *out = green->id;
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource *out, CUdevResourceType type)
+{
+    GreenContext *green;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    TRY(enter_green(handle, false, &green));
+    *out = resource_of_range(green->range);
+    PUT(green);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource *out, CUdevResourceType type)
+{
+    Context *context;
+    if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
+    TRY(context_named(handle, &context));
+    SmRange range = context->base ? context->range : resource_of_device(context->device);
+    context_put(context);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
+    *out = resource_of_range(range);
+    return CUDA_SUCCESS;
+}
+
+/* --- its streams -------------------------------------------------------------------------------------- */
+
+CUresult cuGreenCtxStreamCreate(CUstream *out, CUgreenCtx handle, unsigned flags, int priority)
+{
+    GreenContext *green;
+    if (flags != CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = context_error(green->object.context);
+    if (!result) result = stream_create(green->object.context, green, out, flags, priority);
+    PUT(green);
+    return result;
+}
+
+CUresult cuGreenCtxRecordEvent(CUgreenCtx handle, CUevent event)
+{
+    GreenContext *green;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = context_record_event(green->object.context, green, event);
+    PUT(green);
+    return result;
+}
+
+CUresult cuGreenCtxWaitEvent(CUgreenCtx handle, CUevent event)
+{
+    GreenContext *green;
+    TRY(enter_green(handle, false, &green));
+    CUresult result = context_wait_event(green->object.context, green, event);
+    PUT(green);
+    return result;
+}

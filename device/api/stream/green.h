@@ -1,0 +1,37 @@
+/* Green contexts: the primary context of a device with some of its multiprocessors.
+ *
+ * What is made in one belongs to the primary context, so the CUcontext of a green one is a shell: it may be
+ * current, and calls work in the primary context then. Its streams, and the default streams while it is
+ * current, run kernels on its part of the device. */
+#ifndef DEVICE_API_STREAM_GREEN_H
+#define DEVICE_API_STREAM_GREEN_H
+
+#include "api/stream/stream.h"
+
+typedef struct CUgreenCtx_st {
+    Object object;
+    _Atomic bool live;
+    Context *shell;         /* a reference */
+    unsigned long long id;
+    SmRange range;
+    Stream *gate;           /* a reference; its new streams wait for what this one waits for */
+} GreenContext;
+
+/* That of the thread's current context, with a reference; NULL: it is none. */
+GreenContext *green_current(void);
+/* The handle of that in which work of the stream runs; NULL: in none. */
+CUgreenCtx green_of_stream(const Stream *stream);
+/* What the stream's context is to the program. */
+CUcontext green_shell(const Stream *stream);
+/* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
+unsigned green_multiprocessors(const Stream *stream);
+/* --- api/stream/context_event.c --- */
+/* The event is reached when all is that the streams have now, of the context or of the green one in it. */
+CUresult context_record_event(Context *base, GreenContext *green, CUevent event);
+/* What those streams get from now on waits for it. */
+CUresult context_wait_event(Context *base, GreenContext *green, CUevent event);
+/* --- api/stream/green.c --- */
+/* Makes a new stream one of the green context's. */
+void green_adopt(GreenContext *green, Stream *stream);
+
+#endif

@@ -1,0 +1,698 @@
+/* The streams' queues: submission, dependencies, the worker, and waiting. See queue.h. */
+#define _GNU_SOURCE
+#include "api/stream/queue.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include "api/context/patience.h"
+#include "graph/capture.h"
+
+enum {
+    LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
+    CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a cancelled context to end */
+    DOZE_NANOSECONDS = 20000,
+    DOZES = 100,                 /* before a worker sleeps */
+    WORK_SPINS = 100,            /* before a worker dozes */
+    WAIT_SPINS = 2000,           /* before a waiting thread sleeps */
+    MOST_PENDING = 1024          /* tasks of a stream: then submitting waits */
+};
+
+/* Held for moments only: where there is a mutex that spins before it sleeps, it is one. */
+#ifdef PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP
+static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
+#else
+static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
+
+/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
+ * there. */
+static _Atomic uint64_t tickets;
+static _Thread_local uint64_t last_given;
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("yield");
+#endif
+}
+
+uint64_t queue_last(const Stream *stream)
+{
+    return atomic_load_explicit(&stream->submitted, memory_order_acquire);
+}
+
+bool queue_reached(const Stream *stream, uint64_t number)
+{
+    return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
+}
+
+static bool is_cancelled(const Stream *stream) { return atomic_load(&stream->object.context->cancelled); }
+
+static bool has_failed(const Stream *stream)
+{
+    return is_cancelled(stream) || context_error(stream->object.context);
+}
+
+/* A task comes late: nothing of its context is left. */
+static bool is_over_locked(const Stream *stream) { return stream->object.context->shut && !stream->listed; }
+
+static bool is_idle(const Stream *stream) { return queue_reached(stream, queue_last(stream)); }
+
+static void make_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+static void stream_release(Object *object)
+{
+    Stream *stream = (Stream *)object;
+    pthread_cond_destroy(&stream->work);
+    pthread_cond_destroy(&stream->done);
+    object_put((Object *)(void *)stream->green);
+    free(stream->attributes);
+}
+
+static bool list_locked(Stream *stream)
+{
+    Context *context = stream->object.context;
+    if (context->shut) return false;
+    object_hold(OBJECT(stream));
+    stream->listed = true;
+    stream->next = context->streams;
+    if (stream->next) stream->next->previous = stream;
+    context->streams = stream;
+    return true;
+}
+
+/* true when it was in the list: the caller puts the list's reference once the lock is open. */
+static bool unlist_locked(Stream *stream)
+{
+    Context *context = stream->object.context;
+    if (!stream->listed) return false;
+    stream->listed = false;
+    if (stream->next) stream->next->previous = stream->previous;
+    if (stream->previous)
+        stream->previous->next = stream->next;
+    else if (context->streams == stream)
+        context->streams = stream->next;
+    stream->next = stream->previous = NULL;
+    return true;
+}
+
+Stream *stream_new(Context *context, unsigned flags, int priority)
+{
+    Stream *stream = object_new(OBJECT_STREAM, sizeof *stream, context, stream_release);
+    if (!stream) return NULL;
+    stream->flags = flags;
+    stream->priority = priority;
+    stream->blocking = !(flags & CU_STREAM_NON_BLOCKING);
+    stream->id = atomic_fetch_add(&context->stream_count, 1) + 1;
+    make_condition(&stream->work);
+    make_condition(&stream->done);
+    pthread_mutex_lock(&queue_lock);
+    bool listed = list_locked(stream);
+    pthread_mutex_unlock(&queue_lock);
+    if (listed) return stream;
+    PUT(stream);
+    return NULL;
+}
+
+bool queue_open_context(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    context->shut = false;
+    pthread_mutex_unlock(&queue_lock);
+    Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
+    if (!stream) return false;
+    stream->legacy = stream->standard = true;
+    pthread_mutex_lock(&queue_lock);
+    context->legacy = stream;
+    pthread_mutex_unlock(&queue_lock);
+    return true;
+}
+
+Stream *queue_legacy(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    Stream *stream = context->legacy;
+    if (stream) object_hold(OBJECT(stream));
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
+size_t queue_streams(Context *context, Stream **out, size_t room)
+{
+    size_t count = 0;
+    pthread_mutex_lock(&queue_lock);
+    for (Stream *stream = context->streams; stream; stream = stream->next, count++)
+        if (count < room) {
+            object_hold(OBJECT(stream));
+            out[count] = stream;
+        }
+    pthread_mutex_unlock(&queue_lock);
+    return count;
+}
+
+/* Whether a task of `stream` waits for what `other` has been given so far. */
+static bool synchronises_with(const Stream *stream, const Stream *other)
+{
+    if (stream == other || !stream->blocking || !other->blocking) return false;
+    return (stream->legacy || other->legacy) && !is_idle(other);
+}
+
+static void free_task(Task *task)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++) object_put(&task->dependencies[i].stream->object);
+    free(task->dependencies);
+    task->release(task);
+}
+
+/* Until something changed in the stream, or the time has come: then false. */
+static bool sleep_locked(Stream *stream, uint64_t until)
+{
+    bool called = true;
+    struct timespec end = {(time_t)(until / 1000000000u), (long)(until % 1000000000u)};
+    stream->waiters++;
+    if (until)
+        called = !pthread_cond_timedwait(&stream->done, &queue_lock, &end);
+    else
+        pthread_cond_wait(&stream->done, &queue_lock);
+    stream->waiters--;
+    return called;
+}
+
+static void wait_number_locked(Stream *stream, uint64_t number)
+{
+    while (!queue_reached(stream, number)) sleep_locked(stream, 0);
+}
+
+/* A task of a context that was cancelled waits no longer: it is not run. */
+static bool wait_dependencies_locked(const Stream *stream, const Task *task, uint64_t until)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++) {
+        const Dependency *on = &task->dependencies[i];
+        while (!queue_reached(on->stream, on->number) && !is_cancelled(stream))
+            if (!sleep_locked(on->stream, until)) return false;
+    }
+    return true;
+}
+
+static void call_worker_locked(Stream *stream);
+
+/* What was not finished is the worker's from now on. */
+static void leave_head_locked(Stream *stream)
+{
+    stream->running = stream->lent = false;
+    if (stream->waiters) pthread_cond_broadcast(&stream->done);
+    call_worker_locked(stream);
+}
+
+/* Runs the head of the queue; the lock is open meanwhile. While a stream is `running` it has a head. False
+ * when the time has come before the head was done. */
+static bool run_head_locked(Stream *stream, uint64_t until)
+{
+    Task *task = stream->head;
+    stream->running = true;
+    stream->lent = until && stream->worker_started;
+    atomic_fetch_and(&stream->stop, ~(uint32_t)GRID_LEAVE);
+    if (!wait_dependencies_locked(stream, task, until)) {
+        leave_head_locked(stream);
+        return false;
+    }
+    bool runs = task->always || task->unfinished || !(is_over_locked(stream) || has_failed(stream));
+    pthread_mutex_unlock(&queue_lock);
+    if (runs) task->run(task, stream);
+    pthread_mutex_lock(&queue_lock);
+    if (task->unfinished) {
+        leave_head_locked(stream);
+        return false;
+    }
+    stream->head = task->next;
+    if (!stream->head) stream->tail = NULL;
+    stream->running = stream->lent = false;
+    atomic_store_explicit(&stream->completed, task->number, memory_order_release);
+    if (stream->waiters) pthread_cond_broadcast(&stream->done);
+    bool gone = stream->closing && !stream->head && unlist_locked(stream);
+    pthread_mutex_unlock(&queue_lock);
+    free_task(task);
+    if (gone) PUT(stream);
+    pthread_mutex_lock(&queue_lock);
+    return true;
+}
+
+static void doze(void)
+{
+    struct timespec moment = {0, DOZE_NANOSECONDS};
+    nanosleep(&moment, NULL);
+}
+
+/* Waits a while for work without a lock, then sleeps until it is called. */
+static void await_work_locked(Stream *stream)
+{
+    pthread_mutex_unlock(&queue_lock);
+    for (int i = 0; i < WORK_SPINS && is_idle(stream); i++) relax();
+    for (int i = 0; i < DOZES && is_idle(stream); i++) doze();
+    pthread_mutex_lock(&queue_lock);
+    while (!stream->closing && is_idle(stream)) {
+        stream->worker_asleep = true;
+        pthread_cond_wait(&stream->work, &queue_lock);
+        stream->worker_asleep = false;
+    }
+}
+
+/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called.
+ * One of limited patience is asked to leave what takes long. */
+static void await_runner_locked(Stream *stream)
+{
+    uint64_t number = stream->head->number, until = patience_now() + LEND_NANOSECONDS;
+    pthread_mutex_unlock(&queue_lock);
+    for (int i = 0; i < DOZES && !queue_reached(stream, number); i++) doze();
+    pthread_mutex_lock(&queue_lock);
+    while (stream->running && !queue_reached(stream, number))
+        if (!sleep_locked(stream, stream->lent ? until : 0)) {
+            if (stream->lent) atomic_fetch_or(&stream->stop, GRID_LEAVE);
+            until = patience_now() + LEND_NANOSECONDS;
+        }
+}
+
+static void *worker_main(void *argument)
+{
+    Stream *stream = argument;
+    prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
+    pthread_mutex_lock(&queue_lock);
+    for (;;) {
+        if (stream->running)
+            await_runner_locked(stream);
+        else if (stream->head)
+            run_head_locked(stream, 0);
+        else if (stream->closing)
+            break;
+        else
+            await_work_locked(stream);
+    }
+    stream->worker_started = false; /* a late task starts another */
+    pthread_mutex_unlock(&queue_lock);
+    PUT(stream);
+    return NULL;
+}
+
+/* A detached thread that takes no signals; false when the system gives none. */
+static bool start_worker(Stream *stream)
+{
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t all, before;
+    if (pthread_attr_init(&attributes)) return false;
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    object_hold(OBJECT(stream));
+    bool started = !pthread_create(&thread, &attributes, worker_main, stream);
+    if (!started) PUT(stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* Makes sure that someone will run the queue. */
+static void call_worker_locked(Stream *stream)
+{
+    if (stream->worker_asleep)
+        pthread_cond_signal(&stream->work);
+    else if (!stream->worker_started)
+        stream->worker_started = start_worker(stream);
+}
+
+/* Adds a dependency to the task (its reference included); false without memory. */
+static bool depend(Task *task, Dependency dependency)
+{
+    size_t count = task->dependency_count;
+    if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 ...: the array is full */
+        Dependency *array = realloc(task->dependencies, (count ? 2 * count : 1) * sizeof *array);
+        if (!array) return false;
+        task->dependencies = array;
+    }
+    task->dependencies[count] = dependency;
+    task->dependency_count++;
+    return true;
+}
+
+/* The implicit synchronization with the legacy default stream, as dependencies; where memory is short it is
+ * waited for at once. */
+static void depend_on_legacy_locked(Stream *stream, Task *task)
+{
+    if (!stream->blocking) return;
+    for (Stream *other = stream->object.context->streams; other; other = other->next) {
+        if (!synchronises_with(stream, other)) continue;
+        Dependency dependency = {other, queue_last(other)};
+        object_hold(OBJECT(other));
+        if (depend(task, dependency)) continue;
+        call_worker_locked(other);
+        wait_number_locked(other, dependency.number); /* the list may have changed: look again */
+        PUT(other);
+        depend_on_legacy_locked(stream, task);
+        return;
+    }
+}
+
+void queue_note_wait(Stream *stream, const Dependency *record)
+{
+    const Stream *other = record->stream;
+    Waited now = {other->object.life, other->id, record->number};
+    Waited *place = NULL;
+    pthread_mutex_lock(&queue_lock);
+    for (int i = 0; i < STREAM_WAITS && !place; i++)
+        if (stream->waited[i].life == now.life && stream->waited[i].stream == now.stream)
+            place = &stream->waited[i];
+    if (!place) place = &stream->waited[stream->waited_next++ % STREAM_WAITS], *place = now;
+    if (place->number < now.number) place->number = now.number;
+    pthread_mutex_unlock(&queue_lock);
+}
+
+static bool waited_for_locked(const Stream *stream, const Stream *other, uint64_t number)
+{
+    for (int i = 0; i < STREAM_WAITS; i++) {
+        const Waited *waited = &stream->waited[i];
+        if (waited->life == other->object.life && waited->stream == other->id && waited->number >= number)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a task of the stream that has not run, up to that one, waits for that task of other. */
+static bool leads_locked(Stream *stream, uint64_t upto, const Stream *other, uint64_t number, uint64_t search)
+{
+    uint64_t from = stream->search == search ? stream->searched : 0;
+    if (from >= upto) return false;
+    stream->search = search;
+    stream->searched = upto;
+    for (const Task *task = stream->head; task && task->number <= upto; task = task->next)
+        for (unsigned d = 0; task->number > from && d < task->dependency_count; d++) {
+            const Dependency *to = &task->dependencies[d];
+            if (to->stream == other && to->number >= number) return true;
+            if (leads_locked(to->stream, to->number, other, number, search)) return true;
+        }
+    return false;
+}
+
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
+{
+    static uint64_t searches; /* under the lock */
+    bool implied = stream->object.context == other->object.context && stream->blocking && other->blocking
+                   && (stream->legacy || other->legacy);
+    if (stream == other || implied) return true;
+    pthread_mutex_lock(&queue_lock);
+    bool follows = waited_for_locked(stream, other, number)
+                   || leads_locked(stream, queue_last(stream), other, number, ++searches);
+    pthread_mutex_unlock(&queue_lock);
+    return follows;
+}
+
+/* Whether this thread may run the head: not what calls the program back, unless there is no worker; one of
+ * limited patience not what may not end. */
+static bool may_run_locked(const Stream *stream, uint64_t until)
+{
+    const Task *head = stream->head;
+    if (stream->running || !head) return false;
+    return !stream->worker_started || !(head->on_worker || (until && (head->endless || head->unfinished)));
+}
+
+/* False when the time has come first; 0: it never does. */
+static bool wait_locked(Stream *stream, uint64_t number, uint64_t until)
+{
+    while (!queue_reached(stream, number)) {
+        if (may_run_locked(stream, until)) {
+            run_head_locked(stream, until);
+            if (until && patience_now() >= until) return queue_reached(stream, number);
+            continue;
+        }
+        if (!stream->running) call_worker_locked(stream);
+        if (!sleep_locked(stream, until)) return queue_reached(stream, number);
+    }
+    return true;
+}
+
+static bool wait_until(Stream *stream, uint64_t number, uint64_t until)
+{
+    if (queue_reached(stream, number)) return true;
+    pthread_mutex_lock(&queue_lock);
+    bool other_runs = stream->running;
+    bool reached = !other_runs && wait_locked(stream, number, until);
+    pthread_mutex_unlock(&queue_lock);
+    if (!other_runs) return reached;
+    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) relax();
+    pthread_mutex_lock(&queue_lock);
+    reached = wait_locked(stream, number, until);
+    pthread_mutex_unlock(&queue_lock);
+    return reached;
+}
+
+bool queue_wait(Stream *stream, uint64_t number)
+{
+    return queue_reached(stream, number) || wait_until(stream, number, patience_end(stream->object.context));
+}
+
+uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
+{
+    bool keep = dependency && depend(task, *dependency);
+    if (dependency && !keep) {
+        wait_until(dependency->stream, dependency->number, 0);
+        PUT(dependency->stream);
+    }
+    pthread_mutex_lock(&queue_lock);
+    depend_on_legacy_locked(stream, task);
+    task->next = NULL;
+    task->number = queue_last(stream) + 1;
+    task->ticket = last_given = ++tickets;
+    if (stream->tail)
+        stream->tail->next = task;
+    else
+        stream->head = task;
+    stream->tail = task;
+    uint64_t number = task->number;
+    atomic_store_explicit(&stream->submitted, number, memory_order_release);
+    call_worker_locked(stream);
+    bool helpless = !stream->worker_started;
+    pthread_mutex_unlock(&queue_lock);
+    if (helpless)
+        wait_until(stream, number, 0);
+    else if (!patience_limited() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
+        wait_until(stream, number - MOST_PENDING, 0);
+    return number;
+}
+
+/* A task that does nothing: what follows it in its stream waits for its dependency. */
+static void run_nothing(Task *self, Stream *stream) { (void)self, (void)stream; }
+
+static void free_nothing(Task *self) { free(self); }
+
+CUresult queue_submit_wait(Stream *stream, const Dependency *place)
+{
+    queue_note_wait(stream, place);
+    bool needless = place->stream == stream || queue_reached(place->stream, place->number);
+    Task *task = needless ? NULL : calloc(1, sizeof *task);
+    if (!task) {
+        PUT(place->stream);
+        return needless ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    task->run = run_nothing;
+    task->release = free_nothing;
+    queue_submit(stream, task, place);
+    return CUDA_SUCCESS;
+}
+
+CUresult queue_wait_room(Stream *stream)
+{
+    uint64_t next = queue_last(stream) + 1;
+    if (!patience_limited() || next <= MOST_PENDING) return CUDA_SUCCESS;
+    return queue_wait(stream, next - MOST_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* Whether the stream still has tasks of those up to this ticket; then the number after which it has none,
+ * exactly when it alone is used. */
+static bool has_task_locked(const Stream *stream, uint64_t ticket, uint64_t *number)
+{
+    const Task *head = stream->head;
+    if (!head || head->ticket > ticket) return false;
+    uint64_t most = head->number + (ticket - head->ticket), last = queue_last(stream);
+    *number = most < last ? most : last;
+    return true;
+}
+
+cuuint64_t queue_take_given(void)
+{
+    uint64_t given = last_given;
+    last_given = 0;
+    return given;
+}
+
+uint64_t queue_given(void) { return atomic_load(&tickets); }
+
+/* A stream that must be waited for first, with a reference, and the number of the task. */
+static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
+{
+    Stream *found = has_task_locked(stream, ticket, number) ? stream : NULL;
+    if (stream->blocking)
+        for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
+            if (synchronises_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
+    if (found) object_hold(OBJECT(found));
+    return found;
+}
+
+bool queue_idle(Stream *stream)
+{
+    pthread_mutex_lock(&queue_lock);
+    bool idle = is_idle(stream);
+    if (idle && stream->blocking)
+        for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
+            idle = !synchronises_with(stream, other);
+    pthread_mutex_unlock(&queue_lock);
+    return idle;
+}
+
+bool queue_wait_turn(Stream *stream)
+{
+    uint64_t number = 0, until = 0, ticket = queue_given();
+    bool reached = true;
+    while (reached) {
+        pthread_mutex_lock(&queue_lock);
+        Stream *obstacle = obstacle_locked(stream, ticket, &number);
+        pthread_mutex_unlock(&queue_lock);
+        if (!obstacle) break;
+        if (!until) until = patience_end(stream->object.context);
+        reached = wait_until(obstacle, number, until);
+        PUT(obstacle);
+    }
+    return reached;
+}
+
+static Stream *busy_stream(Context *context, uint64_t ticket, uint64_t *number)
+{
+    pthread_mutex_lock(&queue_lock);
+    Stream *stream = context->streams;
+    while (stream && !has_task_locked(stream, ticket, number)) stream = stream->next;
+    if (stream) object_hold(OBJECT(stream));
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
+uint64_t queue_done(const Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    uint64_t done = tickets;
+    for (const Stream *stream = context->streams; stream; stream = stream->next)
+        if (stream->head && stream->head->ticket <= done) done = stream->head->ticket - 1;
+    pthread_mutex_unlock(&queue_lock);
+    return done;
+}
+
+bool queue_context_busy(Context *context)
+{
+    uint64_t number;
+    Stream *stream = busy_stream(context, queue_given(), &number);
+    if (stream) PUT(stream);
+    return stream != NULL;
+}
+
+CUresult queue_wait_context(Context *context)
+{
+    CUresult refused = capture_check_thread();
+    return refused ? refused : queue_wait_context_anyway(context);
+}
+
+CUresult queue_wait_context_anyway(Context *context)
+{
+    uint64_t number = 0, until = 0, ticket = queue_given();
+    bool reached = true;
+    for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
+        if (!until) until = patience_end(context);
+        reached = wait_until(stream, number, until);
+    }
+    return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+}
+
+/* Who waits for what a task depends on. */
+static void call_waiters_locked(const Task *task)
+{
+    for (unsigned i = 0; i < task->dependency_count; i++)
+        pthread_cond_broadcast(&task->dependencies[i].stream->done);
+}
+
+/* Some kernel of the context runs, by its stream; NULL when none does. */
+static Stream *running_kernel_locked(const Context *context)
+{
+    Stream *stream = context->streams;
+    while (stream && !(stream->running && stream->head->stoppable)) stream = stream->next;
+    return stream;
+}
+
+void queue_cancel_context(Context *context)
+{
+    uint64_t until = patience_now() + CANCEL_NANOSECONDS;
+    pthread_mutex_lock(&queue_lock);
+    atomic_store(&context->cancelled, true);
+    for (Stream *stream = context->streams; stream; stream = stream->next) {
+        atomic_fetch_or(&stream->stop, GRID_CANCEL);
+        if (stream->running) call_waiters_locked(stream->head);
+    }
+    for (Stream *stream; (stream = running_kernel_locked(context)) != NULL;) {
+        object_hold(OBJECT(stream));
+        bool called = sleep_locked(stream, until);
+        pthread_mutex_unlock(&queue_lock);
+        PUT(stream);
+        pthread_mutex_lock(&queue_lock);
+        if (!called) break;
+    }
+    pthread_mutex_unlock(&queue_lock);
+    if (!context_error(context))
+        context_fail(context, CUDA_ERROR_LAUNCH_FAILED,
+                     "the work of this context was interrupted by its program", 0);
+}
+
+/* A closed stream stays in the list while it has tasks left. */
+void queue_close(Stream *stream)
+{
+    bool gone = false;
+    pthread_mutex_lock(&queue_lock);
+    if (!stream->closing) {
+        stream->closing = true;
+        if (!is_idle(stream) || stream->worker_asleep) call_worker_locked(stream);
+        gone = is_idle(stream) && unlist_locked(stream);
+    }
+    pthread_mutex_unlock(&queue_lock);
+    if (gone) PUT(stream);
+}
+
+/* The next stream to be closed, with a reference; NULL when none is left. */
+static Stream *shut(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    context->shut = true;
+    Stream *stream = context->streams;
+    if (stream) object_hold(OBJECT(stream));
+    pthread_mutex_unlock(&queue_lock);
+    return stream;
+}
+
+void queue_close_context(Context *context)
+{
+    for (Stream *stream; (stream = shut(context)) != NULL; PUT(stream)) {
+        capture_leave(stream);
+        queue_close(stream);
+        wait_until(stream, queue_last(stream), 0);
+    }
+    pthread_mutex_lock(&queue_lock);
+    Stream *legacy = context->legacy;
+    context->legacy = NULL;
+    pthread_mutex_unlock(&queue_lock);
+    if (legacy) PUT(legacy);
+}

@@ -1,0 +1,130 @@
+/* The streams' queues: tasks in order, run by a worker of the stream or by the thread that waits for them.
+ *
+ * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
+ * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
+ * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so
+ * that a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
+ *
+ * A thread may have limited patience (patience.h): its waits end without success when they last longer. What
+ * it runs meanwhile the worker takes over, if the task can be left half way.
+ */
+#ifndef DEVICE_API_STREAM_QUEUE_H
+#define DEVICE_API_STREAM_QUEUE_H
+
+#include "api/context/context.h"
+
+enum { QUEUE_LEAST_PRIORITY = 0, QUEUE_GREATEST_PRIORITY = -5 };
+
+/* The nearest that there is. */
+static inline int queue_priority(int asked)
+{
+    return asked > QUEUE_LEAST_PRIORITY      ? QUEUE_LEAST_PRIORITY
+           : asked < QUEUE_GREATEST_PRIORITY ? QUEUE_GREATEST_PRIORITY
+                                             : asked;
+}
+
+typedef struct Task Task;
+
+/* Work that has to be done before: all of stream's tasks up to that number. */
+typedef struct Dependency {
+    Stream *stream;             /* a reference */
+    uint64_t number;
+} Dependency;
+
+struct Task {
+    Task *next;
+    uint64_t number;
+    uint64_t ticket;            /* numbers the tasks of all streams */
+    bool on_worker;             /* calls the program back: never on a thread of the program */
+    bool always;                /* runs although the context has failed */
+    bool stoppable;             /* heeds the stream's `stop` */
+    bool endless;               /* may never end, waiting for others: not run where waits are limited */
+    bool unfinished;            /* it was left half way: run is called again, by the worker */
+    void (*run)(Task *self, Stream *stream);
+    void (*release)(Task *self); /* frees it with what it holds */
+    Dependency *dependencies;
+    unsigned dependency_count;
+};
+
+/* What a stream waited for by an event, told by names that never come again. */
+typedef struct Waited {
+    unsigned long long life, stream;
+    uint64_t number;
+} Waited;
+
+enum { STREAM_WAITS = 8 };
+
+struct CUstream_st {
+    Object object;
+    unsigned flags;
+    int priority;
+    bool legacy, blocking;      /* blocking: synchronises with the legacy stream */
+    bool standard;              /* a default stream: its kernels run on the part of the current context */
+    struct CUgreenCtx_st *green; /* a reference: it is a stream of that, and runs on its part; or NULL */
+    unsigned long long id;
+    struct StreamAttributes *attributes; /* what was set (stream_attributes.c), or NULL */
+
+    Task *head, *tail;
+    _Atomic uint64_t submitted, completed;
+    bool running, worker_started, worker_asleep, closing, listed;
+    bool lent;                  /* who runs the head has limited patience: it may leave it */
+    _Atomic uint32_t stop;      /* GridStop, for the kernel that runs */
+    unsigned waiters;
+    pthread_cond_t work, done;
+    Stream *next, *previous;    /* of the context's list */
+    Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
+    unsigned waited_next;
+    _Atomic(struct CaptureMember *) captured; /* its part in a capture, NULL: in none (graph/capture.h) */
+    uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
+};
+
+/* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
+Stream *stream_new(Context *context, unsigned flags, int priority);
+/* Makes the context's default stream: from now on it has streams. false without memory. */
+bool queue_open_context(Context *context);
+/* The default stream with a reference; NULL when the context closes. */
+Stream *queue_legacy(Context *context);
+
+/* Takes the task over, with a dependency (a reference that it takes over as well) or NULL. Returns its
+ * number. */
+uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
+/* What follows in the stream waits for that record; its reference is taken over. */
+CUresult queue_submit_wait(Stream *stream, const Dependency *place);
+/* The streams of the context, with references: so many as there is room for. Returns how many there are. */
+size_t queue_streams(Context *context, Stream **out, size_t room);
+/* The number of the last task submitted. */
+uint64_t queue_last(const Stream *stream);
+bool queue_reached(const Stream *stream, uint64_t number);
+/* The stream waits for a record of an event, which may have been reached. */
+void queue_note_wait(Stream *stream, const Dependency *record);
+/* Whether a new task of the stream would come after that task of the other: by order, by the legacy
+ * stream's implicit synchronization or by events. false where that is not known. */
+bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
+/* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
+/* Waits until the stream's tasks up to that number are done, running them if need be. */
+bool queue_wait(Stream *stream, uint64_t number);
+/* Waits for all a new task of that stream would wait for: then the caller may do its work itself. */
+bool queue_wait_turn(Stream *stream);
+/* Whether a new task of the stream could run at once. */
+bool queue_idle(Stream *stream);
+/* Waits for what the streams of the context have been given so far. */
+CUresult queue_wait_context(Context *context);
+/* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
+CUresult queue_wait_context_anyway(Context *context);
+bool queue_context_busy(Context *context);
+/* A number of the work that the context has been given so far; and the last one of which all is done. */
+uint64_t queue_given(void);
+/* That of the task that the calling thread has submitted last; 0: none since it was asked for. */
+cuuint64_t queue_take_given(void);
+uint64_t queue_done(const Context *context);
+/* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
+ * wait in a thread of limited patience. */
+CUresult queue_wait_room(Stream *stream);
+/* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
+void queue_close(Stream *stream);
+/* Waits for and closes all of a context's streams, however long it takes. It gets no new ones. */
+void queue_close_context(Context *context);
+/* Ends the kernels that run in the context, which fails; what is queued is not begun. */
+void queue_cancel_context(Context *context);
+
+#endif

@@ -1,0 +1,115 @@
+/* The part of an event that processes share: which records were asked for and which were reached.
+ *
+ * Records of all processes are numbered in one row. Each has a place among the newest, where its process says
+ * who it is and then that it got there. Who waits sleeps on a bell that is rung at every arrival, and looks
+ * from time to time whether the process that it waits for is still there.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/memory/ipc.h"
+#include "api/base/log.h"
+#include "api/context/patience.h"
+
+enum { PLACES = 64, PROCESS_BITS = 22, LOOK_NANOSECONDS = 20000000 };
+
+struct SharedEvent {
+    _Atomic uint64_t last;              /* the number of the newest record */
+    _Atomic uint32_t bell;
+    _Atomic uint64_t askers[PLACES];    /* number << PROCESS_BITS | process */
+    _Atomic uint64_t reached[PLACES];   /* the highest number of those in this place */
+};
+
+CUresult shared_event_map(const SharedFile *file, SharedEvent **out)
+{
+    if (file->size < sizeof(SharedEvent)) return CUDA_ERROR_INVALID_VALUE;
+    void *page = mmap(NULL, sizeof(SharedEvent), PROT_READ | PROT_WRITE, MAP_SHARED, file->descriptor, 0);
+    if (page == MAP_FAILED) return CUDA_ERROR_MAP_FAILED;
+    *out = page;
+    return CUDA_SUCCESS;
+}
+
+CUresult shared_event_create(SharedEvent **out, SharedFile *file)
+{
+    if (!shared_file_create(file, "cuda-event", sizeof(SharedEvent))) {
+        log_error("the system gives this process no memory to share (memfd_create; no limit on file sizes): "
+                  "no interprocess event");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    CUresult result = shared_event_map(file, out);
+    if (result) shared_file_close(file);
+    return result;
+}
+
+void shared_event_unmap(SharedEvent *event) { munmap(event, sizeof *event); }
+
+uint64_t shared_event_record(SharedEvent *event)
+{
+    uint64_t number = atomic_fetch_add(&event->last, 1) + 1;
+    atomic_store(&event->askers[number % PLACES], number << PROCESS_BITS | (uint64_t)getpid());
+    return number;
+}
+
+void shared_event_reach(SharedEvent *event, uint64_t number)
+{
+    _Atomic uint64_t *place = &event->reached[number % PLACES];
+    uint64_t before = atomic_load(place);
+    while (before < number && !atomic_compare_exchange_weak(place, &before, number)) {}
+    atomic_fetch_add(&event->bell, 1);
+    syscall(SYS_futex, &event->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+uint64_t shared_event_last(const SharedEvent *event) { return atomic_load(&event->last); }
+
+/* A process that has ended and not been waited for yet is gone, too. */
+static bool is_gone(pid_t process)
+{
+    char path[32], text[512];
+    if (kill(process, 0) && errno == ESRCH) return true;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    size_t length = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[length] = '\0';
+    const char *state = strrchr(text, ')');
+    return state && (state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
+}
+
+/* Whether whoever asked for that record cannot get there any more. */
+static bool is_lost(const SharedEvent *event, uint64_t number)
+{
+    uint64_t asker = atomic_load(&event->askers[number % PLACES]);
+    pid_t process = (pid_t)(asker & ((UINT64_C(1) << PROCESS_BITS) - 1));
+    return asker >> PROCESS_BITS == number && process != getpid() && is_gone(process);
+}
+
+static bool has_reached(const SharedEvent *event, uint64_t number)
+{
+    return atomic_load(&event->reached[number % PLACES]) >= number;
+}
+
+bool shared_event_reached(SharedEvent *event, uint64_t number)
+{
+    return has_reached(event, number) || is_lost(event, number);
+}
+
+bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until)
+{
+    struct timespec moment = {0, LOOK_NANOSECONDS};
+    for (;;) {
+        uint32_t bell = atomic_load(&event->bell);
+        if (has_reached(event, number)) return true;
+        syscall(SYS_futex, &event->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
+        if (shared_event_reached(event, number)) return true;
+        if (until && patience_now() >= until) return false;
+    }
+}

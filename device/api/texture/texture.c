@@ -1,0 +1,301 @@
+/* Texture objects: what they read is checked once, at creation. */
+#include "api/texture/texture.h"
+
+#include <string.h>
+
+#include "api/base/log.h"
+#include "api/memory/memory.h"
+#include "api/copy/mipmap.h"
+
+enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMISATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
+
+static CUresult refuse(CUresult error, const char *what)
+{
+    log_error("texture or surface: %s", what);
+    return error;
+}
+
+static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
+{
+    size_t size = array_format_size(format);
+    if (!size) return refuse(CUDA_ERROR_INVALID_VALUE, "the format is not supported by the CPU device");
+    if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
+    t->format = (uint8_t)format;
+    t->channels = (uint8_t)channels;
+    t->element = (uint8_t)(size * channels);
+    return CUDA_SUCCESS;
+}
+
+/* The memory must be live, whole, and not of the host. */
+static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
+{
+    MemoryRange range;
+    if (!memory_map_told(driver_memory(), address, bytes, &range))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
+    t->storage = address;
+    t->bytes = bytes;
+    t->range = range.id;
+    return CUDA_SUCCESS;
+}
+
+static TextureShape shape_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
+{
+    bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED;
+    if (shape->Flags & CUDA_ARRAY3D_CUBEMAP) return layered ? TEXTURE_ACUBE : TEXTURE_CUBE;
+    if (layered) return shape->Height ? TEXTURE_A2D : TEXTURE_A1D;
+    return shape->Depth ? TEXTURE_3D : shape->Height ? TEXTURE_2D : TEXTURE_1D;
+}
+
+/* The memory is that of the array, or of all levels where it is the first of several. */
+static CUresult bind_shape(Texture *t, const Array *array, uint64_t bytes)
+{
+    t->shape = (uint8_t)shape_of(&array->shape);
+    t->row = array->row;
+    t->slice = array->row * array->rows;
+    t->size[0] = (uint32_t)array->shape.Width;
+    t->size[1] = (uint32_t)array->rows;
+    t->size[2] = (uint32_t)array->layers;
+    TRY(set_format(t, array->shape.Format, array->shape.NumChannels));
+    return set_memory(t, array->storage, bytes);
+}
+
+static CUresult bind_array(Texture *t, CUarray handle)
+{
+    Array *array = object_get(handle, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_HANDLE;
+    bool stores = array->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST;
+    CUresult result = bind_shape(t, array, array_bytes(array));
+    PUT(array);
+    if (!result && t->surface && !stores)
+        result = refuse(CUDA_ERROR_INVALID_VALUE, "the array was not made with CUDA_ARRAY3D_SURFACE_LDST");
+    return result;
+}
+
+static CUresult bind_mipmap(Texture *t, CUmipmappedArray handle)
+{
+    MipmappedArray *mipmap = object_get(handle, OBJECT_MIPMAPPED_ARRAY);
+    if (!mipmap) return CUDA_ERROR_INVALID_HANDLE;
+    Array *first = object_get(mipmap->level[0], OBJECT_ARRAY);
+    CUresult result = first ? bind_shape(t, first, mipmap->bytes) : CUDA_ERROR_INVALID_HANDLE;
+    t->levels = (uint8_t)mipmap->levels;
+    if (first) PUT(first);
+    PUT(mipmap);
+    return result;
+}
+
+static CUresult bind_linear(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    TRY(set_format(t, resource->res.linear.format, resource->res.linear.numChannels));
+    uint64_t bytes = resource->res.linear.sizeInBytes, count = bytes / t->element;
+    if (!count || count > UINT64_C(1) << 28 || resource->res.linear.devPtr % ADDRESS_ALIGNMENT)
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "linear memory needs an address aligned to 512 and up to 2^28 elements");
+    t->shape = TEXTURE_LINEAR;
+    t->size[0] = (uint32_t)count;
+    t->size[1] = t->size[2] = 1;
+    return set_memory(t, resource->res.linear.devPtr, count * t->element);
+}
+
+static CUresult bind_pitch(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    TRY(set_format(t, resource->res.pitch2D.format, resource->res.pitch2D.numChannels));
+    uint64_t width = resource->res.pitch2D.width, height = resource->res.pitch2D.height;
+    uint64_t pitch = resource->res.pitch2D.pitchInBytes, row = width * t->element;
+    if (!width || !height || width > 131072 || height > 65536 || pitch < row || pitch % PITCH_ALIGNMENT
+        || resource->res.pitch2D.devPtr % ADDRESS_ALIGNMENT)
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "the size, pitch (a multiple of 32) or alignment (512) does not fit");
+    t->shape = TEXTURE_2D;
+    t->row = pitch;
+    t->size[0] = (uint32_t)width;
+    t->size[1] = (uint32_t)height;
+    t->size[2] = 1;
+    return set_memory(t, resource->res.pitch2D.devPtr, pitch * (height - 1) + row);
+}
+
+CUresult texture_bind(Texture *t, const CUDA_RESOURCE_DESC *resource)
+{
+    if (resource->flags) return CUDA_ERROR_INVALID_VALUE;
+    t->levels = 1;
+    switch (resource->resType) {
+    case CU_RESOURCE_TYPE_ARRAY: return bind_array(t, resource->res.array.hArray);
+    case CU_RESOURCE_TYPE_LINEAR: return bind_linear(t, resource);
+    case CU_RESOURCE_TYPE_PITCH2D: return bind_pitch(t, resource);
+    case CU_RESOURCE_TYPE_MIPMAPPED_ARRAY: return bind_mipmap(t, resource->res.mipmap.hMipmappedArray);
+    default: return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
+{
+    enum {
+        KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB
+                | NO_TRILINEAR_OPTIMISATION
+    };
+    bool blends =
+        t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF
+        || (!(d->flags & CU_TRSF_READ_AS_INTEGER) && t->format != TEXTURE_U32 && t->format != TEXTURE_S32);
+    bool linear = d->filterMode || t->between;
+    if (d->filterMode > 1) return CUDA_ERROR_INVALID_VALUE;
+    for (int k = 0; k < 3; k++) {
+        if (d->addressMode[k] > TEXTURE_BORDER) return CUDA_ERROR_INVALID_VALUE;
+        t->address[k] = (uint8_t)d->addressMode[k];
+    }
+    if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
+    if (linear && !blends && t->shape != TEXTURE_LINEAR)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "integers have no linear filter");
+    if (linear && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
+        return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                      "the linear filter on sRGB or across the faces of a cube is not supported");
+    t->linear = d->filterMode;
+    t->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES;
+    t->integer = d->flags & CU_TRSF_READ_AS_INTEGER;
+    t->srgb = (d->flags & CU_TRSF_SRGB) && t->format == TEXTURE_U8 && !t->integer;
+    memcpy(t->border, d->borderColor, sizeof t->border);
+    return CUDA_SUCCESS;
+}
+
+/* How levels are chosen. */
+static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
+{
+    if (d->mipmapFilterMode > 1) return CUDA_ERROR_INVALID_VALUE;
+    if (!(d->flags & CU_TRSF_NORMALIZED_COORDINATES))
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
+    if (d->maxAnisotropy > 1)
+        return refuse(CUDA_ERROR_NOT_SUPPORTED,
+                      "anisotropic filters (maxAnisotropy above 1) are not supported by the CPU device");
+    t->between = d->mipmapFilterMode;
+    t->bias = texture_fixed_bias(d->mipmapLevelBias);
+    t->least = texture_fixed_detail(d->minMipmapLevelClamp);
+    t->most = texture_fixed_detail(d->maxMipmapLevelClamp);
+    return CUDA_SUCCESS;
+}
+
+/* The format of a view that leaves the elements as they are. */
+static CUresourceViewFormat own_format(const Texture *t)
+{
+    static const uint8_t one_channel[] = {
+        [TEXTURE_U8] = CU_RES_VIEW_FORMAT_UINT_1X8,     [TEXTURE_S8] = CU_RES_VIEW_FORMAT_SINT_1X8,
+        [TEXTURE_U16] = CU_RES_VIEW_FORMAT_UINT_1X16,   [TEXTURE_S16] = CU_RES_VIEW_FORMAT_SINT_1X16,
+        [TEXTURE_U32] = CU_RES_VIEW_FORMAT_UINT_1X32,   [TEXTURE_S32] = CU_RES_VIEW_FORMAT_SINT_1X32,
+        [TEXTURE_HALF] = CU_RES_VIEW_FORMAT_FLOAT_1X16, [TEXTURE_FLOAT] = CU_RES_VIEW_FORMAT_FLOAT_1X32,
+    };
+    return (CUresourceViewFormat)one_channel[t->format] + t->channels / 2;
+}
+
+static bool has_layers(const Texture *t)
+{
+    return t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
+}
+
+/* A view may choose levels; for the rest it says what the resource is already. */
+static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    if (!has_layers(t) && (view->firstLayer || view->lastLayer))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the resource view names layers, and the array has none");
+    bool all_layers = !has_layers(t) || (!view->firstLayer && view->lastLayer >= t->size[2] - 1);
+    bool same = view->format == own_format(t) && view->width == t->size[0] && view->height <= t->size[1]
+                && view->depth <= t->size[2] && all_layers;
+    if (view->format == CU_RES_VIEW_FORMAT_NONE)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "a resource view needs a format, if only that of the array");
+    if (!same)
+        return refuse(
+            CUDA_ERROR_NOT_SUPPORTED,
+            "resource views of another format or of some layers are not supported by the CPU device");
+    if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= t->levels)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view are not there");
+    *t = texture_level(t, view->firstMipmapLevel);
+    t->levels = (uint8_t)(view->lastMipmapLevel - view->firstMipmapLevel + 1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
+                           const CUDA_TEXTURE_DESC *description, const CUDA_RESOURCE_VIEW_DESC *view)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !resource || !description) return CUDA_ERROR_INVALID_VALUE;
+    TextureObject *object = object_new(OBJECT_TEXTURE, sizeof *object, context, NULL);
+    if (!object) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = texture_bind(&object->texture, resource);
+    if (!result && resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+        result = set_detail(&object->texture, description);
+    if (!result) result = set_reading(&object->texture, description);
+    if (!result && view) result = set_view(&object->texture, view);
+    object->resource = *resource;
+    object->description = *description;
+    object->has_view = view != NULL;
+    if (view) object->view = *view;
+    if (!result) result = object_publish(OBJECT(object));
+    if (!result) *out = (CUtexObject)(uintptr_t)object;
+    PUT(object);
+    return result;
+}
+
+CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject **out)
+{
+    Context *context;
+    TRY(context_enter_any(&context));
+    *out = object_get((const void *)(uintptr_t)handle, kind);
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
+{
+    TextureObject *object;
+    if (!handle) return CUDA_SUCCESS;
+    TRY(texture_enter(handle, kind, &object));
+    CUresult result = queue_wait_context(object->object.context);
+    if (!result && !object_retire(OBJECT(object))) result = CUDA_ERROR_INVALID_VALUE;
+    PUT(object);
+    return result;
+}
+
+CUresult cuTexObjectDestroy(CUtexObject handle) { return texture_destroy(handle, OBJECT_TEXTURE); }
+
+bool texture_find(uint64_t handle, bool surface, Texture *out)
+{
+    TextureObject *object =
+        object_get((const void *)(uintptr_t)handle, surface ? OBJECT_SURFACE : OBJECT_TEXTURE);
+    if (!object) return false;
+    *out = object->texture;
+    PUT(object);
+    return true;
+}
+
+CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOURCE_DESC *out)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, kind, &object));
+    *out = object->resource;
+    PUT(object);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
+{
+    return texture_resource(handle, OBJECT_TEXTURE, out);
+}
+
+CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject handle)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    *out = object->description;
+    PUT(object);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *out, CUtexObject handle)
+{
+    TextureObject *object;
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(texture_enter(handle, OBJECT_TEXTURE, &object));
+    bool given = object->has_view;
+    *out = object->view;
+    PUT(object);
+    return given ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
