@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
-from pycuda._array.elementwise import apply
-from pycuda._array.interchange import taking_arrays as _taking_arrays
+from pycuda._array.core.elementwise import apply
+from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()

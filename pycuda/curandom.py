@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
-from pycuda._array.generators import (
+from pycuda._array.interop.interchange import on_its_stream
+from pycuda._array.random.generators import (
     SEEDS,
     PseudoRandom,
     ScrambledSobol,
@@ -23,11 +24,9 @@ from pycuda._array.generators import (
     to_gpu,
     unique_seeds,
 )
-from pycuda._array.interchange import on_its_stream
-from pycuda._kernels import md5, sobol
-from pycuda._kernels import random as kernels
-from pycuda._kernels import random_jumps as jumps
-from pycuda._kernels.curand_sources import (
+from pycuda._kernels.random import generators as kernels
+from pycuda._kernels.random import jumps, md5, sobol
+from pycuda._kernels.random.curand_sources import (
     gen_log_template,
     gen_poisson_template,
     gen_template,

@@ -8,17 +8,18 @@ from typing import NamedTuple
 import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda._driver import _views
-from pycuda._kernels import elementwise_ready as _ready
-from pycuda._kernels import layout, operands, sharing, user
-from pycuda._kernels import user_elementwise as source
-from pycuda._kernels.caches import ContextCache, calls, remembering
-from pycuda._kernels.elementwise_ready import *  # noqa: F403
-from pycuda._kernels.user_elementwise import (
+from pycuda._kernels.plans import layout
+from pycuda._kernels.plans.caches import ContextCache, calls, remembering
+from pycuda._kernels.user import elementwise as source
+from pycuda._kernels.user import operands, parsing, sharing
+from pycuda._kernels.user import ready_made as _ready
+from pycuda._kernels.user.elementwise import (
     get_elwise_kernel,
     get_elwise_kernel_and_types,
     get_elwise_module,
     get_elwise_range_module,
 )
+from pycuda._kernels.user.ready_made import *  # noqa: F403
 from pycuda._public import name_public_module as _name_public_module
 from pycuda.tools import ScalarArg, VectorArg, context_dependent_memoize, dtype_to_ctype
 
@@ -51,7 +52,7 @@ class _Reading(NamedTuple):
     positions: tuple[int, ...]  # of the vectors
     vectors: list
     pick: object  # arguments of a call -> its vectors
-    analysis: user.Analysis
+    analysis: parsing.Analysis
 
 
 class _Plan(NamedTuple):
@@ -65,14 +66,14 @@ class _Plan(NamedTuple):
 
 
 def _read(arguments, text: source.Text) -> _Reading:
-    arguments = user.read_arguments(arguments)
+    arguments = parsing.read_arguments(arguments)
     positions, vectors, pick = source.vectors_of(arguments)
     if not positions:
         raise AssertionError(
             f"{text.name}: an elementwise kernel needs a pointer among its arguments: it gives the size"
         )
     texts = (text.operation, text.loop_prep, text.after_loop)
-    analysis = user.analyse([vector.name for vector in vectors], texts, text.preamble)
+    analysis = parsing.analyse([vector.name for vector in vectors], texts, text.preamble)
     return _Reading(arguments, positions, vectors, pick, analysis)
 
 
@@ -139,7 +140,7 @@ class ElementwiseKernel:
             "loop_prep": loop_prep,
             "after_loop": after_loop,
         }
-        self._text = source.Text(name=name, **user.texts(**texts))
+        self._text = source.Text(name=name, **parsing.texts(**texts))
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()

@@ -19,7 +19,7 @@ from pycuda.tools import get_or_register_dtype
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
-    from pycuda._array.types import Allocator, Array, Shape, Stream
+    from pycuda._array.core.types import Allocator, Array, Shape, Stream
 
 __all__ = [
     "ArrayFlags",
@@ -281,19 +281,7 @@ def _memcpy_discontig(dst, src, async_=False, stream=None):
 # ---- functions whose bodies are in pycuda._array
 
 # ruff: noqa: E402, F401
-from pycuda._array.choosing import (
-    clip,
-    if_positive,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    round,
-    where,
-)  # fmt: skip
-from pycuda._array.counting import bincount, histogram
-from pycuda._array.creation import (
+from pycuda._array.core.creation import (
     arange,
     eye,
     full,
@@ -307,9 +295,24 @@ from pycuda._array.creation import (
     tril,
     triu,
 )  # fmt: skip
-from pycuda._array.dask import register_beside_dask as _register_beside_dask
-from pycuda._array.facade_indexing import multi_put, multi_take, multi_take_put, take
-from pycuda._array.facade_reductions import (
+from pycuda._array.indexing.getitem import nonzero, put, take_along_axis
+from pycuda._array.indexing.where import (
+    clip,
+    if_positive,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    round,
+    where,
+)  # fmt: skip
+from pycuda._array.interop.dask import register_beside_dask as _register_beside_dask
+from pycuda._array.interop.interchange import from_dlpack
+from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
+from pycuda._array.linear.matmul import matmul
+from pycuda._array.pycuda_api.facade_indexing import multi_put, multi_take, multi_take_put, take
+from pycuda._array.pycuda_api.facade_reductions import (
     all,
     any,
     dot,
@@ -321,20 +324,9 @@ from pycuda._array.facade_reductions import (
     subset_sum,
     sum,
 )  # fmt: skip
-from pycuda._array.facade_sorting import (
-    compress,
-    extract,
-    flatnonzero,
-    lexsort,
-    partition,
-    sort,
-    sort_by_key,
-    topk,
-)  # fmt: skip
-from pycuda._array.indexing import nonzero, put, take_along_axis
-from pycuda._array.interchange import from_dlpack
-from pycuda._array.interchange import taking_arrays as _taking_arrays
-from pycuda._array.joining import (
+from pycuda._array.reduction.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
+from pycuda._array.reduction.scans import cumprod, cumsum
+from pycuda._array.shape.joining import (
     broadcast_to,
     concatenate,
     flip,
@@ -348,11 +340,19 @@ from pycuda._array.joining import (
     transpose,
     vstack,
 )  # fmt: skip
-from pycuda._array.linalg import matmul
-from pycuda._array.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
-from pycuda._array.scans import cumprod, cumsum
-from pycuda._array.sets import unique
-from pycuda._array.sorting import argpartition, argsort, searchsorted
+from pycuda._array.sorting.facade_sorting import (
+    compress,
+    extract,
+    flatnonzero,
+    lexsort,
+    partition,
+    sort,
+    sort_by_key,
+    topk,
+)  # fmt: skip
+from pycuda._array.sorting.sorting import argpartition, argsort, searchsorted
+from pycuda._array.sorting.unique import unique
+from pycuda._array.statistics.histogram import bincount, histogram
 
 _taking_arrays(globals())
 _name_public_module(globals())

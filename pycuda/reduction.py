@@ -11,16 +11,17 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 import pycuda.driver as drv
-from pycuda._array.creation import arange
-from pycuda._array.interchange import on_its_stream
+from pycuda._array.core.creation import arange
+from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
-from pycuda._kernels import layout, operands, scratch, user
-from pycuda._kernels import user_axis as along
-from pycuda._kernels import user_reduction as source
-from pycuda._kernels.caches import ContextCache, calls, remembering
-from pycuda._kernels.operands import check_writable
-from pycuda._kernels.user_elementwise import vectors_of
-from pycuda._kernels.user_reduction import get_reduction_kernel_and_types, get_reduction_module
+from pycuda._kernels.plans import layout, scratch
+from pycuda._kernels.plans.caches import ContextCache, calls, remembering
+from pycuda._kernels.user import axis as along
+from pycuda._kernels.user import operands, parsing
+from pycuda._kernels.user import reduction as source
+from pycuda._kernels.user.elementwise import vectors_of
+from pycuda._kernels.user.operands import check_writable
+from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda._public import also_named as _also_named
 from pycuda._public import name_public_module as _name_public_module
 from pycuda.driver import GPUArray
@@ -129,7 +130,7 @@ class ReductionKernel:
             accumulator,
             str(neutral),
             name=name,
-            **user.texts(
+            **parsing.texts(
                 reduce_expr=reduce_expr,
                 map_expr="in[i]" if map_expr is None else map_expr,
                 preamble=preamble,
@@ -144,7 +145,9 @@ class ReductionKernel:
             )
         # a and b are the two values there, whatever the arguments are called.
         texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", self._text.reduce_expr))
-        self._analysis = user.analyse([vector.name for vector in self._vectors], texts, self._text.preamble)
+        self._analysis = parsing.analyse(
+            [vector.name for vector in self._vectors], texts, self._text.preamble
+        )
         self._shape = source.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._calls = calls(self._positions)

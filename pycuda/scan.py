@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._array.interchange import on_its_stream
+from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
-from pycuda._kernels import operands, scratch, user
-from pycuda._kernels import user_scan as source
-from pycuda._kernels.caches import ContextCache
+from pycuda._kernels.plans import scratch
+from pycuda._kernels.plans.caches import ContextCache
+from pycuda._kernels.user import operands, parsing
+from pycuda._kernels.user import scan as source
 from pycuda.driver import GPUArray
 from pycuda.tools import dtype_to_ctype
 
@@ -48,7 +49,7 @@ class _ScanKernel:
             neutral=None if neutral is None else str(neutral),
             exclusive=self._exclusive,
             name=name_prefix + "_scan",
-            **user.texts(scan_expr=scan_expr, preamble=preamble),
+            **parsing.texts(scan_expr=scan_expr, preamble=preamble),
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options

@@ -456,7 +456,7 @@ static bool is_aligned(const Member *members, int count)
     return together % SLOT == 0;
 }
 
-/* The parameter block is laid out twice, here and in pycuda/_kernels/elementwise.py. */
+/* The parameter block is laid out twice, here and in pycuda/_kernels/builtin/elementwise.py. */
 static int check_block(FunctionObject *function, size_t bytes)
 {
     if (!function->layout.known || function->layout.bytes == bytes) return 0;
@@ -629,7 +629,7 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
 PyDoc_STRVAR(
     elementwise_doc,
     "_elementwise(name, operands, out=None, dtype=None, stream=None, allocator=None, casting=None)\n--\n\n"
-    "See pycuda._array.elementwise.apply.");
+    "See pycuda._array.core.elementwise.apply.");
 
 static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
 {

@@ -1,8 +1,8 @@
 /* Elementwise operations on GPUArrays and scalars: operands broadcast, a kernel is found or made, launched.
  *
- * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/elementwise.py). Both are
- * asked for once for each combination of operation, dtypes and layout in a context; after that a call makes
- * no Python call.
+ * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/builtin/elementwise.py).
+ * Both are asked for once for each combination of operation, dtypes and layout in a context; after that a
+ * call makes no Python call.
  */
 #ifndef EXT_GPUARRAY_ELEMENTWISE_H
 #define EXT_GPUARRAY_ELEMENTWISE_H
@@ -12,7 +12,7 @@
 enum { ELEMENTWISE_MAX_INPUTS = 4, ELEMENTWISE_MAX_OUTPUTS = 2 };
 
 typedef struct ElementwiseCall {
-    PyObject *name;                 /* a row of pycuda/_kernels/functions.py */
+    PyObject *name;                 /* a row of pycuda/_kernels/builtin/functions.py */
     PyObject *const *operands;
     int count;
     PyObject *out;                  /* a GPUArray, a tuple of them and None, or NULL */

@@ -55,11 +55,11 @@ static void free_table(PyObject *capsule)
     PyMem_Free(table);
 }
 
-/* Something of pycuda._kernels.elementwise, a new reference. */
+/* Something of pycuda._kernels.builtin.elementwise, a new reference. */
 static PyObject *maker(ModuleState *state, const char *name)
 {
     if (!state->elementwise_maker
-        && !(state->elementwise_maker = PyImport_ImportModule("pycuda._kernels.elementwise")))
+        && !(state->elementwise_maker = PyImport_ImportModule("pycuda._kernels.builtin.elementwise")))
         return NULL;
     return PyObject_GetAttrString(state->elementwise_maker, name);
 }

@@ -5,8 +5,8 @@
 #include "ext/gpuarray/elementwise.h"
 
 /* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of
- * _kernels/elementwise.py), with 32-bit and with 64-bit indices; then kernels in tiles of two axes, for so
- * many axes. */
+ * _kernels/builtin/elementwise.py), with 32-bit and with 64-bit indices; then kernels in tiles of two axes,
+ * for so many axes. */
 enum {
     LAYOUT_VECTOR,
     LAYOUT_FLAT,

@@ -532,12 +532,12 @@ static int gpuarray_bool(PyObject *self)
 
 static PyObject *gpuarray_str(PyObject *self)
 {
-    return gpuarray_call_body(gpuarray_cast(self)->state, "printing", "to_str", self, NULL, 0, NULL);
+    return gpuarray_call_body(gpuarray_cast(self)->state, "interop.printing", "to_str", self, NULL, 0, NULL);
 }
 
 static PyObject *gpuarray_repr(PyObject *self)
 {
-    return gpuarray_call_body(gpuarray_cast(self)->state, "printing", "to_repr", self, NULL, 0, NULL);
+    return gpuarray_call_body(gpuarray_cast(self)->state, "interop.printing", "to_repr", self, NULL, 0, NULL);
 }
 
 static PyObject *gpuarray_iter(PyObject *self)
@@ -550,7 +550,7 @@ static PyObject *gpuarray_iter(PyObject *self)
 static int gpuarray_contains(PyObject *self, PyObject *value)
 {
     PyObject *found =
-        gpuarray_call_body(gpuarray_cast(self)->state, "scalars", "contains", self, &value, 1, NULL);
+        gpuarray_call_body(gpuarray_cast(self)->state, "interop.scalars", "contains", self, &value, 1, NULL);
     int truth = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(found);
     return truth;

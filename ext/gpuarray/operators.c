@@ -120,7 +120,8 @@ static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
     ModuleState *state = state_of(a, b);
     bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))
                 && (gpuarray_check(state, b) || foreign_is_array(state, b));
-    return both ? gpuarray_call_body(state, "linalg", how, a, &b, 1, NULL) : Py_NewRef(Py_NotImplemented);
+    return both ? gpuarray_call_body(state, "linear.matmul", how, a, &b, 1, NULL)
+                : Py_NewRef(Py_NotImplemented);
 }
 
 static PyObject *matrix_multiply(PyObject *a, PyObject *b) { return multiply_matrices(a, b, "matmul"); }
@@ -170,7 +171,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
         operation == Py_NE
         || (large ? operation == Py_LT || operation == Py_LE : operation == Py_GT || operation == Py_GE);
     PyObject *arguments[] = {answer ? Py_True : Py_False};
-    return gpuarray_call_body(state, "elementwise", "constant_like", self, arguments, 1, NULL);
+    return gpuarray_call_body(state, "core.elementwise", "constant_like", self, arguments, 1, NULL);
 }
 
 /* ---- One element as a Python number ---- */

@@ -153,7 +153,7 @@ int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t
     return ndim < 0 || complete_shape(array, ndim, shape) < 0 ? -1 : ndim;
 }
 
-/* Whether shapes.py has to look at a keyword of reshape: copy=, and the order that depends on the array's. */
+/* Whether shape/views.py has to look at a keyword of reshape: copy=, and an order that is the array's. */
 static bool is_for_python(PyObject *keyword, PyObject *value)
 {
     if (PyUnicode_CompareWithASCIIString(keyword, "copy") == 0) return true;
@@ -196,7 +196,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
         PyObject *keyword = PyTuple_GET_ITEM(keywords, i), *value = args[arg_count + i];
         if (is_for_python(keyword, value))
-            return gpuarray_call_body(array->state, "shapes", "reshaped", self, args, arg_count, keywords);
+            return gpuarray_call_body(array->state, "shape.views", "reshaped", self, args, arg_count,
+                                      keywords);
         if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0)
             stream = value;
         else if (PyUnicode_CompareWithASCIIString(keyword, "order") != 0)
@@ -225,7 +226,7 @@ const char gpuarray_ravel_doc[] =
 PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
 {
     if (arg_count || keywords)
-        return gpuarray_call_body(gpuarray_cast(self)->state, "shapes", "ravel", self, args, arg_count,
+        return gpuarray_call_body(gpuarray_cast(self)->state, "shape.views", "ravel", self, args, arg_count,
                                   keywords);
     return along_one_axis(gpuarray_cast(self), 'C', NULL);
 }
@@ -242,7 +243,7 @@ PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (arg_count || keywords)
-        return gpuarray_call_body(array->state, "shapes", "squeeze", self, args, arg_count, keywords);
+        return gpuarray_call_body(array->state, "shape.views", "squeeze", self, args, arg_count, keywords);
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     int ndim = 0;
     for (int axis = 0; axis < array->ndim; axis++) {
@@ -402,7 +403,7 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
 /* NumPy's are integers, too, before NumPy 2.3. */
 static bool is_truth(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
 
-/* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing.py. */
+/* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing/getitem.py. */
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
     return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
@@ -491,7 +492,7 @@ PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
     ModuleState *state = gpuarray_cast(self)->state;
     if (PyUnicode_Check(index)) return view_field(gpuarray_cast(self), index);
     if (!is_basic(state, index))
-        return gpuarray_call_body(state, "indexing", "getitem", self, &index, 1, NULL);
+        return gpuarray_call_body(state, "indexing.getitem", "getitem", self, &index, 1, NULL);
     bool many = PyTuple_Check(index); /* which the caller holds */
     return index_view(gpuarray_cast(self), many ? &PyTuple_GET_ITEM(index, 0) : &index,
                       many ? PyTuple_GET_SIZE(index) : 1);
@@ -505,8 +506,8 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
     }
     if (gpuarray_check_kept_of(gpuarray_cast(self)->state, self, value) < 0) return -1;
     PyObject *arguments[] = {index, value};
-    PyObject *none =
-        gpuarray_call_body(gpuarray_cast(self)->state, "indexing", "setitem", self, arguments, 2, NULL);
+    PyObject *none = gpuarray_call_body(gpuarray_cast(self)->state, "indexing.getitem", "setitem", self,
+                                        arguments, 2, NULL);
     Py_XDECREF(none);
     return none ? 0 : -1;
 }

@@ -1,1 +1,6 @@
-"""The Python halves of GPUArray: what ext/gpuarray/methods.def and pycuda.gpuarray call."""
+"""GPUArray's methods and the functions of pycuda.gpuarray, by subject.
+
+From the bottom: core, reduction, shape, indexing, linear, sorting, statistics, math, editing; then random and
+interop; numpy_api and pycuda_api have the signatures of both. ext/gpuarray/methods.def names the methods'
+bodies.
+"""

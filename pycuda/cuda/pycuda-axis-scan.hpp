@@ -160,7 +160,7 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     typedef typename Op::Result Result;
     enum {
         V = Chunks<Op>::V,
-        // pycuda/_kernels/axis_scan.py counts the same.
+        // pycuda/_kernels/builtin/axis_scan.py counts the same.
         OF_CHUNK = V * sizeof(Element) + sizeof(Acc),
         CHUNKS = 112 / OF_CHUNK < 4 ? 112 / OF_CHUNK : 4
     };

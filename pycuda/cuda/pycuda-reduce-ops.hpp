@@ -1,5 +1,5 @@
 // What reductions do with their elements, besides + and *: the functions that the rows of
-// pycuda/_kernels/reduction.py name. Complex numbers take part where pycuda-complex.hpp comes first.
+// pycuda/_kernels/builtin/reduction.py name. Complex numbers take part where pycuda-complex.hpp comes first.
 #ifndef PYCUDA_REDUCE_OPS_HPP
 #define PYCUDA_REDUCE_OPS_HPP
 

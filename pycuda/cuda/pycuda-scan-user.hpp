@@ -1,4 +1,4 @@
-// Scans of one row by a user's operation (pycuda/_kernels/user_scan.py).
+// Scans of one row by a user's operation (pycuda/_kernels/user/scan.py).
 #ifndef PYCUDA_SCAN_USER_HPP
 #define PYCUDA_SCAN_USER_HPP
 

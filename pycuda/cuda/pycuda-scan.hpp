@@ -42,7 +42,7 @@ struct scan_state {
 };
 
 // Values of up to 16 bytes travel in entries, 32 bits in each, which no fence need keep together; larger ones
-// lie beside an entry. pycuda/_kernels/scratch.py makes the room.
+// lie beside an entry. pycuda/_kernels/plans/scratch.py makes the room.
 template <class T, bool IN_ENTRIES = sizeof(T) <= 16> struct mailbox;
 
 template <class T> struct mailbox<T, true> {
@@ -112,7 +112,7 @@ template <class T> struct scan_row {
     scan_state state; // the row's part
     unsigned tiles, groups, supers;
 
-    // Row number `row` of rows with so many tiles. pycuda/_kernels/scratch.py counts the same.
+    // Row number `row` of rows with so many tiles. pycuda/_kernels/plans/scratch.py counts the same.
     __device__ __forceinline__ scan_row(const scan_state &all, size_t row, size_t number)
         : state(all), tiles((unsigned)number), groups((tiles + SCAN_GROUP - 1) / SCAN_GROUP),
           supers((groups + SCAN_GROUP - 1) / SCAN_GROUP)

@@ -14,7 +14,7 @@ namespace pycuda {
 
 enum { SORTED_CHUNK = 256, SORTED_AHEAD = 8 };
 
-// What pycuda._kernels.sparse_sorted writes.
+// What pycuda._kernels.sparse.column_sorted writes.
 struct __align__(16) SortedTile {
     int chunk, chunks; // SORTED_CHUNK elements stored together, which share the first column
     int row, rows; // of `starts`

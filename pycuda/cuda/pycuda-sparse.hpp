@@ -49,7 +49,7 @@ template <class P> struct PairElement {
 template <> struct Element<float2> : PairElement<float2> {};
 template <> struct Element<double2> : PairElement<double2> {};
 
-// What pycuda._kernels.sparse writes.
+// What pycuda._kernels.sparse.spmv writes.
 struct __align__(16) Tile {
     long long first; // number of its first element
     int row;         // its first row; for a piece of one that has several, -1 - number of the piece

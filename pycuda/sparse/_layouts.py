@@ -8,9 +8,9 @@ import numpy as np
 
 from pycuda import gpuarray
 from pycuda._driver import GPUArray
-from pycuda._kernels import scratch
-from pycuda._kernels import sparse as kernels
-from pycuda._kernels import sparse_sorted as sorted_kernels
+from pycuda._kernels.plans import scratch
+from pycuda._kernels.sparse import column_sorted as sorted_kernels
+from pycuda._kernels.sparse import spmv as kernels
 
 if TYPE_CHECKING:
     from pycuda._driver import _Stream

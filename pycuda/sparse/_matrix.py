@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda._array.elementwise import apply
-from pycuda._array.interchange import on_its_stream
-from pycuda._array.memory import overlap
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import overlap
+from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import GPUArray
-from pycuda._kernels import sparse as kernels
+from pycuda._kernels.sparse import spmv as kernels
 from pycuda.sparse import _layouts as layouts
 
 if TYPE_CHECKING:

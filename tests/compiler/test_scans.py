@@ -5,14 +5,14 @@ import time
 import pytest
 
 from pycuda._compile import attributes, includes, signatures, source, textures
-from pycuda._kernels import user
+from pycuda._kernels.user import parsing
 
 SCANS = {
     "wrap": lambda text: source.wrap(text + "\n#include", extern_c=True, is_users=bool),
     "textures": lambda text: textures.annotate(text + " texture<float> x;"),
     "includes": includes._all_names,
     "signatures": lambda text: signatures.types(text + " __global__", (), "k"),
-    "expressions": user._visible,
+    "expressions": parsing._visible,
     "attributes": lambda text: attributes.moved(text + "} __align__(4);", attributes.names([text])),
 }
 

@@ -8,7 +8,7 @@ import pytest
 import pycuda.curandom as curandom
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sobol
+from pycuda._kernels.random import sobol
 from pycuda.compiler import SourceModule
 from pycuda.tools import clear_context_caches
 

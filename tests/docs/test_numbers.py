@@ -5,10 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from pycuda._array import facade_sorting, top
+from pycuda._array.sorting import facade_sorting, topk
 from pycuda._compile import progress
-from pycuda._kernels import random, sobol, sort, sparse, sparse_sorted, user_elementwise
-from pycuda._kernels import top as top_kernels
+from pycuda._kernels.builtin import sort
+from pycuda._kernels.builtin import topk as top_kernels
+from pycuda._kernels.random import generators, sobol
+from pycuda._kernels.sparse import column_sorted, spmv
+from pycuda._kernels.user import elementwise
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -25,17 +28,17 @@ def constant(path, pattern):
 
 # Page, its words with # for each number, the numbers.
 NUMBERS = [
-    ("kernels", "Arrays from # elements on", [user_elementwise.STREAMING_FROM]),
-    ("sparse", "tiles of # elements and rows", [sparse.window(4)]),
-    ("sparse", "elements and rows (# of elements of 8 bytes)", [sparse.window(8)]),
-    ("sparse", "Rows of more than # elements have blocks of their own", [sparse._LONG]),
-    ("sparse", "those of more than # several", [sparse._PIECE]),
-    ("sparse", "at least # elements of 4 or 8 bytes", [sparse_sorted.LEAST]),
-    ("sparse", "at most # columns", [sparse_sorted._WIDEST]),
-    ("sparse", "an x of more than # KiB", [sparse_sorted._CACHED >> 10]),
-    ("sparse", "rows of more than # elements are summed in parts", [sparse_sorted._LONGEST]),
+    ("kernels", "Arrays from # elements on", [elementwise.STREAMING_FROM]),
+    ("sparse", "tiles of # elements and rows", [spmv.window(4)]),
+    ("sparse", "elements and rows (# of elements of 8 bytes)", [spmv.window(8)]),
+    ("sparse", "Rows of more than # elements have blocks of their own", [spmv._LONG]),
+    ("sparse", "those of more than # several", [spmv._PIECE]),
+    ("sparse", "at least # elements of 4 or 8 bytes", [column_sorted.LEAST]),
+    ("sparse", "at most # columns", [column_sorted._WIDEST]),
+    ("sparse", "an x of more than # KiB", [column_sorted._CACHED >> 10]),
+    ("sparse", "rows of more than # elements are summed in parts", [column_sorted._LONGEST]),
     ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
-    ("order", "`topk` of a row of 2^# elements or more", [top._LEAST_LENGTH.bit_length() - 1]),
+    ("order", "`topk` of a row of 2^# elements or more", [topk._LEAST_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),
     ("order", "rows have 2^# or more", [facade_sorting._LEAST_LENGTH.bit_length() - 1]),
     (
@@ -43,9 +46,9 @@ NUMBERS = [
         "# sums of every # where the bin has more than # then",
         [256, 256, constant("pycuda/cuda/pycuda-counting.hpp", r"OF_A_WARP = (\d+)")],
     ),
-    ("random", "There are always # pseudo-random generators", [random.GENERATORS]),
-    ("random", "then those # later", [4 * random.GENERATORS]),
-    ("random", "There are always # quasi-random generators", [random.DIMENSIONS]),
+    ("random", "There are always # pseudo-random generators", [generators.GENERATORS]),
+    ("random", "then those # later", [4 * generators.GENERATORS]),
+    ("random", "There are always # quasi-random generators", [generators.DIMENSIONS]),
     ("random", "has #, after which they repeat", [sobol.LIMIT]),
     ("compiler", "takes more than # seconds", [progress.AFTER]),
     ("cpu_device", "a cooperative grid has at most so many times the blocks that fit on one | #",

@@ -26,7 +26,7 @@ def test_tests_that_ci_names_are_there():
 
 def test_the_row_that_contributing_shows_is_one():
     row = re.search(r"^    (Function\(.*)$", (ROOT / "CONTRIBUTING.md").read_text(), re.M)[1]
-    assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "functions.py").read_text()
+    assert f"    {row}\n" in (ROOT / "pycuda" / "_kernels" / "builtin" / "functions.py").read_text()
 
 
 def test_the_page_on_launching_has_every_keyword_of_a_launch():

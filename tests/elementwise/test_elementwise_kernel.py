@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import layout, user_elementwise
+from pycuda._kernels.plans import layout
+from pycuda._kernels.user import elementwise
 from pycuda.elementwise import ElementwiseKernel, ScalarArg, VectorArg
 from pycuda.tools import clear_context_caches, dtype_to_ctype, get_or_register_dtype
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-LONG = user_elementwise.STREAMING_FROM
+LONG = elementwise.STREAMING_FROM
 SIZES = [0, 1, 31, 32, 33, 1000, 65537, LONG, LONG + 4099]
 DTYPES = [np.dtype(code) for code in "bBhHiIqQefdFD"]
 

@@ -1,14 +1,14 @@
-"""What pycuda._kernels.user reads off a user's text. In doubt it must not claim anything."""
+"""What pycuda._kernels.user.parsing reads off a user's text. In doubt it must not claim anything."""
 
 import pytest
 
-from pycuda._kernels import user
+from pycuda._kernels.user import parsing
 
 INDEXED, SUBSCRIPTED, POINTER = (True, True), (False, True), (False, False)
 
 
 def use(text, preamble="", name="x"):
-    return user.analyse([name, "y", "z"], [text], preamble).uses[name]
+    return parsing.analyse([name, "y", "z"], [text], preamble).uses[name]
 
 
 @pytest.mark.parametrize(
@@ -85,9 +85,9 @@ def test_macros_of_the_preamble():
     assert use("x[i] = 2; y[i] = OLD", "#define OLD x[i]\n")[2:5] == (True, True, True)
     assert use("z[i] = x[i]", "#define SQUARE(x) \\\n  ((x)*(x))\n")[:2] == INDEXED
     assert use("z[i] = NEXT", "#define NEXT x[i + 1]\n")[:2] == SUBSCRIPTED
-    assert not user.analyse(["x"], ["x[i] = HERE"], "#define HERE (i)\n").order_free
-    assert not user.analyse(["x"], ["x[i] = HERE"], '#include "mine.h"\n').order_free
-    assert user.analyse(["x"], ["x[i] = HERE"], "#define HERE tid\n").own_loop
+    assert not parsing.analyse(["x"], ["x[i] = HERE"], "#define HERE (i)\n").order_free
+    assert not parsing.analyse(["x"], ["x[i] = HERE"], '#include "mine.h"\n').order_free
+    assert parsing.analyse(["x"], ["x[i] = HERE"], "#define HERE tid\n").own_loop
 
 
 def test_functions_of_the_preamble():
@@ -114,7 +114,7 @@ def test_functions_of_the_preamble():
     ],
 )
 def test_variables_of_the_module(preamble, stateful):
-    assert user.analyse(["x"], ["x[i] = 1"], preamble).stateful is stateful
+    assert parsing.analyse(["x"], ["x[i] = 1"], preamble).stateful is stateful
 
 
 @pytest.mark.parametrize(
@@ -122,17 +122,17 @@ def test_variables_of_the_module(preamble, stateful):
     ["x[i] = tid", "if (x[i]) break", "x[i] = threadIdx.x", "__syncthreads(); x[i] = 1", "x[i] = 1; i++"],
 )
 def test_texts_that_need_pycudas_loop(text):
-    assert user.analyse(["x"], [text]).own_loop
+    assert parsing.analyse(["x"], [text]).own_loop
 
 
 def test_arguments():
     names = [
         argument.name
-        for argument in user.read_arguments("pycuda::complex<float> *a, const int b , float4 c[]")
+        for argument in parsing.read_arguments("pycuda::complex<float> *a, const int b , float4 c[]")
     ]
     assert names == ["a", "b", "c"]
-    assert user.read_arguments("  ") == []
+    assert parsing.read_arguments("  ") == []
     with pytest.raises(ValueError):
-        user.read_arguments("float *x,")
+        parsing.read_arguments("float *x,")
     with pytest.raises(TypeError, match="VectorArg or a ScalarArg"):
-        user.read_arguments(["float *x"])
+        parsing.read_arguments(["float *x"])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda._array.elementwise import apply
-from pycuda._kernels.functions import TABLE
+from pycuda._array.core.elementwise import apply
+from pycuda._kernels.builtin.functions import TABLE
 
 # How far results may be off, in units in the last place: of float, of double. After the table of CUDA's
 # programming guide, whose editions differ for some; exp of float was seen to be off by 2.

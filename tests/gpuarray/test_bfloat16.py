@@ -7,8 +7,8 @@ import pytest
 from special import evaluate, outputs, show_wrong
 
 from pycuda import _pvt_struct, gpuarray
-from pycuda._array.elementwise import apply
-from pycuda._kernels.functions import TABLE
+from pycuda._array.core.elementwise import apply
+from pycuda._kernels.builtin.functions import TABLE
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel

@@ -10,7 +10,7 @@ from special import evaluate as evaluate_all
 from special import show_wrong
 
 from pycuda import gpuarray
-from pycuda._kernels.functions import TABLE
+from pycuda._kernels.builtin.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import counting
+from pycuda._kernels.builtin import histogram
 from pycuda.tools import default_memory_pool
 
 pytestmark = pytest.mark.usefixtures("primary_context")
@@ -225,11 +225,11 @@ def test_histogram_of_elements_at_the_edges(seed, count, bins, limits, dtype):
 def test_bins_of_one_width_are_found_without_a_search(dtype, edge):
     """What rounding makes doubtful is few elements, or bins are too narrow for arithmetic."""
     for bins, first, last, doubtful in (256, 0, 1, 2e-4), (1000, -4, 4, 1e-3), (2048, 0, 1e9, 2e-3):
-        *_, sure = np.frombuffer(counting.even(np.linspace(first, last, bins + 1, dtype=dtype), edge), dtype)
+        *_, sure = np.frombuffer(histogram.even(np.linspace(first, last, bins + 1, dtype=dtype), edge), dtype)
         assert 1 - doubtful < 2 * sure < 1
-    assert counting.even(np.linspace(10**6, 10**6 + 100, 1601, dtype="f"), "float") is None
-    assert counting.even(np.array([-1.7e308, 1.7e308]), "double") is None
-    assert counting.even(np.array([0, 5e-324]), "double") is None
+    assert histogram.even(np.linspace(10**6, 10**6 + 100, 1601, dtype="f"), "float") is None
+    assert histogram.even(np.array([-1.7e308, 1.7e308]), "double") is None
+    assert histogram.even(np.array([0, 5e-324]), "double") is None
 
 
 def test_edges_are_kept_but_given_as_copies():

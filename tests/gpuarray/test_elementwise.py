@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from pycuda import cumath, gpuarray
-from pycuda._array.elementwise import apply
-from pycuda._kernels.functions import TABLE
+from pycuda._array.core.elementwise import apply
+from pycuda._kernels.builtin.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about what is divided by 0
 

@@ -10,9 +10,9 @@ import pytest
 
 import pycuda
 from pycuda import gpuarray
-from pycuda._array.elementwise import ELEMENTWISE
-from pycuda._array.ufuncs import _ASSOCIATIVE
-from pycuda._kernels.functions import ufunc_dtypes
+from pycuda._array.core.elementwise import ELEMENTWISE
+from pycuda._array.numpy_api.ufuncs import _ASSOCIATIVE
+from pycuda._kernels.builtin.functions import ufunc_dtypes
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 

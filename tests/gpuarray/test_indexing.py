@@ -221,35 +221,35 @@ def test_one_axis(data):
 
 def test_a_check_within_a_check(monkeypatch):
     """As when objects that index arrays are released during one: each has its own word."""
-    from pycuda._array import picking
+    from pycuda._array.indexing import gather
 
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))
-    enter = picking._Check.__enter__
+    enter = gather._Check.__enter__
 
     def entered(self):
         with monkeypatch.context() as patched:
-            patched.setattr(picking._Check, "__enter__", enter)
+            patched.setattr(gather._Check, "__enter__", enter)
             array[gpuarray.to_gpu(np.array([2]))]
         return enter(self)
 
-    def left(self, *error, leave=picking._Check.__exit__):
-        monkeypatch.setattr(picking._Check, "__exit__", leave)
+    def left(self, *error, leave=gather._Check.__exit__):
+        monkeypatch.setattr(gather._Check, "__exit__", leave)
         array[gpuarray.to_gpu(np.array([2]))]
         return leave(self, *error)
 
-    monkeypatch.setattr(picking._Check, "__enter__", entered)
-    monkeypatch.setattr(picking._Check, "__exit__", left)
+    monkeypatch.setattr(gather._Check, "__enter__", entered)
+    monkeypatch.setattr(gather._Check, "__exit__", left)
     with pytest.raises(IndexError):
         array[wrong]
 
 
 def test_an_interrupted_check_keeps_its_word(monkeypatch):
     """The kernel may write it later: no other call takes that for its own."""
-    from pycuda._array import picking
+    from pycuda._array.indexing import gather
 
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
     array[places]
-    spare, used = picking._words()
+    spare, used = gather._words()
     before = len(used)
 
     class Interrupted:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from special import evaluate, outputs, show_wrong
 
-from pycuda._kernels.functions import TABLE
+from pycuda._kernels.builtin.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about division by 0
 

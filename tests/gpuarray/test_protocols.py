@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._array.protocols import implementation, places
+from pycuda._array.numpy_api.protocols import implementation, places
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 

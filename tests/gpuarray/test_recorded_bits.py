@@ -15,8 +15,8 @@ import pytest
 import pycuda.autoprimaryctx  # noqa: F401
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
-from pycuda._array.elementwise import apply
-from pycuda._kernels.functions import TABLE
+from pycuda._array.core.elementwise import apply
+from pycuda._kernels.builtin.functions import TABLE
 from pycuda.reduction import ReductionKernel
 from pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
 

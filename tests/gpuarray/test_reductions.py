@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import axis_scan, reduction
+from pycuda._kernels.builtin import axis_scan, reduction
 from pycuda.tools import clear_context_caches
 
 pytestmark = pytest.mark.usefixtures("primary_context")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sort, top
+from pycuda._kernels.builtin import sort, topk
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -374,10 +374,10 @@ def test_a_sample_is_seldom_misled(name, largest, monkeypatch):
             found.append((k, int(limits.get().view(np.uint32)[2]), room))
             self.finish.prepared_async_call(grid, block, stream, rows, length, limits, pairs, room, k, *rest)
 
-    def watched(*key, kernels=top.kernels):
+    def watched(*key, kernels=topk.kernels):
         return kernels(*key)._replace(finish=Watched(kernels(*key).finish))
 
-    monkeypatch.setattr(top, "kernels", watched)
+    monkeypatch.setattr(topk, "kernels", watched)
     for k in 1, 100, FEW:
         same_top(gpuarray.topk(gpuarray.to_gpu(host), k, largest=largest), host, k, largest)
     assert [least for least, *_ in found] == [1, 100, FEW]

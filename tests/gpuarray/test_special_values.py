@@ -5,7 +5,7 @@ import pytest
 from special import BOUNDS, distance, evaluate, outputs, show_wrong
 
 from pycuda import gpuarray
-from pycuda._kernels.functions import TABLE
+from pycuda._kernels.builtin.functions import TABLE
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, about overflow and NaN
 

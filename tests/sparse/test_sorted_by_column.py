@@ -5,7 +5,7 @@ import pytest
 from matrices import MATRICES, check, of_lengths, poisson, power_law, sparse, typed, vector
 
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sparse_sorted as kernels
+from pycuda._kernels.sparse import column_sorted as kernels
 from pycuda.sparse import _layouts
 from pycuda.sparse.coordinate import CoordinateSpMV
 

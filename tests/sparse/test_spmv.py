@@ -8,7 +8,7 @@ from matrices import DTYPES, MATRICES, check, of_lengths, poisson, power_law, ra
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda._kernels import sparse as kernels
+from pycuda._kernels.sparse import spmv as kernels
 from pycuda.sparse.coordinate import CoordinateSpMV
 from pycuda.sparse.packeted import PacketedSpMV
 from pycuda.tools import DeviceMemoryPool

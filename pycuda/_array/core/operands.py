@@ -1,0 +1,96 @@
+"""What counts as an array where NumPy's functions take several: GPUArrays, and numbers. Data in host memory
+is refused, to hide no copy.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from pycuda._driver import GPUArray
+from pycuda._kernels.user.operands import check_writable
+
+
+def is_number(value) -> bool:
+    """Whether a launch passes the value along: Python's numbers, NumPy's, and host arrays without axes."""
+    return isinstance(value, int | float | complex | np.generic) or (
+        isinstance(value, np.ndarray) and value.ndim == 0
+    )
+
+
+def refused(value) -> TypeError:
+    """What is raised for data in host memory, and for what is no array at all."""
+    return TypeError(
+        f"{type(value).__name__} beside a GPUArray: data in host memory is not copied by itself, "
+        "pycuda.gpuarray.to_gpu() makes a GPUArray of an array"
+    )
+
+
+def operand(value):
+    """The value, where an elementwise operation takes it."""
+    if isinstance(value, GPUArray) or is_number(value):
+        return value
+    raise refused(value)
+
+
+def as_array(value) -> GPUArray:
+    """The value as an array: a number is one without axes, of NumPy's dtype for it."""
+    if isinstance(value, GPUArray):
+        return value
+    if not is_number(value):
+        raise refused(value)
+    from pycuda._array.core.creation import full
+
+    return full((), value)
+
+
+def dtype_of(value) -> np.dtype:
+    """That of an array or a number, as np.asarray would have it."""
+    return value.dtype if isinstance(value, GPUArray) else np.asarray(operand(value)).dtype
+
+
+def fit(*shapes) -> bool:
+    """Whether they broadcast to one."""
+    columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return all(len({*lengths} - {1}) < 2 for lengths in columns)
+
+
+def finfo(dtype):
+    """numpy.finfo, of bfloat16 too."""
+    if dtype.kind == "V":
+        import ml_dtypes
+
+        return ml_dtypes.finfo(dtype)
+    return np.finfo(dtype)
+
+
+def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
+    """out=, where it can take a result of this shape and dtype."""
+    if not isinstance(out, GPUArray):
+        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+    check_writable(out)
+    if out.shape != tuple(shape):
+        raise ValueError(f"out has the shape {out.shape}, the result has {tuple(shape)}")
+    if not np.can_cast(dtype, out.dtype, casting):
+        raise TypeError(f"the result is {dtype}, which does not become the dtype of out, {out.dtype}")
+    return out
+
+
+def mask(where) -> GPUArray:
+    """where= as an array. TypeError for one that is not boolean, which NumPy does not take for a mask."""
+    where = as_array(bool(where) if type(where) is int else where)
+    if where.dtype.kind != "b":
+        raise TypeError(
+            f"where= is boolean, and {where.dtype} is not cast to bool under the rule 'safe': use where != 0"
+        )
+    return where
+
+
+def into(result, out, casting="same_kind") -> GPUArray:
+    """The result, or `out` after it was copied there."""
+    if out is None:
+        return result
+    from pycuda._array.core.memory import write_back
+
+    return write_back(result, checked_out(out, result.shape, result.dtype, casting))

@@ -1,0 +1,215 @@
+"""np.pad: axis after axis, as NumPy does it, so that corners are what it makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.core.creation import arange
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.shape.joining import concatenate
+from pycuda._array.shape.views import at
+from pycuda._array.statistics.quantiles import median
+from pycuda._driver import GPUArray
+
+_INDEX = np.dtype(np.intp)
+_KEYWORDS = {
+    "constant": {"constant_values"},
+    "edge": set(),
+    "empty": set(),
+    "linear_ramp": {"end_values"},
+    "maximum": {"stat_length"},
+    "mean": {"stat_length"},
+    "median": {"stat_length"},
+    "minimum": {"stat_length"},
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+    "wrap": set(),
+}
+
+
+def _as_pairs(value, ndim: int, whole=False) -> list[tuple]:
+    """(before, after) for each axis. With `whole` they are widths."""
+    if value is None:
+        return [(None, None)] * ndim
+    array = np.asarray(value)
+    if whole:
+        if array.dtype.kind not in "iu":
+            raise TypeError("`pad_width` must be of integral type.")
+        if (array < 0).any():
+            raise ValueError("index can't contain negative values")
+    return [tuple(pair) for pair in np.broadcast_to(array, (ndim, 2)).tolist()]
+
+
+def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
+    if isinstance(pad_width, dict):
+        widths = [(0, 0)] * ndim
+        for axis, width in pad_width.items():
+            widths[axis] = (width, width) if isinstance(width, int) else tuple(width)
+        pad_width = widths
+    return _as_pairs(pad_width, ndim, whole=True)
+
+
+# ---- by number: which element of the axis stands at each place
+
+
+def _numbers(length: int, before: int, after: int) -> GPUArray:
+    return arange(-before, length + after, dtype=_INDEX)
+
+
+def _edge(a, axis, before, after):
+    return a.take(_numbers(a.shape[axis], before, after), axis, mode="clip")
+
+
+def _wrap(a, axis, before, after):
+    return a.take(_numbers(a.shape[axis], before, after), axis, mode="wrap")
+
+
+def _mirror(a, axis, before, after, twice: int, odd: bool):
+    """twice: how often the edges stand beside each other, 1 (reflect) or 2 (symmetric)."""
+    length = a.shape[axis]
+    if length == 1:
+        return _edge(a, axis, before, after)
+    if odd:
+        return _mirror_odd(a, axis, before, after, twice)
+    period = 2 * length - 2 + 2 * (twice - 1)
+    place = apply("remainder", _numbers(length, before, after), period)
+    turned = apply("greater_equal", place, length)
+    back = apply("subtract", period - (twice - 1), place)
+    return a.take(apply("where", turned, back, place), axis, mode="clip")
+
+
+def _mirror_odd(a, axis, before, after, twice):
+    """Part after part on both sides, as NumPy does it: what is there, turned round in place and in value
+    about its edge. So an element reaches only the places that it is mirrored to.
+    """
+    length, total = a.shape[axis], before + a.shape[axis] + after
+    result = new((*a.shape[:axis], total, *a.shape[axis + 1 :]), a.dtype, a.allocator)
+
+    def part(start, end):
+        return result[at(axis, slice(start, end))]
+
+    def turn(target, source, edge):
+        values = apply("subtract", apply("multiply", edge, 2), source[at(axis, slice(None, None, -1))])
+        apply("copy", values, out=target, casting="unsafe")
+
+    apply("copy", a, out=part(before, before + length))
+    period = length - 2 + twice
+    while before or after:
+        there = (total - before - after - 2 + twice) // period * period
+        count = min(there, before)
+        if count:
+            first = before + 2 - twice
+            turn(part(before - count, before), part(first, first + count), part(before, before + 1))
+            before -= count
+        count, end = min(there, after), total - after
+        if count:
+            last = end - 2 + twice
+            turn(part(end, end + count), part(last - count, last), part(end - 1, end))
+            after -= count
+    return result
+
+
+# ---- by value: what is before and after
+
+
+def _constant(a, axis, before, after, values):
+    sides = []
+    for width, value in zip((before, after), values, strict=True):
+        shape = (*a.shape[:axis], width, *a.shape[axis + 1 :])
+        side = new(shape, a.dtype, a.allocator)
+        if side.size:
+            side[...] = np.asarray(0 if value is None else value).astype(a.dtype)
+        sides.append(side)
+    return concatenate((sides[0], a, sides[1]), axis)
+
+
+def _ramp(end, edge, width: int, axis: int, ndim: int):
+    """From a number on, before the edge, in equal steps."""
+    shape = tuple(-1 if each == axis else 1 for each in range(ndim))
+    numbers = arange(width, dtype=np.float64).reshape(shape)
+    exact = edge.dtype.kind in "biu"
+    step = apply("divide", apply("subtract", edge.astype(np.float64) if exact else edge, end), max(width, 1))
+    ramp = apply("add", apply("multiply", numbers, step), end)
+    if edge.dtype.kind in "iu":
+        ramp = apply("floor", ramp)
+    return ramp.astype(edge.dtype)
+
+
+def _linear_ramp(a, axis, before, after, ends):
+    length = a.shape[axis]
+    first, last = a[at(axis, slice(0, 1))], a[at(axis, slice(length - 1, length))]
+    start, end = (0 if value is None else value for value in ends)
+    left = _ramp(start, first, before, axis, a.ndim)
+    right = _ramp(end, last, after, axis, a.ndim)[at(axis, slice(None, None, -1))]
+    return concatenate((left, a, right), axis)
+
+
+def _statistic(function):
+    def pad_with(a, axis, before, after, lengths):
+        length = a.shape[axis]
+        sides = []
+        for width, count, first in zip((before, after), lengths, (True, False), strict=True):
+            count = length if count is None else min(count, length)
+            if count == 0:
+                raise ValueError("stat_length of 0 yields no value for padding")
+            part = slice(0, count) if first else slice(length - count, length)
+            value = function(a[at(axis, part)], axis)
+            if a.dtype.kind in "iu" and value.dtype.kind == "f":
+                value = apply("rint", value)
+            side = new((*a.shape[:axis], width, *a.shape[axis + 1 :]), a.dtype, a.allocator)
+            side[...] = value
+            sides.append(side)
+        return concatenate((sides[0], a, sides[1]), axis)
+
+    return pad_with
+
+
+_statistics = {
+    "maximum": _statistic(lambda part, axis: part.max(axis, keepdims=True)),
+    "minimum": _statistic(lambda part, axis: part.min(axis, keepdims=True)),
+    "mean": _statistic(lambda part, axis: part.mean(axis, keepdims=True)),
+    "median": _statistic(lambda part, axis: median(part, axis, keepdims=True)),
+}
+
+
+def _by_function(array, widths, function, keywords) -> GPUArray:
+    """The function changes each line along each axis in place."""
+    result = array
+    for axis, (before, after) in enumerate(widths):
+        result = _constant(result, axis, before, after, (0, 0))
+    for axis, width in enumerate(widths):
+        moved = result.transpose((*(each for each in range(array.ndim) if each != axis), axis))
+        for index in np.ndindex(*moved.shape[:-1]):
+            function(moved[index], width, axis, keywords)
+    return result
+
+
+def pad(array, pad_width, mode="constant", **kwargs) -> GPUArray:
+    """An array with elements before and after it along its axes, as numpy.pad."""
+    widths = _widths(pad_width, array.ndim)
+    if callable(mode):
+        return _by_function(array, widths, mode, kwargs)
+    if mode not in _KEYWORDS:
+        raise ValueError(f"mode '{mode}' is not supported")
+    unsupported = kwargs.keys() - _KEYWORDS[mode]
+    if unsupported:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
+    given = _as_pairs(next(iter(kwargs.values()), None), array.ndim) if mode in _BY_PAIR else None
+    result = array
+    for axis, (before, after) in enumerate(widths):
+        if mode not in ("constant", "empty") and not result.shape[axis] and before + after:
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+        if not before + after:
+            continue
+        if given is not None:
+            result = _BY_PAIR[mode](result, axis, before, after, given[axis])
+        elif mode in ("reflect", "symmetric"):
+            odd = kwargs.get("reflect_type", "even") == "odd"
+            result = _mirror(result, axis, before, after, 1 if mode == "reflect" else 2, odd)
+        else:
+            result = (_wrap if mode == "wrap" else _edge)(result, axis, before, after)
+    return result if result is not array else array.copy()
+
+
+_BY_PAIR = {"constant": _constant, "empty": _constant, "linear_ramp": _linear_ramp, **_statistics}

@@ -1,0 +1,88 @@
+"""Attributes of GPUArray that NumPy's arrays have: flat, mT, and data, which is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.core.creation import arange
+from pycuda._array.indexing.getitem import assign
+from pycuda._array.shape.views import matrix_transpose
+from pycuda._driver import GPUArray
+
+mT = matrix_transpose
+
+
+class Flat:
+    """The elements of an array in C order, by number. Slices and arrays of numbers give new arrays, and
+    assignment goes to the array.
+
+    Attributes
+    ----------
+    base : GPUArray
+        The array.
+    """
+
+    def __init__(self, base, refusal=None):
+        self.base = base
+        self._refusal = refusal  # what assignment raises
+
+    def __len__(self):
+        return self.base.size
+
+    def __iter__(self):
+        return iter(self.base.ravel())
+
+    def __getitem__(self, index):
+        found = self.base.ravel()[index]
+        return found.copy() if isinstance(index, slice) or index is Ellipsis else found
+
+    def __setitem__(self, index, value):
+        if self._refusal is not None:
+            raise self._refusal
+        flat = self.base.ravel()
+        shared = flat is self.base or not flat.size or flat._address == self.base._address
+        if shared:
+            flat[index] = _over_and_over(value, flat, index)
+            return
+        numbers = arange(flat.size, dtype=np.intp)[index]
+        if numbers.size:
+            self.base.put(numbers, value, mode="clip")
+
+    def copy(self):
+        """The elements along one axis, a new array."""
+        return self.base.flatten()
+
+
+def _over_and_over(value, flat, index):
+    """NumPy repeats fewer values, and leaves out what is more."""
+    if not isinstance(value, GPUArray):
+        value = np.asarray(value)
+    if value.ndim == 0 or isinstance(index, int):
+        return value
+    count = flat[index].size
+    value = value.ravel()
+    if value.size in (1, count):
+        return value
+    if isinstance(value, GPUArray):
+        return value.take(arange(count, dtype=np.intp), mode="wrap")
+    return np.resize(value, count)
+
+
+def flat(a, refusal: Exception | None = None) -> Flat:
+    """a.flat"""
+    return Flat(a, refusal)
+
+
+def set_flat(a, value) -> None:
+    """a.flat = value"""
+    if not isinstance(value, GPUArray) and np.ndim(value) == 0:
+        assign(a, value)
+    else:
+        Flat(a)[:] = value
+
+
+def data(a):
+    """a.data, which NumPy's arrays show of memory that the host can look at."""
+    raise AttributeError(
+        "a GPUArray has no data that the host could look at: gpudata and ptr are its memory, get() copies it"
+    )

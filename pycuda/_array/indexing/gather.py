@@ -1,0 +1,194 @@
+"""Elements of arrays picked by number: what indexing, take and put are made of.
+
+Numbers that are on the host are checked there. Numbers on the device are checked by the kernel, which touches
+nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its
+stream, and cannot be captured, unless mode is "wrap" or "clip", which have no wrong numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._array.core import captures
+from pycuda._array.core.memory import check_writable, new
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin import gather as kernels
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.caches import context_memory
+
+_BLOCK = (kernels.THREADS, 1, 1)
+MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
+
+
+class Numbers(NamedTuple):
+    """Which elements: along an axis by number, or anywhere by bytes (mode OFFSET)."""
+
+    array: GPUArray
+    mode: str
+    length: int = 0  # of the axis
+    step: int = 1  # its stride
+
+
+# ---- errors found on the device
+
+
+class _Word:
+    """Host memory that kernels write, and an event to wait for them: streams may be of other libraries."""
+
+    __slots__ = "address", "event", "value"
+
+    def __init__(self):
+        self.value = drv.pagelocked_zeros(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+        self.address = self.value.base.get_device_pointer()
+        self.event = drv.Event(drv.event_flags.DISABLE_TIMING)
+
+
+# Spare ones, which are 0, and those in use. A word whose wait was interrupted is not used again: its kernel
+# may still write it.
+_words = context_memory(lambda: ([], []), 256)
+
+
+class _Check:
+    """Round launches: IndexError when one of them met a number that no element has."""
+
+    __slots__ = "spare", "stream", "used", "word"
+
+    def __init__(self, mode, stream):
+        self.stream, self.word = stream, None
+        if mode == "RAISE":
+            captures.refuse(
+                "indexing by an array on the device", "indices are checked", stream,
+                "take(), put() and take_along_axis() with mode='wrap' or 'clip' can",
+            )  # fmt: skip
+            self.spare, self.used = _words()
+            try:
+                self.word = self.spare.pop()
+            except IndexError:
+                self.word = _Word()
+            self.used.append(self.word)
+
+    def __enter__(self):
+        return self.word.address if self.word else 0
+
+    def __exit__(self, kind, problem, traceback):
+        word = self.word
+        if word is None or kind is not None:
+            return
+        word.event.record(self.stream).synchronize()
+        wrong, word.value[0] = word.value[0], 0
+        self.used.remove(word)
+        self.spare.append(word)
+        if wrong:
+            raise IndexError("an index is out of bounds: the array has no such element")
+
+
+def _copy(host, stream=None) -> GPUArray:
+    result = GPUArray(host.shape, host.dtype)
+    result.set(host, stream=stream)
+    return result
+
+
+def on_device(host, stream=None) -> GPUArray:
+    """A copy of a host array, there when this returns."""
+    host = np.asarray(host, order="C")
+    return captures.aside(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)
+
+
+def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
+    """Numbers on the host as int64 from 0 to length. IndexError where mode is RAISE."""
+    if mode == "WRAP":
+        return (numbers % length if length else numbers).astype(np.int64)
+    if mode == "CLIP":
+        return np.clip(numbers, 0, length - 1).astype(np.int64)
+    wrong = (numbers >= length) | (numbers < -length)
+    if wrong.any():
+        first = numbers[wrong].flat[0] if numbers.ndim else numbers
+        raise IndexError(f"index {first} is out of bounds for an axis of length {length}")
+    numbers = numbers.astype(np.int64)
+    return np.where(numbers < 0, numbers + length, numbers)
+
+
+def broadcast_strides(array, shape) -> tuple[int, ...]:
+    """The strides with which an array has this shape: 0 along axes that it does not have."""
+    missing = len(shape) - array.ndim
+    return (0,) * missing + tuple(
+        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: bool):
+    """(function, grid, what it takes last) for pick(), None where nothing is moved."""
+    count = math.prod(axis[0] for axis in axes)
+    if count == 0:
+        return None
+    if mode != "OFFSET" and length == 0:
+        raise IndexError("an index is out of bounds: the array has no elements along this axis")
+    axes = kernels.merged(axes)
+    element, number = elements.raw(dtype), elements.stored(number_dtype)
+    if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:
+        function = kernels.gather(element, number, mode)
+        return function, kernels.grid(count, kernels.TOGETHER), (count, length, step)
+    rooms = layout.room(len(axes))
+    function = kernels.pick(element, number, mode, put, rooms)
+    return function, kernels.grid(count), (kernels.picking(count, length, step, axes, rooms),)
+
+
+_plans = context_memory(_planned, 256)
+
+
+def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
+    """Move elements between `array` and `other`: axes are (length, stride in array, in numbers, in other)."""
+    if put:
+        check_writable(array)
+    plan = _plans(
+        array.dtype, numbers.array.dtype, numbers.mode, numbers.length, numbers.step, tuple(axes), put
+    )
+    if plan is None:
+        if numbers.mode == "RAISE" and numbers.array.size:
+            host_numbers(numbers.array.get(stream=stream), numbers.length, "RAISE")
+        return
+    function, grid, rest = plan
+    with _Check(numbers.mode, stream) as error:
+        function.prepared_async_call(grid, _BLOCK, stream, array, numbers.array, other, error, *rest)
+
+
+def gathers(array, indices) -> bool:
+    """Whether gather() takes them."""
+    return array.ndim == 1 and isinstance(indices, GPUArray) and indices.flags.c_contiguous
+
+
+def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:
+    """array[indices], for an array with one axis and packed integers on the device."""
+    result = new(indices.shape, array.dtype, allocator)
+    numbers = Numbers(indices, mode, array.shape[0], array.strides[0])
+    pick(array, numbers, ((indices.size, 0, indices.itemsize, array.itemsize),), result, stream=stream)
+    return result
+
+
+def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
+    """Several numbers of each element, which broadcast to one shape, as bytes. write: all are checked now, so
+    that nothing is written where one is wrong.
+    """
+    if len(parts) == 1 and not (write and parts[0].mode == "RAISE"):
+        return parts[0]
+    offsets = new(shape, np.int64)
+    if offsets.size == 0:
+        return Numbers(offsets, "OFFSET")
+    for position, part in enumerate(parts):
+        axes = kernels.merged(
+            (length, 0, stride, 0)
+            for length, stride in zip(shape, broadcast_strides(part.array, shape), strict=True)
+        )
+        rooms = layout.room(len(axes))
+        function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, rooms)
+        plan = kernels.picking(offsets.size, part.length, part.step, axes, rooms)
+        with _Check(part.mode, stream) as error:
+            function.prepared_async_call(
+                kernels.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan
+            )
+    return Numbers(offsets, "OFFSET")

@@ -1,0 +1,117 @@
+"""Elements chosen by a test on the device.
+
+How many are chosen depends on the values, so each of these functions waits for its stream once, and none can
+be captured.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._array.core import captures
+from pycuda._array.core.memory import new
+from pycuda._array.reduction.scans import scan
+from pycuda._array.sorting.row_sort import packed_copy
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin import select as kernels
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans import scratch
+
+_BLOCK = (kernels.THREADS, 1, 1)
+
+
+class Chosen(NamedTuple):
+    """Which elements of so many: a bit for each, and how many there are up to the end of each tile."""
+
+    words: GPUArray
+    ends: GPUArray
+    total: int
+
+    def write(self, function, *arguments, stream=None) -> None:
+        """Run one of the kernels that write."""
+        grid = self.ends.size, 1
+        function.prepared_async_call(grid, _BLOCK, stream, self.words, self.ends, *arguments)
+
+
+def refuse(what: str, stream=None) -> None:
+    """LogicError under capture."""
+    captures.refuse(what, "how many elements the result has depends on values", stream)
+
+
+def choose(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Chosen:
+    """Run one of the kernels that mark, over at least one element. what: the operation, for messages."""
+    refuse(what, stream)
+    tiles = layout.ceil_div(count, kernels.TILE)
+    words = new((tiles * kernels.THREADS,), np.uint32, allocator)
+    counts = new((tiles,), np.int64, allocator)
+    function.prepared_async_call((tiles, 1), _BLOCK, stream, words, counts, count, *arguments)
+    ends = scan("sum", counts, stream=stream) if tiles > 1 else counts
+    return Chosen(words, ends, int(ends[-1].get(stream=stream)))
+
+
+def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
+    """The elements of a sorted array, at least one, that the one before does not equal."""
+    refuse("unique()", stream)
+    tiles = layout.ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
+    found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
+    function = kernels.keep_changes(order, equal_nan)
+    most = kernels.CHANGES_RESIDENT * drv.Context.get_device().multiprocessor_count
+    shared = scratch.states(stream, scratch.told_by_tiles(1, tiles), 8)
+    function.prepared_async_call(
+        (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared
+    )
+    count = int(total.get(stream=stream)[0])
+    if count == keys.size:
+        return found
+    # Memory for all of them is not kept for a few.
+    return found[:count] if 2 * count > keys.size else packed_copy(found[:count], stream, allocator)
+
+
+def choose_true(mask, stream, what="a[mask]") -> Chosen:
+    """The elements that are not 0, of at least one."""
+    axes = kernels.element_axes(mask.shape, mask.strides)
+    function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
+    packed = layout.packed(axes, len(axes))
+    return choose(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
+
+
+def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> tuple[GPUArray, ...]:
+    """The index along each axis of the elements that are true, in C order."""
+    allocator = allocator or mask.allocator
+    if mask.size == 0:
+        return tuple(new((0,), np.int64, allocator) for _ in mask.shape)
+    chosen = choose_true(mask, stream, what)
+    found = new((mask.ndim, chosen.total), np.int64, allocator)
+    if chosen.total:
+        axes = kernels.coordinate_axes(mask.shape)
+        function = kernels.write_coordinates(len(axes))
+        chosen.write(function, found, chosen.total, layout.packed(axes, len(axes)), stream=stream)
+    return tuple(found[axis] for axis in range(mask.ndim))
+
+
+def offsets_of_true(mask, strides, stream=None) -> GPUArray:
+    """The sums of the same with these strides."""
+    if mask.size == 0:
+        return new((0,), np.int64, mask.allocator)
+    chosen = choose_true(mask, stream)
+    found = new((chosen.total,), np.int64, mask.allocator)
+    if chosen.total:
+        axes = kernels.element_axes(mask.shape, mask.strides, strides)
+        chosen.write(kernels.write_offsets(len(axes)), found, layout.packed(axes, len(axes)), stream=stream)
+    return found
+
+
+def pick_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
+    """The elements of a packed array where a mask of its shape is true, in C order."""
+    if mask.size == 0:
+        return new((0,), a.dtype, allocator or a.allocator)
+    chosen = choose_true(mask, stream, what)
+    found = new((chosen.total,), a.dtype, allocator or a.allocator)
+    if chosen.total:
+        function = kernels.write_elements(elements.raw(a.dtype))
+        chosen.write(function, a, found, 0, 0, 0, chosen.total, stream=stream)
+    return found

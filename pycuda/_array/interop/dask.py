@@ -1,0 +1,78 @@
+"""Registers GPUArrays with dask, once both are imported.
+
+dask counts the elements of chunks for means and spreads. By default it does so with arrays of NumPy, which
+are no operands beside a GPUArray; it has a table of who counts otherwise, in which CuPy is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import math
+import sys
+
+import numpy as np
+
+from pycuda._driver import GPUArray
+
+
+def _count_elements(x, *, axis=None, keepdims=False, dtype=np.float64, **others):
+    """How many elements each result of a reduction is made of: a number for all, else an array on the
+    device.
+    """
+    from pycuda._array.core.creation import full
+    from pycuda._array.reduction.reduce import normalized_axes, result_shape
+
+    axes = normalized_axes(axis, x.ndim)
+    count = math.prod(x.shape[each] for each in axes)
+    shape = result_shape(x.shape, axes, keepdims)
+    return full(shape, count, dtype) if shape or keepdims else np.dtype(dtype).type(count)
+
+
+def _on_host(data, **others):
+    return data.get()
+
+
+def _percentile(a, q, method="linear"):
+    """(the percentiles of a chunk, its number of elements)"""
+    return (np.percentile(a, q, method=method) if len(a) else None), len(a)
+
+
+def register() -> None:
+    """Put GPUArray into dask's tables."""
+    from dask.array import dispatch, register_chunk_type
+
+    register_chunk_type(GPUArray)
+    dispatch.empty_lookup.register(GPUArray, GPUArray)
+    dispatch.numel_lookup.register(GPUArray, _count_elements)
+    dispatch.percentile_lookup.register(GPUArray, _percentile)
+    dispatch.to_numpy_dispatch.register(GPUArray, _on_host)
+
+
+_registered = False
+
+
+def register_once() -> None:
+    """register(), if it was not called yet and dask's arrays are loaded."""
+    global _registered
+    if not _registered and "dask.array.dispatch" in sys.modules:
+        _registered = True
+        register()
+
+
+def register_beside_dask() -> None:
+    """register(), if dask is loaded already: a worker's chunks are counted before NumPy is asked of them."""
+    if "dask" in sys.modules:
+        with contextlib.suppress(ImportError):
+            importlib.import_module("dask.array.dispatch")
+        register_once()
+
+
+def __dask_tokenize__(array):
+    """What an array's name in a graph is made of. Unlike others' arrays, one is never equal to another: its
+    elements are not copied to the host to be looked at.
+    """
+    import uuid
+
+    register_once()
+    return "pycuda.GPUArray", uuid.uuid4().hex

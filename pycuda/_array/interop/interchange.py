@@ -1,0 +1,148 @@
+"""Arrays of other libraries: what takes them, and how they become GPUArrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule, _from_table
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Stream
+
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
+_VERSION = 1, 3
+_LEGACY = 1
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def taking_arrays(namespace: dict[str, Any]) -> None:
+    """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
+    this module are about them. An attribute _quick names the elementwise operation that the function is for
+    an array of inexact numbers alone, or is the _Calls that remembers launches for one array alone.
+    """
+    for name, value in list(namespace.items()):
+        ours = (
+            isinstance(value, FunctionType)
+            and value.__module__.startswith("pycuda.")
+            and value.__module__ != __name__
+        )
+        if isinstance(value, _ArrayFunction):
+            value.__module__ = namespace["__name__"]
+        elif ours and not name.startswith("_"):
+            quick = getattr(value, "_quick", None)
+            outer = _ArrayFunction(value) if quick is None else _ArrayFunction(value, quick)
+            function = functools.update_wrapper(outer, value)
+            function.__module__ = namespace["__name__"]
+            namespace[name] = function
+
+
+def on_its_stream(method: _Method) -> _Method:
+    """A method that takes other libraries' arrays, and is run with its argument `stream` as the current one:
+    what it copies and allocates without a word of streams is for that one, too. `taking_arrays` does the same
+    for functions.
+    """
+    return cast(_Method, functools.update_wrapper(_ArrayFunction(method), method))
+
+
+def _is_here(device) -> bool:
+    """Whether device= of from_dlpack is that of the current context."""
+    if isinstance(device, tuple):
+        kind, number = device
+        if kind not in (_CUDA, _CUDA_MANAGED, _CUDA_HOST):
+            return False
+        device = drv.Device(number)
+    if not isinstance(device, drv.Device):
+        raise TypeError(f"device must be a pycuda.driver.Device or a pair of DLPack's, not {device!r}")
+    return bool(device == drv.Context.get_device())
+
+
+def _stream_number(stream) -> int:
+    """A stream, None for the current one, as DLPack counts them."""
+    stream = drv.current_stream() if stream is None else stream
+    return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
+
+
+def _capsule(x, stream, copy):
+    """x.__dlpack__() for work on the stream; libraries of DLPack before 1.0 know the stream only."""
+    asked = {"stream": _stream_number(stream), "max_version": _VERSION}
+    if copy is not None:
+        asked["copy"] = copy
+    try:
+        return x.__dlpack__(**asked)
+    except TypeError:
+        if copy is not None:
+            raise
+        return x.__dlpack__(stream=asked["stream"])
+
+
+def from_dlpack(
+    x: Any,
+    /,
+    *,
+    device: drv.Device | tuple[int, int] | None = None,
+    copy: bool | None = None,
+    stream: Stream = None,
+) -> GPUArray:
+    """An array of another library as a GPUArray, in the same memory where that is on the device.
+
+    Parameters
+    ----------
+    x : object
+        With the methods ``__dlpack__`` and ``__dlpack_device__``. Or a capsule of DLPack, which is used up
+        and tells of no stream: what computes it is to be done, or on the stream given here.
+    device : pycuda.driver.Device or (int, int), optional
+        Where the result is to be: the device of the current context. With it arrays in host memory are
+        copied there.
+    copy : bool, optional
+        True: always copy, from host memory too. False: never. By default only when `device` takes one.
+    stream : pycuda.driver.Stream, optional
+        What is done with the result on this stream comes after what `x` waits for; the default stream
+        otherwise.
+
+    Returns
+    -------
+    GPUArray
+        It keeps `x` alive, beyond its own end until the work then on the stream is done. Where `x` is
+        read-only, ``flags.writeable`` is False.
+
+    Raises
+    ------
+    BufferError
+        `x` is in host memory and nothing asks for a copy, on a device that is not CUDA's, or of a dtype that
+        NumPy has not got; or `copy` is False and there is no other way.
+    ValueError
+        `x` is on a device that the current context does not reach.
+    """
+    if device is not None and not _is_here(device):
+        raise BufferError("device= is not the device of the current context, where GPUArrays are made")
+    if type(x).__name__ == "PyCapsule":
+        view = _from_capsule(x, stream)
+        return _copied(view, stream) if copy else view
+    kind, _ = x.__dlpack_device__()
+    if kind == _CPU:
+        if copy is False or (copy is None and device is None):
+            raise BufferError("the array is in host memory: copy=True copies it to the device")
+        from pycuda.gpuarray import to_gpu_async
+
+        return to_gpu_async(np.array(np.from_dlpack(x)), stream=stream)
+    if kind not in (_CUDA, _CUDA_HOST, _CUDA_MANAGED):
+        raise BufferError(f"the array is on a device of DLPack's kind {int(kind)}, which is not CUDA's")
+    if copy is None:
+        view = _from_table(x, stream)
+        return _from_capsule(_capsule(x, stream, None), stream) if view is None else view
+    if not copy:
+        return _from_capsule(_capsule(x, stream, copy), stream)
+    return _copied(_from_capsule(_capsule(x, stream, None), stream), stream)
+
+
+def _copied(view, stream):
+    from pycuda._array.core.elementwise import apply
+    from pycuda.gpuarray import empty_like
+
+    return apply("copy", view, out=empty_like(view), stream=stream)

@@ -1,0 +1,274 @@
+"""np.einsum: operands are contracted two at a time, each time as one product of matrices, or as a product of
+elements and a sum where there is nothing else to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import write_back
+from pycuda._array.core.operands import as_array, checked_out
+from pycuda._array.linear.diagonals import diagonal
+from pycuda._array.linear.matmul import matmul
+from pycuda._array.shape.joining import broadcast_to
+from pycuda._array.shape.views import copy
+from pycuda._driver import GPUArray
+
+# ---- subscripts
+
+
+class _Plan(NamedTuple):
+    """Subscripts read: the labels of each operand's axes, and of the result's. Axes of an ellipsis have
+    negative numbers for labels, counted from the last one.
+    """
+
+    inputs: list[list]
+    output: list
+
+
+def _spread(labels, ndim: int, most: int) -> list:
+    """Labels with those of the axes that an ellipsis stands for. most: the result's."""
+    if labels.count(Ellipsis) > 1:
+        raise ValueError("einstein sum subscripts string contains a '...' twice")
+    named = len(labels) - labels.count(Ellipsis)
+    if Ellipsis not in labels:
+        return labels
+    place = labels.index(Ellipsis)
+    count = ndim - named if ndim >= 0 else most
+    return [*labels[:place], *range(-count, 0), *labels[place + 1 :]]
+
+
+def _letters(text: str) -> list:
+    """Labels of one operand: letters, and one Ellipsis for three dots."""
+    text = text.replace(" ", "")
+    labels: list = []
+    while text:
+        if text.startswith("..."):
+            labels.append(Ellipsis)
+            text = text[3:]
+        elif text[0].isalpha():
+            labels.append(text[0])
+            text = text[1:]
+        else:
+            raise ValueError(
+                f"invalid subscript '{text[0]}' in einstein sum subscripts string, subscripts must be letters"
+            )
+    return labels
+
+
+def _from_text(text: str, operands):
+    given, arrow, output = text.partition("->")
+    inputs = [_letters(each) for each in given.split(",")]
+    if len(inputs) != len(operands):
+        more = "more" if len(operands) > len(inputs) else "fewer"
+        raise ValueError(
+            f"{more} operands provided to einstein sum function than specified in the subscripts string"
+        )
+    return inputs, _letters(output) if arrow else None
+
+
+def _from_lists(arguments):
+    """einsum(array, labels, array, labels, ..., labels of the result)"""
+    operands = list(arguments[: len(arguments) // 2 * 2 : 2])
+    lists = list(arguments[1::2])
+    output = list(arguments[-1]) if len(arguments) % 2 else None
+    return operands, [list(each) for each in lists], output
+
+
+def _read(arguments) -> tuple[list[GPUArray], _Plan]:
+    if isinstance(arguments[0], str):
+        operands = [as_array(each) for each in arguments[1:]]
+        inputs, output = _from_text(arguments[0], operands)
+    else:
+        operands, inputs, output = _from_lists(arguments)
+        operands = [as_array(each) for each in operands]
+    if not operands:
+        raise ValueError("must specify the einstein sum subscripts string and at least one operand")
+    spread = [_spread(labels, each.ndim, 0) for labels, each in zip(inputs, operands, strict=True)]
+    for labels, each in zip(spread, operands, strict=True):
+        if len(labels) != each.ndim:
+            raise ValueError(
+                f"operand has {each.ndim} axes, which einstein sum subscripts name {len(labels)} of"
+            )
+    most = max((-min((x for x in labels if _is_dots(x)), default=0) for labels in spread), default=0)
+    if output is None:
+        every = [label for labels in spread for label in labels if not _is_dots(label)]
+        output = [*range(-most, 0), *sorted(label for label in set(every) if every.count(label) == 1)]
+    else:
+        _check_output(output, spread)
+        output = _spread(output, -1, most)
+    return operands, _Plan(spread, output)
+
+
+def _is_dots(label) -> bool:
+    return isinstance(label, int) and label < 0
+
+
+def _check_output(output, inputs) -> None:
+    known = {label for labels in inputs for label in labels}
+    for label in output:
+        if label is not Ellipsis and label not in known:
+            raise ValueError(
+                f"einstein sum subscripts string included output subscript '{label}' which never appeared in "
+                "an input"
+            )
+        if output.count(label) > 1:
+            raise ValueError(
+                f"einstein sum subscripts string includes output subscript '{label}' multiple times"
+            )
+
+
+# ---- contractions
+
+
+class _Term(NamedTuple):
+    """An array whose axes have labels."""
+
+    array: GPUArray
+    labels: list
+
+
+def _lengths(operands, inputs) -> dict:
+    """The length of each label. Axes of length 1 broadcast."""
+    found: dict = {}
+    for each, labels in zip(operands, inputs, strict=True):
+        for label, length in zip(labels, each.shape, strict=True):
+            if found.setdefault(label, length) == 1:
+                found[label] = length
+            elif length not in (1, found[label]):
+                raise ValueError(
+                    f"operands could not be broadcast together with remapped shapes: label {label!r} is "
+                    f"{found[label]} and {length} long"
+                )
+    return found
+
+
+def _total(a, axes) -> GPUArray:
+    """The sum over axes in the dtype of the elements."""
+    if not axes:
+        return a
+    return a.any(axis=axes) if a.dtype.kind == "b" else a.sum(axis=axes, dtype=a.dtype)
+
+
+def _reduced(term, kept) -> _Term:
+    """Without the labels that nothing else has."""
+    gone = tuple(axis for axis, label in enumerate(term.labels) if label not in kept)
+    return _Term(_total(term.array, gone), [label for label in term.labels if label in kept])
+
+
+def _single(array, labels, lengths) -> _Term:
+    """An operand with each label once, without axes that only broadcast."""
+    short = [axis for axis, label in enumerate(labels) if array.shape[axis] == 1 and lengths[label] != 1]
+    array = array[tuple(0 if axis in short else slice(None) for axis in range(array.ndim))]
+    labels = [label for axis, label in enumerate(labels) if axis not in short]
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            array = diagonal(array, 0, first, second)
+            labels = [each for axis, each in enumerate(labels) if axis not in (first, second)] + [label]
+    return _Term(array, labels)
+
+
+def _arranged(term, order) -> GPUArray:
+    return term.array.transpose([term.labels.index(label) for label in order])
+
+
+def _pair(left, right, kept) -> _Term:
+    """Two terms as one, with the labels that are kept."""
+    left, right = _reduced(left, kept.union(right.labels)), _reduced(right, kept.union(left.labels))
+    both = [label for label in left.labels if label in right.labels]
+    batch, summed = ([label for label in both if (label in kept) == wanted] for wanted in (True, False))
+    rows, columns = ([label for label in each.labels if label not in both] for each in (left, right))
+    labels = [*batch, *rows, *columns]
+    b = _arranged(right, [*batch, *summed, *columns])
+    count, inside = len(batch), len(batch) + len(summed)
+    many, inner, column = b.shape[:count], b.shape[count:inside], b.shape[inside:]
+    row = tuple(left.array.shape[left.labels.index(label)] for label in rows)
+    vectors = math.prod(row) == math.prod(column) == 1
+    if not summed or (vectors and many):
+        # Products of elements are all there is to it.
+        a = _arranged(left, [*batch, *summed, *rows])[(...,) + (None,) * len(columns)]
+        b = b[(slice(None),) * inside + (None,) * len(rows)]
+        return _Term(_total(apply("multiply", a, b), tuple(range(count, inside))), labels)
+    a = _arranged(left, [*batch, *rows, *summed])
+    if vectors:
+        return _Term(matmul(a.ravel(), b.ravel()).reshape((*row, *column)), labels)
+    length = math.prod(inner)
+    product = matmul(
+        a.reshape((*many, math.prod(row), length)), b.reshape((*many, length, math.prod(column)))
+    )
+    return _Term(product.reshape((*many, *row, *column)), labels)
+
+
+def _path(operands, plan, optimize) -> list[tuple[int, ...]]:
+    """Which terms are contracted, one after the other."""
+    if len(operands) < 3:
+        return [(0, 1)] * (len(operands) - 1)
+    every = dict.fromkeys(label for labels in plan.inputs for label in labels)
+    numbers = {label: number for number, label in enumerate(every)}
+    arguments: list = []
+    for each, labels in zip(operands, plan.inputs, strict=True):
+        arguments += [np.broadcast_to(np.float32(0), each.shape), [numbers[label] for label in labels]]
+    arguments.append([numbers[label] for label in plan.output])
+    path, _ = np.einsum_path(*arguments, optimize=optimize or "greedy")
+    return path[1:]
+
+
+def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe") -> GPUArray:
+    """Einstein's sums of products, as numpy.einsum. Where `optimize` is False the order of contractions of
+    more than two arrays is that of "greedy".
+    """
+    operands, plan = _read(operands)
+    result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in operands))
+    for each in operands:
+        if not np.can_cast(each.dtype, result, casting):
+            raise TypeError(f"einsum: {each.dtype} does not become {result} by the rule '{casting}'")
+    lengths = _lengths(operands, plan.inputs)
+    shape = tuple(lengths[label] for label in plan.output)
+    if out is not None:
+        checked_out(out, shape, result, "unsafe" if casting == "unsafe" else "same_kind")
+    terms = [
+        _single(each.astype(result, copy=False), labels, lengths)
+        for each, labels in zip(operands, plan.inputs, strict=True)
+    ]
+    for numbers in _path(operands, plan, optimize):
+        terms = _contracted(terms, numbers, plan.output)
+    array = _finished(_reduced(terms[0], set(plan.output)), plan.output, shape)
+    if out is not None:
+        return write_back(array, out)
+    return array if order in "KA" else copy(array, order)
+
+
+def _contracted(terms, numbers, output) -> list[_Term]:
+    """The terms with these made one, which is the last."""
+    rest = [each for number, each in enumerate(terms) if number not in numbers]
+    term, *others = (terms[number] for number in sorted(numbers))
+    while others:
+        other = others.pop(0)
+        kept = set(output).union(*(each.labels for each in (*others, *rest)))
+        term = _pair(term, other, kept)
+    return [*rest, term]
+
+
+def _finished(term, output, shape) -> GPUArray:
+    """In the order of the result, with axes that only broadcast."""
+    labels = [label for label in output if label in term.labels]
+    array = _arranged(term, labels)
+    for axis, label in enumerate(output):
+        if label not in term.labels:
+            array = array[(slice(None),) * axis + (None,)]
+    return array if array.shape == shape else broadcast_to(array, shape)
+
+
+def einsum_path(*operands, optimize="greedy", einsum_call=False):
+    """The order of contractions that NumPy chooses for shapes like these."""
+    shown = [
+        np.broadcast_to(np.zeros((), each.dtype), each.shape) if isinstance(each, GPUArray) else each
+        for each in operands
+    ]
+    return np.einsum_path(*shown, optimize=optimize, einsum_call=einsum_call)

@@ -1,0 +1,120 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.memory import check_writable, new, overlap, write_back
+from pycuda._array.indexing.gather import broadcast_strides
+from pycuda._array.reduction.reduce import reduce_products
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import matmul as kernels
+from pycuda._kernels.builtin.functions import ufunc_dtypes
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.core.types import Allocator, Array, Stream
+
+_BLOCK = (kernels.THREADS, 1, 1)
+
+
+def _as_matrix(a, second: bool) -> GPUArray:
+    """With a missing axis of length 1: a row as first operand, a column as second."""
+    if a.ndim == 0:
+        raise ValueError("matmul takes no operands without axes: * multiplies with numbers")
+    if a.ndim > 1:
+        return a
+    return a[:, None] if second else a[None, :]
+
+
+@functools.cache
+def _result_dtype(first, second) -> np.dtype:
+    """NumPy's dtype of a product."""
+    return ufunc_dtypes(np.matmul, (first, second))[2]
+
+
+def matmul(
+    x1: Array,
+    x2: Array,
+    /,
+    out: Array | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The matrix product, as numpy.matmul: of the last two axes, broadcast over those before. x1 @ x2.
+
+    Parameters
+    ----------
+    x1, x2 : GPUArray
+        Of any strides and dtypes. An operand with one axis is a row (x1) or a column (x2), and the result has
+        not got that axis.
+    out : GPUArray, optional
+    dtype : dtype, optional
+        Of the result; by default NumPy's. Half is summed in float.
+    stream : pycuda.driver.Stream, optional
+    allocator : callable, optional
+
+    Raises
+    ------
+    ValueError
+        When shapes do not fit.
+    """
+    for operand in (x1, x2):
+        if not isinstance(operand, GPUArray):
+            raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
+    a, b = _as_matrix(x1, False), _as_matrix(x2, True)
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(
+            f"matmul of shapes {x1.shape} and {x2.shape}: {a.shape[-1]} columns for {b.shape[-2]} rows"
+        )
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    whole = (*batch, a.shape[-2], b.shape[-1])
+    gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
+    shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
+    result = _result_dtype(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
+    if out is not None and out.shape != shape:
+        raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
+    if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
+        raise TypeError(f"the product is of {result}, which cannot become the dtype of out, {out.dtype}")
+    if out is not None:
+        check_writable(out)
+    direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
+    if x1.ndim == x2.ndim == 1 and not direct and result.kind in "iufc":
+        c = reduce_products(x1, x2, result, stream, allocator)
+        return c if out is None else write_back(c, out, stream)
+    c = out if direct else new(shape, result, allocator or x1.allocator)
+    if c.size:
+        _launch(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)
+    return c if direct or out is None else write_back(c, out, stream)
+
+
+def matmul_into_first(x1, x2) -> GPUArray:
+    """x1 @= x2"""
+    if x1.ndim < 1 or x2.ndim < 2:
+        raise ValueError(f"@= takes a row or matrices and a matrix, not {x1.ndim} and {x2.ndim} axes")
+    return matmul(x1, x2, out=x1)
+
+
+def _with_axes(ndim, x1, x2) -> tuple:
+    """The index that gives a result its missing axes back."""
+    if x1.ndim == 1 and x2.ndim == 1:
+        return (..., None, None)
+    if x1.ndim == 1:
+        return (..., None, slice(None))
+    return (..., None) if x2.ndim == 1 else (...,)
+
+
+def _launch(a, b, c, batch, stream) -> None:
+    rows, columns = c.shape[-2:]
+    steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
+    strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
+    batch_axes = list(zip(batch, *strides, strict=True))
+    rooms, grid, arguments = kernels.plan(rows, columns, a.shape[-1], steps, batch_axes)
+    function = kernels.kernel(a.dtype, b.dtype, c.dtype, rooms)
+    function.prepared_async_call(grid, _BLOCK, stream, a, b, c, arguments)

@@ -1,0 +1,94 @@
+"""Norms of vectors and matrices, as numpy.linalg has them but for those of singular values."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.reduction.reduce import normalized_axes, one_axis
+from pycuda._driver import GPUArray
+
+
+def _inexact(x) -> GPUArray:
+    return x.astype(np.float64) if x.dtype.kind in "biu" else x
+
+
+def _squares(x) -> GPUArray:
+    """Of absolute values."""
+    if x.dtype.kind == "c":
+        return apply("add", apply("square", x._real), apply("square", x._imag))
+    return apply("square", x)
+
+
+def _vector(x, order, axis, keepdims) -> GPUArray:
+    axis = normalized_axes(axis, x.ndim, scalars=False)
+    if order is None or order == 2:
+        return apply("sqrt", _squares(x).sum(axis=axis, keepdims=keepdims))
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if order == 0:
+        nonzero = apply("not_equal", x, 0).astype(_real(x.dtype))
+        return nonzero.sum(axis=axis, keepdims=keepdims)
+    values = apply("absolute", x)
+    if order == np.inf:
+        return values.max(axis=axis, keepdims=keepdims, initial=0)
+    if order == -np.inf:
+        return values.min(axis=axis, keepdims=keepdims)
+    if order == 1:
+        return values.sum(axis=axis, keepdims=keepdims)
+    total = apply("power", values, float(order)).sum(axis=axis, keepdims=keepdims)
+    return apply("power", total, 1 / float(order))
+
+
+def _real(dtype) -> np.dtype:
+    return np.empty(0, dtype).real.dtype
+
+
+def _matrix(x, order, axes, keepdims) -> GPUArray:
+    row, column = (one_axis(each, x.ndim) for each in axes)
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    if order in (None, "fro", "f"):
+        return _vector(x, 2, (row, column), keepdims)
+    if order in (2, -2, "nuc"):
+        raise TypeError(f"the norm of order {order!r} is of singular values, which GPUArrays have not got")
+    if order not in (1, -1, np.inf, -np.inf):
+        raise ValueError("Invalid norm order for matrices.")
+    summed, chosen = (row, column) if abs(order) == 1 else (column, row)
+    sums = apply("absolute", x).sum(axis=summed, keepdims=True)
+    most = {"initial": 0} if order > 0 else {}
+    result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **most)
+    if keepdims:
+        return result
+    return result[tuple(0 if axis in (row, column) else slice(None) for axis in range(x.ndim))]
+
+
+def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray:
+    """numpy.linalg.norm"""
+    x = _inexact(x)
+    if axis is None:
+        if ord is None or (x.ndim == 1 and ord == 2) or (x.ndim == 2 and ord in ("f", "fro")):
+            return _vector(x, 2, None, keepdims)
+        axis = tuple(range(x.ndim))
+    elif not isinstance(axis, tuple):
+        try:
+            axis = (operator.index(axis),)
+        except TypeError:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from None
+    if len(axis) == 1:
+        return _vector(x, ord, axis, keepdims)
+    if len(axis) != 2:
+        raise ValueError("Improper number of dimensions to norm.")
+    return _matrix(x, ord, axis, keepdims)
+
+
+def vector_norm(x, /, *, axis=None, keepdims=False, ord=2) -> GPUArray:
+    """numpy.linalg.vector_norm: over several axes, or all, as if they were one."""
+    return _vector(_inexact(x), ord, axis, keepdims)
+
+
+def matrix_norm(x, /, *, keepdims=False, ord="fro") -> GPUArray:
+    """numpy.linalg.matrix_norm: of the last two axes."""
+    return _matrix(_inexact(x), ord, (-2, -1), keepdims)

@@ -1,0 +1,343 @@
+"""Products of arrays in NumPy's sense, all made of the matrix product and of sums of products."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from pycuda._array.core.creation import identity
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array, into
+from pycuda._array.linear.matmul import matmul
+from pycuda._array.reduction.reduce import one_axis, reduce_products
+from pycuda._array.shape.views import moveaxis
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import convolve as kernels
+
+
+def conjugated(a) -> GPUArray:
+    """The complex conjugate; the array itself when it is not complex."""
+    return a.conj()
+
+
+# ---- of vectors and matrices
+
+
+def dot(a, b, out=None) -> GPUArray:
+    """Sums of products over the last axis of `a` and the last but one, or only one, of `b`, as numpy.dot."""
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return apply("multiply", a, b, out=out)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return matmul(a, b, out)
+    return into(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
+
+
+def vdot(a, b, /) -> GPUArray:
+    """The sum of products of all elements, those of `a` conjugated."""
+    a, b = as_array(a).ravel(), as_array(b).ravel()
+    if a.size != b.size:
+        raise ValueError(f"cannot vdot arrays of {a.size} and {b.size} elements")
+    return sum_of_products(conjugated(a), b)
+
+
+def sum_of_products(a, b) -> GPUArray:
+    """Of two arrays with one axis of one length."""
+    result = np.result_type(a.dtype, b.dtype)
+    if result.kind in "iufc":
+        return reduce_products(a, b, result)
+    return matmul(a, b)
+
+
+def inner(a, b, /) -> GPUArray:
+    """Sums of products over the last axes of both."""
+    a, b = as_array(a), as_array(b)
+    if not a.ndim or not b.ndim:
+        return apply("multiply", a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
+    return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
+
+
+def outer(a, b, out=None) -> GPUArray:
+    """The products of each element of one with each of the other, both flattened."""
+    a, b = as_array(a).ravel(), as_array(b).ravel()
+    return apply("multiply", a[:, None], b[None, :], out=out)
+
+
+def _tensordot_axes(axes, a, b):
+    """Two tuples of axes, counted from 0."""
+    try:
+        first, second = axes
+    except TypeError:
+        count = operator.index(axes)
+        if count < 0 or count > min(a.ndim, b.ndim):
+            raise ValueError("tuple index out of range" if count > 0 else "negative axes count") from None
+        first, second = range(a.ndim - count, a.ndim), range(count)
+    first = normalize_axis_tuple(tuple(np.atleast_1d(np.asarray(list(np.ravel(first)), int))), a.ndim)
+    second = normalize_axis_tuple(tuple(np.atleast_1d(np.asarray(list(np.ravel(second)), int))), b.ndim)
+    lengths = [a.shape[axis] for axis in first], [b.shape[axis] for axis in second]
+    if lengths[0] != lengths[1]:
+        raise ValueError("shape-mismatch for sum")
+    return first, second
+
+
+def tensordot(a, b, axes=2) -> GPUArray:
+    """Sums of products over so many axes, or over these of each."""
+    a, b = as_array(a), as_array(b)
+    first, second = _tensordot_axes(axes, a, b)
+    kept_a = [axis for axis in range(a.ndim) if axis not in first]
+    kept_b = [axis for axis in range(b.ndim) if axis not in second]
+    shape = (*(a.shape[axis] for axis in kept_a), *(b.shape[axis] for axis in kept_b))
+    length = math.prod(a.shape[axis] for axis in first)
+    left = a.transpose([*kept_a, *first]).reshape(math.prod(shape[: len(kept_a)]), length)
+    right = b.transpose([*second, *kept_b]).reshape(length, math.prod(shape[len(kept_a) :]))
+    if not shape:
+        return sum_of_products(left.ravel(), right.ravel())
+    return matmul(left, right).reshape(shape)
+
+
+def kron(a, b) -> GPUArray:
+    """Blocks of the second array, each multiplied by an element of the first."""
+    a, b = as_array(a), as_array(b)
+    ndim = max(a.ndim, b.ndim)
+    outer_shape = (1,) * (ndim - a.ndim) + a.shape
+    inner_shape = (1,) * (ndim - b.ndim) + b.shape
+    first = tuple(each for length in outer_shape for each in (length, 1))
+    second = tuple(each for length in inner_shape for each in (1, length))
+    product = apply("multiply", a.reshape(first), b.reshape(second))
+    return product.reshape(tuple(map(operator.mul, outer_shape, inner_shape)))
+
+
+def _component(a, number):
+    return a[..., number]
+
+
+def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
+    """The vector product along an axis of length 3, or 2: then the third component alone, of two such."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = as_array(a), as_array(b)
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ValueError(
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and "
+            f"{b.shape[-1]} dimensional instead."
+        )
+
+    def product(i, j):
+        """a[i] * b[j] - a[j] * b[i], or what of it there is."""
+        parts = [
+            apply("multiply", _component(a, m), _component(b, n))
+            if m < a.shape[-1] and n < b.shape[-1]
+            else None
+            for m, n in ((i, j), (j, i))
+        ]
+        if parts[0] is None:
+            return apply("negative", parts[1])
+        return parts[0] if parts[1] is None else apply("subtract", *parts)
+
+    if a.shape[-1] == b.shape[-1] == 2:
+        return product(0, 1)
+    shape = (*np.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 3)
+    result = new(shape, np.result_type(a.dtype, b.dtype), a.allocator)
+    for number, pair in enumerate(((1, 2), (2, 0), (0, 1))):
+        result[..., number] = product(*pair)
+    return moveaxis(result, -1, one_axis(axisc, result.ndim))
+
+
+# ---- NumPy's generalised ufuncs
+
+
+def vecdot(x1, x2, /, out=None, *, axis=-1, keepdims=False, dtype=None) -> GPUArray:
+    """Sums of products along an axis, those of `x1` conjugated; the other axes broadcast."""
+    x1, x2 = as_array(x1), as_array(x2)
+    if not x1.ndim or not x2.ndim:
+        raise ValueError("vecdot takes no operands without axes")
+    x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise ValueError(f"vecdot of vectors of {x1.shape[-1]} and {x2.shape[-1]} elements")
+    if dtype is not None:
+        x1, x2 = (each.astype(dtype, copy=False) for each in (x1, x2))
+    if x1.ndim == x2.ndim == 1:
+        result = sum_of_products(conjugated(x1), x2)
+    else:
+        result = _summed(apply("multiply", conjugated(x1), x2))
+    return into(result[..., None] if keepdims else result, out)
+
+
+def _summed(products):
+    """Along the last axis, in the dtype of the elements."""
+    if products.dtype.kind == "b":
+        return products.any(axis=-1)
+    return products.sum(axis=-1, dtype=products.dtype)
+
+
+def matvec(x1, x2, /, out=None, *, dtype=None) -> GPUArray:
+    """Products of matrices and vectors, which broadcast."""
+    return into(matmul(as_array(x1), as_array(x2)[..., None], dtype=dtype)[..., 0], out)
+
+
+def vecmat(x1, x2, /, out=None, *, dtype=None) -> GPUArray:
+    """Products of conjugated vectors and matrices, which broadcast."""
+    return into(matmul(conjugated(as_array(x1))[..., None, :], as_array(x2), dtype=dtype)[..., 0, :], out)
+
+
+# ---- numpy.linalg's
+
+
+def outer_of_vectors(x1, x2, /) -> GPUArray:
+    """numpy.linalg.outer"""
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+    return outer(x1, x2)
+
+
+def linalg_cross(x1, x2, /, *, axis=-1) -> GPUArray:
+    """numpy.linalg.cross"""
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, but they are "
+            f"{x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return cross(x1, x2, axis=axis)
+
+
+def linalg_vecdot(x1, x2, /, *, axis=-1) -> GPUArray:
+    """numpy.linalg.vecdot"""
+    return vecdot(x1, x2, axis=axis)
+
+
+def linalg_tensordot(x1, x2, /, *, axes=2) -> GPUArray:
+    """numpy.linalg.tensordot"""
+    return tensordot(x1, x2, axes)
+
+
+def linalg_matmul(x1, x2, /) -> GPUArray:
+    """numpy.linalg.matmul"""
+    return matmul(x1, x2)
+
+
+def _chain_order(shapes):
+    """Where to cut each run of matrices, so that the products take the fewest steps."""
+    lengths = [shape[0] for shape in shapes] + [shapes[-1][1]]
+    count = len(shapes)
+    cost = {(i, i): 0 for i in range(count)}
+    cuts = {}
+    for width in range(1, count):
+        for i in range(count - width):
+            j = i + width
+            costs = {
+                k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1]
+                for k in range(i, j)
+            }
+            cuts[i, j] = min(costs, key=costs.__getitem__)
+            cost[i, j] = costs[cuts[i, j]]
+    return cuts
+
+
+def multi_dot(arrays, *, out=None) -> GPUArray:
+    """The product of several matrices, in the order that takes the fewest steps."""
+    arrays = [as_array(each) for each in arrays]
+    if len(arrays) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    first, last = arrays[0].ndim == 1, arrays[-1].ndim == 1
+    arrays[0] = arrays[0][None, :] if first else arrays[0]
+    arrays[-1] = arrays[-1][:, None] if last else arrays[-1]
+    for each in arrays:
+        if each.ndim != 2:
+            raise np.linalg.LinAlgError(f"{each.ndim}-dimensional array given. Array must be two-dimensional")
+    cuts = _chain_order([each.shape for each in arrays])
+
+    def run(i, j):
+        return arrays[i] if i == j else matmul(run(i, cuts[i, j]), run(cuts[i, j] + 1, j))
+
+    result = run(0, len(arrays) - 1)
+    if first:
+        result = result[0]
+    return into(result[..., 0] if last else result, out)
+
+
+def matrix_power(a, n) -> GPUArray:
+    """A product of n times the same matrix. There are no inverses here: n is 0 or more."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
+    n = operator.index(n)
+    if n < 0:
+        raise TypeError("a negative power takes an inverse, which GPUArrays have not got")
+    if n == 0:
+        result = new(a.shape, a.dtype, a.allocator)
+        result[...] = identity(a.shape[-1], a.dtype)
+        return result
+    result, square = None, a
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        square = matmul(square, square) if n else square
+    return result
+
+
+# ---- sliding sums of products
+
+
+_GRID = 1024  # blocks at most
+
+
+def _slid(a, v, mode) -> GPUArray:
+    """Sums of products of `v`, as it is, and each run of `a`, at the ends of what is there of a run."""
+    modes = {"valid": 0, "same": 1, "full": 2}
+    if mode not in modes:
+        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    short = v.size
+    before = {"valid": 0, "same": short // 2, "full": short - 1}[mode]
+    after = {"valid": 0, "same": (short - 1) // 2, "full": short - 1}[mode]
+    count = before + a.size + after - short + 1
+    result = new((count,), np.result_type(a.dtype, v.dtype), a.allocator)
+    grid = min(-(-count // kernels.THREADS), _GRID), 1
+    kernels.kernel(a.dtype, v.dtype, result.dtype).prepared_async_call(
+        grid,
+        (kernels.THREADS, 1, 1),
+        None,
+        a,
+        *a.strides,
+        a.size,
+        v,
+        *v.strides,
+        v.size,
+        result,
+        count,
+        before,
+    )
+    return result
+
+
+def _two_vectors(a, v):
+    a, v = (each if each.ndim else each.reshape(1) for each in (as_array(a), as_array(v)))
+    if a.ndim != 1 or v.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    for each, name in ((a, "a"), (v, "v")):
+        if each.size == 0:
+            raise ValueError(f"{name} cannot be empty")
+    return a, v
+
+
+def convolve(a, v, mode="full") -> GPUArray:
+    """The sums of products of one array and the other one turned round, at each distance."""
+    a, v = _two_vectors(a, v)
+    if v.size > a.size:
+        a, v = v, a
+    return _slid(a, v[::-1], mode)
+
+
+def correlate(a, v, mode="valid") -> GPUArray:
+    """The sums of products of one array and the other one conjugated, at each distance."""
+    a, v = _two_vectors(a, v)
+    if v.size <= a.size:
+        return _slid(a, conjugated(v), mode)
+    # As NumPy: the result for the arrays in the other order, turned round.
+    return _slid(conjugated(v), a, mode)[::-1].copy()

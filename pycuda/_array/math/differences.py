@@ -1,0 +1,306 @@
+"""Differences, slopes and sums along an axis: np.diff, np.gradient, np.trapezoid, np.interp and so on."""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array, checked_out, finfo, is_number
+from pycuda._array.reduction.reduce import normalized_axes, one_axis, sum_dtype
+from pycuda._array.reduction.scans import scan
+from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.shape.views import at
+from pycuda._array.sorting.sorting import searchsorted
+from pycuda._driver import GPUArray
+
+_MISSING = getattr(np, "_NoValue", None)
+
+
+def _part(a, axis, start, end) -> GPUArray:
+    return a[at(axis, slice(start, end))]
+
+
+def _subtract(a, b) -> GPUArray:
+    """Of truths, whether they differ."""
+    return apply("not_equal" if a.dtype.kind == "b" else "subtract", a, b)
+
+
+def _as_part(value, a, axis) -> GPUArray:
+    """What is put before or after an axis: a number for all, or an array."""
+    value = as_array(value)
+    if value.ndim:
+        return value
+    return broadcast_to(value, tuple(1 if each == axis else n for each, n in enumerate(a.shape)))
+
+
+def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING) -> GPUArray:
+    """Each element less the one before, n times over."""
+    n = operator.index(n)
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError(f"order must be non-negative but got {n!r}")
+    if a.ndim == 0:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = one_axis(axis, a.ndim)
+    parts = [a]
+    if prepend is not _MISSING:
+        parts.insert(0, _as_part(prepend, a, axis))
+    if append is not _MISSING:
+        parts.append(_as_part(append, a, axis))
+    a = concatenate(parts, axis) if len(parts) > 1 else a
+    for _ in range(min(n, a.shape[axis])):  # then nothing is left
+        a = _subtract(_part(a, axis, 1, None), _part(a, axis, None, -1))
+    return a
+
+
+def ediff1d(ary, to_end=None, to_begin=None) -> GPUArray:
+    """Differences of the flattened array, with these numbers before and after them."""
+    flat = as_array(ary).ravel()
+    parts = [apply("subtract", flat[1:], flat[:-1])]
+    for value, place, name in ((to_begin, 0, "to_begin"), (to_end, 2, "to_end")):
+        if value is None:
+            continue
+        value = as_array(value)
+        if not np.can_cast(value.dtype, flat.dtype, "same_kind"):
+            raise TypeError(
+                f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule."
+            )
+        parts.insert(place, value.ravel().astype(flat.dtype, copy=False))
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+# ---- slopes
+
+
+def _spacings(varargs, f, axes) -> list:
+    """For each axis a number, or the distances between neighbours as an array."""
+    if not varargs:
+        return [1.0] * len(axes)
+    if len(varargs) == 1 and (is_number(varargs[0]) or varargs[0].ndim == 0):
+        return [varargs[0]] * len(axes)
+    if len(varargs) != len(axes):
+        raise TypeError("invalid number of arguments")
+    found: list = []
+    for value, axis in zip(varargs, axes, strict=True):
+        if is_number(value) or as_array(value).ndim == 0:
+            found.append(value)
+            continue
+        if value.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if value.size != f.shape[axis]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        distances = value.astype(np.float64) if value.dtype.kind in "iu" else value
+        found.append(diff(distances))
+    return found
+
+
+def _combine(factors, parts) -> GPUArray:
+    """The sum of parts times factors."""
+    total = None
+    for factor, part in zip(factors, parts, strict=True):
+        product = apply("multiply", part, factor)
+        total = product if total is None else apply("add", total, product)
+    return total
+
+
+def _inside(f, axis, step) -> GPUArray:
+    before, here, after = (_part(f, axis, start, end) for start, end in ((None, -2), (1, -1), (2, None)))
+    if is_number(step) or step.ndim == 0:
+        return (
+            apply("divide", apply("subtract", after, before), apply("multiply", step, 2.0))
+            if isinstance(step, GPUArray)
+            else apply("divide", apply("subtract", after, before), 2.0 * step)
+        )
+    shape = tuple(-1 if each == axis else 1 for each in range(f.ndim))
+    left, right = step[:-1], step[1:]
+    total = left + right
+    factors = (-right / (left * total), (right - left) / (left * right), left / (right * total))
+    return _combine([each.reshape(shape) for each in factors], (before, here, after))
+
+
+def _edges(f, axis, step, order) -> tuple[GPUArray, GPUArray]:
+    """The slopes at the first and the last element."""
+    numbers = is_number(step) or step.ndim == 0
+    first = [_part(f, axis, place, place + 1) for place in range(3)][: order + 1]
+    last = [_part(f, axis, f.shape[axis] - 1 - place, f.shape[axis] - place) for place in range(order + 1)]
+    if order == 1:
+        left, right = (step, step) if numbers else (step[0], step[-1])
+        return (
+            apply("divide", apply("subtract", first[1], first[0]), left),
+            apply("divide", apply("subtract", last[0], last[1]), right),
+        )
+    if numbers:
+        factors = (-1.5 / step, 2.0 / step, -0.5 / step)
+        return _combine(factors, first), _combine([-each for each in factors], last)
+    results = []
+    for one, two, parts, sign in ((step[0], step[1], first, 1), (step[-1], step[-2], last, -1)):
+        total = one + two
+        factors = (-(2.0 * one + two) / (one * total), total / (one * two), -one / (two * total))
+        results.append(_combine([each * sign for each in factors], parts))
+    return results[0], results[1]
+
+
+def gradient(f, *varargs, axis=None, edge_order=1):
+    """The slope along each axis: of second order inside, of `edge_order` at the edges."""
+    axes = normalized_axes(axis, f.ndim, scalars=False)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    steps = _spacings(varargs, f, axes)
+    if f.dtype.kind in "iu":
+        f = f.astype(np.float64)
+    results = []
+    for each, step in zip(axes, steps, strict=True):
+        if f.shape[each] < edge_order + 1:
+            raise ValueError(
+                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
+                "elements are required."
+            )
+        if f.dtype.kind == "b":
+            raise TypeError("boolean elements have no slope: convert them to numbers first")
+        first, last = _edges(f, each, step, edge_order)
+        parts = (first, _inside(f, each, step), last) if f.shape[each] > 2 else (first, last)
+        results.append(concatenate(parts, each, dtype=f.dtype))
+    if len(axes) == 1 and np.ndim(axis) == 0 and (axis is not None or f.ndim == 1):
+        return results[0]
+    return tuple(results) if len(axes) != 1 else results[0]
+
+
+def trapezoid(y, x=None, dx=1.0, axis=-1) -> GPUArray:
+    """The integral along an axis by trapezoids, whose width is dx, or the distances of x."""
+    y = as_array(y)
+    axis = one_axis(axis, y.ndim)
+    if x is None:
+        width = dx
+    else:
+        x = as_array(x)
+        if x.ndim == 1:
+            shape = tuple(-1 if each == axis else 1 for each in range(y.ndim))
+            width = diff(x).reshape(shape)
+        else:
+            width = diff(x, axis=axis)
+    both = apply("add", _part(y, axis, 1, None), _part(y, axis, None, -1))
+    return apply("divide", apply("multiply", both, width), 2.0).sum(axis=axis)
+
+
+def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi) -> GPUArray:
+    """Angles without jumps of more than half a period: whole periods are added."""
+    axis = one_axis(axis, p.ndim)
+    jumps = diff(p, axis=axis)
+    discont = period / 2 if discont is None else discont
+    dtype = np.result_type(p.dtype, period)
+    if dtype.kind in "iu":
+        high, odd = divmod(period, 2)
+        ambiguous = odd == 0
+    else:
+        high, ambiguous = period / 2, True
+    low = -high
+    turned = apply("add", apply("remainder", apply("subtract", jumps, low), period), low)
+    if ambiguous:
+        mask = apply("logical_and", apply("equal", turned, low), apply("greater", jumps, 0))
+        turned = apply("where", mask, high, turned)
+    correction = apply("subtract", turned, jumps)
+    correction = apply("where", apply("less", apply("absolute", jumps), discont), 0, correction)
+    result = new(p.shape, dtype, p.allocator)
+    result[...] = p
+    moved = apply("add", _part(result, axis, 1, None), correction.cumsum(axis))
+    _part(result, axis, 1, None)[...] = moved
+    return result
+
+
+# ---- sums
+
+
+def _cumulative(name):
+    def function(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
+        if axis is None:
+            if x.ndim >= 2:
+                raise ValueError(
+                    "For arrays which have more than one dimension ``axis`` argument is required."
+                )
+            axis = 0
+        x = x if x.ndim else x.reshape(1)
+        axis = one_axis(axis, x.ndim)
+        if not include_initial:
+            return scan(name, x, axis, dtype, out)
+        result = sum_dtype(x.dtype, None if dtype is None else np.dtype(dtype))
+        shape = tuple(n + 1 if each == axis else n for each, n in enumerate(x.shape))
+        target = new(shape, result, x.allocator) if out is None else checked_out(out, shape, result)
+        _part(target, axis, 0, 1)[...] = 0 if name == "sum" else 1
+        scan(name, x, axis, dtype, _part(target, axis, 1, None))
+        return target
+
+    return function
+
+
+cumulative_sum, cumulative_prod = _cumulative("sum"), _cumulative("prod")
+
+
+# ---- between given values
+
+
+def interp(x, xp, fp, left=None, right=None, period=None) -> GPUArray:
+    """Values at x of the function that is fp at xp, which increase, and linear between them; in double."""
+    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
+    if "c" in (x.dtype.kind, xp.dtype.kind):
+        raise TypeError("interp of complex places: they have no order")
+    x, xp = x.astype(np.float64, copy=False), xp.astype(np.float64, copy=False)
+    fp = fp.astype(np.complex128 if fp.dtype.kind == "c" else np.float64, copy=False)
+    if xp.ndim != 1 or fp.ndim != 1:
+        raise ValueError("Data points must be 1-D sequences")
+    if xp.size != fp.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if xp.size == 0:
+        raise ValueError("array of sample points is empty")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period, left, right = abs(period), None, None
+        x, xp = (apply("remainder", each, period) for each in (x, xp))
+        order = xp.argsort()
+        xp, fp = xp[order], fp[order]
+        xp = concatenate((xp[-1:] - period, xp, xp[:1] + period))
+        fp = concatenate((fp[-1:], fp, fp[:1]))
+    left = fp[0] if left is None else left
+    right = fp[-1] if right is None else right
+    inside = broadcast_to(fp.reshape((1,) * x.ndim), x.shape) if xp.size == 1 else _between(x, xp, fp)
+    inside = apply("where", apply("equal", x, xp[-1]), fp[-1], inside)
+    inside = apply("where", apply("less", x, xp[0]), left, inside)
+    return apply("where", apply("greater", x, xp[-1]), right, inside)
+
+
+def _between(x, xp, fp) -> GPUArray:
+    numbers = searchsorted(xp, x, "right")
+    # The run that x is in; NaNs and what is beyond the ends take one of the runs.
+    numbers = apply("clip", apply("subtract", numbers, 1), 0, xp.size - 2)
+    low, high = (xp.take(numbers + step, mode="clip") for step in (0, 1))
+    first, second = (fp.take(numbers + step, mode="clip") for step in (0, 1))
+    slope = (second - first) / (high - low)
+    result = slope * (x - low) + first
+    # Where an end is infinite, from the other end; where both values are equal, that.
+    nan = apply("isnan", result)
+    result = apply("where", nan, slope * (x - high) + second, result)
+    flat = apply("logical_and", apply("isnan", result), apply("equal", first, second))
+    result = apply("where", apply("logical_or", flat, apply("equal", x, low)), first, result)
+    return apply("where", apply("isnan", x), x, result)
+
+
+def sinc(x) -> GPUArray:
+    """sin(pi x) / (pi x), 1 where x is 0."""
+    inexact = x.astype(np.float64) if x.dtype.kind in "biu" else x
+    tiny = float(finfo(inexact.dtype).eps)
+    angle = apply("multiply", math.pi, apply("where", apply("equal", inexact, 0), tiny, inexact))
+    return apply("divide", apply("sin", angle), angle)
+
+
+def polyval(p, x) -> GPUArray:
+    """A polynomial with these coefficients, the first of the highest power, at x."""
+    x = as_array(x)
+    result = apply("multiply", x, 0)
+    for coefficient in p if isinstance(p, GPUArray) else np.asarray(p):
+        result = apply("add", apply("multiply", result, x), coefficient)
+    return result

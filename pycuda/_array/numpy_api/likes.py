@@ -1,0 +1,342 @@
+"""New arrays by NumPy's functions: np.zeros(..., like=a), np.zeros_like(a), np.linspace of arrays.
+
+What `like=` names is asked for in so many words: data of the host is copied to the device.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+
+from pycuda._array.core import creation
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array
+from pycuda._array.indexing.gather import on_device
+from pycuda._array.shape.joining import broadcast_to
+from pycuda._array.shape.views import at, moveaxis
+from pycuda._array.shape.views import copy as copied
+from pycuda._driver import GPUArray
+from pycuda._driver import _empty_like as packed_like
+from pycuda._driver import _to_gpu as to_gpu
+
+# ---- np.f(..., like=a): NumPy takes like= away
+
+
+def _no_device(device) -> None:
+    if device is not None:
+        raise ValueError(f"device is {device!r}: GPUArrays are on that of the current context")
+
+
+def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0) -> GPUArray:
+    """np.array(..., like=a)"""
+    result = _converted(object, dtype, order, copy)
+    return result.reshape((1,) * (ndmin - result.ndim) + result.shape) if ndmin > result.ndim else result
+
+
+def _of_parts(object) -> bool:
+    """Whether nested lists have a GPUArray in them."""
+    return isinstance(object, list | tuple) and any(
+        isinstance(each, GPUArray) or _of_parts(each) for each in object
+    )
+
+
+def _stacked(object) -> GPUArray:
+    from pycuda._array.shape.joining import stack
+
+    if isinstance(object, list | tuple):
+        return stack([_stacked(each) for each in object])
+    return as_array(object)
+
+
+def _converted(a, dtype, order, copy) -> GPUArray:
+    if _of_parts(a):
+        a, copy = _stacked(a), False
+    order = "K" if order is None else order
+    if not isinstance(a, GPUArray):
+        host = np.array(a, dtype, order=order)
+        return to_gpu(host)  # in the order that it has there
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    lies = {"C": a.flags.c_contiguous, "F": a.flags.f_contiguous}.get(order, True)
+    if copy is True or dtype != a.dtype or not lies:
+        if copy is False and (dtype != a.dtype or not lies):
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        return a.astype(dtype, order=order)
+    return a
+
+
+def asarray(a, dtype=None, order=None, *, device=None, copy=None) -> GPUArray:
+    """np.asarray(..., like=a)"""
+    _no_device(device)
+    return _converted(a, dtype, order, copy if copy is not None else None)
+
+
+def ascontiguousarray(a, dtype=None) -> GPUArray:
+    """np.ascontiguousarray(..., like=a): with one axis at least."""
+    result = _converted(a, dtype, "C", None)
+    return result if result.ndim else result.reshape(1)
+
+
+def asfortranarray(a, dtype=None) -> GPUArray:
+    """np.asfortranarray(..., like=a)"""
+    result = _converted(a, dtype, "F", None)
+    return result if result.ndim else result.reshape(1)
+
+
+def require(a, dtype=None, requirements=None) -> GPUArray:
+    """np.require(..., like=a), with requirements of contiguity, and of memory of its own."""
+    names = {"F_CONTIGUOUS": "F", "C_CONTIGUOUS": "C", "CONTIGUOUS": "C", "OWNDATA": "O"}
+    asked = {names.get(each.upper(), each.upper()[0]) for each in requirements or ()}
+    if {"C", "F"} <= asked:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    order = "F" if "F" in asked else "C" if "C" in asked else "A"
+    result = _converted(a, dtype, order, None)
+    return result.copy() if "O" in asked and result.base is not None else result
+
+
+def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.empty(..., like=a)"""
+    _no_device(device)
+    return GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
+
+
+def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.zeros(..., like=a)"""
+    return full(shape, 0, np.float64 if dtype is None else dtype, order, device=device)
+
+
+def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
+    """np.ones(..., like=a)"""
+    return full(shape, 1, np.float64 if dtype is None else dtype, order, device=device)
+
+
+def _cast_to(value, dtype):
+    """Values for an array of the dtype, with NumPy's warnings where they lose something."""
+    if isinstance(value, GPUArray):
+        return value
+    cast = np.empty(np.shape(value), dtype)
+    np.copyto(cast, value, casting="unsafe")
+    return cast
+
+
+def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
+    """np.full(..., like=a)"""
+    _no_device(device)
+    if isinstance(fill_value, GPUArray):
+        result = GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
+        result[...] = fill_value
+        return result
+    value = fill_value if dtype is None else _cast_to(fill_value, dtype)
+    return creation.full(shape, value, dtype, order=order)
+
+
+def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.eye(..., like=a)"""
+    _no_device(device)
+    result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
+    return result if order == "C" else copied(result, order)
+
+
+def identity(n, dtype=None) -> GPUArray:
+    """np.identity(..., like=a)"""
+    return creation.identity(n, np.float64 if dtype is None else dtype)
+
+
+def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
+    """np.tri(..., like=a)"""
+    return creation.tri(N, M, k, np.float64 if dtype is None else dtype)
+
+
+def _range_dtype(start, stop, step) -> np.dtype:
+    """That of np.arange, of at most one element: all three numbers have a say, with their values."""
+    return np.result_type(np.arange(start, start, step), np.arange(stop, stop, step))
+
+
+def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
+    """np.arange(..., like=a), which has NumPy's dtype."""
+    _no_device(device)
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    start, stop, step = (each.item() if isinstance(each, GPUArray) else each for each in (start, stop, step))
+    step = 1 if step is None else step
+    if not step:
+        return np.arange(start, stop, step, dtype)  # which raises
+    if dtype is None:
+        dtype = _range_dtype(start, stop, step)
+    dtype, count = np.dtype(dtype), creation.length_of_range(start, stop, step)
+    if count <= 2 or dtype.kind == "b":
+        return on_device(np.arange(start, stop, step, dtype))
+    # As NumPy does it: the first two numbers are converted, and their difference is the step.
+    first, second = np.asarray([start, start + step]).astype(dtype)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        first, second = np.float32(first), np.float32(second)
+    with np.errstate(over="ignore"):
+        return creation.steps(first, second - first, count, dtype)
+
+
+def fromfunction(function, shape, *, dtype=float, **kwargs):
+    """np.fromfunction(..., like=a): the function of the coordinates of each element."""
+    shape = tuple(shape)
+    coordinates = []
+    for axis, length in enumerate(shape):
+        numbers = creation.arange(length, dtype=np.dtype(dtype))
+        numbers = numbers.reshape(tuple(-1 if each == axis else 1 for each in range(len(shape))))
+        coordinates.append(broadcast_to(numbers, shape))
+    return function(*coordinates, **kwargs)
+
+
+def _read_by(name):
+    """A function of NumPy's that reads from the host."""
+
+    def function(*args, **kwargs) -> GPUArray:
+        return on_device(getattr(np, name)(*args, **kwargs))
+
+    function.__name__ = name
+    return function
+
+
+frombuffer, fromfile, fromiter, fromstring = map(
+    _read_by, ("frombuffer", "fromfile", "fromiter", "fromstring")
+)
+genfromtxt, loadtxt = map(_read_by, ("genfromtxt", "loadtxt"))
+
+
+# ---- np.f_like(a)
+
+
+def _fresh(a, dtype, order, shape, device) -> GPUArray:
+    _no_device(device)
+    a = as_array(a)
+    if shape is None and order != "A":
+        return packed_like(a, dtype, order)
+    shape = a.shape if shape is None else shape
+    shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
+    dtype = a.dtype if dtype is None else np.dtype(dtype)
+    if order in ("A", "K"):
+        if order == "K" and len(shape) == a.ndim and not (a.flags.c_contiguous or a.flags.f_contiguous):
+            axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
+            packed = GPUArray(tuple(shape[axis] for axis in axes), dtype, a.allocator)
+            return packed.transpose(tuple(axes.index(axis) for axis in range(a.ndim)))
+        fortran = a.flags.f_contiguous and not a.flags.c_contiguous
+        order = "F" if fortran and (order == "A" or len(shape) == a.ndim) else "C"
+    return GPUArray(shape, dtype, a.allocator, order=order)
+
+
+def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+    """np.empty_like. A structure for numbers is a TypeError: by that question dask learns whether results may
+    be kept in the fields of one array, which it makes on the host.
+    """
+    if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
+        raise TypeError(f"{dtype} for elements of {prototype.dtype}: pycuda.gpuarray.empty_like() makes it")
+    return _fresh(prototype, dtype, order, shape, device)
+
+
+def _filled_like(number):
+    def function(a, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+        return full_like(a, number, dtype, order, subok, shape, device=device)
+
+    return function
+
+
+zeros_like, ones_like = _filled_like(0), _filled_like(1)
+
+
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+    """np.full_like"""
+    result = _fresh(a, dtype, order, shape, device)
+    result[...] = _cast_to(fill_value, result.dtype)
+    return result
+
+
+# ---- numbers at equal distances
+
+
+def _number(*values) -> np.dtype:
+    """The dtype that values have in common; numbers of Python's give way to arrays."""
+    return np.result_type(*(each.dtype if isinstance(each, GPUArray) else each for each in values))
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """np.linspace between arrays."""
+    _no_device(device)
+    num = operator.index(num)
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    number = _number(start, stop, float(num))
+    start, stop = (as_array(each).astype(number, copy=False) for each in (start, stop))
+    distance = apply("subtract", stop, start)
+    gaps = num - 1 if endpoint else num
+    numbers = creation.arange(num, dtype=np.dtype(number.type(0).real.dtype))
+    numbers = numbers.reshape((-1,) + (1,) * distance.ndim)
+    step = apply("divide", distance, gaps) if gaps > 0 else np.nan
+    # As NumPy does it: where a step is 0 the quotient comes first.
+    exact = apply("multiply", numbers, step) if gaps > 0 else apply("multiply", numbers, distance)
+    if gaps > 0:
+        small = apply("multiply", apply("divide", numbers, gaps), distance)
+        exact = apply("where", apply("equal", step, 0), small, exact)
+    result = apply("add", exact, start)
+    if endpoint and num > 1:
+        result[-1] = stop
+    dtype = number if dtype is None else np.dtype(dtype)
+    if dtype.kind in "iu":
+        result = apply("floor", result)
+    result = moveaxis(result, 0, axis).astype(dtype, copy=False)
+    return (result, step) if retstep else result
+
+
+def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) -> GPUArray:
+    """np.logspace between arrays."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    if isinstance(base, GPUArray) and base.ndim:
+        base = moveaxis(base[None], 0, axis)
+    result = apply("power", base, exponents)
+    return result if dtype is None else result.astype(dtype)
+
+
+def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0) -> GPUArray:
+    """np.geomspace between arrays, of one sign, and none of them 0. Waits for the stream to check that."""
+    start, stop = as_array(start), as_array(stop)
+    number = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype))
+    if bool(apply("logical_or", apply("equal", start, 0), apply("equal", stop, 0)).any()):
+        raise ValueError("Geometric sequence cannot include zero")
+    start, stop = (each.astype(number, copy=False) for each in (start, stop))
+    sign = apply("sign", start)
+    logs = (apply("log10", apply("divide", each, sign)) for each in (start, stop))
+    result = logspace(*logs, num, endpoint)
+    if num > 0:
+        result[0] = apply("divide", start, sign)
+        if num > 1 and endpoint:
+            result[-1] = apply("divide", stop, sign)
+    result = moveaxis(apply("multiply", result, sign), 0, axis)
+    return result.astype(number if dtype is None else dtype, copy=False)
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...]:
+    """np.meshgrid"""
+    arrays = [each if each.ndim == 1 else each.reshape(each.size) for each in map(as_array, xi)]
+    if not sparse:
+        return tuple(creation.meshgrid(*arrays, indexing=indexing, copy=copy))
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    places = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        places[:2] = [1, 0]
+    result = []
+    for place, each in zip(places, arrays, strict=True):
+        view = each[tuple(slice(None) if axis == place else None for axis in range(len(arrays)))]
+        result.append(view.copy() if copy else view)
+    return tuple(result)
+
+
+def vander(x, N=None, increasing=False) -> GPUArray:
+    """The powers of each element, one row each."""
+    if x.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    count = x.size if N is None else int(N)
+    dtype = np.promote_types(x.dtype, int)
+    result = new((x.size, count), dtype, x.allocator)
+    if count:
+        result[:, 0] = 1
+        result[:, 1:] = x[:, None]
+        result = result.cumprod(axis=1, dtype=dtype)
+    return result if increasing else result[at(1, slice(None, None, -1))]

@@ -1,0 +1,325 @@
+"""Methods of GPUArray and functions of pycuda.gpuarray with the signatures that NumPy gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import as_array
+from pycuda._array.indexing import getitem
+from pycuda._array.indexing import where as choosing
+from pycuda._array.interop import printing
+from pycuda._array.shape import joining
+from pycuda._array.sorting import facade_sorting
+from pycuda._driver import GPUArray
+
+_MISSING = getattr(np, "_NoValue", None)
+
+
+def _given(**keywords):
+    """The keywords that a caller said."""
+    return {name: value for name, value in keywords.items() if value is not _MISSING and value is not None}
+
+
+def _reduction(name):
+    def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True):
+        if initial is _MISSING and where is True and axis is dtype is out is None and keepdims is not True:
+            return getattr(GPUArray, name)(a)  # whose launch may be remembered
+        return getattr(GPUArray, name)(
+            a, axis, dtype, out, keepdims is True, **_given(initial=initial), where=where
+        )
+
+    function.__name__ = name
+    return function
+
+
+def _extreme(name):
+    def function(a, axis=None, out=None, keepdims=False, initial=_MISSING, where=True):
+        return getattr(GPUArray, name)(a, axis, out, keepdims is True, **_given(initial=initial), where=where)
+
+    function.__name__ = name
+    return function
+
+
+def _truth(name):
+    def function(a, axis=None, out=None, keepdims=False, *, where=True):
+        return getattr(GPUArray, name)(a, axis, out, keepdims is True, where=where)
+
+    function.__name__ = name
+    return function
+
+
+def _place(name):
+    def function(a, axis=None, out=None, *, keepdims=False):
+        return getattr(GPUArray, name)(a, axis, out, keepdims is True)
+
+    function.__name__ = name
+    return function
+
+
+def _cumulative(name):
+    def function(a, axis=None, dtype=None, out=None):
+        return getattr(GPUArray, name)(a, axis, dtype, out)
+
+    function.__name__ = name
+    return function
+
+
+sum, prod = _reduction("sum"), _reduction("prod")
+max, min = _extreme("max"), _extreme("min")
+all, any = _truth("all"), _truth("any")
+argmax, argmin = _place("argmax"), _place("argmin")
+cumsum, cumprod = _cumulative("cumsum"), _cumulative("cumprod")
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
+    """np.mean"""
+    return GPUArray.mean(a, axis, dtype, out, keepdims is True, where=where)
+
+
+def _spread(name):
+    def function(
+        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_MISSING,
+        correction=_MISSING,
+    ):  # fmt: skip
+        more = _given(mean=mean, correction=correction)
+        return getattr(GPUArray, name)(a, axis, dtype, out, ddof, keepdims is True, where=where, **more)
+
+    function.__name__ = name
+    return function
+
+
+std, var = _spread("std"), _spread("var")
+
+
+def clip(a, a_min=_MISSING, a_max=_MISSING, out=None, *, min=_MISSING, max=_MISSING, **kwargs) -> GPUArray:
+    """np.clip"""
+    from pycuda._array.numpy_api.ufuncs import check_plain
+
+    if a_min is _MISSING and a_max is _MISSING:
+        a_min, a_max = (None if each is _MISSING else each for each in (min, max))
+    elif min is not _MISSING or max is not _MISSING:
+        raise ValueError(
+            "Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is " "forbidden."
+        )
+    elif a_min is _MISSING or a_max is _MISSING:
+        missing = "a_min" if a_min is _MISSING else "a_max"
+        raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
+    check_plain("clip", kwargs)
+    return choosing.clip(as_array(a), a_min, a_max, out)
+
+
+def round(a, decimals=0, out=None) -> GPUArray:
+    """np.round"""
+    return choosing.round(a, decimals, out)
+
+
+def astype(x, dtype, /, *, copy=True, device=None) -> GPUArray:
+    """np.astype"""
+    if device is not None:
+        raise ValueError(f"device is {device!r}: a GPUArray stays where it is")
+    return x.astype(dtype, copy=copy)
+
+
+def where(condition, x=None, y=None, /):
+    """np.where, with one argument np.nonzero."""
+    if x is None and y is None:
+        return as_array(condition).nonzero()
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    return apply("where", condition, x, y)
+
+
+def take(a, indices, axis=None, out=None, mode="raise") -> GPUArray:
+    """np.take"""
+    return as_array(a).take(indices, axis, out, mode)
+
+
+def put(a, ind, v, mode="raise") -> None:
+    """np.put"""
+    a.put(ind, v, mode)
+
+
+def take_along_axis(arr, indices, axis=-1) -> GPUArray:
+    """np.take_along_axis"""
+    return getitem.take_along_axis(as_array(arr), indices, axis)
+
+
+def repeat(a, repeats, axis=None) -> GPUArray:
+    """np.repeat"""
+    return as_array(a).repeat(repeats, axis)
+
+
+def nonzero(a):
+    """np.nonzero"""
+    return a.nonzero()
+
+
+def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None) -> GPUArray:
+    """np.argsort"""
+    return a.argsort(axis, kind, order, stable=stable, descending=descending)
+
+
+def argpartition(a, kth, axis=-1, kind="introselect", order=None) -> GPUArray:
+    """np.argpartition"""
+    return a.argpartition(kth, axis, kind, order)
+
+
+def searchsorted(a, v, side="left", sorter=None) -> GPUArray:
+    """np.searchsorted"""
+    return as_array(a).searchsorted(v, side, sorter)
+
+
+def sort_complex(a) -> GPUArray:
+    """np.sort_complex"""
+    result = facade_sorting.sort(a)
+    if a.dtype.kind == "c":
+        return result
+    small = a.dtype.kind in "iu" and a.dtype.itemsize < 4
+    return result.astype(np.complex64 if small else np.complex128)
+
+
+def transpose(a, axes=None) -> GPUArray:
+    """np.transpose"""
+    return a.transpose(axes)
+
+
+# ---- joining
+
+
+def _checked(arrays, dtype, casting):
+    """The arrays, which must become the dtype of the result by the rule of casting."""
+    arrays = list(arrays) if not isinstance(arrays, GPUArray) else [arrays[n] for n in range(len(arrays))]
+    arrays = [as_array(each) for each in arrays]
+    if arrays and (dtype is not None or casting != "same_kind"):
+        result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in arrays))
+        for each in arrays:
+            if not np.can_cast(each.dtype, result, casting):
+                raise TypeError(
+                    f"Cannot cast array data from {each.dtype!r} to {result!r} according to the rule "
+                    f"'{casting}'"
+                )
+        arrays = [each.astype(result, copy=False) for each in arrays]
+    return arrays
+
+
+def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
+    """np.concatenate"""
+    arrays = _checked(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
+    return joining.concatenate(arrays, axis, out=out, dtype=dtype)
+
+
+def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
+    """np.stack"""
+    arrays = _checked(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
+    return joining.stack(arrays, axis, out=out, dtype=dtype)
+
+
+def vstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
+    """np.vstack"""
+    return joining.vstack(_checked(tup, dtype, casting), dtype=dtype)
+
+
+def hstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
+    """np.hstack"""
+    return joining.hstack(_checked(tup, dtype, casting), dtype=dtype)
+
+
+def broadcast_to(array, shape, subok=False) -> GPUArray:
+    """np.broadcast_to"""
+    return joining.broadcast_to(as_array(array), shape)
+
+
+def tile(A, reps) -> GPUArray:
+    """np.tile"""
+    return joining.tile(as_array(A), reps)
+
+
+def flip(m, axis=None) -> GPUArray:
+    """np.flip"""
+    return joining.flip(m, axis)
+
+
+def roll(a, shift, axis=None) -> GPUArray:
+    """np.roll"""
+    return joining.roll(a, shift, axis)
+
+
+# ---- parts of complex numbers, and what an array is
+
+
+def angle(z, deg=False) -> GPUArray:
+    """np.angle"""
+    result = apply("angle", z)
+    return apply("degrees", result) if deg else result
+
+
+def real(val) -> GPUArray:
+    """np.real"""
+    return val._real
+
+
+def imag(val) -> GPUArray:
+    """np.imag"""
+    return val._imag
+
+
+def fix(x, out=None) -> GPUArray:
+    """np.fix"""
+    return apply("trunc", x, out=out)
+
+
+def ndim(a) -> int:
+    """np.ndim"""
+    return a.ndim
+
+
+def shape(a) -> tuple[int, ...]:
+    """np.shape"""
+    return a.shape
+
+
+# ---- text and files: what is written is copied to the host, which is what they are asked for
+
+
+def array_repr(arr, max_line_width=None, precision=None, suppress_small=None) -> str:
+    """np.array_repr"""
+    return printing.text(arr, lambda host: np.array_repr(host, max_line_width, precision, suppress_small))
+
+
+def array_str(a, max_line_width=None, precision=None, suppress_small=None) -> str:
+    """np.array_str"""
+    return printing.text(a, lambda host: np.array_str(host, max_line_width, precision, suppress_small))
+
+
+def array2string(a, *args, **kwargs) -> str:
+    """np.array2string"""
+    if kwargs.get("threshold") is not None or kwargs.get("edgeitems") is not None:
+        return np.array2string(a.get(), *args, **kwargs)
+    return printing.text(a, lambda host: np.array2string(host, *args, **kwargs))
+
+
+def _on_host(value):
+    return value.get() if isinstance(value, GPUArray) else value
+
+
+def save(file, arr, allow_pickle=True) -> None:
+    """np.save"""
+    np.save(file, _on_host(arr), allow_pickle=allow_pickle)
+
+
+def savetxt(fname, X, fmt="%.18e", delimiter=" ", newline="\n", header="", footer="", comments="# ",
+            encoding=None) -> None:  # fmt: skip
+    """np.savetxt"""
+    np.savetxt(fname, _on_host(X), fmt, delimiter, newline, header, footer, comments, encoding)
+
+
+def savez(file, *args, **kwds) -> None:
+    """np.savez"""
+    np.savez(file, *map(_on_host, args), **{name: _on_host(each) for name, each in kwds.items()})
+
+
+def savez_compressed(file, *args, **kwds) -> None:
+    """np.savez_compressed"""
+    arrays = {name: _on_host(each) for name, each in kwds.items()}
+    np.savez_compressed(file, *map(_on_host, args), **arrays)

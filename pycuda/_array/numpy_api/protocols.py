@@ -1,0 +1,172 @@
+"""NumPy's protocols: its ufuncs and functions called with GPUArrays.
+
+NumPy asks each operand that has a say. What another library's arrays have their own say in, and are no arrays
+of a CUDA device, is left to them: NotImplemented.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+
+import numpy as np
+
+from pycuda._array.core.elementwise import ELEMENTWISE, apply
+from pycuda._array.interop import dask
+from pycuda._driver import GPUArray
+
+
+def __array__(array, *args, **kwargs):
+    raise TypeError(
+        "a GPUArray is not made a NumPy array by itself, which would hide a copy to the host: use get()"
+    )
+
+
+def _is_taken(kind, protocol: str) -> bool:
+    """Whether operands of this class may be passed to our functions, be it that they are refused there."""
+    own = getattr(kind, protocol, None)
+    return (
+        own is None
+        or own is getattr(np.ndarray, protocol)
+        or issubclass(kind, GPUArray)
+        or hasattr(kind, "__cuda_array_interface__")
+        or hasattr(kind, "__dlpack_c_exchange_api__")
+    )
+
+
+def _refuse_parts(results) -> None:
+    """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions shall write to:
+    NumPy means the elements of z by them."""
+    for each in results:
+        if isinstance(each, GPUArray) and each._is_of_part:
+            raise ValueError(
+                "z.real and z.imag are copies, and what is written to this one would not reach z: assign to "
+                "the property (z.real = x), write to the view numpy.real(z), or to a copy of your own "
+                "(r = z.real.copy())"
+            )
+
+
+# Functions whose first argument is written to.
+_IN_PLACE = frozenset("copyto fill_diagonal place put put_along_axis putmask".split())
+
+
+# ---- ufuncs
+
+
+def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
+    for each in inputs:
+        if type(each) is not GPUArray and not _is_taken(type(each), "__array_ufunc__"):
+            return NotImplemented
+    if not kwargs and method == "__call__" and ufunc in ELEMENTWISE:
+        return apply(ELEMENTWISE[ufunc], *inputs)
+    for each in kwargs.get("out", ()):
+        if not _is_taken(type(each), "__array_ufunc__"):
+            return NotImplemented
+    _refuse_parts(kwargs.get("out", ()))
+    if method == "at":
+        _refuse_parts(inputs[:1])
+    from pycuda._array.numpy_api import ufuncs
+
+    return ufuncs.run(ufunc, method, inputs, kwargs)
+
+
+# ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
+# ours=theirs. The second table is of numpy.linalg.
+
+_FUNCTIONS = {
+    "indexing.putmask": "choose copyto piecewise place put_along_axis putmask select",
+    "core.creation": "tril triu",
+    "statistics.histogram": "bincount histogram",
+    "linear.diagonals": """diag diag_indices_from diagflat diagonal fill_diagonal trace tril_indices_from
+        triu_indices_from""",
+    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc trapezoid
+        trapezoid=trapz unwrap""",
+    "editing.editing": "append block column_stack delete dstack insert resize trim_zeros",
+    "linear.einsum": "einsum einsum_path",
+    "sorting.facade_sorting": "compress extract flatnonzero lexsort partition sort",
+    "statistics.histogram_nd": "digitize histogram2d histogram_bin_edges histogramdd",
+    "indexing.multi_index": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
+    "numpy_api.likes": """arange array asarray asarray=asanyarray ascontiguousarray asfortranarray empty
+        empty_like eye frombuffer fromfile fromfunction fromiter fromstring full full_like genfromtxt
+        geomspace identity linspace loadtxt logspace meshgrid ones ones_like require tri vander zeros
+        zeros_like""",
+    "numpy_api.numpy_signatures": """all any angle argmax argmin argpartition argsort array2string array_repr
+        array_str astype broadcast_to clip concatenate cumprod cumsum fix flip hstack imag max max=amax mean
+        min min=amin ndim nonzero prod put real repeat roll round round=around save savetxt savez
+        savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile transpose var
+        vstack vstack=row_stack where""",
+    "editing.pad": "pad",
+    "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
+    "statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "reduction.reductions": "count_nonzero",
+    "sorting.sets": """in1d intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts
+        unique_inverse unique_values""",
+    "sorting.unique": "unique",
+    "shape.views": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit expand_dims
+        fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split squeeze swapaxes
+        unstack vsplit""",
+    "statistics.statistics": """apply_along_axis apply_over_axes average corrcoef cov nanargmax nanargmin
+        nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp""",
+    "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
+        isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
+        result_type shares_memory size""",
+}
+_LINALG = {
+    "linear.diagonals": "last_diagonal=diagonal last_trace=trace",
+    "linear.norms": "matrix_norm norm vector_norm",
+    "linear.products": """linalg_cross=cross linalg_matmul=matmul linalg_tensordot=tensordot
+        linalg_vecdot=vecdot matrix_power multi_dot outer_of_vectors=outer""",
+    "shape.views": "matrix_transpose",
+}
+
+
+@functools.cache
+def places() -> dict:
+    """NumPy's functions, those that this version of it has: the module and the name of ours."""
+    found = {}
+    for home, table in ((np, _FUNCTIONS), (np.linalg, _LINALG)):
+        for module, words in table.items():
+            for word in words.split():
+                name, _, theirs = word.partition("=")
+                function = getattr(home, theirs or name, None)
+                if function is not None:
+                    found[function] = module, name
+    return found
+
+
+@functools.cache
+def implementation(function):
+    """Ours of NumPy's function, None where there is none. It takes other libraries' arrays."""
+    from pycuda._driver import _ArrayFunction
+
+    if function not in places():
+        return None
+    module, name = places()[function]
+    body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
+    found = functools.update_wrapper(_ArrayFunction(body), body)
+    found.__name__ = found.__qualname__ = name
+    return found
+
+
+@functools.cache
+def _place_of_out(function) -> int | None:
+    """Where the parameter `out` of a function of NumPy's is among those by position."""
+    parameters = list(inspect.signature(function).parameters)
+    return parameters.index("out") if "out" in parameters else None
+
+
+def __array_function__(array, func, types, args, kwargs):
+    dask.register_once()
+    for kind in types:
+        if kind is not GPUArray and not _is_taken(kind, "__array_function__"):
+            return NotImplemented
+    function = implementation(func)
+    out = kwargs.get("out")
+    if out is None and args[1:]:
+        place = _place_of_out(function or func)
+        out = args[place] if place is not None and place < len(args) else None
+    _refuse_parts(out if isinstance(out, tuple) else (out,))
+    if func.__name__ in _IN_PLACE:
+        _refuse_parts(args[:1])
+    return NotImplemented if function is None else function(*args, **kwargs)

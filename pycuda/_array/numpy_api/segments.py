@@ -1,0 +1,101 @@
+"""A function of two elements folded over runs of an array: what ufunc.reduceat and ufunc.at are made of.
+
+Folds go by powers of two: of runs of 1, 2, 4, ... elements from each one on, of which a run of any length has
+a few. So the order of operands is kept, and sums are made by pairs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.core.creation import arange
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import as_array, check_writable
+from pycuda._array.indexing.gather import on_device
+from pycuda._array.indexing.getitem import put
+from pycuda._array.shape.joining import broadcast_to
+from pycuda._array.sorting.facade_sorting import sort_by_key
+from pycuda._array.sorting.unique import unique
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin.functions import ufunc_dtypes
+
+_INDEX = np.dtype(np.intp)
+
+
+def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
+    """The runs of a packed array's first axis that begin at `starts` and have these lengths, each folded to
+    one.
+    """
+    shape = (-1,) + (1,) * (values.ndim - 1)
+    places, folded = starts, None
+    step = 1
+    while True:
+        has = apply("not_equal", apply("bitwise_and", lengths, step), 0)
+        found = values.take(places, 0, mode="clip")
+        if folded is None:
+            folded, begun = found, has
+        else:
+            both = apply(name, folded, found)
+            either = apply("where", begun.reshape(shape), both, found)
+            folded = apply("where", has.reshape(shape), either, folded)
+            begun = apply("logical_or", begun, has)
+        if 2 * step > longest:
+            return folded
+        places = apply("where", has, apply("add", places, step), places)
+        values = apply(name, values[: len(values) - step], values[step:])
+        step *= 2
+
+
+def places(name, indices, length: int) -> np.ndarray:
+    """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
+    host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
+    host = host if host.size else host.astype(_INDEX)
+    if host.ndim != 1 or host.dtype.kind not in "iu":
+        raise TypeError("the places of reduceat are integers, with one axis")
+    host = host.astype(_INDEX)
+    wrong = (host < 0) | (host >= length)
+    if wrong.any():
+        raise IndexError(f"index {host[wrong][0]} out-of-bounds in {name}.reduceat [0, {length})")
+    return host
+
+
+def reduceat(name, a, host, axis, dtype) -> GPUArray:
+    """ufunc.reduceat, of runs that begin at these places."""
+    ends = np.append(host[1:], a.shape[axis])
+    lengths = np.maximum(ends - host, 1)
+    moved = a.transpose((axis, *(each for each in range(a.ndim) if each != axis)))
+    values = moved.astype(dtype, order="C")
+    if not host.size:
+        result = values[:0]
+    else:
+        result = fold_runs(name, values, on_device(host), on_device(lengths), int(lengths.max()))
+    return result.transpose((*range(1, axis + 1), 0, *range(axis + 1, a.ndim)))
+
+
+# What makes several operands one before they meet the element, and how they meet it.
+_FOLDED = {"subtract": "add", "divide": "multiply"}
+
+
+def assign_at(name, a, indices, values, folds) -> None:
+    """ufunc.at: a[indices] op= values, where an element that is named several times gets all of them. Waits
+    for the stream: how many are named depends on the indices.
+    """
+    check_writable(a)
+    inner = _FOLDED.get(name, name)
+    if inner not in folds:
+        raise TypeError(f"np.{name}.at on GPUArrays: operands of one element cannot be folded")
+    numbers = arange(a.size, dtype=_INDEX).reshape(a.shape)[indices]
+    values = as_array(values)
+    ufunc_dtypes(getattr(np, name), (a.dtype, values.dtype))  # or TypeError
+    if inner.startswith("logical"):
+        values = apply("not_equal", values, 0)
+    values = values if values.shape == numbers.shape else broadcast_to(values, numbers.shape)
+    if not numbers.size:
+        return
+    keys, operands = sort_by_key(numbers.ravel(), values.ravel())
+    places, starts, lengths = unique(keys, return_index=True, return_counts=True)
+    longest = int(lengths.max())
+    folded = fold_runs(inner, operands, starts, lengths, longest)
+    flat = a.ravel() if a.ndim != 1 else a
+    result = apply(name, flat.take(places, mode="clip"), folded)
+    put(a, places, result.astype(a.dtype, copy=False), mode="clip")

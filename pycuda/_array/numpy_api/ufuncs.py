@@ -1,0 +1,412 @@
+"""NumPy's ufuncs called with GPUArrays, and their methods: np.add(a, b), np.add.reduce(a), np.add.outer(a, b)
+and so on.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
+from pycuda._array.core.memory import new, overlap
+from pycuda._array.core.operands import as_array, check_writable, checked_out, into, mask
+from pycuda._array.linear import products
+from pycuda._array.linear.matmul import matmul
+from pycuda._array.numpy_api import segments
+from pycuda._array.reduction.reduce import folded_dtype, normalized_axes, one_axis
+from pycuda._array.reduction.scans import scan
+from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.shape.views import at, copy, moveaxis
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import fold
+from pycuda._kernels.builtin.functions import ufunc_dtypes, weak_dtype
+
+_REDUCTIONS = {
+    np.add: "sum",
+    np.multiply: "prod",
+    np.maximum: "max",
+    np.minimum: "min",
+    np.logical_and: "all",
+    np.logical_or: "any",
+}
+# Rows of pycuda._kernels.builtin.reduction whose combination is the ufunc.
+_SCANS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "fmax": "nanmax",
+    "fmin": "nanmin",
+}
+# a op (b op c) is (a op b) op c, so that elements may be folded in any cut.
+_ASSOCIATIVE = frozenset(
+    """add multiply maximum minimum fmax fmin logical_and logical_or logical_xor bitwise_and bitwise_or
+    bitwise_xor gcd lcm logaddexp logaddexp2 hypot""".split()
+)
+_GENERALISED = {
+    getattr(np, name): function
+    for name, function in (
+        ("matmul", lambda x1, x2, out=None, dtype=None: matmul(x1, x2, out, dtype=dtype)),
+        ("vecdot", products.vecdot),
+        ("matvec", products.matvec),
+        ("vecmat", products.vecmat),
+    )
+    if hasattr(np, name)
+}
+
+
+def _refuse_host(name, inputs) -> None:
+    if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
+        raise TypeError(
+            f"np.{name} of a GPUArray and an array of NumPy, which is in host memory: "
+            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+        )
+
+
+def check_plain(name, keywords) -> None:
+    """TypeError for keywords that change what a ufunc does."""
+    usual = {"casting": "same_kind", "order": "K", "subok": True, "where": True, "dtype": None}
+    for keyword, value in keywords.items():
+        if keyword not in usual or (value is not usual[keyword] and value != usual[keyword]):
+            raise TypeError(f"np.{name} on GPUArrays takes no {keyword}={value!r}")
+
+
+def _single(out):
+    return out[0] if isinstance(out, tuple) and len(out) == 1 else out
+
+
+def _refuse_host_out(out) -> None:
+    if any(isinstance(each, np.ndarray) for each in (out if isinstance(out, tuple) else (out,))):
+        raise TypeError("out= is a NumPy array: results of GPUArrays are GPUArrays")
+
+
+# ---- the call
+
+
+def _warn_discarded(ufunc, inputs, out, dtype) -> None:
+    """NumPy's warning where operands or results lose their imaginary parts."""
+    given = [each.dtype for each in inputs if hasattr(each, "dtype")]
+    if not any(each.kind == "c" for each in given):
+        return
+    kinds = tuple(weak_dtype(each) for each in inputs)
+    loop = ufunc_dtypes(ufunc, kinds, None if dtype is None else np.dtype(dtype), "unsafe")
+    targets = [each.dtype for each in (out if isinstance(out, tuple) else (out,)) if each is not None]
+    pairs = zip((*kinds, *loop[ufunc.nin :]), (*loop[: ufunc.nin], *targets), strict=False)
+    for before, after in pairs:
+        if isinstance(before, np.dtype):
+            warn_discarded(before, after)
+
+
+def call(
+    ufunc, *inputs, out=None, where=True, casting="same_kind", order="K", dtype=None, subok=True, stream=None,
+    allocator=None, **unknown,
+):  # fmt: skip
+    """ufunc(...)"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__} on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    out = _single(out)
+    _refuse_host_out(out)
+    _refuse_host(ufunc.__name__, inputs)
+    name = ELEMENTWISE[ufunc]
+    given = {"dtype": dtype, "stream": stream, "allocator": allocator, "casting": casting}
+    if casting == "unsafe":
+        _warn_discarded(ufunc, inputs, out, dtype)
+    if where is not True:
+        return _call_where(ufunc, name, inputs, out, where, given)
+    result = apply(name, *inputs, out=out, **given)
+    if out is None and order in ("C", "F"):
+        result = tuple(map(_ordered(order), result)) if isinstance(result, tuple) else _ordered(order)(result)
+    return result
+
+
+def _ordered(order):
+    flag = "c_contiguous" if order == "C" else "f_contiguous"
+    return lambda array: array if getattr(array.flags, flag) else copy(array, order)
+
+
+def _call_where(ufunc, name, inputs, out, where, given):
+    """Results only where a mask is true. Without out= the others are not set, which they may be."""
+    where = mask(where)
+    results = apply(name, *inputs, **given)
+    results = results if isinstance(results, tuple) else (results,)
+    outs = out if isinstance(out, tuple) else (out,) * len(results)
+    final = []
+    for result, target in zip(results, outs, strict=True):
+        if target is None:
+            shape = np.broadcast_shapes(result.shape, where.shape)
+            final.append(result if result.shape == shape else np.broadcast_to(result, shape).copy())
+            continue
+        shape = np.broadcast_shapes(result.shape, where.shape, target.shape)
+        check_writable(checked_out(target, shape, result.dtype, given["casting"]))
+        if target.size:
+            value = result.astype(target.dtype, copy=False)
+            apply("where", where, value, target, out=target, stream=given["stream"])
+        final.append(target)
+    return final[0] if len(final) == 1 else tuple(final)
+
+
+def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", dtype=None, **keywords):
+    """np.matmul and those like it."""
+    out = _single(out)
+    _refuse_host_out(out)
+    _refuse_host(ufunc.__name__, inputs)
+    own = {name: keywords.pop(name) for name in ("axis", "keepdims") if name in keywords}
+    check_plain(ufunc.__name__, keywords)
+    inputs = tuple(map(as_array, inputs))
+    loop = ufunc_dtypes(ufunc, tuple(each.dtype for each in inputs), dtype and np.dtype(dtype), casting)
+    if out is not None and isinstance(out, GPUArray) and not np.can_cast(loop[-1], out.dtype, casting):
+        raise TypeError(
+            f"the product is {loop[-1]}, which is not cast to {out.dtype} under the rule {casting!r}"
+        )
+    inputs = tuple(
+        each if each.dtype == wanted or dtype is None else each.astype(wanted)
+        for each, wanted in zip(inputs, loop, strict=False)
+    )
+    if axes is None and casting != "unsafe":
+        return _GENERALISED[ufunc](*inputs, out=out, dtype=dtype, **own)
+    if axes is not None:
+        inputs, back = _with_axes(ufunc, inputs, axes, own.get("keepdims", False))
+        if "axis" in own:
+            raise TypeError("cannot specify both 'axis' and 'axes'")
+    result = _GENERALISED[ufunc](*inputs, dtype=dtype, **own)
+    return into(result if axes is None else back(result), out, casting)
+
+
+def _with_axes(ufunc, inputs, axes, keepdims):
+    """(operands with the axes that `axes` names at the end, what moves those of the result back)."""
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    *cores, core = [part.strip("()").split(",") for part in re.findall(r"\([^)]*\)", ufunc.signature)]
+    core = [each for each in core if each]
+    if keepdims:
+        core = cores[0]
+    if len(axes) not in (len(cores), len(cores) + 1) or (core and len(axes) == len(cores)):
+        raise ValueError(
+            "axes should be a list with an entry for all inputs and outputs; entries for outputs can only be "
+            "omitted if none of them has core axes."
+        )
+    moved = []
+    for array, names, given in zip(inputs, cores, axes, strict=False):
+        given = given if isinstance(given, tuple) else (given,)
+        if len(given) != len(names):
+            raise ValueError(f"axes item {given} should be a tuple with {len(names)} elements")
+        moved.append(moveaxis(array, given, tuple(range(-len(names), 0))))
+    last = axes[-1] if core else ()
+    last = last if isinstance(last, tuple) else (last,)
+    if len(last) != len(core):
+        raise ValueError(f"axes item {last} should be a tuple with {len(core)} elements")
+    return tuple(moved), lambda result: moveaxis(result, tuple(range(-len(last), 0)), last)
+
+
+# ---- folds
+
+
+def _in_loop(ufunc, array, dtype, out) -> GPUArray:
+    """The array in the dtype that its elements are folded in."""
+    dtype = None if dtype is None else np.dtype(dtype)
+    target = out.dtype if isinstance(out, GPUArray) else None
+    return array.astype(folded_dtype(ufunc, array.dtype, dtype, target), copy=False)
+
+
+def _folded(name, a, axes) -> GPUArray:
+    """By halves, with axes of length 1 left."""
+    for axis in axes:
+        while a.shape[axis] > 1:
+            half, odd = divmod(a.shape[axis], 2)
+            pairs = apply(name, a[at(axis, slice(0, 2 * half, 2))], a[at(axis, slice(1, 2 * half, 2))])
+            if odd:
+                last = pairs[at(axis, slice(half - 1, half))]
+                last[...] = apply(name, last, a[at(axis, slice(2 * half, None))])
+            a = pairs
+    return a
+
+
+def _fold_in_order(name, a, axis, running: bool) -> GPUArray:
+    """One after the other. With `running` each element is folded with those before it, else the axis is of
+    length 1.
+    """
+    packed = moveaxis(a, axis, 0).astype(a.dtype, order="C", copy=False)
+    result = new(packed.shape if running else (1, *packed.shape[1:]), a.dtype, a.allocator)
+    if not a.size:
+        return moveaxis(result, 0, axis)
+    lines = a.size // a.shape[axis]
+    grid = min(-(-lines // fold.THREADS), 65535), 1
+    fold.kernel(name, a.dtype).prepared_async_call(
+        grid, (fold.THREADS, 1, 1), None, packed, result, lines, a.shape[axis], running
+    )
+    return moveaxis(result, 0, axis)
+
+
+def _identity(ufunc, a, axes):
+    if ufunc.identity is None:
+        raise ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
+    return _constant(a, axes, _number(ufunc.identity, a.dtype))
+
+
+def _number(value, dtype):
+    """A number of the dtype: -1 is the unsigned integer with all bits set."""
+    return np.asarray(value).astype(dtype)[()]
+
+
+# What changes nothing as second operand, of ufuncs without an identity.
+_NEUTRAL_SECOND = {"subtract": 0, "divide": 1, "power": 1, "left_shift": 0, "right_shift": 0}
+_IDEMPOTENT = frozenset(("fmax", "fmin", "lcm"))
+
+
+def _masked(ufunc, a, where, initial) -> GPUArray:
+    """The array with numbers that change no result where the mask is false."""
+    name = ELEMENTWISE[ufunc]
+    where = broadcast_to(mask(where), a.shape)
+    if initial is None and ufunc.identity is None:
+        raise ValueError(
+            f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "
+            "specify 'initial'"
+        )
+    neutral = initial if name in _IDEMPOTENT else _NEUTRAL_SECOND.get(name, ufunc.identity)
+    if neutral is None:
+        raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no where=: no number changes nothing")
+    return apply("where", where, a, _number(neutral, a.dtype))
+
+
+def reduce(
+    ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True, **unknown
+) -> GPUArray:
+    """ufunc.reduce"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    out, keepdims = _single(out), bool(keepdims)
+    initial = None if initial is getattr(np, "_NoValue", None) else initial
+    name = ELEMENTWISE[ufunc]
+    if ufunc in (np.logical_and, np.logical_or) and initial is not None:
+        result = reduce(ufunc, array, axis, dtype, None, keepdims, None, where)
+        return into(apply(name, result, bool(initial)), out, "unsafe")
+    if ufunc in _REDUCTIONS:
+        more = {"initial": initial} if initial is not None else {}
+        if dtype is not None and name in ("add", "multiply"):
+            more["dtype"] = dtype
+        else:
+            array = _in_loop(ufunc, array, dtype, out)
+        method = getattr(GPUArray, _REDUCTIONS[ufunc])
+        return method(array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
+    axes, given = normalized_axes(axis, array.ndim), array
+    array = _in_loop(ufunc, array, dtype, out)
+    if name not in _ASSOCIATIVE and len(axes) > 1:
+        raise ValueError(
+            f"reduction operation '{name}' is not reorderable, so at most one axis may be specified"
+        )
+    if where is not True:
+        array = _masked(ufunc, array, where, initial)
+    initial = None if initial is None else array.dtype.type(initial)
+    if any(array.shape[each] == 0 for each in axes):
+        result = _identity(ufunc, array, axes) if initial is None else _constant(array, axes, initial)
+    elif name in _ASSOCIATIVE:
+        result = _folded(name, array, axes)
+        if initial is None and name in ("hypot", "gcd"):
+            initial = array.dtype.type(0)  # NumPy begins with it, which makes one element positive
+        result = result if initial is None else apply(name, result, initial)
+    elif axes:
+        if initial is not None:
+            array = concatenate((_constant(array, axes, initial), array), axes[0])
+        result = _fold_in_order(name, array, axes[0], False)
+    else:
+        result = array if initial is None else apply(name, initial, array)
+    if not keepdims:
+        result = result[tuple(0 if each in axes else slice(None) for each in range(array.ndim))]
+    return into(result.copy() if overlap(result, given) else result, out, "unsafe")
+
+
+def _constant(a, axes, value) -> GPUArray:
+    from pycuda._array.core.creation import full
+
+    shape = tuple(1 if axis in axes else length for axis, length in enumerate(a.shape))
+    return full(shape, value, a.dtype)
+
+
+def _running(name, a, axis) -> GPUArray:
+    """Element i folded with all before it, in steps of 1, 2, 4, ..."""
+    result, step = a.copy(), 1
+    while step < a.shape[axis]:
+        moved = apply(name, result[at(axis, slice(None, -step))], result[at(axis, slice(step, None))])
+        result[at(axis, slice(step, None))] = moved
+        step *= 2
+    return result
+
+
+def _running_axis(method, a, axis) -> int:
+    if a.ndim == 0 and axis in (0, -1):
+        raise TypeError(f"cannot {method} on a scalar")
+    return one_axis(axis, a.ndim)
+
+
+def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+    """ufunc.accumulate"""
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.accumulate on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    name, out = ELEMENTWISE[ufunc], _single(out)
+    axis = _running_axis("accumulate", array, axis)
+    if name in ("add", "multiply"):
+        return scan(_SCANS[name], array, axis, dtype, out)
+    array = _in_loop(ufunc, array, dtype, out)
+    if name in _SCANS and array.dtype.kind in "iufV":
+        return into(scan(_SCANS[name], array, axis, array.dtype), out, "unsafe")
+    if name not in _ASSOCIATIVE:
+        return into(_fold_in_order(name, array, axis, True), out, "unsafe")
+    return into(_running(name, array, axis), out, "unsafe")
+
+
+def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+    """ufunc.reduceat"""
+    name = ELEMENTWISE[ufunc]
+    if unknown:
+        raise TypeError(f"np.{ufunc.__name__}.reduceat on GPUArrays takes no {', '.join(sorted(unknown))}=")
+    axis, out = _running_axis("reduceat", array, axis), _single(out)
+    host = segments.places(name, indices, array.shape[axis])
+    array = _in_loop(ufunc, array, dtype, out)
+    if name in _ASSOCIATIVE:
+        return into(segments.reduceat(name, array, host, axis, array.dtype), out, "unsafe")
+    runs = zip(host, np.append(host[1:], array.shape[axis]), strict=False)
+    parts = [
+        _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, False)
+        for first, end in runs
+    ]
+    result = concatenate(parts, axis) if parts else array[at(axis, slice(0, 0))]
+    return into(result, out, "unsafe")
+
+
+def outer(ufunc, first, second, **keywords) -> GPUArray:
+    """ufunc.outer"""
+    first, second = as_array(first), as_array(second)
+    return call(ufunc, first[(...,) + (None,) * second.ndim], second, **keywords)
+
+
+def call_at(ufunc, array, indices, *operands) -> None:
+    """ufunc.at"""
+    if len(operands) != 1:
+        raise TypeError(f"np.{ufunc.__name__}.at on GPUArrays takes two operands")
+    segments.assign_at(ELEMENTWISE[ufunc], array, indices, operands[0], _ASSOCIATIVE)
+
+
+_METHODS = {
+    "__call__": call,
+    "reduce": reduce,
+    "accumulate": accumulate,
+    "reduceat": reduceat,
+    "outer": outer,
+    "at": call_at,
+}
+
+
+def run(ufunc, method, inputs, keywords):
+    """NotImplemented for ufuncs that there are no kernels of."""
+    if ufunc in _GENERALISED and method == "__call__":
+        return call_generalised(ufunc, *inputs, **keywords)
+    if ufunc not in ELEMENTWISE:
+        return NotImplemented
+    if method != "__call__":
+        _refuse_host(ufunc.__name__, inputs[:1] if method in ("at", "reduceat") else inputs)
+        if method != "at" and ufunc.nin != 2:
+            raise TypeError(f"np.{ufunc.__name__}.{method}: only functions of two operands have it")
+        if method not in ("outer", "at") and not isinstance(inputs[0], GPUArray):
+            inputs = (as_array(inputs[0]), *inputs[1:])
+    return _METHODS[method](ufunc, *inputs, **keywords)

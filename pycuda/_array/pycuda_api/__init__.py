@@ -1,0 +1,1 @@
+"""Functions of pycuda.gpuarray in PyCUDA's signatures, where those differ from NumPy's."""

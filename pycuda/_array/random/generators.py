@@ -1,0 +1,614 @@
+"""Generators of random numbers: what pycuda.curandom's classes do with arrays, streams and their states."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._array.core import captures
+from pycuda._array.core.elementwise import apply
+from pycuda._array.interop.interchange import on_its_stream
+from pycuda._kernels.random import generators as kernels
+from pycuda._kernels.random import jumps, sobol
+from pycuda._kernels.user.operands import check_writable
+from pycuda.driver import Function, GPUArray, Module
+from pycuda.tools import context_dependent_memoize
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._driver import _Stream
+
+
+def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
+    """A copy in device memory."""
+    from pycuda._array.indexing.gather import on_device
+
+    return on_device(array)
+
+
+def _packed(array: GPUArray) -> GPUArray:
+    """A copy in C order."""
+    return apply("copy", array, out=GPUArray(array.shape, array.dtype))
+
+
+def fill_random(kind: str, data: GPUArray, key: list[int], stream: _Stream) -> None:
+    """What curandom.rand does. A graph counts its launches on the device: each is a round of its own."""
+    grid = -(-data.nbytes // kernels.RAND_TILE), 1
+    block = kernels.RAND_THREADS, 1, 1
+    if not captures.is_captured(stream):
+        kernels.rand(kind).prepared_async_call(grid, block, stream, data, data.nbytes, *key)
+        return
+    launches = to_gpu(np.zeros(1, np.uint32))
+    kernels.rand_round(kind).prepared_async_call(grid, block, stream, data, data.nbytes, *key, launches)
+    apply("add", launches, np.uint32(1), out=launches, stream=stream)
+
+
+SEEDS = (1 << 31) - 1
+
+
+def unique_seeds(count: int) -> GPUArray:
+    """From NumPy's global generator."""
+    return to_gpu(np.random.randint(0, SEEDS, count).astype(np.int32))
+
+
+def directions(count: int, bits: int, scrambled: bool) -> GPUArray:
+    """The direction vectors of `count` dimensions: a row for each."""
+    vectors = sobol.scrambled_vectors(count) if scrambled else sobol.vectors(count)
+    if bits == 32:
+        vectors = (vectors[:, :32] >> np.uint64(32)).astype(np.uint32)
+    return to_gpu(vectors)
+
+
+def scramble_constants(count: int, bits: int) -> GPUArray:
+    """The constants of `count` dimensions."""
+    constants = sobol.scramble_constants(count)
+    return to_gpu((constants >> np.uint64(32)).astype(np.uint32) if bits == 32 else constants)
+
+
+# ---- what all generators have in common
+
+
+_FLOATS = {np.dtype(np.float32), np.dtype(np.float64)}
+_BITS32 = {np.dtype(np.int32), np.dtype(np.uint32)}
+_BITS64 = {np.dtype(np.int64), np.dtype(np.uint64)}
+_COUNTS = _FLOATS | {np.dtype(np.uint32)}
+_Choice = Callable[[np.dtype[Any]], "str | None"]
+
+
+def _time(i: SupportsIndex) -> int:
+    """How far a jump goes."""
+    number = operator.index(i)
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"cannot go {number} ahead: from 0 to 2**64 - 1")
+    return number
+
+
+class Generator:
+    """Methods that fill arrays; how, is the subclasses' _launch()."""
+
+    #: There are block_count * generators_per_block generators.
+    block_count = 0
+    #: See `block_count`.
+    generators_per_block = 0
+    #: Bits of a number: 32 or 64.
+    generator_bits = 32
+    #: cuRAND's name for the state of a generator.
+    state_type = ""
+    #: Whether normal numbers are made two at a time, by the Box-Muller transform.
+    has_box_muller = False
+
+    def __init__(self) -> None:
+        self._last: Any = drv.current_stream()
+
+    # ---- filling
+
+    def fill_raw(self, data: GPUArray, stream: _Stream = None) -> None:
+        """Fill an array with the generator's outputs as they are: random bits, as `fill_uniform` does too.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of int32 or uint32, and with the 64-bit Sobol generators int64 or uint64.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        """
+        self._fill(self._raw, data, stream)
+
+    def gen_raw(
+        self, shape: int | Iterable[int], dtype: DTypeLike | None = None, stream: _Stream = None
+    ) -> GPUArray:
+        """A new array of the generator's outputs; dtypes as for `fill_raw`, by default unsigned ones."""
+        dtype = np.dtype(f"u{self.generator_bits // 8}") if dtype is None else dtype
+        return self._generate(self._raw, shape, dtype, stream)
+
+    def fill_uniform(self, data: GPUArray, stream: _Stream = None) -> None:
+        """Fill an array with uniformly distributed numbers.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of float32 or float64: (0, 1]. Of int32 or uint32, and with the 64-bit Sobol generators int64 or
+            uint64: random bits.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        """
+        self._fill(self._uniform, data, stream)
+
+    def gen_uniform(self, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream = None) -> GPUArray:
+        """A new array of uniformly distributed numbers; dtypes as for `fill_uniform`."""
+        return self._generate(self._uniform, shape, dtype, stream)
+
+    def fill_normal(self, data: GPUArray, stream: _Stream = None) -> None:
+        """Fill an array with normally distributed numbers of mean 0 and standard deviation 1.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of float32 or float64.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        """
+        self._fill(self._normal, data, stream)
+
+    def gen_normal(self, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream = None) -> GPUArray:
+        """A new array of normally distributed numbers; dtypes as for `fill_normal`."""
+        return self._generate(self._normal, shape, dtype, stream)
+
+    def fill_log_normal(self, data: GPUArray, mean: float, stddev: float, stream: _Stream = None) -> None:
+        """Fill an array with numbers whose logarithms are normally distributed.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of float32 or float64.
+        mean, stddev : float
+            Of the logarithms.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        """
+        self._fill(self._log_normal, data, stream, float(mean), float(stddev))
+
+    def gen_log_normal(
+        self, shape: int | Iterable[int], dtype: DTypeLike, mean: float, stddev: float, stream: _Stream = None
+    ) -> GPUArray:
+        """A new array of numbers whose logarithms are normally distributed, as for `fill_log_normal`."""
+        return self._generate(self._log_normal, shape, dtype, stream, float(mean), float(stddev))
+
+    def fill_poisson(self, data: GPUArray, lambda_value: float | None = None, stream: _Stream = None) -> None:
+        """Fill an array with Poisson-distributed counts.
+
+        Parameters
+        ----------
+        data : GPUArray
+            Of uint32, float32 or float64.
+        lambda_value : float, optional
+            The mean. Without it each element is the mean of its own count, which replaces it.
+        stream : Stream, optional
+
+        Raises
+        ------
+        NotImplementedError
+            For other dtypes.
+        ValueError
+            For a mean that is negative or not finite. Among elements such a mean gives 0.
+        """
+        if lambda_value is None:
+            self._fill(self._poisson_each, data, stream)
+        else:
+            self._fill(self._poisson, data, stream, self._mean(lambda_value))
+
+    def gen_poisson(
+        self, shape: int | Iterable[int], dtype: DTypeLike, lambda_value: float, stream: _Stream = None
+    ) -> GPUArray:
+        """A new array of Poisson-distributed counts, as for `fill_poisson`."""
+        return self._generate(self._poisson, shape, dtype, stream, self._mean(lambda_value))
+
+    # ---- kernels by dtype
+
+    @staticmethod
+    def _mean(value: float) -> float:
+        value = float(value)
+        if not 0 <= value < float("inf"):
+            raise ValueError(f"lambda_value is {value}: a mean of counts is 0 or more, and finite")
+        return value
+
+    def _raw(self, dtype: np.dtype[Any]) -> str | None:
+        return "Raw" if dtype in _BITS32 or (self.generator_bits == 64 and dtype in _BITS64) else None
+
+    def _uniform(self, dtype: np.dtype[Any]) -> str | None:
+        return "Uniform" if dtype in _FLOATS else self._raw(dtype)
+
+    @staticmethod
+    def _normal(dtype: np.dtype[Any]) -> str | None:
+        return "Normal" if dtype in _FLOATS else None
+
+    @staticmethod
+    def _log_normal(dtype: np.dtype[Any]) -> str | None:
+        return "LogNormal" if dtype in _FLOATS else None
+
+    @staticmethod
+    def _poisson(dtype: np.dtype[Any]) -> str | None:
+        return "Poisson" if dtype in _COUNTS else None
+
+    @staticmethod
+    def _poisson_each(dtype: np.dtype[Any]) -> str | None:
+        return "PoissonEach" if dtype in _COUNTS else None
+
+    def _distribution(self, choose: _Choice, dtype: np.dtype[Any]) -> str:
+        name = choose(dtype)
+        if name is None or not dtype.isnative:
+            raise NotImplementedError(f"{type(self).__name__} has no such numbers of dtype {dtype}")
+        return name
+
+    # ---- arrays
+
+    @on_its_stream
+    def _generate(
+        self, choose: _Choice, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream,
+        a: float = 0.0, b: float = 0.0,
+    ) -> GPUArray:  # fmt: skip
+        dtype = np.dtype(dtype)
+        name = self._distribution(choose, dtype)
+        result = GPUArray(shape, dtype)
+        self._run(name, result, stream, a, b)
+        return result
+
+    @on_its_stream
+    def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
+        if not isinstance(data, GPUArray):
+            raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")
+        name = self._distribution(choose, data.dtype)
+        check_writable(data)
+        if data.flags.forc:
+            self._run(name, data, stream, a, b)
+            return
+        packed = GPUArray(data.shape, data.dtype)
+        if name == "PoissonEach":
+            apply("copy", data, out=packed, stream=stream)
+        self._run(name, packed, stream, a, b)
+        apply("copy", packed, out=data, stream=stream)
+
+    def _run(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        if data.size:
+            self._launch(name, data, self._in_order(stream), a, b)
+
+    def _in_order(self, stream: _Stream) -> _Stream:
+        """The stream of the next launch: states that another stream works on are waited for.
+
+        Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
+        """
+        stream = drv.current_stream() if stream is None else stream
+        last = self._last
+        if last is not stream and not (isinstance(stream, drv.Stream) and stream.is_capturing):
+            self._last = stream
+            if isinstance(stream, drv.Stream):
+                last = drv.LEGACY_DEFAULT_STREAM if last is None else last
+                stream.wait_for_event(captures.last_work(last))
+            elif isinstance(last, drv.Stream):
+                last.synchronize()
+            else:
+                drv.Context.synchronize()
+        return stream
+
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        raise NotImplementedError
+
+    # ---- jumps
+
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
+        """All generators go i times so far."""
+        raise NotImplementedError
+
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
+        """Each generator goes its own number of times so far."""
+        raise NotImplementedError
+
+    def call_skip_ahead(self, i: SupportsIndex, stream: _Stream = None) -> None:
+        """Every generator (of Sobol's sequence: dimension) leaves out i outputs.
+
+        Parameters
+        ----------
+        i : int
+        stream : Stream, optional
+
+        Raises
+        ------
+        ValueError
+            For less than 0, or 2**64 and more.
+        """
+        self._skip(kernels.STEPS, i, stream)
+
+    def call_skip_ahead_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
+        """Generator g leaves out i_gpu[g] outputs.
+
+        Parameters
+        ----------
+        i_gpu : GPUArray
+            Of integers, which count modulo 2**64: one for each of the block_count * generators_per_block
+            generators.
+        stream : Stream, optional
+
+        Raises
+        ------
+        TypeError
+            For anything but a GPUArray of integers.
+        ValueError
+            For another number of them.
+        """
+        self._skip_array(kernels.STEPS, i_gpu, stream)
+
+    # ---- what PyCUDA's object shows
+
+    @classmethod
+    def _count(cls) -> int:
+        return cls.block_count * cls.generators_per_block
+
+    @property
+    def generators(self) -> dict[str, Function]:
+        """The kernels, by the names that PyCUDA has for them."""
+        names = {"uniform_int": ("Raw", np.uint32), "uniform_float": ("Uniform", np.float32),
+                 "uniform_double": ("Uniform", np.float64), "normal_float": ("Normal", np.float32),
+                 "normal_double": ("Normal", np.float64), "normal_log_float": ("LogNormal", np.float32),
+                 "normal_log_double": ("LogNormal", np.float64)}  # fmt: skip
+        if self.generator_bits == 64:
+            names["uniform_long"] = "Raw", np.uint64
+        return {key: self._function(name, np.dtype(dtype)) for key, (name, dtype) in names.items()}
+
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
+        raise NotImplementedError
+
+    def _times(self, i: GPUArray) -> GPUArray:
+        """The array of a skip, checked, as the kernels read it."""
+        if not isinstance(i, GPUArray) or i.dtype.kind not in "iu":
+            raise TypeError("how far each generator goes is said by a GPUArray of integers")
+        if i.size != self._count():
+            raise ValueError(f"there are {self._count()} generators: {i.size} numbers do not fit")
+        return i
+
+    @on_its_stream
+    def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
+        packed = GPUArray(i_gpu.shape, np.uint64)
+        return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")
+
+
+# ---- pseudo-random generators
+
+
+@context_dependent_memoize
+def _powers(generator: str, first: int, count: int) -> GPUArray:
+    return to_gpu(jumps.powers(generator, first, count))
+
+
+SeedGetter = Callable[[int], GPUArray]
+Seed = SupportsIndex | np.random.SeedSequence
+
+
+def _seeds_from(seed: Seed) -> SeedGetter:
+    """A seed for each generator, all from one."""
+    try:
+        sequence = (
+            seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(operator.index(seed))
+        )
+    except TypeError:
+        raise TypeError(
+            "seed_getter must be a function that takes a number and returns a GPUArray of so many seeds, an "
+            f"integer, or a numpy.random.SeedSequence, not {type(seed).__name__}"
+        ) from None
+    return lambda count: to_gpu((sequence.generate_state(count) >> np.uint32(1)).astype(np.int32))
+
+
+class PseudoRandom(Generator):
+    """Many generators of one kind, generator g at the beginning of sequence g."""
+
+    block_count = kernels.BLOCKS
+    generators_per_block = kernels.THREADS
+    has_box_muller = True
+    _name = ""
+    _first_of: dict[int, int] = {}  # the exponents of jumps: none for a generator that needs no matrices
+
+    def __init__(self, seed_getter: SeedGetter | Seed | None = None, offset: SupportsIndex = 0) -> None:
+        super().__init__()
+        self._offset = _time(offset)
+        count = self._count()
+        if seed_getter is not None and not callable(seed_getter):
+            seed_getter = _seeds_from(seed_getter)
+        seeds = (unique_seeds if seed_getter is None else seed_getter)(count)
+        if not isinstance(seeds, GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
+            raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} numbers of int32")
+        # Ours: the states are made when they are needed, and the caller may change the array before.
+        self._seeds = seeds if seed_getter is None else _packed(seeds)
+        self._states = GPUArray((kernels.STATE_WORDS, count), np.uint32)
+        self._ready = 0
+
+    @property
+    def state(self) -> GPUArray:
+        """The states: a row for each word, a column for each generator."""
+        self._prepare(self._count(), self._in_order(None))
+        return self._states
+
+    @property
+    def module(self) -> Module:
+        """The module with the kernels that make states and change them."""
+        return kernels.states(self._name)["module"]
+
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
+        return kernels.fill(self._name, name, dtype)
+
+    def _prepare(self, count: int, stream: _Stream) -> None:
+        """Make the states of the first `count` generators, and some more: at once, not with a graph."""
+        if count <= self._ready:
+            return
+        if captures.is_captured(stream):
+            captures.aside(stream, self._prepare, count, None)
+            return
+        last = min(self._count(), 1 << (count - 1).bit_length())
+        by_sequence: Any = 0
+        by_offset: Any = 0
+        bits = 64
+        if self._first_of:
+            bits = self._count().bit_length() - 1
+            by_sequence = _powers(self._name, self._first_of[kernels.SUBSEQUENCES], bits)
+            if self._offset:
+                by_offset = to_gpu(jumps.jump(self._name, 0, self._offset))
+        blocks = -(-(last - self._ready) // kernels.THREADS)
+        kernels.states(self._name)["prepare"].prepared_async_call(
+            (blocks, 1), (kernels.THREADS, 1, 1), stream, self._states, self._seeds, self._ready, last,
+            by_sequence, bits, by_offset, self._offset,
+        )  # fmt: skip
+        self._ready = last
+
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        function = self._function(name, data.dtype)
+        groups = -(-data.size // 4)
+        count = min(groups, self._count())
+        self._prepare(count, stream)
+        rounds = -(-groups // count)
+        if not self._first_of:  # it may be anywhere at once
+            wanted = kernels.ROUNDS.get(name, kernels.MORE_ROUNDS)
+            rounds = min(rounds, max(wanted, -(-rounds // 65535)))
+        grid = -(-count // kernels.THREADS), -(-groups // (count * rounds))
+        block = kernels.THREADS, 1, 1
+        function.prepared_async_call(grid, block, stream, self._states, data, data.size, rounds, a, b)
+        if grid[1] > 1:
+            words = kernels.group_words(name, data.dtype)
+            advance = kernels.states(self._name)["advance"]
+            advance.prepared_async_call((grid[0], 1), block, stream, self._states, data.size, words)
+
+    # ---- jumps
+
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
+        time = _time(i)
+        stream = self._in_order(stream)
+        self._prepare(self._count(), stream)
+        matrix = to_gpu(jumps.jump(self._name, self._first_of[kind], time)) if self._first_of else 0
+        self._skip_by(matrix, 0, time, kind, stream)
+
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
+        times = self._times(i)
+        stream = self._in_order(stream)
+        self._prepare(self._count(), stream)
+        matrices = _powers(self._name, self._first_of[kind], 64) if self._first_of else 0
+        self._skip_by(matrices, self._times_packed(times, stream), 0, kind, stream)
+
+    def _skip_by(
+        self, matrices: GPUArray | int, times: GPUArray | int, time: int, kind: int, stream: _Stream
+    ) -> None:
+        kernels.states(self._name)["skip"].prepared_async_call(
+            (self.block_count, 1), (kernels.THREADS, 1, 1), stream, self._states, matrices, times, time, kind
+        )
+
+    def call_skip_ahead_sequence(self, i: SupportsIndex, stream: _Stream = None) -> None:
+        """Every generator goes on by i sequences; otherwise as `call_skip_ahead`."""
+        self._skip(kernels.SEQUENCES, i, stream)
+
+    def call_skip_ahead_sequence_array(self, i_gpu: GPUArray, stream: _Stream = None) -> None:
+        """Generator g goes on by i_gpu[g] sequences; otherwise as `call_skip_ahead_array`."""
+        self._skip_array(kernels.SEQUENCES, i_gpu, stream)
+
+
+# ---- quasi-random generators
+
+
+class Sobol(Generator):
+    """A generator is a dimension."""
+
+    block_count = 2
+    generators_per_block = kernels.DIMENSIONS // 2
+    _name = "sobol32"
+    _scrambled = False
+
+    def __init__(self, dir_vector: GPUArray | None = None, offset: SupportsIndex = 0) -> None:
+        super().__init__()
+        word = np.dtype(f"u{self.generator_bits // 8}")
+        count = self._count()
+        if dir_vector is None:
+            dir_vector = directions(count, self.generator_bits, self._scrambled)
+        self._check("dir_vector", dir_vector, word, (count, self.generator_bits))
+        first = _time(offset)
+        self._directions = _packed(dir_vector.T)  # a kernel reads the same vector of four dimensions
+        self._indices = to_gpu(np.full(count, first, np.uint64))
+        self._scramble: Any = 0
+
+    @staticmethod
+    def _check(name: str, array: GPUArray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+        if not isinstance(array, GPUArray) or array.dtype != dtype or array.shape != shape:
+            raise TypeError(f"{name} must be a GPUArray of {dtype} and shape {shape}")
+
+    @property
+    def state(self) -> GPUArray:
+        """The index of each dimension's next number."""
+        self._in_order(None)
+        return self._indices
+
+    @property
+    def module(self) -> Module:
+        """The module with the kernels that change states."""
+        return kernels.indices()["module"]
+
+    def _function(self, name: str, dtype: np.dtype[Any]) -> Function:
+        return kernels.fill_sobol(self._name, name, dtype)
+
+    def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        function = self._function(name, data.dtype)
+        points = min(-(-data.size // kernels.DIMENSIONS), kernels.SOBOL_POINTS)
+        grid = -(-points * (kernels.DIMENSIONS // 4) // kernels.THREADS), 1
+        function.prepared_async_call(
+            grid, (kernels.THREADS, 1, 1), stream, self._indices, self._directions, self._scramble, data,
+            data.size, a, b,
+        )  # fmt: skip
+        self._change("advance", stream, data.size)
+
+    def _change(self, kernel: str, stream: _Stream, *arguments: GPUArray | int) -> None:
+        function = kernels.indices()[kernel]
+        block = kernels.DIMENSIONS, 1, 1
+        function.prepared_async_call((1, 1), block, stream, self._indices, *arguments)
+
+    def _skip(self, kind: int, i: SupportsIndex, stream: _Stream) -> None:
+        self._change("skip", self._in_order(stream), 0, _time(i))
+
+    def _skip_array(self, kind: int, i: GPUArray, stream: _Stream) -> None:
+        times = self._times(i)
+        stream = self._in_order(stream)
+        self._change("skip", stream, self._times_packed(times, stream), 0)
+
+
+class ScrambledSobol(Sobol):
+    """A constant is added, modulo 2, to all numbers of a dimension."""
+
+    _scrambled = True
+
+    def __init__(
+        self,
+        dir_vector: GPUArray | None = None,
+        scramble_vector: GPUArray | None = None,
+        offset: SupportsIndex = 0,
+    ) -> None:
+        super().__init__(dir_vector, offset)
+        count = self._count()
+        if scramble_vector is None:
+            scramble_vector = scramble_constants(count, self.generator_bits)
+        else:
+            self._check("scramble_vector", scramble_vector, self._directions.dtype, (count,))
+            scramble_vector = _packed(scramble_vector)
+        self._scramble = scramble_vector

@@ -1,0 +1,141 @@
+"""Reductions of some of the elements: those of a mask, or those that are no NaN; and with a first value."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array, into
+from pycuda._array.core.operands import mask as as_mask
+from pycuda._array.reduction.reduce import LOOPS, folded_dtype, normalized_axes, reduce, result_shape
+from pycuda._array.shape.joining import broadcast_to
+from pycuda._driver import GPUArray
+
+
+def has_nan(a) -> bool:
+    """Whether the dtype has NaNs."""
+    return a.dtype.kind in "fcV"
+
+
+def without_nan(a, number) -> GPUArray:
+    """The array with a number in place of NaN."""
+    return apply("where", apply("isnan", a), number, a) if has_nan(a) else a
+
+
+def alive(a, where=True, skip_nan=True):
+    """Which elements count; None for all."""
+    mask = apply("logical_not", apply("isnan", a)) if skip_nan and has_nan(a) else None
+    if where is True or where is None:
+        return mask
+    where = as_mask(where)
+    where = broadcast_to(where, a.shape)
+    return where if mask is None else apply("logical_and", mask, where)
+
+
+# ---- of elements that count
+
+
+def _mean_dtype(a, dtype) -> np.dtype:
+    if dtype is not None:
+        return np.dtype(dtype)
+    return np.dtype(np.float64) if a.dtype.kind in "biu" else a.dtype
+
+
+def _wide(dtype) -> np.dtype:
+    """What a mean is computed in: half in float."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
+
+
+def _count(mask, a, axis, keepdims) -> GPUArray:
+    if mask is None:
+        mask = broadcast_to(as_array(True), a.shape)
+    return mask.sum(axis=axis, keepdims=keepdims)
+
+
+def masked_mean(a, mask, axis, dtype, keepdims) -> GPUArray:
+    """The mean of the elements of a mask; NaN where there is none."""
+    result = _mean_dtype(a, dtype)
+    total = (a if mask is None else apply("where", mask, a, a.dtype.type(0))).sum(
+        axis=axis, dtype=_wide(result), keepdims=keepdims
+    )
+    # A complex number is divided in double: the quotient of its parts is the nearest one, as in NumPy.
+    real = np.float64 if result.kind == "c" else _wide(result)
+    count = _count(mask, a, axis, keepdims).astype(real)
+    return apply("divide", total, count).astype(result, copy=False)
+
+
+def real_dtype(dtype) -> np.dtype:
+    """That of the real parts."""
+    return np.empty(0, dtype).real.dtype
+
+
+def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPUArray:
+    """The mean square of distances from the mean, of the elements of a mask. Where there are no more than
+    ddof, their sum is divided by `of_few`: 0, as in var, or NaN.
+    """
+    number = _wide(_mean_dtype(a, dtype))
+    mean = masked_mean(a, mask, axis, number, True) if mean is None else mean
+    distance = apply("subtract", a.astype(number, copy=False), mean)
+    if distance.dtype.kind == "c":
+        squares = apply("add", apply("square", distance._real), apply("square", distance._imag))
+    else:
+        squares = apply("square", distance)
+    if mask is not None:
+        squares = apply("where", mask, squares, squares.dtype.type(0))
+    total = squares.sum(axis=axis, keepdims=keepdims)
+    freedom = apply("subtract", _count(mask, a, axis, keepdims).astype(total.dtype), ddof)
+    result = apply("divide", total, apply("where", apply("greater", freedom, 0), freedom, of_few))
+    return result.astype(real_dtype(_mean_dtype(a, dtype)), copy=False)
+
+
+# ---- the methods' where=, initial= and mean=
+
+_COMBINE = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
+_NEUTRAL = {"sum": 0, "prod": 1, "any": False, "all": True}
+
+
+def on(stream):
+    """Makes a stream the current one, where there is one."""
+    return contextlib.nullcontext() if stream is None else stream
+
+
+def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator) -> GPUArray:
+    """sum, prod, max, min, any or all of the elements where a mask is true, combined with a first value."""
+    if isinstance(initial, np.ndarray):
+        initial = initial[()]
+    with on(stream):
+        if where is not True:
+            if name not in _NEUTRAL and initial is None:
+                raise ValueError(
+                    f"reduction operation '{_COMBINE[name]}' does not have an identity, so to use a where "
+                    "mask one has to specify 'initial'"
+                )
+            where = broadcast_to(as_mask(where), a.shape)
+            a = apply("where", where, a, a.dtype.type(_NEUTRAL.get(name, initial)))
+        if name in ("max", "min") and not a.size and initial is not None:
+            shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
+            result = new(shape, a.dtype, allocator or a.allocator)
+            result[...] = initial
+            return into(result, out, "unsafe")
+        if dtype is None and out is not None and name in LOOPS:
+            dtype = folded_dtype(LOOPS[name], a.dtype, None, out.dtype)
+        result = reduce(name, a, axis, dtype, None, keepdims, None, allocator)
+        if initial is not None:
+            result = apply(_COMBINE[name], result, result.dtype.type(initial))
+        return into(result, out, "unsafe")
+
+
+def mean_of_some(a, axis, dtype, out, keepdims, where, stream, allocator) -> GPUArray:
+    """The mean of the elements where a mask is true."""
+    with on(stream):
+        return into(masked_mean(a, alive(a, where, False), axis, dtype, keepdims), out)
+
+
+def spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator) -> GPUArray:
+    """var or std of the elements where a mask is true, or about a mean that is given."""
+    with on(stream):
+        result = masked_var(a, alive(a, where, False), axis, dtype, ddof, keepdims, mean)
+        return into(apply("sqrt", result) if name == "std" else result, out)

@@ -1,0 +1,102 @@
+"""Cumulative functions of GPUArrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.elementwise import warn_discarded
+from pycuda._array.core.memory import check_writable, overlap, write_back
+from pycuda._array.reduction.reduce import folded_dtype, normalized_axes, sum_dtype
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import axis_scan, elements, reduction
+from pycuda._kernels.plans import scratch
+from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.caches import context_memory
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.core.types import Allocator, Array, Stream
+
+
+def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
+    kept = [
+        Axis(length, stride, step)
+        for number, (length, stride, step) in enumerate(zip(shape, strides, out_strides, strict=True))
+        if number != axis
+    ]
+    along = Axis(shape[axis], strides[axis], out_strides[axis])
+    types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
+    acc_size = reduction.SIZES[types.number]
+    plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along)
+    return plan, axis_scan.kernel(name, types, plan.shape), acc_size
+
+
+_recipes = context_memory(_recipe, 1024)
+_UFUNCS = {"sum": np.add, "prod": np.multiply}
+_ALONE = (0,) * 5  # blocks that learn nothing from each other
+
+
+def _launch(name, a, axis, out, stream) -> None:
+    plan, function, acc_size = _recipes(
+        name, a.dtype, a.shape, a.strides, (a._address & 15, out._address & 15), axis, out.dtype, out.strides
+    )
+    shared = scratch.states(stream, plan.told, acc_size) if plan.told.values else _ALONE
+    function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
+
+
+def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:
+    """Element i along the axis combines elements 0 to i of `a` as the reduction of this name does."""
+    allocator = allocator or a.allocator
+    if out is not None and not isinstance(out, GPUArray):
+        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+    if axis is None:
+        a, axis = a.ravel(), 0
+    else:
+        (axis,) = normalized_axes(operator.index(axis), a.ndim) or (0,)
+        a = a.reshape(1) if a.ndim == 0 else a
+    if dtype is None and out is not None:
+        dtype = folded_dtype(_UFUNCS.get(name, np.add), a.dtype, None, out.dtype)
+    result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
+    warn_discarded(a.dtype, result)
+    if out is None:
+        out = GPUArray(a.shape, result, allocator)
+        direct = out
+    elif out.shape != a.shape:
+        raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
+    else:
+        check_writable(out)
+        fits = result == out.dtype and not overlap(a, out)
+        direct = out if fits else GPUArray(a.shape, result, allocator)
+    if a.size:
+        _launch(name, a, axis, direct, stream)
+    return out if direct is out else write_back(direct, out, stream)
+
+
+def cumsum(
+    self: Array,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The sums of the elements up to each, along an axis or of all in C order."""
+    return scan("sum", self, axis, dtype, out, stream, allocator)
+
+
+def cumprod(
+    self: Array,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The products of the elements up to each, along an axis or of all in C order."""
+    return scan("prod", self, axis, dtype, out, stream, allocator)

@@ -1,0 +1,298 @@
+"""Arrays put together, repeated, turned round and cut: views where strides can say it, copies otherwise."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.indexing.gather import broadcast_strides
+from pycuda._array.indexing.getitem import take
+from pycuda._array.reduction.reduce import flat_or_axis, normalized_axes, one_axis
+from pycuda._array.shape.views import in_order
+from pycuda._driver import GPUArray, _forbid_writing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Shape, Stream
+
+
+def _arrays(arrays) -> list[GPUArray]:
+    arrays = list(arrays)
+    if not arrays:
+        raise ValueError("at least one array is needed")
+    for array in arrays:
+        if not isinstance(array, GPUArray):
+            raise TypeError(f"GPUArrays are put together, not {type(array).__name__}")
+    return arrays
+
+
+def _target(arrays, shape, dtype, out, allocator):
+    if out is None:
+        dtype = np.result_type(*(array.dtype for array in arrays)) if dtype is None else np.dtype(dtype)
+        return new(shape, dtype, allocator or arrays[0].allocator)
+    if dtype is not None:
+        raise TypeError("out and dtype are given: one says the dtype")
+    if out.shape != shape:
+        raise ValueError(f"out has the shape {out.shape}, the result has {shape}")
+    return out
+
+
+def concatenate(
+    arrays: Arrays,
+    axis: int | None = 0,
+    allocator: Allocator = None,
+    *,
+    out: Array | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray:
+    """Arrays one after the other along an axis, as numpy.concatenate.
+
+    Parameters
+    ----------
+    arrays : sequence of GPUArray
+        Of the same shape but for this axis, of any dtypes.
+    axis : int or None, optional
+        None joins the flattened arrays.
+    allocator : callable, optional
+        Makes the memory of the result; by default the first array's.
+    out : GPUArray, optional
+    dtype : dtype, optional
+        Of the result; by default what all dtypes promote to.
+    stream : pycuda.driver.Stream, optional
+
+    Returns
+    -------
+    GPUArray
+
+    Raises
+    ------
+    ValueError
+        When there is no array, or shapes do not fit.
+    """
+    arrays = _arrays(arrays)
+    if axis is None:
+        arrays, axis = [array.ravel() for array in arrays], 0
+    first = arrays[0]
+    if first.ndim == 0:
+        raise ValueError("arrays without axes cannot be put one after the other: stack() makes an axis")
+    axis = one_axis(axis, first.ndim)
+    rest = first.shape[:axis] + first.shape[axis + 1 :]
+    for array in arrays:
+        if array.ndim != first.ndim or array.shape[:axis] + array.shape[axis + 1 :] != rest:
+            raise ValueError(f"shapes {first.shape} and {array.shape} differ beyond axis {axis}")
+    total = sum(array.shape[axis] for array in arrays)
+    result = _target(arrays, (*rest[:axis], total, *rest[axis:]), dtype, out, allocator)
+    start, before = 0, (slice(None),) * axis
+    for array in arrays:
+        end = start + array.shape[axis]
+        if array.size:
+            apply("copy", array, out=result[(*before, slice(start, end))], stream=stream)
+        start = end
+    return result
+
+
+def stack(
+    arrays: Arrays,
+    axis: int = 0,
+    allocator: Allocator = None,
+    *,
+    out: Array | None = None,
+    dtype: DTypeLike | None = None,
+    stream: Stream = None,
+) -> GPUArray:
+    """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
+    arrays = _arrays(arrays)
+    first = arrays[0]
+    if any(array.shape != first.shape for array in arrays):
+        raise ValueError("arrays of one shape are stacked")
+    axis = one_axis(axis, first.ndim + 1)
+    place = (slice(None),) * axis + (None,)
+    return concatenate(
+        [array[place] for array in arrays], axis, allocator, out=out, dtype=dtype, stream=stream
+    )
+
+
+def vstack(
+    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
+) -> GPUArray:
+    """Rows one below the other, as numpy.vstack."""
+    arrays = [array if array.ndim > 1 else array.reshape(1, -1) for array in _arrays(arrays)]
+    return concatenate(arrays, 0, allocator, dtype=dtype, stream=stream)
+
+
+def hstack(
+    arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
+) -> GPUArray:
+    """Columns side by side, arrays of one axis end to end, as numpy.hstack."""
+    arrays = [array if array.ndim else array.reshape(1) for array in _arrays(arrays)]
+    return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, allocator, dtype=dtype, stream=stream)
+
+
+def broadcast_to(a: Array, shape: Shape) -> GPUArray:
+    """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if np.broadcast_shapes(a.shape, shape) != shape:
+        raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
+    if 0 in shape:
+        return _forbid_writing(new(shape, a.dtype, a.allocator))
+    strides = broadcast_strides(a, shape)
+    return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))
+
+
+def repeat(
+    self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
+    """Each element, or each part along an axis, so many times one after the other, as numpy.repeat.
+
+    Parameters
+    ----------
+    repeats : int or sequence of int
+        One number for all, or one for each.
+    axis : int, optional
+        The flattened array by default.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
+    self, axis = flat_or_axis(self, axis, scalars=True)
+    allocator = allocator or self.allocator
+    if isinstance(repeats, GPUArray):
+        captures.refuse("repeat() by counts on the device", "they are read", stream)
+    counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
+    if counts.size == 0 or counts.dtype.kind == "b":
+        counts = counts.astype(np.intp)
+    if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
+        raise ValueError("repeats are integers of at least 0: one, or one for each part")
+    if counts.size != 1:
+        if counts.size != self.shape[axis]:
+            raise ValueError(f"{counts.size} repeats for {self.shape[axis]} parts")
+        numbers = np.repeat(np.arange(counts.size), counts)
+        return take(self, numbers, axis, stream=stream, allocator=allocator)
+    count = int(counts.reshape(()))
+    before, after = self.shape[:axis], self.shape[axis + 1 :]
+    result = new((*before, self.shape[axis], count, *after), self.dtype, allocator)
+    if result.size:
+        apply("copy", self[(slice(None),) * (axis + 1) + (None,)], out=result, stream=stream)
+    return result.reshape(*before, self.shape[axis] * count, *after)
+
+
+def tile(
+    a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
+    """The array as a whole repeated along each axis, as numpy.tile."""
+    reps = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    ndim = max(len(reps), a.ndim)
+    reps = (1,) * (ndim - len(reps)) + reps
+    shape = (1,) * (ndim - a.ndim) + a.shape
+    pairs = [each for pair in zip(reps, shape, strict=True) for each in pair]
+    result = new(tuple(pairs), a.dtype, allocator or a.allocator)
+    if result.size:
+        parts = [each for length in shape for each in (1, length)]
+        apply("copy", a.reshape(*parts), out=result, stream=stream)
+    return result.reshape(*(count * length for count, length in zip(reps, shape, strict=True)))
+
+
+def flip(a: Array, axis: Axes = None) -> GPUArray:
+    """A view with the order along these axes reversed (all by default), as numpy.flip."""
+    axes = normalized_axes(axis, a.ndim, scalars=False)
+    return a[tuple(slice(None, None, -1) if each in axes else slice(None) for each in range(a.ndim))]
+
+
+def roll(
+    a: Array,
+    shift: int | tuple[int, ...],
+    axis: Axes = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """Elements moved along axes; those beyond the end come back at the start, as numpy.roll. Shifts on the
+    device are read."""
+    shift = shift.get() if isinstance(shift, GPUArray) else shift
+    if axis is None:
+        shift = np.sum(shift) if np.ndim(shift) == 1 else shift
+        return roll(a.ravel(), shift, 0, stream=stream, allocator=allocator).reshape(*a.shape)
+    axes = tuple(axis) if isinstance(axis, tuple | list) else (axis,)
+    steps = np.broadcast(shift, axes)
+    if steps.ndim > 1:
+        raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
+    moves = [0] * a.ndim
+    for step, each in steps:
+        moves[one_axis(each, a.ndim)] += int(step)
+    result = new(a.shape, a.dtype, allocator or a.allocator)
+    if result.size:
+        _move(a, result, moves, (), stream)
+    return result
+
+
+def _move(source, target, moves, done, stream) -> None:
+    """Copies the two parts of each axis, which change places."""
+    axis = len(done)
+    if axis == source.ndim:
+        to, start = (tuple(each[side] for each in done) for side in (0, 1))
+        apply("copy", source[start], out=target[to], stream=stream)
+        return
+    length = source.shape[axis]
+    move = moves[axis] % length
+    _move(source, target, moves, (*done, (slice(move, None), slice(0, length - move))), stream)
+    if move:
+        _move(source, target, moves, (*done, (slice(0, move), slice(length - move, None))), stream)
+
+
+_MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
+
+
+def places_of_parts(length: int, count: int) -> list[int]:
+    """Where all but the first of so many parts, as equal as can be, begin."""
+    if count > sys.maxsize:
+        raise OverflowError(f"{count} parts are more than there can be")
+    if count > max(length, _MOST_PARTS):
+        raise MemoryError(f"{count} parts of an axis of length {length}")
+    each, longer = divmod(length, count)
+    return [part * each + min(part, longer) for part in range(1, count)]
+
+
+def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
+    """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
+    axis = one_axis(axis, a.ndim)
+    length = a.shape[axis]
+    if isinstance(parts, int | np.integer):
+        if parts <= 0 or length % parts:
+            raise ValueError(f"an axis of length {length} has no {parts} equal parts")
+        places = places_of_parts(length, int(parts))
+    else:
+        places = list(parts)
+    edges = [0, *places, None]
+    before = (slice(None),) * axis
+    return [a[(*before, slice(start, end))] for start, end in itertools.pairwise(edges)]
+
+
+def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
+    """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order is {order!r}: it may be C, F, A or K")
+    source = in_order(self, order)
+    result = new(source.shape, self.dtype, self.allocator)
+    if result.size:
+        apply("copy", source, out=result, stream=stream)
+    return result.reshape(-1) if result.ndim != 1 and result.size else result.reshape(self.size)
+
+
+def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
+    """a.transpose(axes): a view with the axes in another order, reversed by default."""
+    return a.transpose(axes)
+
+
+def reshape(a: Array, *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray:
+    """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
+    return a.reshape(*shape, order=order, stream=stream)

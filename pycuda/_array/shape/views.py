@@ -1,0 +1,261 @@
+"""Other views of arrays: axes added, taken away, moved and cut; copies where strides cannot say it."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array
+from pycuda._array.reduction.reduce import normalized_axes, one_axis
+from pycuda._driver import GPUArray
+
+
+def strided(a, shape, strides) -> GPUArray:
+    """A view of the memory of `a` with another shape and strides."""
+    if 0 in shape:
+        return new(shape, a.dtype, a.allocator)
+    return GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
+
+
+def at(axis: int, item) -> tuple:
+    """The index that applies `item` to one axis."""
+    return (slice(None),) * axis + (item,)
+
+
+# ---- memory order
+
+
+def _is_fortran(a) -> bool:
+    return a.flags.f_contiguous and not a.flags.c_contiguous
+
+
+def _axes_by_distance(a) -> list[int]:
+    """The axes from the outermost in memory to the innermost. Those of length 1, and those that repeat an
+    element, stay beside their neighbours, as in the results of elementwise functions.
+    """
+    steps, follow = [0] * a.ndim, 0
+    for axis in reversed(range(a.ndim)):
+        if a.shape[axis] > 1 and a.strides[axis]:
+            follow = abs(a.strides[axis])
+        steps[axis] = follow
+    return sorted(range(a.ndim), key=lambda axis: -steps[axis])
+
+
+def in_order(a, order) -> GPUArray:
+    """A view whose elements in C order are those of `a` in this order ("C", "F", "A" or "K")."""
+    if order == "F" or (order in ("A", "K") and _is_fortran(a)):
+        return a.T
+    if order != "K" or a.flags.c_contiguous:
+        return a
+    return a.transpose(_axes_by_distance(a))
+
+
+def ravel(a, order="C", stream=None) -> GPUArray:
+    """The elements along one axis, read in this order: a view where strides allow it."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return in_order(a, order).reshape(a.size, stream=stream)
+
+
+def copy(a, order="K", subok=False) -> GPUArray:
+    """A new array with the elements, in this order in memory."""
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return a.copy() if order == "K" else a.astype(a.dtype, order=order)
+
+
+def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArray:
+    """The elements in another shape, as numpy.reshape; `newshape` is an older name of `shape`."""
+    shape = newshape if shape is None else shape
+    if shape is None:
+        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+    return reshaped(a, shape, order=order, copy=copy)
+
+
+def reshaped(a, *shape, order="C", copy=None, stream=None) -> GPUArray:
+    """GPUArray.reshape with all that it takes."""
+    if order == "A":
+        order = "F" if _is_fortran(a) else "C"
+    result = a.reshape(*shape, order=order, stream=stream)
+    shared = result is a or not a.size or result._address == a._address
+    if copy is False and not shared:
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    return result.copy(stream=stream) if copy and shared else result
+
+
+# ---- axes
+
+
+def squeeze(a, axis=None) -> GPUArray:
+    """A view without axes of length 1: all of them, or these."""
+    if axis is None:
+        return a.squeeze()
+    axes = normalized_axes(axis, a.ndim)
+    if any(a.shape[each] != 1 for each in axes):
+        raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    return a[tuple(0 if each in axes else slice(None) for each in range(a.ndim))]
+
+
+def expand_dims(a, axis) -> GPUArray:
+    """A view with new axes of length 1, which are these of the result."""
+    axis = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = normalize_axis_tuple(axis, a.ndim + len(axis))
+    return a[tuple(None if each in axes else slice(None) for each in range(a.ndim + len(axes)))]
+
+
+def swapaxes(a, axis1, axis2) -> GPUArray:
+    """A view with two axes in each other's place."""
+    order = list(range(a.ndim))
+    first, second = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
+    order[first], order[second] = second, first
+    return a.transpose(order)
+
+
+def moveaxis(a, source, destination) -> GPUArray:
+    """A view with these axes in these places, and the others in their order."""
+    source = normalize_axis_tuple(source, a.ndim, "source")
+    destination = normalize_axis_tuple(destination, a.ndim, "destination")
+    if len(source) != len(destination):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [axis for axis in range(a.ndim) if axis not in source]
+    for place, axis in sorted(zip(destination, source, strict=True)):
+        order.insert(place, axis)
+    return a.transpose(order)
+
+
+def rollaxis(a, axis, start=0) -> GPUArray:
+    """A view with an axis moved before the one at `start`."""
+    axis = one_axis(axis, a.ndim)
+    place = start + a.ndim if start < 0 else start
+    if not 0 <= place <= a.ndim:
+        raise np.exceptions.AxisError(
+            f"'start' arg requires {-a.ndim} <= start < {a.ndim + 1}, but {start} was passed in"
+        )
+    return moveaxis(a, axis, place - (axis < place))
+
+
+def matrix_transpose(x, /) -> GPUArray:
+    """A view with the last two axes in each other's place."""
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+def _at_least(place):
+    """A function of several arrays, given one axis or more each."""
+
+    def function(*arys):
+        found = tuple(place(as_array(each)) for each in arys)
+        return found[0] if len(found) == 1 else found
+
+    return function
+
+
+def _three(a):
+    if a.ndim > 2:
+        return a
+    return a[:, :, None] if a.ndim == 2 else (a[None, :, None] if a.ndim else a.reshape(1, 1, 1))
+
+
+atleast_1d = _at_least(lambda a: a if a.ndim else a.reshape(1))
+atleast_2d = _at_least(lambda a: a if a.ndim > 1 else a.reshape(1, -1))
+atleast_3d = _at_least(_three)
+
+
+def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
+    """A view turned by k right angles in the plane of two axes."""
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    first, second = (one_axis(axis, m.ndim) for axis in axes)
+    if first == second:
+        raise ValueError("Axes must be different.")
+    back = slice(None, None, -1)
+    k %= 4
+    if k == 0:
+        return m[:]
+    if k == 2:
+        return m[at(first, back)][at(second, back)]
+    if k == 1:
+        return swapaxes(m[at(second, back)], first, second)
+    return swapaxes(m, first, second)[at(second, back)]
+
+
+def _flipped(axis, least):
+    def function(m):
+        if m.ndim < least:
+            raise ValueError(f"Input must be >= {least}-d.")
+        return m[at(axis, slice(None, None, -1))]
+
+    return function
+
+
+flipud, fliplr = _flipped(0, 1), _flipped(1, 2)
+
+
+def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
+    """Views of one shape, to be read only."""
+    from pycuda._array.shape.joining import broadcast_to
+
+    arrays = [as_array(each) for each in args]
+    shape = np.broadcast_shapes(*(each.shape for each in arrays))
+    return tuple(each if each.shape == shape else broadcast_to(each, shape) for each in arrays)
+
+
+# ---- cuts
+
+
+def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
+    """Views of the parts along an axis: so many, as equal as can be, or cut at these places."""
+    from pycuda._array.shape.joining import places_of_parts
+
+    axis = one_axis(axis, ary.ndim)
+    length = ary.shape[axis]
+    try:
+        edges = [0, *indices_or_sections, None]
+    except TypeError:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        edges = [0, *places_of_parts(length, count), None]
+    return [ary[at(axis, slice(start, end))] for start, end in itertools.pairwise(edges)]
+
+
+def split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
+    """Views of the parts along an axis: so many equal ones, or cut at these places."""
+    if not hasattr(indices_or_sections, "__len__"):
+        count, length = int(indices_or_sections), ary.shape[one_axis(axis, ary.ndim)]
+        if count <= 0 or length % count:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary, indices_or_sections) -> list[GPUArray]:
+    """Cut along the second axis, or the only one."""
+    if ary.ndim == 0:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(ary, indices_or_sections, 1 if ary.ndim > 1 else 0)
+
+
+def vsplit(ary, indices_or_sections) -> list[GPUArray]:
+    """Cut along the first axis."""
+    if ary.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary, indices_or_sections) -> list[GPUArray]:
+    """Cut along the third axis."""
+    if ary.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(ary, indices_or_sections, 2)
+
+
+def unstack(x, /, *, axis=0) -> tuple[GPUArray, ...]:
+    """Views of the parts along an axis, without that axis."""
+    if x.ndim == 0:
+        raise ValueError("Input array must be at least 1-d.")
+    axis = one_axis(axis, x.ndim)
+    return tuple(x[at(axis, number)] for number in range(x.shape[axis]))

@@ -1,0 +1,191 @@
+"""Rows of packed arrays sorted: by which kernels, in which memory."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._array.core.memory import new
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import sort as kernels
+
+_ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
+_PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
+_CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
+_INDEX = np.dtype(np.intp)
+
+
+def packed(a) -> bool:
+    """Whether a kernel may take the array as contiguous elements, each aligned to its size."""
+    return a.flags.c_contiguous and (a.size == 0 or a._address % a.itemsize == 0)
+
+
+def packed_copy(a, stream=None, allocator=None) -> GPUArray:
+    """A new array in C order with the elements."""
+    from pycuda._array.core.elementwise import apply
+
+    result = new(a.shape, a.dtype, allocator or a.allocator)
+    if a.size:
+        apply("copy", a, out=result, stream=stream)
+    return result
+
+
+def as_packed(a, stream=None) -> GPUArray:
+    """The array itself, or a packed copy."""
+    return a if packed(a) else packed_copy(a, stream)
+
+
+def axis_last(a, axis: int) -> GPUArray:
+    """A view with this axis the last one."""
+    if axis == a.ndim - 1:
+        return a
+    return a.transpose((*range(axis), *range(axis + 1, a.ndim), axis))
+
+
+def axis_back(a, axis: int) -> GPUArray:
+    """The view that undoes axis_last."""
+    if axis == a.ndim - 1:
+        return a
+    last = a.ndim - 1
+    return a.transpose((*range(axis), last, *range(axis, last)))
+
+
+class Parts:
+    """New memory in parts of so many bytes."""
+
+    def __init__(self, allocator, *sizes: int):
+        self._starts = [0]
+        for size in sizes:
+            self._starts.append(self._starts[-1] + -(-size // 16) * 16)
+        self._whole = new((self._starts[-1],), np.uint8, allocator)
+        self.parts = [
+            self._whole[start : start + size] for start, size in zip(self._starts[:-1], sizes, strict=True)
+        ]
+
+    def clear(self, count: int, stream) -> None:
+        """The first parts become 0."""
+        drv.memset_d32_async(self._whole, 0, self._starts[count] // 4, stream)
+
+
+class Work:
+    """What a sort of rows takes and gives. All arrays are packed, and the rows lie one after the other.
+
+    keys
+        What is sorted.
+    out : optional
+        Where the sorted keys go; may be `keys`.
+    values : optional
+        What is moved along with the keys; their numbers in the row where there is `values_out` alone.
+    values_out : optional
+        Of the dtype of `values`, or int64.
+    """
+
+    def __init__(self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None):
+        self.keys, self.out, self.values, self.values_out = keys, out, values, values_out
+        self.length = keys.shape[-1]
+        self.rows = keys.size // max(self.length, 1)
+        order = kernels.order(keys.dtype, descending)
+        self.order = order if passes is None else order._replace(passes=min(passes, order.passes))
+
+    def run(self, stream=None, allocator=None) -> None:
+        """Queue the kernels."""
+        if self.keys.size == 0:
+            return
+        if self.length <= kernels.ROW_SLOTS and self.values is None:
+            self._in_shared_memory(stream)
+        else:
+            self._by_digits(stream, allocator or self.keys.allocator)
+
+    def _in_shared_memory(self, stream) -> None:
+        grid, bits, used = kernels.row_plan(self.rows, self.length)
+        out, places = (0 if each is None else each for each in (self.out, self.values_out))
+        kernels.rows(self.order, "long long").prepared_async_call(
+            grid, _ROW_BLOCK, stream, self.keys, out, places, self.rows, self.length, bits, used
+        )
+
+    # ---- long rows
+
+    def _by_digits(self, stream, allocator) -> None:
+        itemsize, passes = self.keys.itemsize, self.order.passes
+        carried = self._carried_dtype()
+        moved = max(itemsize, carried.itemsize if carried is not None else 0)
+        shape = kernels.pass_shape(self.rows, self.length, moved, carried is None)
+        tiles = self.rows * shape.tiles
+        width = 8 if shape.wide else 4
+        state = tiles * kernels.DIGITS * width
+        at_once = passes * state <= _CLEARED_AT_ONCE
+        # Views, not addresses: the pool is to see on which stream its memory is used.
+        scratch = Parts(
+            allocator,
+            self.rows * passes * kernels.DIGITS * width,
+            4 * passes,
+            state * (passes if at_once else 1),
+        )
+        counts, counters, states = scratch.parts
+        scratch.clear(3 if at_once else 2, stream)
+        self._count(counts, shape.wide, stream)
+        keys = self._key_buffers(stream, allocator)
+        values = self._value_buffers(carried, allocator)
+        for number in range(passes):
+            if at_once:
+                states = scratch.parts[2][number * state :]
+            else:
+                drv.memset_d32_async(states, 0, state // 4, stream)
+            function = self._pass(carried, number == passes - 1, shape)
+            function.prepared_async_call(
+                (tiles, 1), _PASS_BLOCK, stream, keys[number], keys[number + 1], values[number],
+                values[number + 1], counts, states, counters[4 * number :],
+                kernels.pass_plan(self.length, shape.tiles, number, passes),
+            )  # fmt: skip
+
+    def _count(self, counts, wide, stream) -> None:
+        """How often each byte has each value, then what is before each."""
+        keys = self.keys
+        whole = keys._address % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
+        passes, device = self.order.passes, drv.Context.get_device()
+        most = device.max_shared_memory_per_block_optin
+        shape = kernels.count_shape(self.rows, self.length, passes, most)
+        vector = 16 // keys.itemsize if whole else 1
+        count, starts = kernels.counting(self.order, vector, wide, shape.threads, shape.copies)
+        count.prepared_async_call(
+            (self.rows * shape.splits, 1), (shape.threads, 1, 1), stream, keys, counts, self.length,
+            shape.splits, shape.chunk, passes, shared_size=shape.shared(passes),
+        )  # fmt: skip
+        starts.prepared_async_call((self.rows * passes, 1), _DIGIT_BLOCK, stream, counts)
+
+    def _carried_dtype(self):
+        """Of the values while they are moved."""
+        if self.values is not None:
+            return self.values.dtype
+        if self.values_out is None:
+            return None
+        return np.dtype(np.uint32 if self.length <= 1 << 32 else np.int64)
+
+    def _pass(self, carried, last, shape):
+        if carried is None:
+            value = out = "NoValue"
+        else:
+            value = out = kernels.raw_value(carried)
+            if last and carried != self.values_out.dtype:
+                out = "long long"
+        return kernels.radix_pass(self.order, value, out, shape.wide, shape.items, shape.resident)
+
+    def _key_buffers(self, stream, allocator) -> list:
+        """From where each pass reads the keys, and where the last one writes; 0 for nowhere."""
+        passes, keys, out = self.order.passes, self.keys, self.out
+        if out is None:
+            rooms = [new(keys.shape, keys.dtype, allocator) for _ in range(min(passes - 1, 2))]
+            return [keys, *(rooms[k % 2] for k in range(passes - 1)), 0]
+        if passes % 2 and out._address == keys._address:
+            keys = packed_copy(keys, stream, allocator)
+        room = new(keys.shape, keys.dtype, allocator) if passes > 1 else None
+        return [keys, *((out, room)[(passes - k) % 2] for k in range(1, passes + 1))]
+
+    def _value_buffers(self, carried, allocator) -> list:
+        """The same for values."""
+        passes, out = self.order.passes, self.values_out
+        first = 0 if self.values is None else self.values
+        if out is None:
+            return [first] + [0] * passes
+        room = new(out.shape, carried, allocator) if passes > 1 else None
+        return [first, *((out, room)[(passes - k) % 2] for k in range(1, passes + 1))]

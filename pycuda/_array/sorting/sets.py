@@ -1,0 +1,147 @@
+"""Sets of elements: which are in another array, in both, in one of both. All of it by sorting. How many
+elements there are depends on values, so each call waits for its stream once or twice; isin() does not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._array.core.creation import full
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import as_array
+from pycuda._array.indexing.mask import pick_true
+from pycuda._array.shape.joining import concatenate
+from pycuda._array.sorting.facade_sorting import sort
+from pycuda._array.sorting.sorting import argsort, searchsorted
+from pycuda._array.sorting.unique import unique
+from pycuda._driver import GPUArray
+
+
+class UniqueAll(NamedTuple):
+    """What unique_all gives."""
+
+    values: GPUArray
+    indices: GPUArray
+    inverse_indices: GPUArray
+    counts: GPUArray
+
+
+class UniqueCounts(NamedTuple):
+    """What unique_counts gives."""
+
+    values: GPUArray
+    counts: GPUArray
+
+
+class UniqueInverse(NamedTuple):
+    """What unique_inverse gives."""
+
+    values: GPUArray
+    inverse_indices: GPUArray
+
+
+def unique_all(x) -> UniqueAll:
+    """The distinct elements, where each is first, which of them gives each element, and how often."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x) -> UniqueCounts:
+    """The distinct elements, and how often each occurs."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x) -> UniqueInverse:
+    """The distinct elements, and which of them gives each element."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x) -> GPUArray:
+    """The distinct elements."""
+    return unique(x, equal_nan=False)
+
+
+def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None) -> GPUArray:
+    """Which elements are among the test elements. `assume_unique` and `kind` change nothing."""
+    element, test = as_array(element), as_array(test_elements).ravel()
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
+    if not test.size:
+        return full(element.shape, bool(invert), np.bool_)
+    dtype = np.result_type(element.dtype, test.dtype)
+    element, test = element.astype(dtype, copy=False), test.astype(dtype, copy=False)
+    ordered = sort(test)
+    found = ordered.take(searchsorted(ordered, element), mode="clip")
+    return apply("not_equal" if invert else "equal", found, element)
+
+
+def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None) -> GPUArray:
+    """isin() of the flattened array."""
+    return isin(as_array(ar1).ravel(), ar2, assume_unique, invert, kind=kind)
+
+
+def _distinct(a, assume_unique) -> GPUArray:
+    return a.ravel() if assume_unique else unique(a)
+
+
+def _one_dtype(*arrays) -> list[GPUArray]:
+    arrays = [as_array(each) for each in arrays]
+    dtype = np.result_type(*(each.dtype for each in arrays))
+    return [each.astype(dtype, copy=False) for each in arrays]
+
+
+def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
+    """The elements that are in both, sorted."""
+    ar1, ar2 = _one_dtype(ar1, ar2)
+    if not return_indices:
+        both = sort(concatenate((_distinct(ar1, assume_unique), _distinct(ar2, assume_unique))))
+        return pick_true(both[:-1], _repeated(both)) if both.size > 1 else both[:0]
+    ar1, ar2 = ar1.ravel(), ar2.ravel()
+    first, second = None, None
+    if not assume_unique:
+        ar1, first = unique(ar1, return_index=True)
+        ar2, second = unique(ar2, return_index=True)
+    both = concatenate((ar1, ar2))
+    order = argsort(both)
+    ordered = both[order]
+    mask = _repeated(ordered) if both.size > 1 else full((0,), False)
+    found = pick_true(ordered[:-1], mask) if mask.size else ordered[:0]
+    if mask.size:
+        left = pick_true(order[:-1], mask)
+        right = apply("subtract", pick_true(order[1:], mask), ar1.size)
+    else:
+        left = right = order[:0]
+    return (
+        found,
+        left if first is None else first.take(left),
+        right if second is None else second.take(right),
+    )
+
+
+def _repeated(ordered) -> GPUArray:
+    """Where the next element is the same."""
+    return apply("equal", ordered[1:], ordered[:-1])
+
+
+def union1d(ar1, ar2) -> GPUArray:
+    """The elements that are in one of both, sorted."""
+    return unique(concatenate([each.ravel() for each in map(as_array, (ar1, ar2))]))
+
+
+def setdiff1d(ar1, ar2, assume_unique=False) -> GPUArray:
+    """The elements of the first that are not in the second."""
+    ar1 = _distinct(as_array(ar1), assume_unique)
+    return ar1[isin(ar1, as_array(ar2), invert=True)]
+
+
+def setxor1d(ar1, ar2, assume_unique=False) -> GPUArray:
+    """The elements that are in one of both only, sorted."""
+    ar1, ar2 = _one_dtype(ar1, ar2)
+    both = concatenate((_distinct(ar1, assume_unique), _distinct(ar2, assume_unique)))
+    if not both.size:
+        return both
+    both = sort(both)
+    edge = full((1,), True)
+    differs = concatenate((edge, apply("not_equal", both[1:], both[:-1]), edge))
+    return both[apply("logical_and", differs[1:], differs[:-1])]

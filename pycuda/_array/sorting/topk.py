@@ -1,0 +1,43 @@
+"""The first elements of long rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._array.core.memory import new
+from pycuda._array.sorting.row_sort import Parts
+from pycuda._kernels.builtin import sort
+from pycuda._kernels.builtin import topk as kernels
+
+_BLOCK, _FIRST_BLOCK = (kernels.THREADS, 1, 1), (kernels.FIRST_THREADS, 1, 1)
+_LEAST_LENGTH = 1 << 15  # below it a row is sorted as a whole
+
+
+def suits(rows: int, length: int, k: int) -> bool:
+    """Whether there are kernels for rows of this length, and they are the quickest."""
+    return k <= kernels.MOST and rows <= kernels.MOST_ROWS and _LEAST_LENGTH <= length <= kernels.LONGEST
+
+
+def first_of_rows(rows, k, descending, stream, allocator):
+    """(values, indices) of the first k elements of each row of a packed array."""
+    count, length = rows.shape
+    plan = kernels.plan(count, length, k)
+    whole = rows._address % 16 == 0 and (count == 1 or length * rows.itemsize % 16 == 0)
+    order = sort.order(rows.dtype, descending)
+    functions = kernels.kernels(order, 16 // rows.itemsize if whole else 1)
+    pair = kernels.pair_size(rows.itemsize)
+    scratch = Parts(
+        allocator, count * kernels.GROUPS * pair, count * kernels.LIMIT_BYTES, count * plan.room * pair
+    )
+    samples, limits, pairs = scratch.parts
+    values, indices = new((count, k), rows.dtype, allocator), new((count, k), np.int64, allocator)
+
+    def run(function, blocks, block, *arguments):
+        function.prepared_async_call((blocks, count), block, stream, rows, length, *arguments)
+
+    run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group, plan.step, samples)
+    run(functions.find_limits, 1, _FIRST_BLOCK, samples, plan.rank, limits)
+    run(functions.collect, kernels.collect_grid(length, rows.itemsize), _BLOCK, limits, pairs, plan.room)
+    run(functions.collect_anyway, plan.parts, _FIRST_BLOCK, limits, pairs, plan.room, k)
+    run(functions.finish, 1, _FIRST_BLOCK, limits, pairs, plan.room, k, plan.parts, values, indices)
+    return values, indices

@@ -1,0 +1,157 @@
+"""What elements an array has: unique."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycuda._array.core.creation import arange
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.indexing import mask
+from pycuda._array.indexing.getitem import take
+from pycuda._array.reduction.reduce import one_axis
+from pycuda._array.sorting.facade_sorting import lexsort
+from pycuda._array.sorting.row_sort import Work, as_packed, packed_copy
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import select as choosing
+from pycuda._kernels.builtin import sort as kernels
+from pycuda._kernels.plans import axes as layout
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Allocator, Array, Stream
+
+_INDEX = np.dtype(np.intp)
+
+
+def unique(
+    ar: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> Any:
+    """The distinct elements of an array, sorted, as numpy.unique.
+
+    Parameters
+    ----------
+    ar : GPUArray
+    return_index : bool, optional
+        Also the indices at which each is first.
+    return_inverse : bool, optional
+        Also the indices into the result which give the array, in its shape.
+    return_counts : bool, optional
+        Also how often each occurs.
+    axis : int, optional
+        Of what is compared as a whole, which takes a sort for each of its elements; by default the flattened
+        array's elements.
+    equal_nan : bool, optional
+        False: every NaN is distinct.
+    sorted : bool, optional
+        The result is sorted in any case.
+    stream : Stream, optional
+        The call waits for it: the length of the result depends on the elements.
+    allocator : callable, optional
+        For the results.
+
+    Returns
+    -------
+    GPUArray or tuple of GPUArray
+    """
+    allocator = allocator or ar.allocator
+    if axis is not None:
+        axis = one_axis(axis, ar.ndim)
+        if ar.ndim > 1:
+            found = _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream, allocator)
+            return found[0] if len(found) == 1 else found
+    flat = as_packed(ar.ravel(), stream)
+    order = kernels.order(ar.dtype)
+    keys = new(flat.shape, ar.dtype, allocator)
+    places = new(flat.shape, _INDEX, allocator) if return_index or return_inverse else None
+    Work(flat, keys, values_out=places).run(stream, allocator)
+    if not flat.size:
+        extra = [new((0,), _INDEX, allocator) for asked in (return_index, return_counts) if asked]
+        inverse = [new(ar.shape, _INDEX, allocator)] if return_inverse else []
+        found = (keys, *extra[:return_index], *inverse, *extra[bool(return_index) :])
+        return keys if len(found) == 1 else found
+    if not (return_index or return_inverse or return_counts):
+        return mask.pick_changes(order, keys, bool(equal_nan), stream, allocator)
+    function = choosing.mark_changes(order, bool(equal_nan))
+    chosen = mask.choose(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
+    values = new((chosen.total,), ar.dtype, allocator)
+    starts = _room_for_starts(chosen, allocator) if return_counts else None
+    firsts = new((chosen.total,), _INDEX, allocator) if return_index else None
+    arguments = starts, places if return_index else None, firsts
+    chosen.write(
+        choosing.write_elements(order.raw), keys, values,
+        *(0 if each is None else each for each in arguments), chosen.total, stream=stream,
+    )  # fmt: skip
+    found = [values]
+    if return_index:
+        found.append(firsts)
+    if return_inverse:
+        found.append(_inverse(chosen, places, stream, allocator).reshape(ar.shape))
+    if return_counts:
+        found.append(_lengths(starts, flat.size, stream, allocator))
+    return tuple(found)
+
+
+def _room_for_starts(chosen, allocator) -> GPUArray:
+    """Where each begins, and one more, where the last one ends."""
+    return new((chosen.total + 1,), _INDEX, allocator)
+
+
+def _lengths(starts, end, stream, allocator) -> GPUArray:
+    starts[-1:].fill(end, stream)
+    return apply("subtract", starts[1:], starts[:-1], stream=stream, allocator=allocator)
+
+
+def _inverse(chosen, places, stream, allocator) -> GPUArray:
+    result = new(places.shape, _INDEX, allocator)
+    chosen.write(choosing.write_numbers(), places.size, places, result, stream=stream)
+    return result
+
+
+def _no_parts(ar, return_index, return_inverse, return_counts, allocator):
+    numbers = return_index, return_inverse, return_counts
+    return (new(ar.shape, ar.dtype, allocator), *(new((0,), _INDEX, allocator) for asked in numbers if asked))
+
+
+def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream, allocator):
+    """With an axis: rows are sorted by all of their elements, the first of which counts most."""
+    first = ar.transpose((axis, *range(axis), *range(axis + 1, ar.ndim)))
+    rows = as_packed(first, stream).reshape(len(first), math.prod(first.shape[1:]))
+    count, width = rows.shape
+    if not count:
+        return _no_parts(ar, return_index, return_inverse, return_counts, allocator)
+    if width:
+        places = lexsort([rows[:, column] for column in range(width - 1, -1, -1)], stream=stream)
+    else:  # parts of no elements are all equal
+        places = arange(count, dtype=_INDEX, allocator=allocator, stream=stream)
+    ordered = take(rows, places, 0, stream=stream, mode="clip", allocator=allocator)
+    differs = apply("not_equal", ordered[1:], ordered[:-1], stream=stream)
+    begins = new((count,), np.bool_, allocator)
+    begins[:1].fill(True, stream)
+    if count > 1:
+        differs.any(axis=1, out=begins[1:], stream=stream)
+    chosen = mask.choose_true(begins, stream)
+    starts = _room_for_starts(chosen, allocator)
+    axes = choosing.element_axes((count,), (1,), (1,))
+    chosen.write(choosing.write_offsets(len(axes)), starts, layout.packed(axes, len(axes)), stream=stream)
+    values = take(ordered, starts[:-1], 0, stream=stream, mode="clip").reshape(chosen.total, *first.shape[1:])
+    back = values.transpose((*range(1, axis + 1), 0, *range(axis + 1, ar.ndim)))
+    found = [packed_copy(back, stream, allocator)]
+    if return_index:
+        found.append(take(places, starts[:-1], stream=stream, mode="clip", allocator=allocator))
+    if return_inverse:
+        found.append(_inverse(chosen, places, stream, allocator))
+    if return_counts:
+        found.append(_lengths(starts, count, stream, allocator))
+    return tuple(found)

@@ -1,0 +1,291 @@
+"""Medians and quantiles, by sorting. Where elements that are NaN do not count, each row has its own number of
+elements, which stays on the device; so do the places in the row that follow from it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import as_array, into
+from pycuda._array.indexing.gather import on_device
+from pycuda._array.indexing.getitem import take_along_axis
+from pycuda._array.reduction.reduce import normalized_axes
+from pycuda._array.shape.joining import concatenate
+from pycuda._array.shape.views import moveaxis
+from pycuda._array.sorting.facade_sorting import sort
+from pycuda._array.statistics.statistics import nanmean, weights_for
+from pycuda._driver import GPUArray
+
+_INDEX = np.dtype(np.intp)
+
+
+class _Rows(NamedTuple):
+    """Sorted elements along the last axis, and the shape that is left without it."""
+
+    rows: GPUArray
+    kept: tuple[int, ...]
+    kept_dims: tuple[int, ...]  # with axes of length 1 for those that are gone
+
+    def counts(self) -> GPUArray:
+        """How many elements of each row are no NaN, as float64, with an axis of length 1."""
+        numbers = apply("logical_not", apply("isnan", self.rows))
+        return numbers.sum(axis=-1, keepdims=True).astype(np.float64)
+
+
+def _as_rows(a, axis) -> tuple[GPUArray, _Rows]:
+    """(elements along the last axis, what else there is to say of them)"""
+    axes = normalized_axes(axis, a.ndim, scalars=False)
+    if not a.ndim:
+        a, axes = a.reshape(1), (0,)
+    others = [each for each in range(a.ndim) if each not in axes]
+    kept = tuple(a.shape[each] for each in others)
+    length = math.prod(a.shape[each] for each in axes)
+    rows = a.transpose((*others, *axes)).reshape((*kept, length))
+    dims = tuple(1 if each in axes else a.shape[each] for each in range(a.ndim))
+    return rows, _Rows(rows, kept, dims)
+
+
+def _sorted_rows(a, axis) -> _Rows:
+    rows, found = _as_rows(a, axis)
+    return found._replace(rows=sort(rows, -1))
+
+
+def _with_nan(result, rows) -> GPUArray:
+    """The result, NaN where a row has one, which is its last element. Both with the axis of places."""
+    if rows.dtype.kind not in "fcV" or not rows.shape[-1]:
+        return result
+    last = rows[..., -1:]
+    return apply("where", apply("isnan", last), last.astype(result.dtype, copy=False), result)
+
+
+# ---- medians
+
+
+def _middle(rows, first, last) -> GPUArray:
+    """The mean of two elements of each row."""
+    parts = (take_along_axis(rows, each, -1) for each in (first, last))
+    low, high = parts
+    wide = np.result_type(rows.dtype, np.float32) if rows.dtype.kind in "fcV" else np.dtype(np.float64)
+    if rows.dtype.itemsize == 2 and rows.dtype.kind in "fV":
+        wide = np.dtype(np.float32)
+    total = apply("add", low.astype(wide, copy=False), high.astype(wide, copy=False))
+    result = apply("divide", total, 2)
+    return result.astype(rows.dtype, copy=False) if rows.dtype.kind in "fcV" else result
+
+
+def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
+    """The middle of the elements in their order, or the mean of the two in the middle."""
+    found = _sorted_rows(a, axis)
+    rows = found.rows
+    length = rows.shape[-1]
+    if length == 0:
+        result = rows.mean(axis=-1, keepdims=True)
+    else:
+        result = rows[..., (length - 1) // 2 : length // 2 + 1].mean(axis=-1, keepdims=True)
+        result = _with_nan(result, rows)
+    return into(result.reshape(found.kept_dims if keepdims and a.ndim else found.kept), out)
+
+
+def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
+    """The median of the elements that are no NaN; NaN where there is none."""
+    found = _sorted_rows(a, axis)
+    if not a.size:
+        return nanmean(a, axis, None, out, keepdims)
+    if a.dtype.kind not in "fcV":
+        return median(a, axis, out, overwrite_input, keepdims is True)
+    counts = found.counts().astype(_INDEX)
+    first = apply("maximum", apply("floor_divide", apply("subtract", counts, 1), 2), 0)
+    result = _middle(found.rows, first, apply("floor_divide", counts, 2))
+    return into(result.reshape(found.kept_dims if keepdims is True and a.ndim else found.kept), out)
+
+
+# ---- quantiles: where in a row of n they are, for q on the host or on the device
+
+
+def _between(alpha, beta):
+    return lambda n, q: n * q + (alpha + q * (1 - alpha - beta)) - 1
+
+
+def _nearest_step(index, exact):
+    """The place after an index, or the one before where it is exact."""
+    before = np.floor(index)
+    place = np.where(exact(index - before, index), before, before + 1)
+    return np.maximum(place.astype(_INDEX), 0)
+
+
+def _same(gamma, index):
+    return gamma
+
+
+class _Method(NamedTuple):
+    """A place from n and q; what becomes of its part beyond a whole number. None: there is none."""
+
+    place: object
+    fraction: object = None
+
+
+_METHODS = {
+    "inverted_cdf": _Method(lambda n, q: _nearest_step(n * q - 1, lambda gamma, index: gamma == 0)),
+    "averaged_inverted_cdf": _Method(
+        lambda n, q: n * q - 1, lambda gamma, index: np.where(gamma == 0, 0.5, 1.0)
+    ),
+    "closest_observation": _Method(
+        lambda n, q: _nearest_step(
+            n * q - 1 - 0.5, lambda gamma, index: (gamma == 0) & (np.floor(index) % 2 == 1)
+        )
+    ),
+    "interpolated_inverted_cdf": _Method(_between(0, 1), _same),
+    "hazen": _Method(_between(0.5, 0.5), _same),
+    "weibull": _Method(_between(0, 0), _same),
+    "linear": _Method(lambda n, q: (n - 1) * q, _same),
+    "median_unbiased": _Method(_between(1 / 3.0, 1 / 3.0), _same),
+    "normal_unbiased": _Method(_between(3 / 8.0, 3 / 8.0), _same),
+    "lower": _Method(lambda n, q: np.floor((n - 1) * q).astype(_INDEX)),
+    "higher": _Method(lambda n, q: np.ceil((n - 1) * q).astype(_INDEX)),
+    "midpoint": _Method(
+        lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
+        lambda gamma, index: np.where(index % 1 == 0, 0.0, 0.5),
+    ),
+    "nearest": _Method(lambda n, q: np.around((n - 1) * q).astype(_INDEX)),
+}
+
+
+class _Places(NamedTuple):
+    """Two elements of a row, and how far from the first one to the second."""
+
+    before: object
+    after: object
+    fraction: object  # None: the first one
+
+
+def _places(method: str, n, q, last) -> _Places:
+    """last: the number of the last element, of each row or of all."""
+    if method not in _METHODS:
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {_METHODS.keys()}")
+    rule = _METHODS[method]
+    place = rule.place(n, q)
+    if rule.fraction is None or (method == "linear" and place.dtype.kind in "iu"):
+        return _Places(np.minimum(place, last), None, None)
+    before = np.floor(place)
+    fraction = rule.fraction(place - before, place).astype(place.dtype)
+    first, second = (np.minimum(np.maximum(each, 0), last).astype(_INDEX) for each in (before, before + 1))
+    return _Places(first, second, fraction)
+
+
+def _read_q(q, percent) -> tuple[np.ndarray, bool]:
+    """(q as an array of the host, whether it is a weak number). Where it is on the device the call waits."""
+    if isinstance(q, GPUArray):
+        q = q.get()
+    weak = type(q) in (int, float)
+    q = np.true_divide(q, 100) if percent else np.asarray(q)
+    if q.size and not (q.min() >= 0 and q.max() <= 1):
+        limits = (
+            "Percentiles must be in the range [0, 100]"
+            if percent
+            else "Quantiles must be in the range [0, 1]"
+        )
+        raise ValueError(limits)
+    return np.asarray(q), weak
+
+
+def _lerp(before, after, fraction) -> GPUArray:
+    """From the nearer of both, so that each is met."""
+    distance = apply("subtract", after, before)
+    low = apply("add", before, apply("multiply", distance, fraction))
+    high = apply("subtract", after, apply("multiply", distance, 1 - fraction))
+    if not isinstance(fraction, GPUArray):
+        return high if fraction >= 0.5 else low
+    return apply("where", apply("greater_equal", fraction, 0.5), high, low)
+
+
+def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> GPUArray:
+    if a.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    q, weak = _read_q(q, percent)
+    if weights is not None:
+        return _weighted(a, q, axis, out, method, keepdims, weights, skip_nan)
+    found = _sorted_rows(a, axis)
+    if skip_nan and not a.size:
+        return nanmean(a, axis, None, out, keepdims)
+    rows, length = found.rows, found.rows.shape[-1]
+    if length == 0 and q.size:
+        raise IndexError("a quantile of no elements")
+    if skip_nan and a.dtype.kind in "fV":
+        counts = found.counts().astype(q.dtype, copy=False)
+        places = _places(method, counts, on_device(q.ravel()), np.maximum(counts - 1, 0))
+        before, after = (_picked(rows, each) for each in places[:2])
+        fraction = places.fraction
+        if weak and fraction is not None:
+            fraction = fraction.astype(rows.dtype)
+    else:
+        places = _places(method, length, q.ravel(), length - 1)
+        before, after = (None if each is None else rows.take(each, -1) for each in places[:2])
+        fraction = _there(places.fraction, weak)
+    result = before if fraction is None else _lerp(before, after, fraction)
+    if not skip_nan:
+        result = _with_nan(result, rows)
+    shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
+    return into(moveaxis(result, -1, 0).reshape(shape), out)
+
+
+def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
+    """The first elements at which the sums of weights reach the part q of all. Waits for the stream to see
+    whether there are such sums."""
+    if method != "inverted_cdf":
+        raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+    axes = None if axis is None else normalized_axes(axis, a.ndim, scalars=False)
+    weights = weights_for(a, as_array(weights), axes)
+    if bool(apply("less", weights, 0).any()):
+        raise ValueError("Weights must be non-negative.")
+    rows, found = _as_rows(a, axis)
+    if not rows.shape[-1]:
+        raise IndexError("a quantile of no elements")
+    places = rows.argsort(-1)
+    rows = take_along_axis(rows, places, -1)
+    counted = take_along_axis(_as_rows(weights, axis)[0], places, -1).astype(np.float64)
+    if skip_nan and rows.dtype.kind in "fV":
+        counted = apply("where", apply("isnan", rows), 0.0, counted)
+    sums = counted.cumsum(-1)
+    sums = apply("divide", sums, sums[..., -1:])
+    if bool(apply("isnan", sums[..., -1]).any()):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    sums = sums.astype(q.dtype) if q.dtype.kind == "f" else sums
+    sums = apply("where", apply("equal", sums, 0), -1, sums)  # what weighs nothing is not reached by q = 0
+    results = []
+    for each in q.ravel():
+        before = apply("less", sums, each).sum(axis=-1, keepdims=True)
+        results.append(take_along_axis(rows, apply("minimum", before, rows.shape[-1] - 1), -1))
+    result = concatenate(results, -1) if results else rows[..., :0]
+    result = result if skip_nan else _with_nan(result, rows)
+    shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
+    return into(moveaxis(result, -1, 0).reshape(shape), out)
+
+
+def _picked(rows, numbers):
+    return None if numbers is None else take_along_axis(rows, numbers.astype(_INDEX, copy=False), -1)
+
+
+def _there(fraction, weak):
+    """A number for all, or for each of several q on the device."""
+    if fraction is None or fraction.size != 1:
+        return None if fraction is None else on_device(fraction)
+    return float(fraction.item()) if weak else fraction.reshape(())[()]
+
+
+def _quantiles(percent, skip_nan):
+    def function(
+        a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
+        interpolation=None,
+    ):  # fmt: skip
+        method = method if interpolation is None else interpolation
+        return _quantile(a, q, axis, out, method, keepdims is True, weights, percent, skip_nan)
+
+    return function
+
+
+quantile, percentile = _quantiles(False, False), _quantiles(True, False)
+nanquantile, nanpercentile = _quantiles(False, True), _quantiles(True, True)

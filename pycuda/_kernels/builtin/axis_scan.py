@@ -1,0 +1,175 @@
+"""Scans along an axis: cumulative sums, products, maxima. The source of their kernels and the plans of
+launches."""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import pycuda.driver as drv
+from pycuda._kernels.builtin import elements, reduction
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans import scratch
+from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+_WARPS = THREADS // 32
+_CHUNKS = 4
+TILED_THREADS = 128
+RESIDENT = 7  # blocks that a multiprocessor has at a time, in each of which three tiles are under way
+_VALUES_OF_COLUMNS = 64  # of a tile of 32 columns
+_TILED = "ROW_TILES", "ROW_BLOCKS"
+_MANY = 1 << 13  # rows that keep every block busy to the end
+
+
+class Shape(NamedTuple):
+    """What a kernel is compiled for, besides operation and types."""
+
+    name: str  # a ScanShape of pycuda-axis-scan.hpp
+    aligned: bool
+    kept: int
+
+
+class Plan(NamedTuple):
+    """A launch made ready. `told`: what blocks learn from each other (scratch.States)."""
+
+    shape: Shape
+    grid: tuple[int, int]
+    block: tuple[int, int, int]
+    arguments: bytes
+    told: scratch.Told
+
+
+_SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
+#include "pycuda-axis-scan.hpp"
+namespace pycuda {{
+template <class Stored, class Left> struct Scan {{
+    typedef Stored Element;
+    typedef Left Result;
+    typedef {number} A;
+    typedef A Acc;
+    static __device__ __forceinline__ A neutral() {{ return {neutral}; }}
+    static __device__ __forceinline__ A map(const Element &e) {{ return To<A>::from(value(e)); }}
+    static __device__ __forceinline__ A combine(const A &a, const A &b) {{ return {combine}; }}
+    static __device__ __forceinline__ void finish(Result &result, const A &a) {{ put(result, a); }}
+}};
+typedef Scan<{element}, {result}> Op;
+}}
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__({bounds})
+scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsigned long long *counts,
+     unsigned long long *entries, void *values, unsigned launch)
+{{
+    {call};
+}}
+"""
+
+_STATE = "scan_state{counter, counts, entries, values, launch}"
+
+
+def source(name: str, types: reduction.Types, shape: Shape) -> str:
+    """The kernel of the scan with the combination of this reduction."""
+    row = reduction.ROWS[name]
+    aligned = str(shape.aligned).lower()
+    call = {
+        "ROW_WARPS": f"scan_short_rows<Op, {aligned}>(in, out, plan)",
+        "ROW_TILES": f"scan_tiled_rows<Op, {aligned}>(in, out, plan, {_STATE})",
+        "ROW_BLOCKS": f"scan_block_rows<Op, {aligned}>(in, out, plan)",
+    }.get(shape.name, f"scan_columns<Op, {shape.name}>(in, out, plan, {_STATE})")
+    return _SOURCE.format(
+        include=elements.include(types.element, types.number, types.result),
+        number=types.number,
+        neutral=reduction.constants(types.number).get(row.neutral, row.neutral),
+        combine=row.combine,
+        element=types.element,
+        result=types.result,
+        kept=shape.kept,
+        call=call,
+        bounds=f"{TILED_THREADS}, {RESIDENT}" if shape.name in _TILED else THREADS,
+    )
+
+
+@context_dependent_memoize
+def kernel(name: str, types: reduction.Types, shape: Shape):
+    """The function, prepared."""
+    module = compiled(source(name, types, shape))
+    return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * shape.kept)}sPPPPI")
+
+
+def _vector(*sizes: int) -> int:
+    """Elements that a thread loads or stores together, of which each is of one of these sizes."""
+    return max(16 // max(sizes), 1)
+
+
+def tile(itemsize: int, result_size: int, acc_size: int) -> int:
+    """Elements of a tile of a long row: TiledRow of pycuda-axis-scan.hpp."""
+    vector = _vector(itemsize, result_size)
+    return TILED_THREADS * vector * min(112 // (vector * itemsize + acc_size), 4)
+
+
+class _Cut(NamedTuple):
+    """How rows or columns are cut."""
+
+    name: str  # a ScanShape of pycuda-axis-scan.hpp
+    tiles: int  # of each
+    blocks: int
+    told: scratch.Told
+    groups: int  # warps for a row, or blocks of columns side by side
+
+
+def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: int) -> _Cut:
+    of_warp = 32 * _vector(itemsize, result_size) * _CHUNKS
+    warps = layout.power_at_least(layout.ceil_div(length, of_warp))
+    if warps <= _WARPS:
+        return _Cut("ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
+    tiles = layout.ceil_div(length, tile(itemsize, result_size, acc_size))
+    most = RESIDENT * drv.Context.get_device().multiprocessor_count
+    if rows >= _MANY:
+        return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
+    return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.told_by_tiles(rows, tiles), _WARPS)
+
+
+def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
+    items = min(128 // acc_size, 32)
+    if length <= items:
+        groups = layout.ceil_div(columns, THREADS)
+        return _Cut("COLUMN_THREAD", 1, groups * outer, scratch.NOTHING, groups)
+    groups, tiles = layout.ceil_div(columns, 32), layout.ceil_div(length, items * _WARPS)
+    blocks = groups * outer
+    if tiles == 1:
+        return _Cut("COLUMN_BLOCK", 1, blocks, scratch.NOTHING, groups)
+    told = scratch.Told(blocks * tiles * _VALUES_OF_COLUMNS, 0)
+    return _Cut("COLUMN_TILES", tiles, blocks * tiles, told, groups)
+
+
+def plan(
+    addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
+) -> Plan:
+    """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
+    are the array's and the result's. There are elements."""
+    kept = layout.merged(layout.by_stride(kept))
+    rows = 1
+    for each in kept:
+        rows *= each.length
+    inner = kept[-1]
+    by_row = inner.length < 32 or abs(axis.stride) < abs(inner.stride)
+    if by_row and axis.length <= 16 <= inner.length:
+        by_row = False  # a thread for each
+    if by_row:
+        cut = _row_cut(axis.length, rows, *sizes, acc_size)
+    else:
+        cut = _column_cut(axis.length, inner.length, rows // inner.length, acc_size)
+    places = [*addresses, *(each.stride for each in kept), *(each.other for each in kept)]
+    aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
+    room = layout.room(len(kept))
+    arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
+    threads = TILED_THREADS if cut.name in _TILED else THREADS
+    return Plan(
+        Shape(cut.name, aligned, room),
+        (cut.blocks, 1),
+        (threads, 1, 1),
+        arguments + layout.packed(kept, room),
+        cut.told,
+    )

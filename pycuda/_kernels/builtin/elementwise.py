@@ -1,0 +1,372 @@
+"""Elementwise operations: from name and dtypes to a compiled kernel.
+
+ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
+kernel of one layout. Kernels are of three kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
+blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
+strides; tiled ones are for operands that are contiguous along different axes, as an array and a transposed
+one.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
+
+THREADS = 256
+
+# Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided
+# ones by number # of axes, first with indices of 32 bits, then of 64.
+STRIDED_AXES = (1, 2, 3, 4, 8, 64)
+TILES_AXES = (2, 4)  # of the kernels in tiles, which come last
+_SHARED = 48 << 10  # bytes that a block may have
+
+
+_INTEGERS = {size: np.dtype(f"u{size}") for size in (1, 2, 4, 8)}
+
+
+class Loop(NamedTuple):
+    """What one operation on given dtypes comes to."""
+
+    function: Function
+    storage: tuple[np.dtype, ...]  # of the arrays and scalars: outputs first
+    compute: tuple[np.dtype, ...]  # what they are converted to
+    scalars: tuple[bool, ...]
+
+
+def _stored(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.stored(dtype)
+
+
+def _computed(dtype: np.dtype) -> str:
+    return elements.raw(dtype) if elements.kind(dtype) == "V" else elements.computed(dtype)
+
+
+def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
+    """NumPy's choice: inputs, then outputs."""
+    if not isinstance(row.rule, np.ufunc):
+        return row.rule(*operands)
+    if all(isinstance(operand, type) for operand in operands):
+        operands = tuple(np.result_type(operand(0)) for operand in operands)
+    return ufunc_dtypes(row.rule, operands, dtype, casting)
+
+
+def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
+    if not np.can_cast(result, out, casting):
+        raise TypeError(
+            f"{row.name} gives {result}, which is not cast to {out} under the rule {casting!r}: "
+            f"use an array of another dtype, or astype"
+        )
+
+
+def _check_moved(name: str, storage: list[np.dtype]) -> None:
+    """What is no number is copied as it is."""
+    moved = {each for each in storage if elements.kind(each) == "V"}
+    if len(moved) > 1:
+        raise TypeError(f"{storage[1]} is not converted to another dtype on the device")
+    if moved and any(elements.kind(each) != "V" for each in storage[:2]):
+        raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
+
+
+def _is_moved_whole(dtype: np.dtype) -> bool:
+    """Complex numbers are not: they lie at multiples of the size of their parts."""
+    return dtype.itemsize in _INTEGERS and dtype.kind != "c"
+
+
+def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "same_kind"):
+    """(loop, dtypes of new outputs, dtypes that scalars are given in).
+
+    operands: a dtype for each array and NumPy scalar, int, float or complex for Python's numbers, and a
+    second tuple entry that tells scalars. outputs: the dtypes of `out`, None for what is to be made.
+    """
+    row = TABLE.get(name)
+    if row is None:
+        raise TypeError(f"there is no elementwise function {name!r}")
+    kinds = tuple(operand for operand, _ in operands)
+    scalars = tuple(scalar for _, scalar in operands)
+    found = _loop_dtypes(row, kinds, dtype, casting)
+    inputs, results = found[: len(kinds)], list(found[len(kinds) :])
+    if not isinstance(row.rule, np.ufunc) and dtype is not None:
+        results = [np.dtype(dtype)] * len(results)
+    if elements.kind(inputs[0]) not in row.body:
+        raise TypeError(f"{name} is not defined for {inputs[0]}")
+    compute = (*found[len(kinds) :], *inputs)
+    storage = []
+    for given, result in zip(outputs, results, strict=True):
+        if given is not None:
+            _check_output(row, result, given, casting)
+        storage.append(result if given is None else given)
+    for (operand, scalar), loop in zip(operands, inputs, strict=True):
+        storage.append(loop if scalar else operand)
+    for each in (*storage, *compute):
+        _stored(each)
+    _check_moved(name, storage)
+    given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
+    if name == "copy" and storage[0] == storage[1] and _is_moved_whole(storage[0]):
+        # The bits of a NaN stay, and dtypes of one size have one kernel.
+        storage = compute = [_INTEGERS[storage[0].itemsize]] * 2
+    # Outputs are cast once more: from what the loop gives to what is stored.
+    loop = Loop(row, tuple(storage), tuple(compute), (*(False,) * len(results), *scalars))
+    return loop, given, taken
+
+
+def _operation(loop: Loop) -> str:
+    """`operation`, from computed operands to computed results."""
+    outputs, inputs = loop.function.outputs, len(loop.compute) - loop.function.outputs
+    body = loop.function.body[elements.kind(loop.compute[outputs])]
+    if outputs == 1:
+        body = f"x = static_cast<X0>({body})" if elements.kind(loop.compute[0]) != "V" else f"x = {body}"
+    results = [f"X{k} &{'xy'[k]}" for k in range(outputs)]
+    operands = [f"const L{k + 1} &{'abcd'[k]}" for k in range(inputs)]
+    return f"PYCUDA_INLINE void operation({', '.join(results + operands)})\n{{\n    {body};\n}}\n"
+
+
+def _types(loop: Loop) -> str:
+    """T0.. of what is stored (outputs first), X and L of what is computed. Of the first operand: R1, the real
+    type, and S1, as which its dtype is stored."""
+    outputs = loop.function.outputs
+    lines = ["using namespace pycuda;"]
+    lines += [f"typedef {_stored(dtype)} T{k};" for k, dtype in enumerate(loop.storage)]
+    for k, dtype in enumerate(loop.compute):
+        name = f"X{k}" if k < outputs else f"L{k - outputs + 1}"
+        lines.append(f"typedef {_computed(dtype)} {name};")
+    lines.append(f"typedef {_stored(loop.compute[outputs])} S1;")
+    lines.append(f"typedef {elements.real(_computed(loop.compute[outputs]))} R1;")
+    lines.append("#define TRUE(v) pycuda::convert<bool>(v)")
+    return "\n".join(lines) + "\n"
+
+
+def _rounded(loop: Loop, k: int, value: str) -> str:
+    """The value of operand k in the dtype of the loop, where that is computed in a wider type, and the array
+    is of another one."""
+    dtype = loop.compute[k]
+    exact = dtype == loop.storage[k] or _stored(dtype) == _computed(dtype)
+    return value if exact else f"pycuda::convert<{_stored(dtype)}>({value})"
+
+
+def _step(loop: Loop, read: str, write: str) -> str:
+    """One element: operands read, converted, combined, results converted and written."""
+    outputs = loop.function.outputs
+    lines = [f"X{k} x{k};" for k in range(outputs)]
+    operands = []
+    for k in range(outputs, len(loop.storage)):
+        value = _rounded(loop, k, f"p.s{k}" if loop.scalars[k] else read.format(k=k))
+        lines.append(f"const L{k - outputs + 1} a{k} = pycuda::convert<L{k - outputs + 1}>({value});")
+        operands.append(f"a{k}")
+    lines.append(f"operation({', '.join([f'x{k}' for k in range(outputs)] + operands)});")
+    for k in range(outputs):
+        lines.append(write.format(k=k, value=f"pycuda::convert<T{k}>({_rounded(loop, k, f'x{k}')})"))
+    return " ".join(lines)
+
+
+def _parameters(loop: Loop, axes: int = 0) -> str:
+    """The parameter block, as ext/gpuarray/elementwise.c fills it. uniform: a bit for each operand that is
+    one element for all.
+    """
+    slots = []
+    for k, scalar in enumerate(loop.scalars):
+        slots.append(
+            f"alignas(16) {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
+        )
+    places = f"    alignas(16) pycuda::OperandAxes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
+    return f"""struct Parameters {{
+    unsigned long long n, uniform;
+    {" ".join(slots)}
+{places}}};
+"""
+
+
+def _head(name: str) -> str:
+    return f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const Parameters p)'
+
+
+def _vectors(loop: Loop, name: str, vector: int) -> str:
+    """Dense arrays that start at a multiple of 16 bytes: a thread moves 16 bytes at a time, once. Several
+    times were slower on every GPU that was tried."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])
+    loads = "".join(f"        v{k} = pycuda::vector_at<V>(p.s{k} + at);\n" for k in inputs)
+    stores = "".join(f"        pycuda::vector_at<V>(p.s{k} + at) = v{k};\n" for k in range(outputs))
+    return f"""{_parameters(loop)}{_head(name)}
+{{
+    const int V = {vector};
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * V), at = first + threadIdx.x * V;
+    if (first + {THREADS} * V <= p.n) {{
+{vectors}{loads}#pragma unroll
+        for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
+{stores}    }} else {{
+#pragma unroll 1
+        for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
+            {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
+        }}
+    }}
+}}
+"""
+
+
+def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
+    """The body of a kernel whose threads have `rounds` elements each, THREADS apart; `offsets` is what finds
+    element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
+    for its loads each time. unroll 1: for operations that take long to compile, in one loop; so is the last
+    block.
+    """
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    step = _step(loop, read, write).replace("[u]", "[0]")
+    one_by_one = f"""    {number} i[1] = {{first}};
+#pragma unroll 1
+    for (int u = 0; u < {rounds} && i[0] < n; u++, i[0] += {THREADS}) {{
+{offsets.replace("[u]", "[0]")}        {step}
+    }}
+"""
+    if unroll == 1:
+        return one_by_one
+    values = "".join(f"    T{k} v{k}[{rounds}];\n" for k in inputs)
+    loads = " ".join(f"v{k}[u] = {read.format(k=k)};" for k in inputs)
+    return f"""    if (first - threadIdx.x + {THREADS * rounds} > n) {{
+{textwrap.indent(one_by_one, "    ")}        return;
+    }}
+    {number} i[{rounds}];
+{values}#pragma unroll
+    for (int u = 0; u < {rounds}; u++) {{
+        i[u] = first + u * {THREADS};
+{offsets}        {loads}
+    }}
+#pragma unroll
+    for (int u = 0; u < {rounds}; u++) {{ {_step(loop, "v{k}[u]", write)} }}
+"""
+
+
+def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
+    """Dense arrays, and arrays of one element."""
+    body = _in_rounds(
+        loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.uniform >> {k} & 1 ? 0 : i[u]]",
+        "p.s{k}[i[u]] = {value};",
+    )  # fmt: skip
+    return f"""{_parameters(loop)}{_head(name)}
+{{
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.n;
+{body}}}
+"""
+
+
+def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
+    number = "unsigned long long" if wide else "unsigned"
+    body = _in_rounds(
+        loop, number, rounds, unroll, "        pycuda::find_offsets(p.axes, i[u], at[u]);\n",
+        "*(const T{k} *)((const char *)p.s{k} + at[u][{k}])",
+        "*(T{k} *)((char *)p.s{k} + at[u][{k}]) = {value};",
+    )  # fmt: skip
+    return f"""{_parameters(loop, axes)}{_head(name)}
+{{
+    const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.n;
+    long long at[{1 if unroll == 1 else rounds}][{len(loop.storage)}];
+{body}}}
+"""
+
+
+def _side(sizes: list[int]) -> int:
+    """Of a square tile, of which each of these operands has a copy in shared memory: rows of 256 bytes."""
+    side = 64
+    while side > 16 and (
+        side * max(sizes, default=1) > 256 or sum(sizes) * side * (side + 1) + 16 * len(sizes) > _SHARED
+    ):
+        side //= 2
+    return side
+
+
+def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
+    """(source, side of a tile). p.uniform: operands that are contiguous along the last axis but one."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    side = _side([loop.storage[k].itemsize for k in inputs])
+    rounds = side * side // THREADS
+    shared = "".join(
+        f"    __shared__ alignas(16) unsigned char raw{k}[SIDE * (SIDE + 1) * sizeof(T{k})];\n"
+        f"    T{k} *const tile{k} = (T{k} *)raw{k};\n    T{k} v{k}[U];\n"
+        for k in inputs
+    )
+    loads = "".join(
+        f"    pycuda::load_tile<SIDE>(v{k}, tile{k}, p.uniform >> {k} & 1, (const char *)p.s{k} + at[{k}],\n"
+        f"        p.axes.strides[{k}][{axes - 2}], p.axes.strides[{k}][{axes - 1}], down, across);\n"
+        for k in inputs
+    )
+    turns = "".join(
+        f"    if (p.uniform >> {k} & 1) pycuda::turn_tile<SIDE>(v{k}, tile{k});\n" for k in inputs
+    )
+    target = f"at[{{k}}] + y * p.axes.strides[{{k}}][{axes - 2}] + x * p.axes.strides[{{k}}][{axes - 1}]"
+    step = _step(loop, "v{k}[u]", f"*(T{{k}} *)((char *)p.s{{k}} + {target}) = {{value}};")
+    return (
+        f"""{_parameters(loop, axes)}{_head(name)}
+{{
+    const int SIDE = {side}, U = {rounds};
+    long long at[{len(loop.storage)}], down, across;
+    pycuda::find_tile<SIDE>(p.axes, at, down, across);
+{shared}{loads}    __syncthreads();
+{turns}#pragma unroll {unroll}
+    for (int u = 0; u < U; u++) {{
+        const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE + u * ({THREADS} / SIDE);
+        if (y < down && x < across) {{ {step} }}
+    }}
+}}
+""",
+        side,
+    )
+
+
+def _has_complex(loop: Loop) -> bool:
+    return any(dtype.kind == "c" for dtype in (*loop.storage, *loop.compute))
+
+
+def _is_long(loop: Loop) -> bool:
+    """Whether the operation takes long to compile."""
+    return loop.function.complex_functions and loop.compute[loop.function.outputs].kind == "c"
+
+
+def head(loop: Loop) -> str:
+    """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
+    text = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
+    if _is_long(loop):
+        text += '#include "pycuda-complex-functions.hpp"\n'
+    return text + '#include "pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
+
+
+def options(loop: Loop) -> list[str]:
+    """Of the compiler. A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on
+    every rounding."""
+    from pycuda import compiler
+
+    return ["-fmad=false"] if _has_complex(loop) else compiler.DEFAULT_NVCC_FLAGS
+
+
+def source(loop: Loop, layout: int) -> tuple[str, str, int]:
+    """(source, name of the kernel, elements a block, or the side of a tile)"""
+    name = f"elementwise_{loop.function.name}"
+    widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
+    long, begin = _is_long(loop), head(loop)
+    if layout == 0 and not long:
+        vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
+        return begin + _vectors(loop, name, vector), name, THREADS * vector
+    if layout < 2:
+        rounds = 4
+        return begin + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
+    wide, which = divmod(layout - 2, len(STRIDED_AXES))
+    if wide > 1:
+        text, side = _tiles(loop, name, TILES_AXES[which], 1 if long else 16)
+        return begin + text, name, side
+    rounds = 4 if widest <= 8 else 2
+    text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
+    return begin + text, name, THREADS * rounds
+
+
+def build(loop: Loop, layout: int) -> tuple[Any, int]:
+    """(Function in the current context, elements a block)"""
+    from pycuda._kernels.plans.modules import compiled
+
+    text, name, elements = source(loop, layout)
+    return compiled(text, options(loop)).get_function(name), elements

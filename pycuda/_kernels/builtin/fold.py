@@ -1,0 +1,44 @@
+"""Kernels that fold elements by an elementwise function one after the other: a op b op c is (a op b) op c."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._kernels.builtin import elementwise
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 128
+
+# A thread has a line: elements that lie `lines` apart. What an operation gives is rounded to the dtype.
+_SOURCE = """{head}
+extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long lines,
+                                         long long length, int running)
+{{
+    const long long stride = (long long)gridDim.x * blockDim.x;
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += stride) {{
+        T0 last = from[i];
+        if (running) to[i] = last;
+#pragma unroll 1
+        for (long long k = 1; k < length; k++) {{
+            X0 x;
+            operation(x, pycuda::convert<L1>(last), pycuda::convert<L2>(from[k * lines + i]));
+            last = pycuda::convert<T0>(x);
+            if (running) to[k * lines + i] = last;
+        }}
+        if (!running) to[i] = last;
+    }}
+}}
+"""
+
+
+@context_dependent_memoize
+def kernel(name: str, dtype: np.dtype):
+    """Function(from, to, lines, length, running) for a function of two operands and one result of a dtype."""
+    loop, _, _ = elementwise.resolve(name, ((dtype, False), (dtype, False)), (None,), None)
+    if loop.storage != (dtype,) * 3:
+        raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results are not folded on")
+    head = elementwise.head(loop)
+    function = compiled(_SOURCE.format(head=head), elementwise.options(loop)).get_function("fold_in_order")
+    function.prepare("PPqqi")
+    return function

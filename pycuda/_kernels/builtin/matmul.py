@@ -1,0 +1,53 @@
+"""Kernels of matrix products."""
+
+from __future__ import annotations
+
+import struct
+
+from pycuda._kernels.builtin import elements, gather
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+_SIDE = 64
+
+_SOURCE = """{include}#include "pycuda-matmul.hpp"
+extern "C" __global__ void __launch_bounds__(256)
+matmul(const char *a, const char *b, char *c, pycuda::Matmul<{rooms}> plan)
+{{
+    using namespace pycuda;
+    pycuda::matmul<{a}, {b}, {c}, {number}>(a, b, c, plan);
+}}
+"""
+
+
+@context_dependent_memoize
+def kernel(a, b, c, rooms: int):
+    """Function(a, b, c, plan) for these dtypes."""
+    number = elements.computed(c)
+    types = {name: elements.stored(dtype) for name, dtype in zip("abc", (a, b, c), strict=True)}
+    text = _SOURCE.format(include=elements.include(*types.values()), number=number, rooms=rooms, **types)
+    function = compiled(text).get_function("matmul")
+    function._prepare_strided(f"PPP{8 * (10 + 4 * rooms)}s")
+    return function
+
+
+def plan(rows, columns, inner, steps, batch_axes) -> tuple[int, tuple[int, int, int], bytes]:
+    """(rooms, grid, arguments). steps: row and inner of a, inner and column of b, row and column of c;
+    batch_axes: (length, stride in a, in b, in c).
+    """
+    axes = gather.merged(batch_axes)
+    rooms = layout.room(len(axes))
+    batches = 1
+    for axis in axes:
+        batches *= axis[0]
+    full = [(1, 0, 0, 0)] * (rooms - len(axes)) + axes
+    arguments = struct.pack(
+        f"{10 + 4 * rooms}q", rows, columns, inner, batches, *steps,
+        *(axis[field] for field in range(4) for axis in full),
+    )  # fmt: skip
+    grid = layout.ceil_div(rows, _SIDE), layout.ceil_div(columns, _SIDE), min(batches, 65535)
+    if grid[1] > 65535:
+        raise ValueError(f"a product of {columns} columns: at most {65535 * _SIDE} are possible")
+    return rooms, grid, arguments

@@ -1,0 +1,333 @@
+"""Reductions: one row each, the source of their kernels, and how their work is cut into blocks.
+
+The cut follows from shape and item size alone (arrays that are walked the same way in memory), so that
+results have the same bits everywhere. Sums of floats are trees: of the elements of a thread, of the threads
+of a block, of blocks; only steps of one thread (at most 64 here) are added one after the other. The relative
+error of a sum of n elements of one sign is below about (40 + n / 2**27) units in the last place of the
+accumulator.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+_ITEMS = 16  # elements that a thread loads before it combines them
+_TILE = THREADS * _ITEMS
+
+
+class Row(NamedTuple):
+    """One reduction in C. In map `x` is the element as A, `e` as it was, `other` its number; in combine there
+    are `a` and `b`; in finish `a`, the number of elements `count`, and a `parameter`. A is the accumulator's
+    number type, R its real part's, E the element's.
+    """
+
+    acc: str
+    map: str
+    neutral: str
+    combine: str
+    finish: str = "a"
+    mean: str = ""  # the type of `mean`, which map knows of each result, where it does
+
+
+_BEST = "Best<E>::type"  # an element and its number
+ROWS = {
+    "sum": Row("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
+    "prod": Row("A", "x", "A(1)", "A(times(a, b))"),
+    "max": Row("A", "x", "LOWEST", "maximum(a, b)"),
+    "min": Row("A", "x", "HIGHEST", "minimum(a, b)"),
+    "nanmax": Row("A", "x", "NONE_OR_LOWEST", "maximum_number(a, b)"),
+    "nanmin": Row("A", "x", "NONE_OR_HIGHEST", "minimum_number(a, b)"),
+    "any": Row("bool", "is_true(e)", "false", "a || b"),
+    "all": Row("bool", "is_true(e)", "true", "a && b"),
+    "count_nonzero": Row("long long", "is_true(e)", "0", "a + b"),
+    "argmax": Row(_BEST, "Best<E>::of<true>(e, other)", "Best<E>::none()", "best<true>(a, b)", "a.number"),
+    "argmin": Row(_BEST, "Best<E>::of<false>(e, other)", "Best<E>::none()", "best<false>(a, b)", "a.number"),
+    "mean": Row("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
+    # With the mean of each result.
+    "var": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "variance(a, count, parameter)", "A"),
+    "std": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "::sqrt(variance(a, count, parameter))",
+    "A"),
+    # With a second array, whose element is `s`.
+    "dot": Row("A", "A(x * To<A>::from(value(s)))", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
+}  # fmt: skip
+
+
+# Bytes of a computed type.
+SIZES = {elements.computed(np.dtype(code)): np.dtype(code).itemsize for code in "?bhiqBHIQfdFD"}
+
+
+class Types(NamedTuple):
+    """The C types of a kernel: stored elements of the arrays, accumulator's number, stored result."""
+
+    element: str
+    second: str | None
+    number: str
+    result: str
+
+
+class Shape(NamedTuple):
+    """What a kernel is compiled for, besides operation and types."""
+
+    rows: bool  # the reduced axis is the fast one, or a kept one is
+    vector: int  # consecutive elements
+    aligned: bool  # and are loaded as one
+    partial: bool  # blocks share results
+    kept: int
+    reduced: int
+
+
+class Plan(NamedTuple):
+    """A launch, or two, made ready."""
+
+    shape: Shape
+    grid: tuple[int, int]
+    arguments: bytes
+    partials: int  # accumulators between the two launches
+    second_grid: tuple[int, int]
+    second_arguments: bytes
+
+
+# ---- source
+
+_SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
+#include "pycuda-axis-reduce.hpp"
+namespace pycuda {{
+struct Op {{
+    typedef {element} Element;
+    typedef {second} Second;
+    typedef {computed} E;
+    typedef {number} A;
+    typedef {real} R;
+    typedef {acc} Acc;
+    typedef {local} Local;
+    static const bool second = {has_second};
+    static __device__ __forceinline__ Acc neutral() {{ return {neutral}; }}
+    static __device__ __forceinline__ Local local(const char *second, index_t result) {{ return {find_local};
+    }}
+    static __device__ __forceinline__ Acc map(const Element &stored, const Second &s, index_t other, Local
+    mean) {{
+        E e = value(stored);
+        A x = To<A>::from(e);
+        return {map};
+    }}
+    static __device__ __forceinline__ Acc combine(const Acc &a, const Acc &b) {{ return {combine}; }}
+    static __device__ __forceinline__ void finish(char *result, const Acc &a, index_t count, double parameter)
+    {{
+        put(*reinterpret_cast<{result} *>(result), {finish});
+    }}
+}};
+}}
+extern "C" __global__ void __launch_bounds__(256) reduce(const char *in{parameters}, char *out,
+                                                        pycuda::Reduction<{kept}, {reduced}> plan)
+{{
+    pycuda::{kernel}<pycuda::Op, {vector}, {aligned}, {items}, {partial}>(in, {operand}, out, plan);
+}}
+"""
+# Means lie packed, as results do.
+_MEAN = "*reinterpret_cast<const A *>(second + result / (int)sizeof({}) * (int)sizeof(A))"
+_SECOND = """
+extern "C" __global__ void __launch_bounds__(256) combine(const char *partial, char *out,
+                                                         pycuda::Combination<{kept}> plan)
+{{
+    pycuda::combine_partials<pycuda::Op>(partial, out, plan);
+}}
+"""
+
+
+def constants(number: str) -> dict[str, str]:
+    """What the names in `neutral` stand for."""
+    lowest, highest = elements.infinity(number, "-"), elements.infinity(number, "")
+    nan = elements.nan(number) if elements.is_float(number) else None
+    return {
+        "LOWEST": lowest,
+        "HIGHEST": highest,
+        "NONE_OR_LOWEST": nan or lowest,
+        "NONE_OR_HIGHEST": nan or highest,
+    }
+
+
+def source(name: str, types: Types, shape: Shape) -> str:
+    """The kernels of a reduction."""
+    row = ROWS[name]
+    computed = elements.computed_from(types.element)
+    items = _ITEMS if shape.rows else max(4, 8 // shape.vector)
+    values = dict(
+        include=elements.include(types.element, types.number, types.result, types.second or ""),
+        element=types.element,
+        second=types.second or "unsigned char",
+        has_second="true" if types.second else "false",
+        computed=computed,
+        number=types.number,
+        real=elements.real(types.number),
+        acc=row.acc,
+        neutral=constants(types.number).get(row.neutral, row.neutral),
+        map=row.map,
+        combine=row.combine,
+        finish=row.finish,
+        result=types.result,
+        local=row.mean or "Nothing",
+        find_local=_MEAN.format(types.result) if row.mean else "Nothing()",
+        parameters=", const char *second" if types.second or row.mean else "",
+        operand="second" if types.second or row.mean else "0",
+        kernel="reduce_rows" if shape.rows else "reduce_columns",
+        vector=shape.vector,
+        aligned=str(shape.aligned).lower(),
+        items=items,
+        partial=str(shape.partial).lower(),
+        kept=shape.kept,
+        reduced=shape.reduced,
+    )
+    return (_SOURCE + (_SECOND if shape.partial else "")).format(**values)
+
+
+def acc_size(name: str, types: Types) -> int:
+    """sizeof of what the kernels of a reduction leave in between."""
+    sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
+    sizes["R"] = SIZES[elements.real(types.number)]
+    element = SIZES[elements.computed_from(types.element)]
+    sizes[_BEST] = layout.ceil_div(element, 8) * 8 + 8
+    return sizes[ROWS[name].acc]
+
+
+class Kernels(NamedTuple):
+    """The functions of a reduction, prepared: `first` takes the arrays, the result and a plan."""
+
+    first: object
+    second: object | None
+
+
+@context_dependent_memoize
+def kernels(name: str, types: Types, shape: Shape) -> Kernels:
+    """The kernels of a reduction in the current context."""
+    module = compiled(source(name, types, shape))
+    first = module.get_function("reduce")
+    size = 8 * (8 + 3 * shape.kept + 3 * shape.reduced)
+    first._prepare_strided(f"{'PPP' if types.second or ROWS[name].mean else 'PP'}{size}s")
+    if not shape.partial:
+        return Kernels(first, None)
+    second = module.get_function("combine")
+    second._prepare_strided(f"PP{8 * (7 + 3 * shape.kept)}s")
+    return Kernels(first, second)
+
+
+# ---- plans
+
+
+def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
+    """Whether `vector` elements along the last axis can be loaded as one, wherever the others lead."""
+    unit = min(vector * itemsize, 16)
+    *outer, last = axes
+    return (
+        unit > 8 * (vector == 1)
+        and last.stride == itemsize
+        and not any(number % unit for number in (address, *(axis.stride for axis in outer)))
+    )
+
+
+def _cut_rows(results: int, count: int, itemsize: int) -> tuple[int, int, int]:
+    """(threads of a result, elements in a block, blocks of a result)."""
+    if count <= 1024:
+        # A thread has at least two full loads; a warp may then serve several results.
+        return min(32, layout.power_at_most(count * itemsize // 32)), max(count, 1), 1
+    splits = max(1, min(layout.ceil_div(count, 2 * _TILE), 4096 // results))
+    tile = layout.ceil_div(layout.ceil_div(count, splits), _TILE) * _TILE
+    return THREADS, tile, layout.ceil_div(count, tile)
+
+
+def _cut_columns(inner: int, outer: int, count: int, vector: int) -> tuple[int, int, int]:
+    """(threads along a row, rows in a block, blocks of a result)."""
+    width = layout.power_at_least(layout.ceil_div(inner, vector))
+    lanes = min(THREADS, width, max(32, THREADS // layout.power_at_most(count // 8)))
+    rows = THREADS // lanes
+    blocks = layout.ceil_div(inner, lanes * vector) * outer
+    splits = max(1, min(layout.ceil_div(count, rows * 32), 2048 // blocks))
+    tile = max(1, layout.ceil_div(layout.ceil_div(count, splits), rows * 8)) * rows * 8
+    return lanes, tile, max(1, layout.ceil_div(count, tile))
+
+
+def _product(axes: list[Axis]) -> int:
+    total = 1
+    for axis in axes:
+        total *= axis.length
+    return total
+
+
+def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None) -> Plan:
+    """How an array is reduced. kept and reduced are axes in the order of the array: `other` is the stride in
+    the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
+    asked for, or the stride in a second array, whose (address, itemsize) are then given.
+    """
+    offset = 0
+    if not any(axis.other for axis in reduced):
+        reduced, offset = layout.turned(reduced)
+    kept, reduced = (layout.merged(layout.by_stride(axes)) for axes in (kept, reduced))
+    results, count = _product(kept), _product(reduced)
+    far = float("inf")
+    kept_step = abs(kept[-1].stride) or far if results > 1 else far
+    rows = (abs(reduced[-1].stride) or far if count > 1 else far) < kept_step or results == 1
+    if rows:
+        return _plan_rows(address + offset, offset, itemsize, kept, reduced, parameter, second)
+    return _plan_columns(address + offset, offset, itemsize, kept, reduced, parameter)
+
+
+def _header(start, results, count, tile, splits, groups, lanes, parameter) -> bytes:
+    return struct.pack("7qd", start, results, count, tile, splits, groups, lanes.bit_length() - 1, parameter)
+
+
+def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> Plan:
+    results, count = _product(kept), _product(reduced)
+    vector = max(1, 16 // itemsize)
+    lanes, tile, splits = _cut_rows(results, count, itemsize)
+    aligned = _aligned(address, [*kept, *reduced], vector, itemsize) and (
+        len(reduced) == 1 or reduced[-1].length % vector == 0
+    )
+    if second:
+        swapped = [Axis(axis.length, axis.other, axis.stride) for axis in reduced]
+        aligned = aligned and _aligned(second[0], swapped, vector, second[1])
+    rooms = layout.room(len(kept)), layout.room(len(reduced))
+    shape = Shape(True, vector, aligned, splits > 1, *rooms)
+    axes = layout.packed(kept, rooms[0])
+    arguments = (
+        _header(offset, results, count, tile, splits, 0, lanes, parameter)
+        + axes
+        + layout.packed(reduced, rooms[1])
+    )
+    grid = layout.ceil_div(results, THREADS // lanes), splits
+    # Partial results lie result by result; one block combines those of one result.
+    after = struct.pack("6qd", results, count, splits, splits, 1, 0, parameter) + axes
+    return Plan(shape, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
+
+
+def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
+    results, count = _product(kept), _product(reduced)
+    inner = kept[-1].length
+    vector = min(4, max(1, 16 // itemsize), layout.power_at_most(inner))
+    lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
+    aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
+    groups = layout.ceil_div(inner, lanes * vector)
+    rooms = layout.room(len(kept)), layout.room(len(reduced))
+    shape = Shape(False, vector, aligned, splits > 1, *rooms)
+    axes = layout.packed(kept, rooms[0])
+    arguments = (
+        _header(offset, results, count, tile, splits, groups, lanes, parameter)
+        + axes
+        + layout.packed(reduced, rooms[1])
+    )
+    grid = groups * (results // inner), splits
+    # Partial results lie split by split.
+    side = min(32, layout.power_at_least(results))
+    after = struct.pack("6qd", results, count, splits, 1, results, side.bit_length() - 1, parameter) + axes
+    return Plan(
+        shape, grid, arguments, results * splits if splits > 1 else 0,
+        (layout.ceil_div(results, side), 1), after,
+    )  # fmt: skip

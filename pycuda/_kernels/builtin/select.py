@@ -1,0 +1,171 @@
+"""Kernels that choose elements by a test (pycuda-select.hpp): those that mark them, those that write them."""
+
+from __future__ import annotations
+
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin.sort import Order
+from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS = 256
+TILE = THREADS * 32
+CHANGES_RESIDENT = 4  # blocks that a multiprocessor has at a time, where they take tiles until none are left
+
+_KERNEL = """{include}#include "pycuda-select.hpp"
+#include "pycuda-order.hpp"
+using namespace pycuda;
+{typedefs}
+extern "C" __global__ void __launch_bounds__(256) choose({parameters})
+{{
+    {body};
+}}
+"""
+_MARK = "unsigned *words, index_t *counts, index_t count"
+_WRITE = "const unsigned *words, const index_t *ends"
+
+
+def _build(parameters: str, body: str, arguments: str, include: str = "", typedefs: str = ""):
+    text = _KERNEL.format(include=include, typedefs=typedefs, parameters=parameters, body=body)
+    function = compiled(text).get_function("choose")
+    return function._prepare_strided(arguments)
+
+
+def _mark(parameters: str, test: str, arguments: str, include: str = "", typedefs: str = ""):
+    body = f"mark_chosen(words, counts, count, [&](index_t i) -> bool {{ return {test}; }})"
+    return _build(f"{_MARK}, {parameters}", body, f"PPq{arguments}", include, typedefs)
+
+
+# ---- tests: Function(words, counts, count, ...)
+
+
+@context_dependent_memoize
+def mark_true(element: str, rooms: int):
+    """..., array, axes: the elements of a stored type that are not 0."""
+    test = f"is_true(value(*(const {element} *)(in + place<{rooms}>(axes, i).offset)))"
+    include = elements.include(element)
+    return _mark(f"const char *in, Axes<{rooms}> axes", test, f"P{24 * rooms}s", include)
+
+
+_CHANGES = "i == 0 || !same(Keys::bits(keys[i - 1]), Keys::bits(keys[i]))"
+
+
+def _sameness(keys: Order, equal_nan: bool) -> str:
+    same = "a == b || (Keys::is_nan(a) && Keys::is_nan(b))" if equal_nan else "a == b && !Keys::is_nan(a)"
+    return f"""typedef {keys.c_type} Keys;
+__device__ __forceinline__ bool same(const Keys::Bits &a, const Keys::Bits &b) {{ return {same}; }}"""
+
+
+@context_dependent_memoize
+def mark_changes(keys: Order, equal_nan: bool):
+    """..., sorted keys: those that the one before does not equal."""
+    return _mark("const Keys::Raw *keys", _CHANGES, "P", typedefs=_sameness(keys, equal_nan))
+
+
+_CHANGES_KERNEL = """#include "pycuda-changes.hpp"
+#include "pycuda-order.hpp"
+using namespace pycuda;
+{typedefs}
+extern "C" __global__ void __launch_bounds__(CHANGES_THREADS, {resident})
+keep(const Keys::Raw *keys, index_t count, unsigned tiles, Keys::Raw *out, index_t *total, unsigned *counter,
+     unsigned long long *counts, unsigned long long *entries, void *values, unsigned launch)
+{{
+    const scan_state state = {{counter, counts, entries, values, launch}};
+    keep_changes<{rows}>(state, keys, count, tiles, out, total, [](const Keys::Raw &a, const Keys::Raw &b) {{
+        return same(Keys::bits(a), Keys::bits(b));
+    }});
+}}
+"""
+
+
+def changes_rows(itemsize: int) -> int:
+    """Elements of a thread in a tile of keep_changes()."""
+    return min(16, 64 // itemsize)
+
+
+@context_dependent_memoize
+def keep_changes(keys: Order, equal_nan: bool):
+    """Function(sorted keys, count, tiles, out, total, the parts of a scan_state): those that the one before
+    does not equal, in one pass."""
+    text = _CHANGES_KERNEL.format(
+        typedefs=_sameness(keys, equal_nan), rows=changes_rows(keys.itemsize), resident=CHANGES_RESIDENT
+    )
+    return compiled(text).get_function("keep")._prepare_strided("PqIPPPPPPI")
+
+
+_RELATIONS = {"not after": "!(limit < key)", "before": "key < limit", "equal": "key == limit"}
+
+
+@context_dependent_memoize
+def mark_by_limit(keys: Order, relation: str):
+    """..., keys, address of the limit: those that are in this relation to it."""
+    typedefs = f"""typedef {keys.c_type} Keys;
+__device__ __forceinline__ bool test(const Keys::Bits &key, const Keys::Bits &limit)
+{{
+    return {_RELATIONS[relation]};
+}}"""
+    parameters = "const Keys::Raw *keys, const Keys::Raw *at"
+    body = """const Keys::Bits limit = Keys::bits(*at);
+    mark_chosen(words, counts, count, [&](index_t i) -> bool { return test(Keys::bits(keys[i]), limit); })"""
+    return _build(f"{_MARK}, {parameters}", body, "PPqPP", typedefs=typedefs)
+
+
+# ---- what is written: Function(words, ends, ...)
+
+
+@context_dependent_memoize
+def write_coordinates(rooms: int):
+    """..., out, total, axes."""
+    body = (
+        "write_chosen(words, ends, [&](index_t k, index_t i) { write_coordinates(out + k, total, i, axes); })"
+    )
+    return _build(f"{_WRITE}, index_t *out, index_t total, Axes<{rooms}> axes", body, f"PPPq{24 * rooms}s")
+
+
+@context_dependent_memoize
+def write_offsets(rooms: int):
+    """..., out, axes: the sums of the coordinates by `axes.other`."""
+    body = f"""write_chosen(words, ends, [&](index_t k, index_t i) {{
+        out[k] = place<{rooms}>(axes, i).other;
+    }})"""
+    return _build(f"{_WRITE}, index_t *out, Axes<{rooms}> axes", body, f"PPP{24 * rooms}s")
+
+
+@context_dependent_memoize
+def write_elements(raw: str):
+    """..., elements, out, starts, places, firsts, most: the first elements; where they are; what is in
+    `places` there. `starts` and `places` may be null.
+    """
+    body = """write_chosen(words, ends, [&](index_t k, index_t i) {
+        if (k >= most) return;
+        out[k] = in[i];
+        if (starts) starts[k] = i;
+        if (places) firsts[k] = places[i];
+    })"""
+    parameters = f"const {raw} *in, {raw} *out, index_t *starts, const index_t *places, index_t *firsts"
+    return _build(f"{_WRITE}, {parameters}, index_t most", body, "PPPPPPPq")
+
+
+@context_dependent_memoize
+def write_numbers():
+    """..., count, places, out: at the place of each element the number of the last one chosen up to it."""
+    body = "number_all(words, ends, count, [&](index_t i, index_t k) { out[places[i]] = k; })"
+    return _build(f"{_WRITE}, index_t count, const index_t *places, index_t *out", body, "PPqPP")
+
+
+# ---- layouts
+
+
+def element_axes(shape, strides, others=None) -> list[Axis]:
+    """Axes for mark_true and write_offsets, with as many rooms as they take."""
+    others = strides if others is None else others
+    axes = layout.merged(Axis(*axis) for axis in zip(shape, strides, others, strict=True))
+    return [layout.ONE] * (layout.room(len(axes)) - len(axes)) + axes
+
+
+def coordinate_axes(shape) -> list[Axis]:
+    """Axes for write_coordinates: `other` is the number of the axis, -1 for padding."""
+    rooms = layout.room(max(len(shape), 1))
+    axes = [Axis(length, 0, number) for number, length in enumerate(shape)]
+    return [Axis(1, 0, -1)] * (rooms - len(axes)) + axes

@@ -1,0 +1,249 @@
+"""Kernels that sort rows: short ones in shared memory, long ones by bytes of the keys, and how these are cut.
+
+Figures that a GPU decides (threads, items) are here; what the kernels do is in pycuda-radix-sort.hpp and
+pycuda-row-sort.hpp.
+"""
+
+from __future__ import annotations
+
+import functools
+import struct
+from typing import NamedTuple
+
+import pycuda.driver as drv
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
+DIGITS = 256  # pycuda-radix-sort.hpp
+PASS_THREADS = 384
+_ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
+_ALONE = 19  # of keys of 4 bytes that carry nothing: then a multiprocessor has room for a third block
+_FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
+
+_LONG = 1 << 22  # keys that are counted with many counters
+_MOST_COUNTERS = 128 << 10  # bytes
+
+SEARCH_THREADS = 256
+_LARGEST_GRID = (1 << 31) - 1
+
+_MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
+_COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
+_RAW = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64", 16: "Wide"}
+
+
+class Order(NamedTuple):
+    """How keys of a dtype are compared: a type of pycuda-order.hpp."""
+
+    c_type: str
+    raw: str
+    itemsize: int
+    passes: int
+
+
+@functools.cache
+def order(dtype, descending: bool = False) -> Order:
+    """The order of a dtype's numbers. TypeError for dtypes that have none."""
+    elements.stored(dtype)
+    raw = _RAW[dtype.itemsize]
+    code = f"{dtype.kind}{dtype.itemsize}"
+    if dtype.name == "bfloat16":
+        c_type = f"FloatOrder<{raw}, 7>"
+    elif code in _COMPLEX:
+        c_type = "ComplexOrder<{}, {}>".format(*_COMPLEX[code])
+    elif code in _MANTISSA:
+        c_type = f"FloatOrder<{raw}, {_MANTISSA[code]}>"
+    elif dtype.kind == "b":
+        c_type = "BoolOrder"
+    else:
+        c_type = f"{'Signed' if dtype.kind == 'i' else 'Unsigned'}Order<{raw}>"
+    if descending:
+        c_type = f"Reversed<{c_type}>"
+    return Order(c_type, raw, dtype.itemsize, dtype.itemsize)
+
+
+def compile(text: str, name: str, arguments: str):
+    """The prepared function of this name in a source."""
+    function = compiled(text).get_function(name)
+    return function._prepare_strided(arguments)
+
+
+# ---- short rows
+
+_ROWS = """#include "pycuda-row-sort.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(256)
+sort_rows(const Keys::Raw *in, Keys::Raw *out, {place} *places, index_t rows, unsigned length, unsigned bits,
+          unsigned used)
+{{
+    sort_rows<Keys>(in, out, places, rows, length, bits, used);
+}}
+"""
+
+
+@context_dependent_memoize
+def rows(keys: Order, place: str):
+    """Function(in, out, places, rows, length, bits, used)."""
+    return compile(_ROWS.format(order=keys.c_type, place=place), "sort_rows", "PPPqIII")
+
+
+def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
+    """(grid, bits of a row's slots, slots of a block) for so many rows."""
+    bits = max(length - 1, 1).bit_length()
+    together = max(min(ROW_SLOTS >> bits, count), 1)
+    return (ceil_div(count, together), 1), bits, together << bits
+
+
+# ---- long rows
+
+_COUNTS = "unsigned", "u64"
+_COUNT = """#include "pycuda-radix-sort.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__({threads})
+count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits, index_t chunk, int passes)
+{{
+    count_all_digits<{order}, {count}, {passes}, {vector}, {threads}, {copies}>(keys, counts, length, splits,
+                                                                                chunk, passes);
+}}
+extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
+"""
+_PASS = """#include "pycuda-radix-sort.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__({threads}, {resident})
+pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out,
+     const {count} *starts, {count} *states, unsigned *counter, RadixPlan plan)
+{{
+    radix_pass<Keys, {value}, {out}, {count}, {threads}, {items}>(keys, keys_out, values, values_out, starts,
+                                                                  states, counter, plan);
+}}
+"""
+
+
+class CountShape(NamedTuple):
+    """How keys are counted: `splits` blocks for each row, each of which counts `chunk` of them."""
+
+    threads: int
+    copies: int  # of each counter
+    splits: int
+    chunk: int
+
+    def shared(self, passes: int) -> int:
+        """Bytes of shared memory."""
+        return 4 * DIGITS * passes * self.copies
+
+
+def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountShape:
+    """For so many rows, on a device whose blocks have so much shared memory at most."""
+    threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
+    if rows * length >= _LONG:
+        # Many counters take time to be cleared and summed.
+        threads, copies, chunk, blocks = 1024, 32, 1 << 16, 1 << 9
+        while 4 * DIGITS * passes * copies > min(most_shared, _MOST_COUNTERS):
+            copies //= 2
+    of_block = ceil_div(ceil_div(length, max(blocks // rows, 1)), chunk) * chunk
+    return CountShape(threads, copies, ceil_div(length, of_block), of_block)
+
+
+@context_dependent_memoize
+def counting(keys: Order, vector: int, wide: bool, threads: int, copies: int):
+    """(count, starts): Function(keys, counts, length, splits, chunk, passes), Function(counts)."""
+    text = _COUNT.format(
+        order=keys.c_type,
+        count=_COUNTS[wide],
+        passes=keys.passes,
+        vector=vector,
+        threads=threads,
+        copies=copies,
+    )
+    module = compiled(text)
+    count, starts = module.get_function("count"), module.get_function("starts")
+    shared = 4 * DIGITS * keys.passes * copies
+    count.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+    return count.prepare("PPqqqi"), starts.prepare("P")
+
+
+@context_dependent_memoize
+def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int, resident: int):
+    """Function(keys, keys_out, values, values_out, starts, states, counter, plan)."""
+    text = _PASS.format(
+        order=keys.c_type,
+        value=value,
+        out=out,
+        count=_COUNTS[wide],
+        threads=PASS_THREADS,
+        items=items,
+        resident=resident,
+    )
+    return compile(text, "pass", "PPPPPPP24s")
+
+
+def raw_value(dtype) -> str:
+    """The C type by which a value is carried along."""
+    return _RAW.get(dtype.itemsize, "")
+
+
+class PassShape(NamedTuple):
+    """How passes cut rows."""
+
+    items: int
+    tiles: int  # of a row
+    resident: int  # blocks of a multiprocessor, at least
+    wide: bool  # whether counts need 64 bits
+
+
+def pass_shape(count: int, length: int, moved: int, alone: bool) -> PassShape:
+    """For so many rows; `moved` is the size of a key, or of a value where that is larger."""
+    third = alone and moved == 4
+    choices = _FEW_ITEMS[moved], _ALONE if third else _ITEMS[moved]
+    sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
+    # Small tiles where large ones would be half empty, or few.
+    tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))
+    return PassShape(-items, tiles, 3 if third else 2, count * length >= 1 << 30)
+
+
+def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
+    """struct RadixPlan."""
+    return struct.pack("qIii4x", length, tiles, number, passes)
+
+
+# ---- places in a sorted row
+
+_SEARCH = """#include "pycuda-order.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(256)
+search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys::Raw *values, index_t *out,
+       index_t count)
+{{
+    const index_t stride = (index_t)gridDim.x * blockDim.x;
+    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {{
+        const Keys::Bits value = Keys::bits(values[i]);
+        index_t low = 0, high = length;
+        while (low < high) {{
+            const index_t middle = low + (high - low) / 2;
+            const Keys::Bits key = Keys::bits(keys[sorter ? sorter[middle] : middle]);
+            if ({before})
+                low = middle + 1;
+            else
+                high = middle;
+        }}
+        out[i] = low;
+    }}
+}}
+"""
+
+
+@context_dependent_memoize
+def search(keys: Order, right: bool):
+    """Function(keys, length, sorter, values, out, count): before or after the equal ones."""
+    before = "!(value < key)" if right else "key < value"
+    return compile(_SEARCH.format(order=keys.c_type, before=before), "search", "PqPPPq")
+
+
+def grid(count: int) -> tuple[int, int]:
+    """A thread for each of so many."""
+    return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1

@@ -1,0 +1,111 @@
+"""Kernels that find the first elements of long rows (pycuda-top.hpp), and how their work is cut."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from pycuda._kernels.builtin.sort import Order
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.modules import compiled
+from pycuda.tools import context_dependent_memoize
+
+THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-top.hpp
+MOST = FIRST_THREADS  # elements of the result
+LONGEST = (1 << 32) - 1  # row
+MOST_ROWS = (1 << 16) - 1  # of a grid
+LIMIT_BYTES = 32  # of a Limit, at most
+
+_BYTES = 64  # that a thread reads
+_LEAST_GROUP, _LARGEST_GROUP = 4, 128  # elements of a row, for each thread of those that sample it
+_PARTS, _LEAST_PART = 256, 1 << 14  # of all rows, where samples misled; elements
+
+_SOURCE = """#include "pycuda-top.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+typedef Pair<Keys::Bits> KeyPair;
+extern "C" __global__ void __launch_bounds__(256)
+sample_rows(const Keys::Raw *keys, index_t length, unsigned group, unsigned step, KeyPair *samples)
+{{
+    sample<Keys>(keys, length, group, step, samples);
+}}
+extern "C" __global__ void __launch_bounds__(1024)
+find_limits(const Keys::Raw *keys, index_t length, const KeyPair *samples, unsigned rank, Limit<Keys> *limits)
+{{
+    find_limit<Keys>(keys, length, samples, rank, limits);
+}}
+extern "C" __global__ void __launch_bounds__(256)
+collect_pairs(const Keys::Raw *keys, index_t length, Limit<Keys> *limits, KeyPair *pairs, unsigned room)
+{{
+    collect<Keys, {vector}>(keys, length, limits, pairs, room);
+}}
+extern "C" __global__ void __launch_bounds__(1024)
+collect_otherwise(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, KeyPair *pairs,
+                  unsigned room, unsigned k)
+{{
+    collect_anyway<Keys>(keys, length, limits, pairs, room, k);
+}}
+extern "C" __global__ void __launch_bounds__(1024)
+finish_rows(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, const KeyPair *pairs,
+            unsigned room, unsigned k, unsigned parts, Keys::Raw *values, index_t *indices)
+{{
+    finish<Keys>(keys, length, limits, pairs, room, k, parts, values, indices);
+}}
+"""
+
+
+class Kernels(NamedTuple):
+    """Functions(keys, length, ...)."""
+
+    sample: object  # group, step, samples
+    find_limits: object  # samples, rank, limits
+    collect: object  # limits, pairs, room
+    collect_anyway: object  # limits, pairs, room, k
+    finish: object  # limits, pairs, room, k, parts, values, indices
+
+
+@context_dependent_memoize
+def kernels(keys: Order, vector: int) -> Kernels:
+    """Those for rows of an order, of which so many elements are loaded together."""
+    module = compiled(_SOURCE.format(order=keys.c_type, vector=vector))
+    arguments = {
+        "sample_rows": "PqIIP",
+        "find_limits": "PqPIP",
+        "collect_pairs": "PqPPI",
+        "collect_otherwise": "PqPPII",
+        "finish_rows": "PqPPIIIPP",
+    }
+    return Kernels(*(module.get_function(name).prepare(each) for name, each in arguments.items()))
+
+
+class Plan(NamedTuple):
+    """How rows are worked on."""
+
+    group: int  # elements that a thread samples
+    step: int  # a sampled element is one of so many
+    rank: int  # of the limit in the sample
+    room: int  # pairs that are collected of a row, at most
+    parts: int  # of a row, where its sample misled
+
+
+def plan(rows: int, length: int, k: int) -> Plan:
+    """For the first k elements. About rank * step elements are before the limit: fewer than k of them in one
+    of ten thousand rows of any order, more than there is room for in none. Of several elements of a thread
+    that are before the limit the sample has one: the limit is later then, on the safe side.
+    """
+    group = min(max(length >> 23, _LEAST_GROUP), _LARGEST_GROUP)
+    step = length // (group * GROUPS)
+    expected = k / step
+    rank = int(expected + 4 * math.sqrt(expected)) + 3
+    parts = max(min(_PARTS // rows, length // _LEAST_PART), 1)
+    return Plan(group, step, rank, max((2 * rank + 24) * step, parts * k), parts)
+
+
+def pair_size(itemsize: int) -> int:
+    """Bytes of a Pair."""
+    return max(8, 2 * itemsize)
+
+
+def collect_grid(length: int, itemsize: int) -> int:
+    """Blocks for a row."""
+    return ceil_div(length * itemsize, THREADS * _BYTES)

@@ -1,0 +1,142 @@
+"""Memory that a kernel needs only while it runs.
+
+Kernels of one stream run one after the other, so they share one area: it is not allocated again at each
+launch. An area begins with words that are 0 before and after every kernel; the rest holds anything.
+
+A graph may be launched on any stream, beside what the captured stream runs by then: each of its kernels has
+an area of its own, which is set to 0 before it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._driver import GPUArray, _is_captured
+from pycuda._kernels.plans.axes import ceil_div, power_at_least
+from pycuda._kernels.plans.caches import ContextCache
+
+_WORDS = 256  # bytes of an area that are 0 between kernels
+_LEAST = 1 << 16
+_GROUP = 32  # SCAN_GROUP of pycuda-scan.hpp
+_BYTE = np.dtype(np.uint8)
+_areas, _states = ContextCache(), ContextCache()
+
+
+def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
+    """Bytes, the first of which are 0."""
+    memory = GPUArray(nbytes, _BYTE) if captured else GPUArray(nbytes, _BYTE, gpudata=drv.mem_alloc(nbytes))
+    drv.memset_d32_async(memory, 0, cleared // 4, stream)
+    return memory
+
+
+def _of_stream(cache, stream):
+    """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
+    streams of others: nothing says when such a stream is gone and its handle another's.
+    """
+    if stream is not None and not isinstance(stream, drv.Stream):
+        return None, None
+    context = drv.Context.get_current()
+    found = cache.get(context)
+    if found is None:
+        found = cache[context] = weakref.WeakKeyDictionary(), {}
+    by_stream, by_none = found
+    return (by_none, None) if stream is None else (by_stream, stream)
+
+
+class Area(NamedTuple):
+    """Words that are 0 between kernels, and room for anything. Both keep the memory alive."""
+
+    words: GPUArray
+    room: GPUArray
+
+
+def _new_area(nbytes: int, stream, captured: bool) -> Area:
+    memory = _new(_WORDS + nbytes, _WORDS, stream, captured)
+    return Area(memory[:_WORDS], memory[_WORDS:])
+
+
+def area(stream, nbytes: int) -> Area:
+    """For the next kernels in the stream. The caller holds it until the last of them is launched."""
+    stream = drv.current_stream() if stream is None else stream
+    if _is_captured(stream):
+        return _new_area(nbytes, stream, True)
+    areas, key = _of_stream(_areas, stream)
+    if areas is None:
+        return _new_area(nbytes, stream, False)  # freeing it waits for the kernel
+    found = areas.get(key)
+    if found is None or found.room.size < nbytes:
+        size = max(_LEAST, power_at_least(_WORDS + nbytes))
+        found = areas[key] = _new_area(size - _WORDS, stream, False)
+    return found
+
+
+class Told(NamedTuple):
+    """How many values blocks leave for each other, and how many counts (scan_row of pycuda-scan.hpp)."""
+
+    values: int
+    counts: int
+
+
+NOTHING = Told(0, 0)
+
+
+def told_by_tiles(rows: int, tiles: int) -> Told:
+    """By so many tiles of each row."""
+    groups = ceil_div(tiles, _GROUP)
+    supers = ceil_div(groups, _GROUP)
+    return Told(rows * (tiles + groups + supers), rows * (groups + supers))
+
+
+class States:
+    """Entries by which the blocks of one launch wait for each other, for the kernels of one stream.
+
+    parts: words, counts and entries of 64 bits, then room for values. An entry counts when it has the number
+    of the launch in its lower half, a count when it has it in its upper half, so they are cleared only here.
+    What becomes of values is the mailbox of pycuda-scan.hpp: those of up to 16 bytes are in entries.
+    """
+
+    _LAUNCHES = 1 << 32
+
+    def __init__(self, stream, counts: int, entries: int, room: int, captured: bool):
+        ends = tuple(itertools.accumulate((_WORDS, 8 * counts, 8 * entries, room)))
+        memory = _new(ends[-1], ends[2], stream, captured)
+        self._sizes = counts, entries, room
+        self.parts = tuple(
+            memory[start:end] if end > start else 0 for start, end in zip((0, *ends), ends, strict=False)
+        )
+        self._launches = itertools.count(1)
+
+    def holds(self, *sizes: int) -> bool:
+        """Whether there are so many counts and entries, and so much room."""
+        return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
+
+    def launch(self) -> int:
+        """The number of the next launch; 0 when there is none left."""
+        number = next(self._launches)
+        return number if number < self._LAUNCHES else 0
+
+
+def states(stream, told: Told, itemsize: int) -> tuple:
+    """The parts of a scan_state for values of this size, as arguments of the next kernel in the stream."""
+    entries, room = told.values, told.values * itemsize
+    if itemsize <= 16:
+        entries, room = entries * ceil_div(itemsize, 4), 0
+    stream = drv.current_stream() if stream is None else stream
+    captured = _is_captured(stream)
+    known, key = (None, None) if captured else _of_stream(_states, stream)
+    if known is None:
+        found = States(stream, told.counts, entries, room, captured)
+        return *found.parts, found.launch()
+    found = known.get(key)
+    if found is not None and found.holds(told.counts, entries, room):
+        number = found.launch()
+        if number:
+            return *found.parts, number
+    sizes = (power_at_least(max(size, 1 << 8)) for size in (told.counts, entries, room))
+    found = known[key] = States(stream, *sizes, False)
+    return *found.parts, found.launch()

@@ -1,0 +1,194 @@
+"""Kernels of sparse matrices whose rows read x all over the place (pycuda-sparse-sorted.hpp): when they are
+worth it, and how a matrix is laid out for them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.modules import compiled
+from pycuda._kernels.sparse.spmv import LONG_ROW, c_offset, c_type, long_rows, targets
+from pycuda.tools import context_dependent_memoize
+
+_CHUNK = 256  # elements that share a first column
+_LONGEST = 1024  # elements of a row that is not cut
+_PLACES = 1 << 16  # of a tile
+_APART = 1 << 16  # columns of a chunk
+_WIDEST = 1 << 23  # columns of a matrix: a tile has chunks enough for them
+_CACHED = 256 << 10  # bytes of x that a multiprocessor's own cache may hold
+_LINE = 128  # bytes of x that one request brings
+TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4")])
+
+# Of a matrix that fills a GPU; below this, large tiles leave multiprocessors without work.
+LEAST = 1 << 22
+_TYPICAL = 196608  # bytes of the products of a tile, of large GPUs
+_SAMPLES = 16
+_SAVED = 0.15  # requests for each element
+
+
+class Shape(NamedTuple):
+    """A block, how many of them a multiprocessor has, and the bytes of shared memory of each: what they
+    leave is cache for x."""
+
+    threads: int
+    resident: int
+    shared: int
+
+
+_SHAPES = {4: Shape(1024, 1, 176 << 10), 8: Shape(512, 2, 96 << 10)}  # by the bytes of an element
+_SOURCE = """#include "pycuda-sparse-sorted.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__({threads}, {resident})
+multiply_tiles(const SortedTile *tiles, const {offset} *starts, const int *targets, const int *bases,
+               const unsigned *places, const {t} *values, const {t} *x, {t} *y, {t} *pieces, int add)
+{{
+    multiply_sorted<{threads}, {t}, {offset}>(tiles, starts, targets, bases, places, values, x, y, pieces,
+                                              add);
+}}
+"""
+
+
+@context_dependent_memoize
+def kernel(dtype, offset):
+    """Function(tiles, starts, targets, bases, places, values, x, y, pieces, add) for a dtype of elements and
+    one of the starts of rows."""
+    shape = shape_of(dtype.itemsize)
+    text = _SOURCE.format(
+        t=c_type(dtype), offset=c_offset(offset), threads=shape.threads, resident=shape.resident
+    )
+    function = compiled(text).get_function("multiply_tiles")
+    function.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.shared)
+    return function.prepare("PPPPPPPPPi")
+
+
+def shape_of(itemsize: int) -> Shape:
+    """On this device, which may have less shared memory."""
+    shape = _SHAPES[itemsize]
+    attribute = drv.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return shape._replace(shared=min(shape.shared, drv.Context.get_device().get_attribute(attribute)))
+
+
+def shared(count: int, itemsize: int) -> int:
+    """Bytes of shared memory for so many products: bank() of pycuda-sparse.hpp."""
+    return (count + count // 32) * itemsize
+
+
+def _requests(lines) -> int:
+    """What warps ask for that read elements of these lines of memory, one after the other."""
+    warps = np.sort(lines[: len(lines) // 32 * 32].reshape(-1, 32))
+    return len(warps) + np.count_nonzero(np.diff(warps))
+
+
+def is_worth_it(columns, width: int, itemsize: int) -> bool:
+    """Whether that saves many requests for x, which has `width` elements. It depends on the matrix alone, as
+    the bits of sums do."""
+    count = len(columns)
+    if count < LEAST or itemsize not in _SHAPES:
+        return False
+    if width > _WIDEST or width * itemsize <= _CACHED:
+        return False
+    size, saved = _TYPICAL // itemsize, 0
+    for first in np.linspace(0, count - size, _SAMPLES).astype(np.int64):
+        lines = columns[first : first + size] // (_LINE // itemsize)
+        saved += _requests(lines) - _requests(np.sort(lines))
+    return bool(saved > _SAVED * _SAMPLES * size)
+
+
+class Plan(NamedTuple):
+    """How a matrix is cut: rows of up to _LONGEST elements, for each where its sum goes (None: to the row of
+    its number); tiles of them; long rows, and the number of their parts."""
+
+    starts: np.ndarray
+    targets: np.ndarray | None
+    tiles: np.ndarray
+    long_rows: np.ndarray
+    pieces: int
+
+
+def plan(starts, itemsize: int) -> Plan:
+    """For a matrix whose rows begin at these elements (the last number is that of all), on this device."""
+    starts, goals, cut_rows, pieces = _cut_rows(starts)
+    number = starts[:-1] // _tile_size(int(starts[-1]), itemsize)
+    first_row = np.flatnonzero(np.diff(number, prepend=-1))
+    tiles = np.zeros(len(first_row), TILE)
+    tiles["row"], tiles["rows"] = first_row, np.diff(first_row, append=len(number))
+    return Plan(starts, goals, tiles, cut_rows, pieces)
+
+
+def _tile_size(count: int, itemsize: int) -> int:
+    """Elements after which a new tile begins with the next row: as many as fit, and so that the last blocks
+    of a launch end together."""
+    shape = shape_of(itemsize)
+    most = min(shape.shared // itemsize * 32 // 33, _PLACES) - _LONGEST - 1
+    blocks = drv.Context.get_device().multiprocessor_count * shape.resident
+    return ceil_div(count, blocks * ceil_div(count, blocks * most))
+
+
+def _cut_rows(starts):
+    """(starts, targets, long rows, number of pieces) with long rows cut into parts."""
+    lengths = np.diff(starts)
+    parts = np.maximum(-(-lengths // _LONGEST), 1)
+    is_long = parts > 1
+    if not is_long.any():
+        return starts, None, np.empty(0, LONG_ROW), 0
+    row = np.repeat(np.arange(len(lengths)), parts)
+    first_part = np.cumsum(parts) - parts
+    begins = starts[row] + (np.arange(len(row)) - first_part[row]) * _LONGEST
+    found = long_rows(np.flatnonzero(is_long), parts[is_long])
+    return np.append(begins, starts[-1]), targets(row, is_long[row]), found, int(found["end"][-1])
+
+
+class Elements(NamedTuple):
+    """The elements of a matrix in the order of columns within each tile, in chunks."""
+
+    bases: np.ndarray  # the first column of each chunk
+    places: np.ndarray  # for each element: column after that, place in the order of rows << 16
+    values: np.ndarray
+
+
+def by_column(found: Plan, columns, values) -> tuple[Elements, int]:
+    """They, and how many products a tile has at most. Writes in the tiles which chunks are theirs."""
+    tiles, starts = found.tiles, found.starts
+    firsts = starts[np.append(tiles["row"], len(starts) - 1)]
+    largest = int(np.diff(firsts).max())
+    parts = [
+        _tile_by_column(columns[first:end], values[first:end])
+        for first, end in itertools.pairwise(firsts.tolist())
+    ]
+    tiles["chunks"] = [len(part.bases) for part in parts]
+    tiles["chunk"] = np.cumsum(tiles["chunks"]) - tiles["chunks"]
+    return Elements(*map(np.concatenate, zip(*parts, strict=True))), largest
+
+
+def _tile_by_column(columns, values) -> Elements:
+    """What is left of a chunk repeats its first element: the same product, written to the same place."""
+    numbers = np.arange(len(columns))
+    keys = columns.astype(np.int64) << 16 | numbers
+    keys.sort()
+    column, place = keys >> 16, keys & 0xFFFF
+    begins = _chunks(column)
+    lengths = np.diff(begins, append=len(columns))
+    bases = column[begins].astype(np.int32)
+    places = np.repeat((place[begins] << 16).astype(np.uint32), _CHUNK)
+    in_chunks = np.repeat(values[place[begins]], _CHUNK)
+    at = np.repeat(np.arange(len(begins)) * _CHUNK - begins, lengths) + numbers
+    places[at] = place << 16 | column - np.repeat(bases, lengths)
+    in_chunks[at] = values[place]
+    return Elements(bases, places.reshape(-1, _CHUNK), in_chunks.reshape(-1, _CHUNK))
+
+
+def _chunks(column) -> np.ndarray:
+    """Where chunks begin, each with as many of these columns as it has room for and 16 bits tell apart."""
+    whole = np.arange(0, len(column), _CHUNK)
+    last = np.minimum(whole + _CHUNK, len(column)) - 1
+    if (column[last] - column[whole] < _APART).all():
+        return whole
+    begins, at = [], 0
+    while at < len(column):
+        begins.append(at)
+        at = min(at + _CHUNK, int(np.searchsorted(column, column[at] + _APART)))
+    return np.array(begins, np.int64)

@@ -1,0 +1,438 @@
+"""The source of elementwise kernels: PyCUDA's loop, and two of our own round the same statements.
+
+    plain      one element a thread and round, over any pointers: PyCUDA's kernel
+    strided    the same loop, the arrays reached through their strides
+    streaming  16 bytes of each array a thread and round, where the arrays are long and apart
+
+In a streaming kernel x[i] is a register. It was loaded with its neighbours if x is only read as x[i], and is
+stored with them if a statement x[i] = ... is reached for every i; else x stays a pointer.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.user import parsing
+from pycuda.compiler import SourceModule
+from pycuda.driver import CompileError
+from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
+
+THREADS = 256  # of a block of a streaming kernel
+STREAMING_FROM = 1 << 17  # elements; shorter arrays do not fill the memory's queue anyway
+_BYTES_IN_FLIGHT = 32  # that a thread reads before it computes
+
+SIZE = ScalarArg(np.uintp, "n")
+RANGE = [ScalarArg(np.intp, name) for name in ("start", "stop", "step")]
+
+
+def vectors_of(arguments):
+    """(positions, VectorArgs, a function from the arguments of a call to its vectors)"""
+    positions = tuple(k for k, argument in enumerate(arguments) if isinstance(argument, VectorArg))
+    if len(positions) > 1:
+        pick = itemgetter(*positions)
+    else:
+
+        def pick(args):
+            return (args[positions[0]],)
+
+    return positions, [arguments[k] for k in positions], pick
+
+
+class Text(NamedTuple):
+    """What the user wrote."""
+
+    operation: str
+    name: str = "kernel"
+    preamble: str = ""
+    loop_prep: str = ""
+    after_loop: str = ""
+
+    def _own(self, what: str, text: str) -> str:
+        """A text with its own line numbers; what follows is ours again."""
+        return f"{parsing.line(f'{what} of {self.name}')}{text}\n;{parsing.line(f'kernel {self.name}')}"
+
+    def body(self) -> str:
+        """The operation, with its own line numbers."""
+        return self._own("operation", self.operation)
+
+    def prepare(self) -> str:
+        """What precedes the loop."""
+        return self._own("loop_prep", self.loop_prep) if self.loop_prep else ""
+
+    def finish(self) -> str:
+        """What follows the loop."""
+        return self._own("after_loop", self.after_loop) if self.after_loop else ""
+
+
+_PYCUDAS_NAMES = """
+  const unsigned tid = threadIdx.x;
+  const unsigned total_threads = gridDim.x * blockDim.x;
+  const unsigned cta_start = blockDim.x * blockIdx.x;
+  (void)tid; (void)total_threads; (void)cta_start;
+"""
+
+
+def _loop(text: Text) -> str:
+    return f"""{_PYCUDAS_NAMES}
+  size_t i;
+{text.prepare()}
+  for (i = cta_start + tid; i < n; i += total_threads) {{{text.body()}
+  }}
+{text.finish()}"""
+
+
+def _range_loop(text: Text) -> str:
+    return f"""{_PYCUDAS_NAMES}
+  long i;
+{text.prepare()}
+  if (step < 0) {{
+    for (i = start + (long)(cta_start + tid) * step; i > stop; i += total_threads * step) {{{text.body()}
+    }}
+  }} else {{
+    for (i = start + (long)(cta_start + tid) * step; i < stop; i += total_threads * step) {{{text.body()}
+    }}
+  }}
+{text.finish()}"""
+
+
+def _kernel(text: Text, arguments, declarations, body: str, include="", layout="") -> str:
+    return f"""{parsing.headers(arguments)}{include}{parsing.line(f"preamble of {text.name}")}{text.preamble}
+{parsing.line(f"kernel {text.name}")}
+{parsing.size_checks(arguments)}{layout}
+extern "C" __global__ void {text.name}({", ".join(declarations)})
+{{{body}
+}}
+"""
+
+
+def _declarator(argument, constant) -> str:
+    return f"{'const ' if argument.name in constant else ''}{argument.declarator()}"
+
+
+def plain(arguments, text: Text, use_range=False, constant=()) -> str:
+    """PyCUDA's kernel: arguments hold n, or start, stop and step. constant: the names of vectors that the
+    compiler is to keep from being written to.
+    """
+    declarations = [_declarator(argument, constant) for argument in arguments]
+    return _kernel(text, arguments, declarations, _range_loop(text) if use_range else _loop(text))
+
+
+# ---- arrays with strides
+
+
+def pointers_of(vectors, constant=()):
+    """For `layout_of`: the element types and the parameters of vectors, those of some names to be read
+    only."""
+    return {
+        v.name: (f"{'const ' if v.name in constant else ''}{dtype_to_ctype(v.dtype)}", f"pycuda_{v.name}")
+        for v in vectors
+    }
+
+
+def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
+    """The structure that describes the arrays, as layout.Walk packs it, and the declarations of those that
+    are reached through it. The kernel's parameters are then pycuda_NAME for these arrays and pycuda_at.
+    pointers: for each name its element type and its parameter where they are others.
+    """
+    pointers = pointers_of(vectors) if pointers is None else pointers
+    wide, axes, groups = signature
+    members = [f"pycuda::extent<{count}> shape{number};" for number, count in enumerate(axes)]
+    names = []
+    for argument, group in zip(vectors, groups, strict=True):
+        if group is None:
+            continue
+        count, name = axes[group], argument.name
+        ctype, parameter = pointers[name]
+        members.append(f"pycuda::steps<{count}> {name};")
+        names.append(
+            f"  const pycuda::strided<{ctype}, {count}, {'true' if wide else 'false'}> "
+            f"{name}({parameter}, pycuda_at.shape{group}, pycuda_at.{name});\n"
+        )
+    return f"struct __align__(16) pycuda_layout {{ {' '.join(members)} }};\n", "\n" + "".join(names)
+
+
+def strided(arguments, text: Text, signature, use_range=False, constant=()) -> str:
+    """The kernel of a Walk's signature. arguments are the user's alone. constant: as `plain` takes it."""
+    vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
+    through = {
+        argument.name for argument, group in zip(vectors, signature[2], strict=True) if group is not None
+    }
+    pointers = pointers_of(vectors, constant)
+    layout, names = layout_of(vectors, signature, pointers)
+    declarations = [
+        " *".join(pointers[argument.name]) if argument.name in through else _declarator(argument, constant)
+        for argument in arguments
+    ]
+    declarations += [argument.declarator() for argument in (RANGE if use_range else [SIZE])]
+    declarations.append("const pycuda_layout pycuda_at")
+    body = names + (_range_loop(text) if use_range else _loop(text))
+    return _kernel(text, arguments, declarations, body, "#include <pycuda-strided.hpp>\n", layout)
+
+
+# ---- long arrays
+
+
+class Streaming(NamedTuple):
+    """The shape of a streaming kernel: elements of a vector access, accesses of a thread and round."""
+
+    vector: int
+    rounds: int
+
+    @property
+    def tile(self) -> int:
+        return THREADS * self.vector * self.rounds
+
+
+APART = Streaming(1, 4)  # of `strided_apart`
+
+
+def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane="", store="", tail="") -> str:
+    """A loop over whole tiles, unrolled, and one over the elements that are left; with declarations before
+    them, at the beginning and end of a tile, and round the operation in the first and the second.
+    """
+    tile, step = shape.tile, THREADS * shape.vector
+    return f"""
+{outside}{text.prepare()}
+  const size_t pycuda_tiled = true{fits} ? n - n % {tile} : 0;
+  for (size_t pycuda_tile = blockIdx.x * (size_t){tile}; pycuda_tile < pycuda_tiled;
+       pycuda_tile += gridDim.x * (size_t){tile}) {{
+    const size_t pycuda_first = pycuda_tile + threadIdx.x * {shape.vector};
+{load}
+#pragma unroll
+    for (int pycuda_k = 0; pycuda_k < {shape.vector * shape.rounds}; pycuda_k++) {{
+      const size_t i = pycuda_first + pycuda_k / {shape.vector} * {step} + pycuda_k % {shape.vector};
+      (void)i;
+{lane}{text.body()}
+    }}
+{store}
+  }}
+  for (size_t i = pycuda_tiled + blockIdx.x * (size_t){THREADS} + threadIdx.x; i < n;
+       i += gridDim.x * (size_t){THREADS}) {{
+{tail}{text.body()}
+  }}
+{text.finish()}"""
+
+
+def streaming_shape(vectors, uses) -> Streaming:
+    """What suits these vectors."""
+    sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
+    read = sum(v.dtype.itemsize for v in vectors if uses[v.name].indexed and not uses[v.name].written)
+    largest = max(sizes, default=16)
+    vector = max(1, 16 // largest) if largest & (largest - 1) == 0 else 1
+    rounds = 1
+    while rounds < 4 and rounds * vector * max(read, 8) < _BYTES_IN_FLIGHT:
+        rounds *= 2
+    return Streaming(vector, rounds)
+
+
+class _Streamed(NamedTuple):
+    """The names of one vector in a streaming kernel, by where they are declared."""
+
+    parameter: str
+    outside: str = ""  # the loops
+    fits: str = ""  # a condition: its address is one for whole vectors
+    load: str = ""
+    lane: str = ""  # inside the unrolled loop
+    store: str = ""
+    tail: str = ""  # inside the loop over the rest
+
+
+def _streamed(name: str, ctype: str, first: str, use: parsing.Use, shape: Streaming) -> _Streamed:
+    """Declarations for a vector whose array is that of the vector `first`. `use` is how all vectors of that
+    array are used together.
+    """
+    const = "" if use.written else "const "
+    own = name == first
+    parameter = f"{const}{ctype} *{'__restrict__ ' if own else ''}pycuda_{name}"
+    pointer = f"pycuda_{first}"
+    if not use.indexed or (use.written and not use.assigned):
+        return _Streamed(parameter, f"  {const}{ctype} *const {name} = {pointer};\n")
+    held, step = f"pycuda_lanes_{first}", THREADS * shape.vector
+    at = f"(pycuda_{first} + pycuda_first, {step});\n"
+    lanes = f"pycuda::lanes<{ctype}, {shape.vector}, {shape.rounds}>"
+    declaration = f"    {lanes} {held};\n"
+    load = declaration + (f"    {held}.load{at}" if use.read else "")
+    return _Streamed(
+        parameter,
+        fits=f" && {lanes}::fit(pycuda_{first})" if own else "",
+        load=load if own else "",
+        lane=f"      const pycuda::here<{const}{ctype}> {name}({held}(pycuda_k));\n",
+        store=f"    {held}.store{at}" if own and use.assigned else "",
+        tail=f"    {const}{ctype} *const {name} = pycuda_{first};\n",
+    )
+
+
+def _together(uses) -> parsing.Use:
+    """How one array is used that is passed for several vectors."""
+    indexed, subscripted, written, assigned, _, stored = map(list, zip(*uses, strict=True))
+    return parsing.Use(
+        all(indexed),
+        all(subscripted),
+        any(written),
+        # Each assignment must be a certain one. What one name reads another may have assigned: read it first.
+        any(written) and all(a for a, w in zip(assigned, written, strict=True) if w),
+        len(uses) > 1 or uses[0].read,
+        any(stored),
+    )
+
+
+def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
+    """The kernel for arrays that do not overlap, except that same[k] is the first vector that is the same
+    array as vector k.
+    """
+    vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
+    parts = [
+        _streamed(
+            vector.name,
+            dtype_to_ctype(vector.dtype),
+            vectors[same[k]].name,
+            _together([uses[v.name] for v, first in zip(vectors, same, strict=True) if first == same[k]]),
+            shape,
+        )
+        for k, vector in enumerate(vectors)
+    ]
+    parameters = {vector.name: part.parameter for vector, part in zip(vectors, parts, strict=True)}
+    declarations = [parameters.get(argument.name) or argument.declarator() for argument in [*arguments, SIZE]]
+
+    def joined(field):
+        return "".join(getattr(part, field) for part in parts)
+
+    body = _tiled_loop(
+        text,
+        shape,
+        **{field: joined(field) for field in ("outside", "fits", "load", "lane", "store", "tail")},
+    )
+    return _kernel(text, arguments, declarations, body, "#include <pycuda-streaming.hpp>\n")
+
+
+def strided_apart(arguments, text: Text, signature, uses, same) -> str:
+    """The same for arrays that do not overlap, as `streaming` takes them: elements of several rounds are
+    read at once.
+    """
+    vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
+    written = {first for vector, first in zip(vectors, same, strict=True) if uses[vector.name].written}
+    pointers, parameters, plain_names = {}, {}, ""
+    for k, (vector, group) in enumerate(zip(vectors, signature[2], strict=True)):
+        name, first = vector.name, f"pycuda_{vectors[same[k]].name}"
+        ctype = f"{'' if same[k] in written else 'const '}{dtype_to_ctype(vector.dtype)}"
+        pointers[name] = ctype, first
+        parameters[name] = f"{ctype} *{'__restrict__ ' if same[k] == k else ''}pycuda_{name}"
+        if group is None:
+            plain_names += f"  {ctype} *const {name} = {first};\n"
+    layout, names = layout_of(vectors, signature, pointers)
+    declarations = [parameters.get(argument.name) or argument.declarator() for argument in [*arguments, SIZE]]
+    declarations.append("const pycuda_layout pycuda_at")
+    body = _tiled_loop(text, APART, names + plain_names)
+    return _kernel(text, arguments, declarations, body, "#include <pycuda-strided.hpp>\n", layout)
+
+
+# ---- modules and functions
+
+
+def get_elwise_module(
+    arguments,
+    operation,
+    name="kernel",
+    keep=False,
+    options=None,
+    preamble="",
+    loop_prep="",
+    after_loop="",
+):
+    """Compile PyCUDA's elementwise loop around an operation.
+
+    Parameters
+    ----------
+    arguments : list of VectorArg and ScalarArg
+        All arguments of the kernel, the last of which is the number of elements, ``n``.
+    operation : str
+        CUDA C: for each index ``i``.
+    name : str
+        Of the kernel.
+    keep, options
+        As `pycuda.compiler.SourceModule` takes them.
+    preamble, loop_prep, after_loop : str
+        CUDA C: at file scope, before and after the loop.
+
+    Returns
+    -------
+    pycuda.compiler.SourceModule
+
+    Raises
+    ------
+    pycuda.driver.CompileError
+        With the user's own lines.
+    """
+    text = Text(operation, name, preamble, loop_prep, after_loop)
+    return module(plain(parsing.read_arguments(arguments), text), keep, options)
+
+
+def get_elwise_range_module(
+    arguments,
+    operation,
+    name="kernel",
+    keep=False,
+    options=None,
+    preamble="",
+    loop_prep="",
+    after_loop="",
+):
+    """`get_elwise_module` for a kernel that goes from ``start`` to ``stop`` by ``step``; those three are
+    the last of the arguments, of type ``long``.
+    """
+    text = Text(operation, name, preamble, loop_prep, after_loop)
+    return module(plain(parsing.read_arguments(arguments), text, use_range=True), keep, options)
+
+
+def module(source: str, keep, options):
+    """The source compiled, kernels being extern "C" already."""
+    try:
+        return SourceModule(source, keep=keep, options=options, no_extern_c=True)
+    except CompileError as error:
+        error.stderr = parsing.open_brackets(source) + (error.stderr or "")
+        raise
+
+
+def prepared(module, name: str, arguments, more: str = ""):
+    """The kernel of a module, prepared for these arguments and for `more` of other types."""
+    return module.get_function(name)._prepare_strided(
+        "".join(argument.struct_char for argument in arguments) + more
+    )
+
+
+def get_elwise_kernel_and_types(
+    arguments, operation, name="kernel", keep=False, options=None, use_range=False, **kwargs
+):
+    """Compile and prepare an elementwise kernel.
+
+    Parameters
+    ----------
+    arguments : str or list of VectorArg and ScalarArg
+        Without the size or range, which is appended (to a list of our own).
+    operation, name, keep, options
+        As for `get_elwise_module`.
+    use_range : bool
+        Whether the kernel takes ``start, stop, step`` in place of ``n``.
+    **kwargs
+        preamble, loop_prep, after_loop of `get_elwise_module`.
+
+    Returns
+    -------
+    (module, function, arguments)
+        The function is prepared; the arguments are all that it takes.
+    """
+    arguments = [*parsing.read_arguments(arguments), *(RANGE if use_range else [SIZE])]
+    make = get_elwise_range_module if use_range else get_elwise_module
+    compiled = make(arguments, operation, name, keep, options, **kwargs)
+    return compiled, prepared(compiled, name, arguments), arguments
+
+
+def get_elwise_kernel(arguments, operation, name="kernel", keep=False, options=None, **kwargs):
+    """The prepared function of an elementwise kernel, called as
+    ``function.prepared_async_call(a._grid, a._block, stream, *arguments, a.mem_size)``. Parameters as for
+    `get_elwise_kernel_and_types`.
+    """
+    return get_elwise_kernel_and_types(arguments, operation, name, keep, options, **kwargs)[1]

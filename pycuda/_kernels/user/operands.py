@@ -1,0 +1,111 @@
+"""The vector arguments of a user's kernel: their layouts, and the checks before a launch."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda._kernels.user import parsing
+from pycuda.driver import GPUArray
+
+
+def check_writable(array) -> None:
+    """ValueError for what may not be written to."""
+    if isinstance(array, GPUArray) and not array.flags.writeable:
+        raise ValueError(
+            "this array is read-only: elements of it are one in memory, as in views by broadcast_to(), or "
+            "the library that its memory is from said so"
+        )
+
+
+def _is_protected(array) -> bool:
+    """Whether the memory is read-only, and not only a view of it in which elements are repeated: a kernel's
+    atomic functions may write to those.
+    """
+    while isinstance(array, GPUArray):
+        if array.flags.writeable:
+            return False
+        array = array.base
+    return True
+
+
+class Named:
+    """Around checks of a kernel's arguments: their exceptions begin with its name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind, problem, trace) -> None:
+        if type(problem) in (ValueError, RuntimeError):
+            problem.args = (f"{self.name}: {problem}",)
+
+
+def describe(value, argument, kernel: str, written=False):
+    """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
+    before. TypeError, which names the argument, when it is no array on the device or one of other elements.
+    """
+    if isinstance(value, GPUArray):
+        shape, strides, dtype = value.shape, value.strides, value.dtype
+        if written and value.size and _is_protected(value):
+            raise ValueError(
+                f"{kernel}: the argument {argument.name!r} is written to, and the array is read-only"
+            )
+    elif isinstance(value, np.ndarray):
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is a NumPy array, in host memory: "
+            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+        )
+    else:
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is {type(value).__name__}: it must be a GPUArray or "
+            "another library's array on the device"
+        )
+    if not parsing.fits(argument.dtype, dtype):
+        raise TypeError(
+            f"{kernel}: the argument {argument.name!r} is declared with elements of {argument.dtype}, the "
+            f"array has {dtype}"
+        )
+    return shape, strides, dtype
+
+
+def address(value) -> int:
+    """The address of element 0; 0 without elements."""
+    return value._address if value.size else 0
+
+
+def missing(kernel: str, arguments, given: int) -> TypeError:
+    """The error for a call with too few arguments."""
+    names = ", ".join(repr(argument.name) for argument in arguments[given:])
+    return TypeError(
+        f"{kernel}: missing required argument{'s' if len(arguments) - given > 1 else ''} {names}"
+    )
+
+
+def _stepped(given: range) -> range:
+    """The same indices, with a step that threads multiply by their numbers: 64 bits hold what comes out."""
+    if len(given[:2]) < 2:
+        return range(given.start, given.start + len(given[:2]))
+    if abs(given.step) > 1 << 40:
+        raise OverflowError(f"indices {given.step} apart are beyond any array")
+    return given
+
+
+def indices(name: str, range_, slice_, shape) -> range:
+    """The indices of a call with range= or slice=."""
+    if range_ is not None and slice_ is not None:
+        raise TypeError(f"{name}: range= and slice= exclude each other")
+    given, what = (range_, "range") if slice_ is None else (slice_, "slice")
+    if not isinstance(given, slice):
+        raise TypeError(f"{name}: {what}= is {given!r}: it may be a slice object, as in slice(0, 10, 2)")
+    if slice_ is not None:
+        size = 1
+        for length in shape:
+            size *= length
+        return _stepped(range(*given.indices(size)))
+    if given.start is None or given.stop is None:
+        raise TypeError(f"{name}: range= needs a start and a stop; slice= fills them in")
+    return _stepped(range(given.start, given.stop, 1 if given.step is None else given.step))

@@ -1,0 +1,325 @@
+"""The source of reduction kernels: one that does all in one launch, and PyCUDA's two stages for clients."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.plans import layout
+from pycuda._kernels.user import parsing
+from pycuda._kernels.user.elementwise import layout_of, module, prepared
+from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
+
+THREADS = 256
+ROWS = 4  # that a lane holds at a time; as in pycuda-reduce.hpp
+BLOCKS = 4096  # the most tiles that one launch has
+BLOCK_SIZE = 512  # of PyCUDA's stages
+
+_SIZE, _SEQ_COUNT = ScalarArg(np.uintp, "n"), ScalarArg(np.uint32, "seq_count")
+
+
+class Text(NamedTuple):
+    """What the user wrote. accumulator: the dtype in which dtype_out is summed up."""
+
+    dtype_out: np.dtype
+    accumulator: np.dtype
+    neutral: str
+    reduce_expr: str
+    map_expr: str
+    name: str
+    preamble: str
+
+
+class Shape(NamedTuple):
+    """Elements of a vector access, and the smallest tile: what a block reads at a time."""
+
+    vector: int
+
+    @property
+    def step(self) -> int:
+        return THREADS * ROWS * self.vector
+
+    def tile(self, size: int) -> int:
+        """The tile's length for so many elements. It depends on nothing else."""
+        rounds = -(-size // (self.step * BLOCKS))
+        return self.step << max(rounds - 1, 0).bit_length()
+
+
+def shape(vectors, uses) -> Shape:
+    """What suits these vectors: 16 bytes of the largest."""
+    largest = max((v.dtype.itemsize for v in vectors if uses[v.name].indexed), default=16)
+    return Shape(max(1, 16 // largest) if largest & (largest - 1) == 0 else 1)
+
+
+def expression(what: str, text: str, name: str) -> str:
+    """(text), an expression of the user's with its own line numbers; what follows is ours again."""
+    return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
+
+
+def _parts(arguments, uses, shape: Shape):
+    """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
+    say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
+    """
+    declared, said = [], dict.fromkeys(("load", "lane", "outside", "tail", "fits"), "")
+    for argument in arguments:
+        if not isinstance(argument, VectorArg):
+            declared.append(argument.declarator())
+            continue
+        use, ctype, name = uses[argument.name], dtype_to_ctype(argument.dtype), argument.name
+        const = "" if use.written else "const "
+        if use.written or not use.indexed:
+            declared.append(f"{const}{ctype} *{name}")
+            continue
+        declared.append(f"{const}{ctype} *pycuda_{name}")
+        held = f"pycuda_lanes_{name}"
+        lanes = f"pycuda::lanes<{ctype}, {shape.vector}, {ROWS}>"
+        said["load"] += (
+            f"      {lanes} {held};\n      {held}.load(pycuda_{name} + pycuda_first, {32 * shape.vector});\n"
+        )
+        said["lane"] += (
+            f"          const pycuda::here<{const}{ctype}> "
+            f"{name}({held}(pycuda_row * {shape.vector} + pycuda_k));\n"
+        )
+        said["tail"] += f"          {const}{ctype} *const {name} = pycuda_{name};\n"
+        said["fits"] += f" && {lanes}::fit(pycuda_{name})"
+    return declared, said
+
+
+def _strided_parts(arguments, signature):
+    """The same for a Walk's signature; and the structure that describes the arrays."""
+    vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
+    structure, names = layout_of(vectors, signature)
+    through = {v.name for v, group in zip(vectors, signature[2], strict=True) if group is not None}
+    declared = [
+        f"{dtype_to_ctype(a.dtype)} *pycuda_{a.name}" if a.name in through else a.declarator()
+        for a in arguments
+    ]
+    said = {**dict.fromkeys(("load", "lane", "tail"), ""), "outside": names, "fits": " && false"}
+    return declared, said, structure
+
+
+def head(arguments, text: Text) -> str:
+    """What precedes a kernel: headers, the user's preamble, the types of the result."""
+    return f"""{parsing.headers(arguments, text.dtype_out)}#include <pycuda-streaming.hpp>
+#include <pycuda-strided.hpp>
+#include <pycuda-reduce.hpp>
+#define BLOCK_SIZE {THREADS}
+{parsing.line(f"preamble of {text.name}")}{text.preamble}
+{parsing.line(f"kernel {text.name}")}
+{parsing.size_checks(arguments)}
+typedef {dtype_to_ctype(text.accumulator)} out_type;
+typedef {dtype_to_ctype(text.dtype_out)} pycuda_result_type;
+static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the result has not its dtype's size");
+"""
+
+
+def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
+    """The kernel of one launch. Its parameters: the arguments, n, pycuda_tile, pycuda_out, pycuda_counter,
+    pycuda_parts and, with a signature, pycuda_at.
+    """
+    structure = ""
+    if signature is None:
+        declared, said = _parts(arguments, uses, shape)
+    else:
+        declared, said, structure = _strided_parts(arguments, signature)
+    declared += [
+        "const size_t n", "const size_t pycuda_tile", "pycuda_result_type *pycuda_out",
+        "unsigned *pycuda_counter", "out_type *pycuda_parts",
+    ]  # fmt: skip
+    if signature is not None:
+        declared.append("const pycuda_layout pycuda_at")
+    value = expression("map_expr", text.map_expr, text.name)
+    row = 32 * shape.vector
+    fast = (
+        ""
+        if signature is not None
+        else f"""
+    if (pycuda_fits && pycuda_from + {ROWS * row} <= pycuda_to) {{
+{said["load"]}#pragma unroll
+      for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
+#pragma unroll
+        for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
+          const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
+          (void)i;
+{said["lane"]}          const out_type pycuda_value = {value};
+          pycuda_rows[pycuda_row] = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
+        }}
+      }}
+    }} else"""
+    )
+    return f"""{head(arguments, text)}{structure}
+extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(declared)})
+{{
+  const unsigned seq_count = pycuda_tile / {THREADS};
+  (void)seq_count;
+{said["outside"]}
+  const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
+    return {expression("reduce_expr", text.reduce_expr, text.name)};
+  }};
+  const out_type pycuda_neutral = {expression("neutral", text.neutral, text.name)};
+  const unsigned pycuda_lane = threadIdx.x % 32;
+  size_t pycuda_from = blockIdx.x * pycuda_tile + threadIdx.x / 32 * (pycuda_tile / {THREADS // 32});
+  const size_t pycuda_to = min(pycuda_from + pycuda_tile / {THREADS // 32}, n);
+  out_type pycuda_sum = pycuda_neutral;
+  const bool pycuda_fits = true{said["fits"]};
+  (void)pycuda_fits;
+  for (; pycuda_from < pycuda_to; pycuda_from += {ROWS * row}) {{
+    const size_t pycuda_first = pycuda_from + pycuda_lane * {shape.vector};
+    out_type pycuda_rows[{ROWS}];
+#pragma unroll
+    for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) pycuda_rows[pycuda_row] = pycuda_neutral;
+{fast}
+    {{
+#pragma unroll 1
+      for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
+#pragma unroll
+        for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
+          // What lies past the end is made of the last element and dropped: where the compiler joins a
+          // product and a sum it does so here as it does above.
+          const size_t pycuda_place = pycuda_first + pycuda_row * {row} + pycuda_k;
+          const bool pycuda_is_one = pycuda_place < pycuda_to;
+          const size_t i = pycuda_is_one ? pycuda_place : pycuda_to - 1;
+          (void)i;
+{said["tail"]}          const out_type pycuda_value = {value};
+          const out_type pycuda_next = pycuda_reduce(pycuda_rows[pycuda_row], pycuda_value);
+          pycuda_rows[pycuda_row] = pycuda::choose(pycuda_is_one, pycuda_next, pycuda_rows[pycuda_row]);
+        }}
+      }}
+    }}
+    pycuda_sum = pycuda_reduce(pycuda_sum, pycuda::reduce_rows(pycuda_rows, pycuda_reduce));
+  }}
+  pycuda::reduce_blocks(pycuda_sum, pycuda_neutral, pycuda_out, pycuda_counter, pycuda_parts, pycuda_reduce);
+}}
+"""
+
+
+def build_whole(arguments, text: Text, uses, shape: Shape, signature, keep, options):
+    """The prepared function of `whole`."""
+    compiled = module(whole(arguments, text, uses, shape, signature), keep, options)
+    extra = "LLPPP" + (f"{layout.geometry_bytes(signature)}s" if signature is not None else "")
+    return prepared(compiled, text.name, arguments, extra)
+
+
+# ---- PyCUDA's two stages
+
+
+def stage_source(
+    out_type: str, block_size: int, neutral, reduce_expr, map_expr, arguments, name, preamble
+) -> str:
+    """PyCUDA's kernel: each block leaves one value of seq_count * block_size elements."""
+    arguments = parsing.read_arguments(arguments)
+    declared = [f"{out_type} *out", *(argument.declarator() for argument in arguments)]
+    declared += [_SEQ_COUNT.declarator(), _SIZE.declarator()]
+    return f"""{parsing.headers(arguments)}#include <pycuda-exchange.hpp>
+#define BLOCK_SIZE {block_size}
+{parsing.line(f"preamble of {name}")}{preamble}
+{parsing.line(f"kernel {name}")}
+typedef {out_type} out_type;
+extern "C" __global__ void __launch_bounds__({block_size}) {name}({", ".join(declared)})
+{{
+  const auto pycuda_reduce = [&](out_type a, out_type b) -> out_type {{
+    return {expression("reduce_expr", reduce_expr, name)};
+  }};
+  PYCUDA_SHARED(out_type, pycuda_parts, BLOCK_SIZE);
+  const unsigned tid = threadIdx.x;
+  size_t i = (size_t)blockIdx.x * BLOCK_SIZE * seq_count + tid;
+  out_type acc = {expression("neutral", neutral, name)};
+  for (unsigned s = 0; s < seq_count && i < n; s++, i += BLOCK_SIZE)
+    acc = pycuda_reduce(acc, {expression("map_expr", map_expr, name)});
+  pycuda::place(pycuda_parts + tid, acc);
+  __syncthreads();
+  for (unsigned half = BLOCK_SIZE / 2; half > 0; half /= 2) {{
+    if (tid < half) {{
+      acc = pycuda_reduce(acc, pycuda::fetch(pycuda_parts + tid + half));
+      pycuda::place(pycuda_parts + tid, acc);
+    }}
+    __syncthreads();
+  }}
+  if (tid == 0) out[blockIdx.x] = acc;
+}}
+"""
+
+
+def get_reduction_module(
+    out_type,
+    block_size,
+    neutral,
+    reduce_expr,
+    map_expr,
+    arguments,
+    name="reduce_kernel",
+    keep=False,
+    options=None,
+    preamble="",
+):
+    """Compile one of PyCUDA's reduction stages.
+
+    Parameters
+    ----------
+    out_type : str
+        The C type of the result.
+    block_size : int
+        Threads of a block, a power of two.
+    neutral, reduce_expr, map_expr : str
+        As `ReductionKernel` takes them.
+    arguments : str or list of VectorArg and ScalarArg
+    name, keep, options, preamble
+        As `ReductionKernel` takes them.
+
+    Returns
+    -------
+    pycuda.compiler.SourceModule
+        With one kernel, of ``(out, arguments..., unsigned seq_count, size_t n)``.
+    """
+    source = stage_source(out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, preamble)
+    return module(source, keep, options)
+
+
+def get_reduction_kernel_and_types(
+    stage,
+    out_type,
+    block_size,
+    neutral,
+    reduce_expr,
+    map_expr=None,
+    arguments=None,
+    name="reduce_kernel",
+    keep=False,
+    options=None,
+    preamble="",
+):
+    """The prepared function of a reduction stage, and the format codes of its arguments.
+
+    Parameters
+    ----------
+    stage : int
+        1 reads the arguments, 2 what stage 1 has left, an array before the arguments.
+    out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options, preamble
+        As for `get_reduction_module`. Without map_expr stage 1 reads an argument named ``in``.
+
+    Returns
+    -------
+    (function, codes)
+        The codes are those of the arguments: "P" for a pointer. The function takes a pointer to the results
+        before them, and ``seq_count`` and ``n`` after them.
+    """
+    if stage not in (1, 2):
+        raise ValueError(f"stage is {stage!r}: it may be 1 or 2")
+    arguments = default_arguments(arguments, out_type)
+    if stage == 2:
+        map_expr = "pycuda_reduction_inp[i]"
+        first = VectorArg(parsing.NAME_TO_DTYPE[out_type], "pycuda_reduction_inp")
+        arguments = [first, *arguments]
+    elif map_expr is None:
+        map_expr = "in[i]"
+    compiled = get_reduction_module(
+        out_type, block_size, neutral, reduce_expr, map_expr, arguments, name, keep, options, preamble
+    )
+    codes = [argument.struct_char for argument in arguments]
+    return compiled.get_function(name)._prepare_strided("P" + "".join(codes) + "IL"), codes
+
+
+def default_arguments(arguments, out_type: str) -> list:
+    """The arguments; without any, an array named in."""
+    return parsing.read_arguments(f"{out_type} *in" if arguments is None else arguments)

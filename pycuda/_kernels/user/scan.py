@@ -1,0 +1,142 @@
+"""The source of scan kernels; what a scan does is in pycuda-scan.hpp."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from pycuda._kernels.user import parsing
+from pycuda._kernels.user.elementwise import module
+from pycuda.tools import dtype_to_ctype
+
+_SHARED = 45 << 10  # bytes of the tiles that a block has under way, at most
+_CHUNKS = 4  # vectors that a thread has of a tile, at most
+RESIDENT = 7  # blocks of a multiprocessor, where so many fit
+
+
+class Text(NamedTuple):
+    """What the user wrote."""
+
+    dtype: np.dtype
+    scan_expr: str
+    neutral: str | None
+    exclusive: bool
+    name: str
+    preamble: str
+
+
+class Named(NamedTuple):
+    """An array of a call, for errors."""
+
+    name: str
+    dtype: np.dtype
+
+
+class Shape(NamedTuple):
+    """How a block scans: scan_room of pycuda-scan.hpp."""
+
+    threads: int
+    slots: int
+    chunks: int
+    vector: int
+
+    @property
+    def items(self) -> int:
+        """Of a thread."""
+        return self.chunks * self.vector
+
+    @property
+    def tile(self) -> int:
+        return self.threads * self.items
+
+
+def shape(value_size: int, item_size: int) -> Shape:
+    """What suits items of this size, of which a value is loaded. ValueError when they are too large for
+    shared memory."""
+    vector = 16 // value_size if 16 % value_size == 0 else 1
+    of_chunk = (vector + 1) * item_size
+    for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
+        chunks = min(_SHARED // (threads * slots * of_chunk), _CHUNKS)
+        if chunks:
+            return Shape(threads, slots, chunks, vector)
+    raise ValueError(
+        f"items of {item_size} bytes are too large for a scan: {_SHARED // 128} bytes are the most"
+    )
+
+
+def _expression(what: str, text: str, name: str) -> str:
+    return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
+
+
+_FLAGGED = """
+// An item that begins a segment forgets what precedes it.
+struct pycuda_item {{ scan_type value; {flag} starts; }};
+"""
+
+
+def flag_bytes(itemsize: int) -> int:
+    """Bytes of a flag beside a value of this size, so that nothing is left between items."""
+    return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
+
+
+_FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
+
+
+def source(text: Text, shape: Shape, segmented: bool) -> str:
+    """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
+    segmented, of (flags, their stride).
+    """
+    combined = f"""[&](scan_type a, scan_type b) -> scan_type {{
+    return {_expression("scan_expr", text.scan_expr, text.name)};
+  }}"""
+    neutral = (
+        ""
+        if not text.exclusive
+        else f"""
+  const scan_type pycuda_neutral = {_expression("neutral", text.neutral, text.name)};"""
+    )
+    if segmented:
+        item, more = "pycuda_item", ", const unsigned char *pycuda_flags, long long pycuda_flag_step"
+        make = "pycuda_item{value, pycuda_flags[(long long)k * pycuda_flag_step] != 0}"
+        combine = """[&](const pycuda_item &a, const pycuda_item &b) -> pycuda_item {
+    pycuda_item c = {b.starts ? b.value : pycuda_two(a.value, b.value), b.starts};
+    c.starts |= a.starts;
+    return c;
+  }"""
+        with_, before = "with.value", "has && !item.starts ? before.value : pycuda_neutral"
+    else:
+        item, more = "scan_type", ""
+        make, combine = "value", "pycuda_two"
+        with_, before = "with", "has ? before : pycuda_neutral"
+    emitted = f"scan_type({before})" if text.exclusive else with_
+    return f"""{parsing.headers([], text.dtype)}#include <pycuda-scan-user.hpp>
+{parsing.line(f"preamble of {text.name}")}{text.preamble}
+{parsing.line(f"kernel {text.name}")}
+typedef {dtype_to_ctype(text.dtype)} scan_type;
+static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the size of its dtype");
+{_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
+extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
+  const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
+  size_t n, unsigned pycuda_tiles, unsigned *pycuda_counter, unsigned long long *pycuda_counts,
+  unsigned long long *pycuda_entries, void *pycuda_values, unsigned pycuda_launch{more})
+{{{neutral}
+  const auto pycuda_two = {combined};
+  const auto pycuda_combine = {combine};
+  const pycuda::scan_state pycuda_state = {{pycuda_counter, pycuda_counts, pycuda_entries, pycuda_values,
+                                           pycuda_launch}};
+  pycuda::scan<{shape.threads}, {shape.slots}, {shape.chunks}, {shape.vector}, {item}>(
+    pycuda_in, pycuda_in_step, pycuda_out, pycuda_out_step, n, pycuda_tiles, pycuda_state,
+    [&](const scan_type &value, size_t k) -> {item} {{ (void)k; return {make}; }}, pycuda_combine,
+    [&](bool has, const {item} &before, const {item} &item, const {item} &with) -> scan_type {{
+      (void)has; (void)before; (void)item; (void)with;
+      return {emitted};
+    }});
+}}
+"""
+
+
+def build(text: Text, shape: Shape, segmented: bool, options):
+    """The prepared function of `source`."""
+    compiled = module(source(text, shape, segmented), False, options)
+    return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))
