@@ -20,15 +20,18 @@
  *   settings.[ch def] log.[ch] errors.c    settings from the environment, cuLogs*, error texts
  *   report.[ch]                        what a program did, for python -m pycuda.check
  *   driver.[ch] objects.h              cuInit, fork, devices; handles with reference counts
+ *   ipc_handle.[ch]                    what processes give each other
  * api/context/
  *   context.[ch] context_list.c        contexts, and those that are known
  *   context_stack.c context_state.c    current ones, limits
  *   registry.c resource.[ch]           live objects; parts of a device
  *   patience.[ch]                      waits that can be left, cancelled kernels
+ *   upcalls.h                          what contexts ask of the folders above
  * api/stream/
  *   queue.[ch]                         the streams' queues: order, dependencies, workers
  *   stream.[ch] stream_attributes.c event.[ch]    streams and events as handles
- *   shared_event.c                     events of other processes
+ *   shared_event.[ch]                  events of other processes
+ *   capture.h node_set.h               streams under capture, for the calls that become nodes (graph/)
  *   green.[ch] context_event.c         contexts that have a part of a device; events of all their streams
  * api/memory/
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
@@ -51,7 +54,7 @@
  *   launch.[ch] former_launch.c cluster.c device_runtime.c occupancy.c    launches of kernels
  * graph/          streams under capture, graphs, their replay (graph.h has the list)
  * api/entry/      how calls come in
- *   exports.c former*.c proc_address.c    variants of functions, cuGetProcAddress
+ *   exports.c former*.c proc_address.c device_table.c    variants of functions, cuGetProcAddress
  *   unsupported.c one_lock.[ch]        a weak answer for every row of abi/; one lock across all calls
  *
  * ptx/

@@ -2,7 +2,7 @@
  *
  * All under the graphs' lock; that a stream is captured can be asked without it.
  */
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -285,7 +285,7 @@ static CUresult add(Stream *stream, Work *work)
     return node_set_replace(&member->front, &node, NULL, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add(stream, work)); }
+static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add(stream, work)); }
 
 static CUresult invalidate(Stream *stream, CUresult error)
 {

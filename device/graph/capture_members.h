@@ -2,7 +2,10 @@
 #ifndef DEVICE_GRAPH_CAPTURE_MEMBERS_H
 #define DEVICE_GRAPH_CAPTURE_MEMBERS_H
 
-#include "graph/capture.h"
+#include "api/stream/capture.h"
+#include "graph/work.h"
+
+typedef struct Capture Capture;
 
 struct CaptureMember {
     Capture *capture;

@@ -22,7 +22,5 @@ Condition *condition_hold(Condition *condition);
 void condition_put(Condition *condition);
 /* The condition of that handle with a reference, or NULL. */
 Condition *condition_find(CUgraphConditionalHandle handle);
-/* What a kernel sets; false when there is no such handle. */
-bool condition_set(CUgraphConditionalHandle handle, unsigned value);
 
 #endif

@@ -1,7 +1,7 @@
 /* Executable graphs as handles: made from graphs, launched, changed in single nodes. */
 #include <stdlib.h>
 
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 #include "graph/condition.h"
 #include "graph/program.h"
 

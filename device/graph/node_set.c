@@ -1,5 +1,5 @@
 /* Sets of nodes with the data of edges. See node_set.h. */
-#include "graph/node_set.h"
+#include "api/stream/node_set.h"
 
 #include <stdlib.h>
 

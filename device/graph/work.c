@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/copy/array.h"
 #include "api/base/driver.h"
+#include "api/copy/array.h"
 #include "api/stream/green.h"
 #include "graph/condition.h"
 #include "graph/graph.h"

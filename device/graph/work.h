@@ -4,9 +4,9 @@
 #define DEVICE_GRAPH_WORK_H
 
 #include "api/copy/copy.h"
-#include "api/stream/event.h"
 #include "api/copy/fill.h"
 #include "api/launch/launch.h"
+#include "api/stream/event.h"
 #include "graph/memory.h"
 
 typedef struct CUgraph_st Graph;

@@ -3,13 +3,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "api/device/device_limits.h"
 #include "api/base/driver.h"
 #include "api/base/log.h"
-#include "api/memory/marks.h"
-#include "api/code/module.h"
-#include "api/stream/queue.h"
-#include "api/base/report.h"
 
 typedef struct Driver {
     _Atomic int initialised, forked;
@@ -101,23 +96,9 @@ CUresult cuInit(unsigned int flags)
 }
 
 /* Written by the call that failed: who asks, asks after it. */
-static const char *problem_of_init(void) { return init_problem; }
+const char *driver_init_problem(void) { return init_problem; }
 
-const CpuDeviceTable *cpuDeviceTable(void)
-{
-    static const CpuMemoryMarks marks = {marks_make, marks_use, marks_end, marks_drop};
-    static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
-                                             report_site};
-    static const CpuDeviceTable table = {sizeof table,
-                                         problem_of_init,
-                                         function_parameter_kind,
-                                         &marks,
-                                         &numbers,
-                                         "make a new context, or start the program again",
-                                         driver_setting_names};
-    atomic_store(&texts_are_read, true);
-    return &table;
-}
+void driver_texts_are_read(void) { atomic_store(&texts_are_read, true); }
 
 CUresult cuDriverGetVersion(int *version)
 {

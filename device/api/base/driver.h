@@ -44,6 +44,10 @@ void driver_unlock(void);
 /* NULL without memory. */
 WorkerPool *driver_workers(Device *device);
 
+/* Why cuInit failed, in words, or "". After the second call it no longer goes to stderr. */
+const char *driver_init_problem(void);
+void driver_texts_are_read(void);
+
 /* Marks the calling thread as running a stream callback; returns what it was. */
 bool driver_enter_callback(bool inside);
 

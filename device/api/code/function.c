@@ -1,6 +1,6 @@
 /* Functions: kernels of a module, their attributes and parameters. */
-#include "api/device/device_limits.h"
 #include "api/code/module.h"
+#include "api/device/device_limits.h"
 
 /* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING, the last of them. */
 enum { CLUSTER_POLICIES = 2 };

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/device/device_limits.h"
 #include "api/base/log.h"
-#include "api/memory/memory.h"
-#include "api/stream/queue.h"
 #include "api/code/runtime_library.h"
-#include "graph/capture.h"
+#include "api/device/device_limits.h"
+#include "api/memory/memory.h"
+#include "api/stream/capture.h"
+#include "api/stream/queue.h"
 #include "lower/lower.h"
 
 static void module_release(Object *object)

@@ -2,8 +2,8 @@
 #ifndef DEVICE_API_CODE_MODULE_H
 #define DEVICE_API_CODE_MODULE_H
 
-#include "api/context/context.h"
 #include "api/code/image.h"
+#include "api/context/context.h"
 #include "exec/code.h"
 
 struct CUmod_st {
@@ -59,9 +59,6 @@ int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings
 
 /* The function of a kernel handle in the current context, with a reference (library.c). */
 CUresult kernel_function(const void *handle, Function **out);
-
-/* Blocks of that shape that a multiprocessor holds at a time. */
-int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared);
 
 /* Options of the driver's compiler: where the logs go, and what code shall be like. */
 typedef struct JitOptions {

@@ -1,18 +1,13 @@
 /* Contexts: making, closing, checking, their sticky error, and the text that their kernels print. */
-#include "api/context/context.h"
+#include "api/context/upcalls.h"
 
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/memory/ipc.h"
 #include "api/base/log.h"
-#include "api/memory/managed.h"
-#include "api/memory/pool.h"
-#include "api/stream/queue.h"
 #include "api/base/report.h"
-#include "api/stream/stream.h"
 
 static const uint64_t default_limits[CONTEXT_LIMITS] = {
     [CU_LIMIT_STACK_SIZE] = 1024,

@@ -6,8 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "api/context/context.h"
-#include "api/stream/queue.h"
+#include "api/context/upcalls.h"
 
 enum { DEAD_CONTEXTS = 64 };     /* so many are known as destroyed; then the oldest are forgotten */
 

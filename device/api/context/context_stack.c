@@ -1,11 +1,9 @@
 /* The thread's stack of current contexts, and the calls that make, destroy and switch contexts. */
 #include <stdlib.h>
 
-#include "api/context/context.h"
 #include "api/base/log.h"
 #include "api/context/patience.h"
-#include "api/stream/queue.h"
-#include "api/stream/stream.h"
+#include "api/context/upcalls.h"
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
@@ -23,10 +21,7 @@ static void drop_thread_state(void *value)
 {
     ThreadState *state = value;
     bool forked = driver_check() == CUDA_ERROR_NOT_INITIALIZED;
-    for (size_t i = 0; i < state->stream_count && !forked; i++) {
-        queue_close(state->streams[i]);
-        PUT(state->streams[i]);
-    }
+    for (size_t i = 0; i < state->stream_count && !forked; i++) queue_drop(state->streams[i]);
     while (state->depth) pop(state);
     free(state->streams);
     free(state->stack);

@@ -1,9 +1,6 @@
 /* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its
  * work. */
-#include "api/context/context.h"
-#include "api/memory/pool.h"
-#include "api/stream/queue.h"
-#include "graph/capture.h"
+#include "api/context/upcalls.h"
 
 static CUresult synchronize(Context *context)
 {
@@ -122,15 +119,6 @@ CUresult cuCtxSetSharedMemConfig(CUsharedconfig config)
     Context *context;
     TRY(context_enter(&context));
     return config > CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
-{
-    Context *context;
-    TRY(context_enter(&context));
-    if (least) *least = QUEUE_LEAST_PRIORITY;
-    if (greatest) *greatest = QUEUE_GREATEST_PRIORITY;
-    return CUDA_SUCCESS;
 }
 
 CUresult cuCtxResetPersistingL2Cache(void)

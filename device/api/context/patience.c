@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-#include "api/stream/queue.h"
+#include "api/context/upcalls.h"
 
 static _Thread_local unsigned patience;     /* microseconds; 0: without end */
 static _Thread_local const Context *awaited; /* by the last wait: a handle, and the life it had */

@@ -1,6 +1,6 @@
 /* Arrays: creation, shape, destruction. */
-#include "api/memory/memory.h"
 #include "api/copy/mipmap.h"
+#include "api/memory/memory.h"
 
 size_t array_format_size(CUarray_format format)
 {

@@ -6,7 +6,7 @@
 
 #include "api/copy/array.h"
 #include "api/memory/memory.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
 

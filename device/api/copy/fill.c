@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/memory/memory.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 
 enum { INLINE_BYTES = 1 << 16 };
 

@@ -1,8 +1,8 @@
 /* Clusters: what a launch may ask for, and how many fit on the device. */
-#include "api/device/device_limits.h"
-#include "api/stream/green.h"
-#include "api/launch/launch.h"
 #include "api/base/log.h"
+#include "api/device/device_limits.h"
+#include "api/launch/launch.h"
+#include "api/stream/green.h"
 
 static uint64_t blocks_of(const uint32_t cluster[3])
 {

@@ -9,7 +9,6 @@
 #include "api/launch/launch.h"
 #include "api/memory/memory.h"
 #include "exec/runtime/runtime.h"
-#include "graph/condition.h"
 
 /* A heap of the context, made when it is asked for first; NULL where there is no room. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/device/device_limits.h"
-#include "api/stream/green.h"
 #include "api/launch/launch.h"
 #include "api/base/log.h"
+#include "api/base/report.h"
+#include "api/device/device_limits.h"
 #include "api/memory/marks.h"
 #include "api/memory/memory.h"
-#include "api/base/report.h"
+#include "api/stream/capture.h"
+#include "api/stream/green.h"
 #include "api/stream/stream.h"
 #include "api/texture/texture.h"
-#include "graph/capture.h"
 
 typedef struct LaunchTask {
     Task task;

@@ -37,6 +37,11 @@ CUresult launch_check_cooperative(const Function *function, const LaunchShape *s
 /* Copies the parameters, given one by one or in a buffer, to param_size bytes. */
 CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **extra, uint8_t *params);
 
+/* --- api/launch/occupancy.c --- */
+/* Blocks of that shape that a multiprocessor holds at a time. */
+int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_shared);
+
+/* --- api/launch/launch.c --- */
 /* All of a launch that is known before it begins; what it is given must live until it ends. */
 void launch_prepare(GridLaunch *launch, const Function *function, const LaunchShape *shape,
                     const uint8_t *params);
@@ -56,6 +61,8 @@ bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function
 /* What that launch of the function and those that come from it need of the driver. The function stays alive
  * as long. */
 void device_runtime_init(DeviceRuntime *runtime, Function *function);
+/* What a kernel sets of a conditional node (graph/condition.c); false when there is no such handle. */
+bool condition_set(CUgraphConditionalHandle handle, unsigned value);
 /* The heap of device-side malloc; NULL where there is no room. */
 DeviceHeap *context_heap(Context *context);
 

@@ -1,8 +1,8 @@
 /* Occupancy: how many blocks a multiprocessor holds, by the rules of the device's compute capability. */
-#include "api/device/device_limits.h"
-#include "api/stream/green.h"
 #include "api/base/log.h"
-#include "api/code/module.h"
+#include "api/device/device_limits.h"
+#include "api/launch/launch.h"
+#include "api/stream/green.h"
 
 /* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
 enum { WARP = 32, MOST_REGISTERS = 255, SCHEDULERS = 4 };

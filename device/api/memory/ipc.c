@@ -1,4 +1,4 @@
-/* Handles between processes, and memory that was opened by them. */
+/* Memory of other processes, opened by its handles. */
 #define _GNU_SOURCE
 #include "api/memory/ipc.h"
 
@@ -11,53 +11,6 @@
 #include "api/base/log.h"
 #include "api/memory/pool.h"
 #include "api/stream/queue.h"
-
-_Static_assert(sizeof(IpcHandle) == sizeof(CUipcMemHandle),
-               "an IpcHandle fills the driver's handle of memory");
-_Static_assert(sizeof(IpcHandle) == sizeof(CUipcEventHandle), "and that of an event");
-
-static const char magic[8] = "cpu-ipc";
-
-/* ---- Handles ---- */
-
-void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode)
-{
-    *handle = (IpcHandle){.kind = kind, .process = getpid(), .descriptor = descriptor, .inode = inode};
-    memcpy(handle->magic, magic, sizeof magic);
-}
-
-bool ipc_is(const IpcHandle *handle, IpcKind kind)
-{
-    return !memcmp(handle->magic, magic, sizeof magic) && handle->kind == kind;
-}
-
-CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
-{
-    if (!ipc_is(handle, kind)) {
-        log_error("these bytes are no IPC handle of %s of the CPU device",
-                  kind == IPC_MEMORY ? "memory" : "an event");
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (handle->process == getpid()) {
-        log_error("an IPC handle is for other processes: this one made it");
-        return CUDA_ERROR_INVALID_CONTEXT;
-    }
-    return ipc_reach(handle, file);
-}
-
-CUresult ipc_reach(const IpcHandle *handle, SharedFile *file)
-{
-    int problem = shared_file_open(file, handle->process, handle->descriptor, handle->inode);
-    if (!problem) return CUDA_SUCCESS;
-    bool gone = problem == ENOENT || problem == ESTALE;
-    log_error("process %d, which made the IPC handle, %s: %s", handle->process,
-              gone ? "has ended or let go of what it stands for"
-                   : "cannot be reached (it must be of the same user and see the same processes)",
-              strerror(problem));
-    return gone ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED;
-}
-
-/* ---- Memory ---- */
 
 /* An allocation of another process, opened by a context: once, however often it was asked for. */
 typedef struct Import {

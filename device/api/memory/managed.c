@@ -3,8 +3,6 @@
  * Host and devices share the memory, so nothing of it moves. What was said about each part of a range is
  * remembered, because programs ask for it; a discard makes memory unwritten, for PYCUDA_CPU_CHECK=initcheck.
  */
-#include "api/memory/managed.h"
-
 #include <stdlib.h>
 #include <string.h>
 

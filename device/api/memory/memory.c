@@ -3,12 +3,12 @@
 
 #include <stdio.h>
 
-#include "api/memory/ipc.h"
 #include "api/base/log.h"
+#include "api/memory/ipc.h"
 #include "api/memory/pool.h"
-#include "api/stream/queue.h"
 #include "api/memory/virtual.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
+#include "api/stream/queue.h"
 
 /* What counts against the device's size. */
 static bool is_counted(MemoryKind kind)

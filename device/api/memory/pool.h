@@ -82,11 +82,7 @@ void pool_range_begin(const MemoryRange *range);
 void pool_range_end(const MemoryRange *range, bool settle);
 void pool_range_settle(const MemoryRange *range);
 
-/* The host has waited for that stream, or for all of the device (NULL). */
-void pools_observe(Device *device, const Stream *stream);
 /* Memory is short: gives back all that nobody uses. */
 void pools_reclaim(Device *device);
-/* Frees what the context has in pools. */
-void pools_leave(const Context *context);
 
 #endif

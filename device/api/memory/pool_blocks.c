@@ -4,8 +4,8 @@
 #include "api/base/log.h"
 #include "api/memory/memory.h"
 #include "api/memory/pool.h"
+#include "api/stream/capture.h"
 #include "api/stream/stream.h"
-#include "graph/capture.h"
 
 struct Block {
     Block *next, **link;   /* in one of its pool's lists */

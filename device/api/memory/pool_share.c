@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "api/memory/ipc.h"
 #include "api/base/log.h"
+#include "api/memory/ipc.h"
 #include "api/memory/memory.h"
 #include "api/memory/pool.h"
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "api/context/context.h"
 #include "api/base/log.h"
+#include "api/context/context.h"
 #include "api/stream/queue.h"
 
 typedef struct Mapping {

@@ -1,9 +1,9 @@
 /* Events of all streams of a context, or of a green one. */
 #include <stdlib.h>
 
+#include "api/stream/capture.h"
 #include "api/stream/event.h"
 #include "api/stream/green.h"
-#include "graph/capture.h"
 
 /* Those of the context, or of the green one in it with its gate and the default stream, which is everybody's.
  * With references; NULL without memory. */
@@ -64,8 +64,7 @@ static CUresult record_in_new(Context *base, Stream **streams, size_t count, Eve
     Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
     if (!gate) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = record_after(streams, count, gate, event);
-    queue_close(gate);
-    PUT(gate);
+    queue_drop(gate);
     return result;
 }
 

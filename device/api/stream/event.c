@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include "api/stream/event.h"
-#include "api/memory/ipc.h"
+#include "api/base/ipc_handle.h"
 #include "api/context/patience.h"
-#include "api/memory/pool.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
+#include "api/stream/shared_event.h"
 
 struct CUevent_st {
     Object object;

@@ -2,8 +2,8 @@
 #ifndef DEVICE_API_STREAM_EVENT_H
 #define DEVICE_API_STREAM_EVENT_H
 
+#include "api/stream/node_set.h"
 #include "api/stream/stream.h"
-#include "graph/node_set.h"
 
 /* The nodes after which an event was recorded in a captured stream. Under the graphs' lock. */
 typedef struct EventCapture {

@@ -65,8 +65,7 @@ static Stream *make_gate(Context *base)
 {
     Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
     if (!gate || object_publish(OBJECT(gate)) == CUDA_SUCCESS) return gate;
-    queue_close(gate);
-    PUT(gate);
+    queue_drop(gate);
     return NULL;
 }
 

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "api/context/patience.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 
 enum {
     LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
@@ -670,6 +670,12 @@ void queue_close(Stream *stream)
     }
     pthread_mutex_unlock(&queue_lock);
     if (gone) PUT(stream);
+}
+
+void queue_drop(Stream *stream)
+{
+    queue_close(stream);
+    PUT(stream);
 }
 
 /* The next stream to be closed, with a reference; NULL when none is left. */

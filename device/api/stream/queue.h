@@ -11,7 +11,7 @@
 #ifndef DEVICE_API_STREAM_QUEUE_H
 #define DEVICE_API_STREAM_QUEUE_H
 
-#include "api/context/context.h"
+#include "api/context/upcalls.h"
 
 enum { QUEUE_LEAST_PRIORITY = 0, QUEUE_GREATEST_PRIORITY = -5 };
 
@@ -74,14 +74,12 @@ struct CUstream_st {
     Stream *next, *previous;    /* of the context's list */
     Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
     unsigned waited_next;
-    _Atomic(struct CaptureMember *) captured; /* its part in a capture, NULL: in none (graph/capture.h) */
+    _Atomic(struct CaptureMember *) captured; /* its part in a capture, NULL: in none (stream/capture.h) */
     uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
 /* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
-/* Makes the context's default stream: from now on it has streams. false without memory. */
-bool queue_open_context(Context *context);
 /* The default stream with a reference; NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
@@ -107,11 +105,6 @@ bool queue_wait(Stream *stream, uint64_t number);
 bool queue_wait_turn(Stream *stream);
 /* Whether a new task of the stream could run at once. */
 bool queue_idle(Stream *stream);
-/* Waits for what the streams of the context have been given so far. */
-CUresult queue_wait_context(Context *context);
-/* For what cannot be put off: also where captures forbid it (graph/capture.h), which the above tells. */
-CUresult queue_wait_context_anyway(Context *context);
-bool queue_context_busy(Context *context);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
 /* That of the task that the calling thread has submitted last; 0: none since it was asked for. */
@@ -122,9 +115,5 @@ uint64_t queue_done(const Context *context);
 CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);
-/* Waits for and closes all of a context's streams, however long it takes. It gets no new ones. */
-void queue_close_context(Context *context);
-/* Ends the kernels that run in the context, which fails; what is queued is not begun. */
-void queue_cancel_context(Context *context);
 
 #endif

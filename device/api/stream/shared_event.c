@@ -5,6 +5,8 @@
  * from time to time whether the process that it waits for is still there.
  */
 #define _GNU_SOURCE
+#include "api/stream/shared_event.h"
+
 #include <errno.h>
 #include <linux/futex.h>
 #include <signal.h>
@@ -15,7 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "api/memory/ipc.h"
 #include "api/base/log.h"
 #include "api/context/patience.h"
 

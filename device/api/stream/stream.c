@@ -1,8 +1,7 @@
 /* Streams: handles, creation, callbacks, waiting. */
 #include "api/stream/green.h"
 
-#include "api/memory/pool.h"
-#include "graph/capture.h"
+#include "api/stream/capture.h"
 
 #include <stdlib.h>
 
@@ -132,6 +131,15 @@ CUresult cuStreamCreateWithPriority(CUstream *out, unsigned int flags, int prior
     CUresult result = stream_create(context, green, out, flags, priority);
     if (green) PUT(green);
     return result;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (least) *least = QUEUE_LEAST_PRIORITY;
+    if (greatest) *greatest = QUEUE_GREATEST_PRIORITY;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCreate(CUstream *out, unsigned int flags)

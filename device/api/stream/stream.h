@@ -9,7 +9,7 @@ bool stream_null_is_per_thread(bool per_thread);
 /* The stream of a handle, special ones for the current context, with a reference. Not one under capture: the
  * call is none that can be captured, and is refused with the error for that. */
 CUresult stream_enter(CUstream handle, Stream **out);
-/* For work that can be captured: the caller asks stream_is_captured (graph/capture.h). */
+/* For work that can be captured: the caller asks stream_is_captured (capture.h). */
 CUresult stream_enter_to_submit(CUstream handle, Stream **out);
 /* The NULL stream, for calls without a stream that wait: they can never be captured. */
 CUresult stream_enter_at_once(Stream **out);

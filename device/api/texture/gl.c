@@ -7,8 +7,8 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "api/copy/array.h"
 #include "api/base/log.h"
+#include "api/copy/array.h"
 #include "api/memory/memory.h"
 #include "api/stream/queue.h"
 

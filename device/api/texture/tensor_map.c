@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "api/context/context.h"
 #include "api/base/log.h"
+#include "api/context/context.h"
 
 _Static_assert(sizeof(TensorMap) == sizeof(CUtensorMap), "a TensorMap is a CUtensorMap");
 

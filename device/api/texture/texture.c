@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "api/base/log.h"
-#include "api/memory/memory.h"
 #include "api/copy/mipmap.h"
+#include "api/memory/memory.h"
 
 enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMISATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
 

@@ -1,6 +1,6 @@
 /* Nodes that something still to come depends on, with the data of the edges that will lead there. */
-#ifndef DEVICE_GRAPH_NODE_SET_H
-#define DEVICE_GRAPH_NODE_SET_H
+#ifndef DEVICE_API_STREAM_NODE_SET_H
+#define DEVICE_API_STREAM_NODE_SET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,12 +4,14 @@
  * the nodes that its next one depends on. What must not happen meanwhile (waiting for such a stream, work
  * of the legacy stream that would wait for it) is refused with its own error and invalidates the capture.
  */
-#ifndef DEVICE_GRAPH_CAPTURE_H
-#define DEVICE_GRAPH_CAPTURE_H
+#ifndef DEVICE_API_STREAM_CAPTURE_H
+#define DEVICE_API_STREAM_CAPTURE_H
 
-#include "graph/work.h"
+#include "api/stream/queue.h"
 
-typedef struct Capture Capture;
+struct CopyJob;
+struct FillJob;
+struct LaunchShape;
 
 /* The part of a captured stream. */
 typedef struct CaptureMember CaptureMember;
@@ -26,17 +28,14 @@ static inline bool stream_is_captured(const Stream *stream)
 CUresult capture_refuse(Stream *stream);
 /* Work of the legacy stream would wait for captured ones: the error, or CUDA_SUCCESS when there are none. */
 CUresult capture_check_legacy(const Stream *stream, bool invalidate);
-/* A wait for all of the context: the error when one of its streams is captured. */
-CUresult capture_check_context(const Context *context);
 /* A call that may not be made while somebody captures, as the modes say. */
 CUresult capture_check_thread(void);
 
-/* The command becomes a node; takes the work over, whatever happens. */
-CUresult capture_add(Stream *stream, Work *work);
-CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
-                            void **extra);
-CUresult capture_add_copy(Stream *stream, const CopyJob *job);
-CUresult capture_add_fill(Stream *stream, const FillJob *job);
+/* The command becomes a node. */
+CUresult capture_add_kernel(Stream *stream, Function *function, const struct LaunchShape *shape,
+                            void **pointers, void **extra);
+CUresult capture_add_copy(Stream *stream, const struct CopyJob *job);
+CUresult capture_add_fill(Stream *stream, const struct FillJob *job);
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data);
 CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out);
 CUresult capture_add_free(Stream *stream, CUdeviceptr address);
