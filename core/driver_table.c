@@ -22,7 +22,7 @@ typedef struct Row {
 } Row;
 
 static const Row rows[] = {
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     {#name, #symbol, version, offsetof(DriverTable, name)},
 #include "abi/cuda_functions.def"
 #undef CU_FN
@@ -30,7 +30,7 @@ static const Row rows[] = {
 enum { ROW_COUNT = sizeof rows / sizeof rows[0] };
 
 enum {
-#define CU_FN(name, symbol, version, per_thread, params, args) ROW_##name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) ROW_##name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
 };
@@ -58,12 +58,12 @@ static CUresult call_missing(int row)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static CUresult missing_##name params { return call_missing(ROW_##name); }
 #include "abi/cuda_functions.def"
 #undef CU_FN
 
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static CUresult first_##name params \
     { \
         driver_load(); \
@@ -73,13 +73,13 @@ static CUresult call_missing(int row)
 #undef CU_FN
 
 DriverTable driver = {
-#define CU_FN(name, symbol, version, per_thread, params, args) .name = first_##name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) .name = first_##name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
 };
 
 static const DriverTable missing = {
-#define CU_FN(name, symbol, version, per_thread, params, args) .name = missing_##name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) .name = missing_##name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
 };

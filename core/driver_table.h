@@ -12,7 +12,7 @@
 #include "abi/cpu_device.h"
 
 typedef struct DriverTable {
-#define CU_FN(name, symbol, version, per_thread, params, args) CUresult(*name) params;
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) CUresult(*name) params;
 #include "abi/cuda_functions.def"
 #undef CU_FN
 } DriverTable;

@@ -12,14 +12,14 @@ static atomic_ulong calls, fail_at;
 static _Atomic(int) fail_code, failed_row = -1;
 
 enum {
-#define CU_FN(name, symbol, version, per_thread, params, args) ROW_##name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) ROW_##name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
     ROW_COUNT
 };
 
 static const char *const names[ROW_COUNT] = {
-#define CU_FN(name, symbol, version, per_thread, params, args) #name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) #name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
 };
@@ -56,7 +56,7 @@ static CUresult note(int row, CUresult result)
     return result;
 }
 
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static CUresult faulty_##name params \
     { \
         CUresult fault = next_fault(ROW_##name); \
@@ -93,7 +93,7 @@ void fault_install(DriverTable *table)
     installed = true;
     fault_arm(strtoul(call, NULL, 10), code ? (CUresult)atoi(code) : CUDA_ERROR_OUT_OF_MEMORY);
     *table = (DriverTable){
-#define CU_FN(name, symbol, version, per_thread, params, args) .name = faulty_##name,
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) .name = faulty_##name,
 #include "abi/cuda_functions.def"
 #undef CU_FN
     };

@@ -12,7 +12,7 @@ static const char *const symbols[] = {
 #define SYMBOL_NONE(symbol) #symbol,
 #define SYMBOL_PTSZ(symbol) #symbol, #symbol "_ptsz",
 #define SYMBOL_PTDS(symbol) #symbol, #symbol "_ptds",
-#define CU_FN(name, symbol, version, per_thread, params, args) SYMBOL_##per_thread(symbol)
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) SYMBOL_##per_thread(symbol)
 #define CU_EXPORT(name, symbol, version, per_thread) #symbol,
 #include "abi/cuda_functions.def"
 #include "abi/cuda_exports.def"

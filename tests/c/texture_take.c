@@ -1,6 +1,6 @@
 /* Writes test_texture_gpu.def from the GPU of the machine. Not part of the tests; from the repository's root:
  *   gcc -I. tests/c/texture_take.c -o take -lcuda -lm && ./take > tests/c/test_texture_gpu.def */
-#define CU_FN(name, symbol, version, per_thread, params, args) CUresult symbol params;
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) CUresult symbol params;
 #include "abi/cuda_abi.h"
 #include "abi/cuda_functions.def"
 #undef CU_FN

@@ -43,7 +43,7 @@ const Fact LIST[] = {
 #ifdef CHECK_REAL
 /* Our row's parameters against the header's typedef for the same name and version. Not for the three
  * profiler functions, which have no typedef. */
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     _Static_assert(__builtin_types_compatible_p(CUresult(*) params, PFN_##name##_v##version), \
                    #name ": parameters differ from NVIDIA's header");
 typedef CUresult (*PFN_cuProfilerInitialize_v4000)(const char *, const char *, CUoutput_mode);

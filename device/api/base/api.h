@@ -14,7 +14,7 @@
 #define VARIANT_NONE(symbol, params)
 #define VARIANT_PTSZ(symbol, params) CU_API CUresult symbol##_ptsz params;
 #define VARIANT_PTDS(symbol, params) CU_API CUresult symbol##_ptds params;
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     CU_API CUresult symbol params; \
     VARIANT_##per_thread(symbol, params)
 #include "abi/cuda_functions.def"

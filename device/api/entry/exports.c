@@ -15,7 +15,8 @@
 #define VARIANT_PTSZ(symbol, params, args) VARIANT(symbol, _ptsz, params, args)
 #define VARIANT_PTDS(symbol, params, args) VARIANT(symbol, _ptds, params, args)
 
-#define CU_FN(name, symbol, version, per_thread, params, args) VARIANT_##per_thread(symbol, params, args)
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
+    VARIANT_##per_thread(symbol, params, args)
 #include "abi/cuda_functions.def"
 #undef CU_FN
 

@@ -60,7 +60,7 @@ __attribute__((destructor)) static void tear_down(void)
         leave(entered); \
         return result; \
     }
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     LOCKED(symbol, params, args) \
     VARIANT_##per_thread(symbol, params, args)
 #include "abi/cuda_functions.def"
@@ -96,7 +96,8 @@ typedef struct LockRow {
 #define LOCKED(symbol) {(AnyFn)symbol, (AnyFn)locked_##symbol},
 #define WAITS(symbol) {(AnyFn)symbol, (AnyFn)waits_##symbol}
 #define READS(symbol) {(AnyFn)symbol, (AnyFn)symbol} /* constants */
-#define CU_FN(name, symbol, version, per_thread, params, args) LOCKED(symbol) VARIANT_##per_thread(symbol)
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
+    LOCKED(symbol) VARIANT_##per_thread(symbol)
 
 /* The first row of a function counts. */
 static const LockRow rows[] = {

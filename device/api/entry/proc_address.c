@@ -24,7 +24,7 @@ enum { NONE = 0, PTSZ = 1, PTDS = 1 };
 #define VARIANT_PTDS(name, symbol, version) {#name, #symbol "_ptds", version, true, (AnyFn)symbol##_ptds},
 
 static const ProcRow proc_rows[] = {
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     {#name, #symbol, version, false, (AnyFn)symbol}, VARIANT_##per_thread(name, symbol, version)
 #define CU_EXPORT(name, symbol, version, per_thread) \
     {#name, #symbol, version, per_thread, (AnyFn)symbol##_any},

@@ -15,7 +15,7 @@ static CUresult unsupported(const char *symbol)
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
-#define CU_FN(name, symbol, version, per_thread, params, args) \
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     WEAK_EXPORT CUresult symbol params { return unsupported(#symbol); }
 #define CU_EXPORT(name, symbol, version, per_thread) \
     WEAK_EXPORT CUresult symbol(void) { return unsupported(#symbol); }
