@@ -2,23 +2,6 @@
  *
  * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
- *
- * Every call into the driver lies in one of the CALL macros, which decide about the GIL; a function that
- * makes driver calls on behalf of one is marked IN_CALL and used nowhere else. Neither asks Python for
- * anything. tests/layout finds any other.
- *
- *   CALL            what only asks: keeps the GIL, unless streams have Python functions to run
- *   CALL_QUEUING    what queues (wait.h): the same while there is room in the queue, else as the next
- *   CALL_BLOCKING   what may wait: always without the GIL
- *   CALL_NEAR, CALL_UNLOCKED   the first and the last for releases and for calls that need no context: one
- *                              attempt
- *
- * Which of these a driver function needs is said in abi/cuda_waits.def. CALL, CALL_QUEUING and CALL_BLOCKING
- * make the default context when the thread has none, and call again. At each of the macros other threads may
- * run: what was read from shared objects before is to be owned or read again.
- *
- * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
- * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock.
  */
 #ifndef EXT_ERRORS_H
 #define EXT_ERRORS_H
@@ -34,6 +17,8 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
 
 /* None, a new reference, or the exception of a failed call and NULL. */
 PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine);
+/* None after what succeeded, else NULL: the exception is set. */
+static inline PyObject *none_unless(int failed) { return failed ? NULL : Py_NewRef(Py_None); }
 
 /* LogicError with this text, for mistakes found before the driver is called. Returns NULL. The format is
  * PyErr_Format's. */

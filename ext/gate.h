@@ -6,7 +6,7 @@
  * that takes the GIL, which only the thread that ends it has by then. A thread that comes out too
  * late never returns, as it would not get the GIL again.
  *
- * So the GIL is let go of in WITHOUT_GIL only (tests/layout).
+ * So the GIL is let go of here only (tests/layout).
  */
 #ifndef EXT_GATE_H
 #define EXT_GATE_H
@@ -18,13 +18,29 @@
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
 
+/* Between the two the thread is without the GIL. */
+typedef struct GateThread {
+    PyThreadState *thread;
+    bool at_end;
+} GateThread;
+
+static inline GateThread gate_release_gil(void)
+{
+    bool at_end = gate_enter();
+    return (GateThread){PyEval_SaveThread(), at_end};
+}
+
+static inline void gate_take_gil(GateThread released)
+{
+    gate_leave(released.at_end);
+    PyEval_RestoreThread(released.thread);
+}
+
 #define WITHOUT_GIL(statement) \
     do { \
-        bool gate_at_end = gate_enter(); \
-        PyThreadState *gate_thread = PyEval_SaveThread(); \
+        GateThread gate_thread = gate_release_gil(); \
         statement; \
-        gate_leave(gate_at_end); \
-        PyEval_RestoreThread(gate_thread); \
+        gate_take_gil(gate_thread); \
     } while (0)
 
 #endif

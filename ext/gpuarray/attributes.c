@@ -1,7 +1,7 @@
 /* Attributes of GPUArray. */
 #include "core/launch_shape.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/numpy_api.h"
@@ -117,14 +117,12 @@ static PyObject *get_splay(PyObject *self, void *closure)
     GPUArrayObject *array = gpuarray_cast(self);
     unsigned blocks, threads;
     int multiprocessors = 0;
-    CUresult result;
     ContextObject *context = context_current(array->state);
     if (!context) return NULL;
-    CALL_NEAR(array->state, result,
-              driver.cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                          context->device));
+    int failed = gpu_cuDeviceGetAttribute(array->state, &multiprocessors,
+                                          CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, context->device);
     Py_DECREF(context);
-    if (result != CUDA_SUCCESS) return raise_driver(array->state, result, "cuDeviceGetAttribute", NULL);
+    if (failed) return NULL;
     launch_shape_splay((size_t)array->size, multiprocessors, &blocks, &threads);
     return closure ? Py_BuildValue("(II)", blocks, 1) : Py_BuildValue("(III)", threads, 1, 1);
 }

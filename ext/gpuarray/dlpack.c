@@ -10,7 +10,7 @@
 
 #include "core/layout/strides.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
@@ -73,26 +73,22 @@ static Export *new_export(PyObject *array, int ndim)
 static int ask_device(GPUArrayObject *array, DLPackDevice *out)
 {
     ModuleState *state = array->state;
-    CUresult result;
     unsigned kind = CU_MEMORYTYPE_DEVICE, managed = 0;
     CUdevice device = 0;
-    CALL(state, result, driver.cuCtxGetDevice(&device));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetDevice", NULL) ? 0 : -1;
+    if (gpu_cuCtxGetDevice(state, &device) < 0) return -1;
     *out = (DLPackDevice){DLPACK_CUDA, device};
     if (!array->pointer) return 0;
-    CALL_NEAR(state, result,
-              driver.cuPointerGetAttribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, array->pointer));
+    CUresult result =
+        once_cuPointerGetAttribute(state, &kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, array->pointer);
     if (result != CUDA_SUCCESS) return 0; /* what it does not know it takes for its own */
-    CALL_NEAR(state, result,
-              driver.cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, array->pointer));
+    result = once_cuPointerGetAttribute(state, &managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, array->pointer);
     if (result == CUDA_SUCCESS && managed) {
         out->kind = DLPACK_CUDA_MANAGED;
     } else if (kind == CU_MEMORYTYPE_HOST) {
         *out = (DLPackDevice){DLPACK_CUDA_HOST, 0};
         return 0;
     }
-    CALL_NEAR(state, result,
-              driver.cuPointerGetAttribute(&device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer));
+    result = once_cuPointerGetAttribute(state, &device, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer);
     if (result == CUDA_SUCCESS && device >= 0) out->number = device;
     return 0;
 }

@@ -8,13 +8,12 @@
 #include "core/layout/strides.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/numpy_api.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/memory/staging.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 enum {
     FEW_CALLS = 16, /* pitched copies that are not worth rearranging for */
@@ -30,75 +29,54 @@ typedef struct Side {
     uintptr_t address;
 } Side;
 
-static int raise_copy(ModuleState *state, CUresult result, const char *routine)
-{
-    raise_driver(state, result, routine, NULL);
-    return -1;
-}
-
 /* For what was queued before a copy: a signal ends it. */
 static int wait_before(ModuleState *state, CUstream stream)
 {
-    CUresult result;
     if (captured_is(state, stream)) {
         raise_logic(state, "a copy between host and device that waits for its stream cannot be captured: "
                            "get() and set() before the capture or after a launch of the graph, or "
                            "get_async() and set_async()");
         return -1;
     }
-    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
-    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
+    return gpu_cuStreamSynchronize(state, stream);
 }
 
 /* For the copy, whose host memory may go afterwards. */
 static int wait_after(ModuleState *state, CUstream stream)
 {
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
-    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuStreamSynchronize");
+    CUresult result = once_cuStreamSynchronize(state, stream);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, "cuStreamSynchronize", NULL);
+    return -1;
 }
 
 /* Bytes that lie together on both sides, queued when there is a stream or between places on the device. */
 static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, TransferMode mode)
 {
-    CUresult result;
     bool queued = mode.async || mode.stream;
+    void *to_host = (void *)to.address;
+    const void *from_host = (const void *)from.address;
     if (to.device && from.device)
-        CALL_QUEUING(state, result, mode.stream,
-                     driver.cuMemcpyDtoDAsync(to.address, from.address, size, mode.stream));
-    else if (to.device && queued)
-        CALL_WAITING(state, result, wait_for_copy(state, (void *)from.address, mode.stream),
-                     driver.cuMemcpyHtoDAsync(to.address, (void *)from.address, size, mode.stream));
-    else if (to.device)
-        CALL_COPYING_IN(state, result, ON_STREAM(NULL), size,
-                        driver.cuMemcpyHtoD(to.address, (void *)from.address, size));
-    else if (queued)
-        CALL_WAITING(state, result, wait_for_copy(state, (void *)to.address, mode.stream),
-                     driver.cuMemcpyDtoHAsync((void *)to.address, from.address, size, mode.stream));
-    else
-        CALL_WAITING(state, result, ON_STREAM(NULL),
-                     driver.cuMemcpyDtoH((void *)to.address, from.address, size));
-    if (result == CUDA_SUCCESS) return 0;
-    if (to.device && from.device) return raise_copy(state, result, "cuMemcpyDtoDAsync");
-    if (to.device) return raise_copy(state, result, queued ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD");
-    return raise_copy(state, result, queued ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH");
+        return gpu_cuMemcpyDtoDAsync(state, to.address, from.address, size, mode.stream);
+    if (to.device)
+        return queued ? gpu_cuMemcpyHtoDAsync(state, to.address, from_host, size, mode.stream)
+                      : gpu_cuMemcpyHtoD(state, to.address, from_host, size);
+    return queued ? gpu_cuMemcpyDtoHAsync(state, to_host, from.address, size, mode.stream)
+                  : gpu_cuMemcpyDtoH(state, to_host, from.address, size);
 }
 
 /* To the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
 static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
 {
     Staging staging;
-    CUresult result;
     if (!staging_take(state, &staging)) return 1;
-    CALL_WAITING(state, result, ON_STREAM(NULL),
-                 staging_to_host(&staging, (void *)to.address, from.address, size));
+    int failed = staging_to_host(state, &staging, (void *)to.address, from.address, size);
     staging_give(&staging);
-    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpyDtoH");
+    return failed;
 }
 
 static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)
 {
-    CUresult result;
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
         .dstMemoryType = to.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
@@ -111,12 +89,7 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
         .WidthInBytes = (size_t)plan->width,
         .Height = (size_t)plan->height,
     };
-    if (to.device && from.device)
-        CALL_QUEUING(state, result, stream, driver.cuMemcpy2DAsync(&copy, stream));
-    else
-        CALL_WAITING(state, result, wait_for_copy(state, to.device ? copy.srcHost : copy.dstHost, stream),
-                     driver.cuMemcpy2DAsync(&copy, stream));
-    return result == CUDA_SUCCESS ? 0 : raise_copy(state, result, "cuMemcpy2DAsync");
+    return gpu_cuMemcpy2DAsync(state, &copy, stream);
 }
 
 /* The rows of one pitched copy, one by one where the driver would refuse the pitch. */

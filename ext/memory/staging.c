@@ -4,19 +4,17 @@
 #include <string.h>
 
 #include "ext/context/captured.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* The first block of a context, which captures forbid to make; none is tried for again when there is no
  * memory. Contexts of others are not ended here, so nobody would free theirs. */
 static void *new_block(ContextObject *context)
 {
-    CUresult result;
     void *block = NULL;
     if (atomic_load(&context->kind) == CONTEXT_FOREIGN || captured_some(context->state)
         || atomic_exchange(&context->staged, true))
         return NULL;
-    CALL_UNLOCKED(result, driver.cuMemAllocHost(&block, STAGING_BYTES));
+    CUresult result = once_cuMemAllocHost(context->state, &block, STAGING_BYTES);
     if (result == CUDA_ERROR_NOT_PERMITTED) atomic_store(&context->staged, false); /* in a host function */
     return result == CUDA_SUCCESS ? block : NULL;
 }
@@ -40,24 +38,29 @@ void staging_give(const Staging *staging)
 }
 
 /* Another thread may destroy the context, which waits for the driver's copy, but does not know of ours. */
-IN_CALL CUresult staging_to_host(const Staging *staging, void *to, CUdeviceptr from, size_t size)
+int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdeviceptr from, size_t size)
 {
-    CUresult result = driver.cuMemcpyDtoH(staging->block, from, size);
-    if (result != CUDA_SUCCESS) return result;
-    if (!context_stay(staging->context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    memcpy(to, staging->block, size);
+    enum { SMALL = 64 << 10 };
+    if (gpu_cuMemcpyDtoH(state, staging->block, from, size) < 0) return -1;
+    if (!context_stay(staging->context)) {
+        raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuMemcpyDtoH", NULL);
+        return -1;
+    }
+    if (size <= SMALL)
+        memcpy(to, staging->block, size);
+    else
+        WITHOUT_GIL(memcpy(to, staging->block, size));
     context_go(staging->context);
-    return CUDA_SUCCESS;
+    return 0;
 }
 
 /* The context is destroyed or released next. Nobody else is in it. */
 static void end_staging(ContextObject *context)
 {
     ContextScope scope;
-    CUresult result;
     void *block = atomic_exchange(&context->staging, NULL);
     if (!block || !context_enter_last(context, &scope)) return;
-    CALL_RELEASING(context->state, result, driver.cuMemFreeHost(block));
+    CUresult result = end_cuMemFreeHost(context->state, block);
     context_leave(&scope);
     report_driver(context->state, result, "cuMemFreeHost");
 }

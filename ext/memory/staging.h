@@ -5,7 +5,7 @@
  * and 40 % for 1 MiB). One thread has the block at a time; others do without.
  *
  * Copies to the device go the driver's way, which stages them itself: ours is not faster when both wait for
- * the bytes to be there (CALL_COPYING_IN).
+ * the bytes to be there (driver_calls.c).
  */
 #ifndef EXT_MEMORY_STAGING_H
 #define EXT_MEMORY_STAGING_H
@@ -25,7 +25,7 @@ typedef struct Staging {
 bool staging_take(ModuleState *state, Staging *out);
 void staging_give(const Staging *staging);
 
-/* Waits for the default stream, copies to the block and from there. */
-IN_CALL CUresult staging_to_host(const Staging *staging, void *to, CUdeviceptr from, size_t size);
+/* Waits for the default stream, copies to the block and from there. -1 with an exception. */
+int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdeviceptr from, size_t size);
 
 #endif

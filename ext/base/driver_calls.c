@@ -1,0 +1,148 @@
+/* See driver_calls.h. */
+#include "ext/base/driver_calls.h"
+
+#include "core/exclusive.h"
+#include "ext/room.h"
+
+/* False when no attempt is to be made; the result says why. */
+static bool open_call(ModuleState *state, DriverCall *call)
+{
+    if (call->releases) wait_begin_release(state);
+    if (call->how == QUEUES) {
+        const WaitPlace *place = &call->place;
+        bool room = room_is_left(&state->room, place->stream, place->calls)
+                    || room_find(state, place->stream, place->calls);
+        call->how = room ? ASKS : WAITS;
+    }
+    return call->how != WAITS || wait_begin(state, &call->place, &call->result);
+}
+
+/* False when the driver is not to be called: the result says why. */
+static bool begin_attempt(ModuleState *state, DriverCall *call)
+{
+    bool lets_go = call->how != ASKS || CALL_LETS_GO(state);
+    call->result = lets_go && host_function_runs() ? CUDA_ERROR_NOT_PERMITTED
+                   : context_forked()              ? CUDA_ERROR_NOT_INITIALIZED
+                                                   : CUDA_SUCCESS;
+    if (call->result != CUDA_SUCCESS) return false;
+    call->step = lets_go ? CALL_WITHOUT_GIL : CALL_WITH_GIL;
+    if (lets_go) call->thread = gate_release_gil();
+    return true;
+}
+
+/* After a copy from the host on the default stream: the bytes are there afterwards. From memory that is not
+ * page-locked the driver's call comes back when it has taken them; streams that do not wait for the default
+ * one may read what was there before: of 1 MiB on an idle H100 more often than not, of less on one that
+ * programs share. Waiting costs 3 us, so small copies do without until there are such streams. */
+static void await_bytes(ModuleState *state, DriverCall *call)
+{
+    if (copy_is_awaited(state, call->copied_in)) call->result = try_cuStreamSynchronize(state, NULL);
+}
+
+/* Whether another attempt follows one that gave this result. */
+static bool is_again(ModuleState *state, DriverCall *call)
+{
+    if (!call->once && !call->context_made && CALL_WANTS_CONTEXT(call->result)) {
+        call->context_made = true;
+        if (context_make_default(state, call->result) == 0) return true;
+    }
+    if (call->how == WAITS && wait_again(state, &call->result)) {
+        call->context_made = false;
+        return true;
+    }
+    if (call->releases && wait_again_release(state, &call->result)) return true;
+    if (call->how == WAITS) wait_end(state, &call->place, call->result);
+    if (call->copied_in && call->result == CUDA_SUCCESS) await_bytes(state, call);
+    return false;
+}
+
+bool driver_call_next_slowly(ModuleState *state, DriverCall *call)
+{
+    if (call->step == CALL_NEW) {
+        if (!open_call(state, call)) return false;
+    } else {
+        if (call->step == CALL_WITHOUT_GIL) gate_take_gil(call->thread);
+        if (!is_again(state, call)) return false;
+    }
+    while (!begin_attempt(state, call))
+        if (!is_again(state, call)) return false;
+    return true;
+}
+
+DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream stream)
+{
+    return host ? HOW_WAITS(wait_for_copy(state, host, stream)) : HOW_QUEUES(stream);
+}
+
+static int raise_unless(ModuleState *state, CUresult result, const char *routine)
+{
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, routine, NULL);
+    return -1;
+}
+
+/* Of a copy of several dimensions the host's end that it waits for, and the bytes that come from the host. */
+#define HOST_OF(copy) \
+    ((copy)->dstMemoryType == CU_MEMORYTYPE_HOST   ? (copy)->dstHost \
+     : (copy)->srcMemoryType == CU_MEMORYTYPE_HOST ? (copy)->srcHost \
+                                                   : NULL)
+#define BYTES_2D(copy) \
+    ((copy)->srcMemoryType == CU_MEMORYTYPE_HOST ? (copy)->WidthInBytes * (copy)->Height : 0)
+#define BYTES_3D(copy) (BYTES_2D(copy) * (copy)->Depth)
+
+#define HOW_ALONE HOW_LASTS
+#define HOW_KNOWS ASKS_ONCE
+
+/* One attempt, and the driver's function itself, by kinds. */
+#define ONCE_ASKS ASKS_ONCE
+#define ONCE_KNOWS ASKS_ONCE
+#define ONCE_LASTS LASTS_ONCE
+#define ONCE_ALONE LASTS_ONCE
+#define ONCE_QUEUES(stream) LASTS_ONCE
+#define ONCE_COPIES(host, stream) LASTS_ONCE
+#define ONCE_WAITS(place) LASTS_ONCE
+#define ONCE_COPIES_IN(place, bytes) LASTS_ONCE
+#define END_ASKS ASKS_ONCE
+#define END_KNOWS ASKS_ONCE
+#define END_LASTS RELEASES
+#define END_ALONE RELEASES
+#define END_QUEUES(stream) RELEASES
+#define END_COPIES(host, stream) RELEASES
+#define END_WAITS(place) RELEASES
+#define END_COPIES_IN(place, bytes) RELEASES
+#define CALLED_ASKS
+#define CALLED_KNOWS
+#define CALLED_LASTS
+#define CALLED_ALONE EXCLUSIVE
+#define CALLED_QUEUES(stream)
+#define CALLED_COPIES(host, stream)
+#define CALLED_WAITS(place)
+#define CALLED_COPIES_IN(place, bytes)
+
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
+    int gpu_##name WITH_STATE(params, args) \
+    { \
+        DriverCall call = HOW_##waits; \
+        while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
+        return raise_unless(self, call.result, #name); \
+    } \
+    CUresult try_##name WITH_STATE(params, args) \
+    { \
+        DriverCall call = HOW_##waits; \
+        while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
+        return call.result; \
+    } \
+    CUresult once_##name WITH_STATE(params, args) \
+    { \
+        DriverCall call = ONCE_##waits; \
+        while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
+        return call.result; \
+    } \
+    CUresult end_##name WITH_STATE(params, args) \
+    { \
+        DriverCall call = END_##waits; \
+        while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
+        return call.result; \
+    }
+#include "abi/cuda_functions.def"
+#undef CU_FN

@@ -1,0 +1,92 @@
+/* The driver's functions as ext/ calls them: typed, and each decides about the GIL by what its row of
+ * abi/cuda_functions.def says.
+ *
+ *   gpu_cuName(state, ...)    0, or -1 with the exception, which has the function's name
+ *   try_cuName(state, ...)    the result, for who looks at it
+ *   once_cuName(state, ...)   the result of one attempt: for what needs no context, and for clearing up
+ *   end_cuName(state, ...)    the same for releases that wait for work: a signal does not end them
+ *
+ * The first two make the default context when the thread has none, and call again. At each call other threads
+ * may run: what was read from shared objects before is to be owned or read again.
+ *
+ * Functions of core/ that make driver calls on behalf of their caller are marked IN_CALL, and used only in
+ * CALL_CORE, with what they do at most: HOW_ASKS and so on, as the rows say it. They ask nothing of Python.
+ *
+ * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
+ * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock. So what may wait lets
+ * go of the GIL; what answers at once keeps it unless streams have Python functions to run; what queues keeps
+ * it while there is room in the queue.
+ */
+#ifndef EXT_BASE_DRIVER_CALLS_H
+#define EXT_BASE_DRIVER_CALLS_H
+
+#include "ext/wait.h"
+
+/* Parameters (int *count) to (ModuleState *self, int *count); (void), where the arguments are (), to
+ * (ModuleState *self). */
+#define FIRST_OF(first, ...) first
+#define SECOND_OF(first, second, ...) second
+#define SECOND(...) SECOND_OF(__VA_ARGS__)
+#define LIST(...) __VA_ARGS__
+#define STATE_ALONE_ ~, (ModuleState * self)
+#define PASTED(argument) STATE_ALONE_##argument
+#define STATE_ALONE(argument) PASTED(argument)
+#define WITH_STATE(params, args) SECOND(STATE_ALONE(FIRST_OF args), (ModuleState * self, LIST params), ~)
+
+#define CU_FN(name, symbol, version, per_thread, waits, params, args) \
+    int gpu_##name WITH_STATE(params, args); \
+    CUresult try_##name WITH_STATE(params, args); \
+    CUresult once_##name WITH_STATE(params, args); \
+    CUresult end_##name WITH_STATE(params, args);
+#include "abi/cuda_functions.def"
+#undef CU_FN
+
+/* How a call is made, and how far it is. */
+typedef struct DriverCall {
+    enum { ASKS, QUEUES, WAITS, LASTS } how;
+    bool once;              /* no context is made for it */
+    bool releases;
+    WaitPlace place;        /* of what queues or waits */
+    size_t copied_in;       /* bytes from the host, which are waited for */
+    CUresult result;        /* of the last attempt */
+    /* Of driver_call_next: */
+    enum { CALL_NEW, CALL_WITH_GIL, CALL_WITHOUT_GIL } step;
+    bool context_made;
+    GateThread thread;
+} DriverCall;
+
+#define HOW_ASKS ((DriverCall){.how = ASKS})
+#define HOW_LASTS ((DriverCall){.how = LASTS})
+#define HOW_QUEUES(stream) ((DriverCall){.how = QUEUES, .place = ON_ROOM(stream, 1)})
+#define HOW_WAITS(where) ((DriverCall){.how = WAITS, .place = where})
+#define HOW_COPIES_IN(where, bytes) ((DriverCall){.how = WAITS, .place = where, .copied_in = bytes})
+#define HOW_COPIES(host, stream) driver_call_copies(self, (host), (stream))
+/* One attempt: of what answers at once, of others, of a release. */
+#define ASKS_ONCE ((DriverCall){.how = ASKS, .once = true})
+#define LASTS_ONCE ((DriverCall){.how = LASTS, .once = true})
+#define RELEASES ((DriverCall){.how = LASTS, .once = true, .releases = true})
+
+DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream stream);
+
+/* Whether to make the next attempt: decides about the GIL before it, and takes it again after it. */
+bool driver_call_next_slowly(ModuleState *state, DriverCall *call);
+static inline bool driver_call_next(ModuleState *state, DriverCall *call)
+{
+    if (call->step == CALL_NEW && call->how <= QUEUES && !CALL_LETS_GO(state) && !context_forked()
+        && (call->how == ASKS || room_take(&state->room, call->place.stream, call->place.calls))) {
+        call->step = CALL_WITH_GIL;
+        return true;
+    }
+    if (call->step == CALL_WITH_GIL && (call->once || !CALL_WANTS_CONTEXT(call->result))) return false;
+    return driver_call_next_slowly(state, call);
+}
+
+/* A call of an IN_CALL function. */
+#define CALL_CORE(state, outcome, how, expression) \
+    do { \
+        DriverCall core_call = how; \
+        while (driver_call_next((state), &core_call)) core_call.result = (expression); \
+        (outcome) = core_call.result; \
+    } while (0)
+
+#endif
