@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda._driver import _views
-from pycuda._kernels.plans import layout
+from pycuda._kernels.plans import layout, sharing
 from pycuda._kernels.plans.caches import ContextCache, calls, remembering
 from pycuda._kernels.user import elementwise as source
-from pycuda._kernels.user import operands, parsing, sharing
+from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import ready_made as _ready
 from pycuda._kernels.user.elementwise import (
     get_elwise_kernel,

@@ -281,6 +281,7 @@ def _memcpy_discontig(dst, src, async_=False, stream=None):
 # ---- functions whose bodies are in pycuda._array
 
 # ruff: noqa: E402, F401
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import (
     arange,
     eye,
@@ -295,22 +296,15 @@ from pycuda._array.core.creation import (
     tril,
     triu,
 )  # fmt: skip
-from pycuda._array.indexing.getitem import nonzero, put, take_along_axis
-from pycuda._array.indexing.where import (
-    clip,
-    if_positive,
-    logical_and,
-    logical_not,
-    logical_or,
-    maximum,
-    minimum,
-    round,
-    where,
-)  # fmt: skip
+from pycuda._array.editing.repeats import repeat, tile
+from pycuda._array.indexing.mask import nonzero
+from pycuda._array.indexing.take_put import put, take_along_axis
+from pycuda._array.indexing.where import if_positive, where
 from pycuda._array.interop.dask import register_beside_dask as _register_beside_dask
 from pycuda._array.interop.interchange import from_dlpack
 from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
 from pycuda._array.linear.matmul import matmul
+from pycuda._array.math.elementwise import clip, logical_and, logical_not, logical_or, maximum, minimum, round
 from pycuda._array.pycuda_api.facade_indexing import multi_put, multi_take, multi_take_put, take
 from pycuda._array.pycuda_api.facade_reductions import (
     all,
@@ -327,19 +321,16 @@ from pycuda._array.pycuda_api.facade_reductions import (
 from pycuda._array.reduction.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.reduction.scans import cumprod, cumsum
 from pycuda._array.shape.joining import (
-    broadcast_to,
     concatenate,
     flip,
     hstack,
-    repeat,
     reshape,
     roll,
     split,
     stack,
-    tile,
     transpose,
     vstack,
-)  # fmt: skip
+)
 from pycuda._array.sorting.facade_sorting import (
     compress,
     extract,

@@ -16,11 +16,11 @@ from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, calls, remembering
+from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import axis as along
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import reduction as source
 from pycuda._kernels.user.elementwise import vectors_of
-from pycuda._kernels.user.operands import check_writable
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda._public import also_named as _also_named
 from pycuda._public import name_public_module as _name_public_module

@@ -9,6 +9,7 @@ from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache
+from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import scan as source
 from pycuda.driver import GPUArray
@@ -141,7 +142,7 @@ class _ScanKernel:
             output_ary = GPUArray(shape, self.dtype, allocator)
         elif output_ary is None:
             output_ary = input_ary
-        operands.check_writable(output_ary)
+        check_writable(output_ary)
         out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
         if out_shape != shape:
             raise ValueError(f"the input has shape {shape}, the output {out_shape}")

@@ -506,7 +506,7 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
     }
     if (gpuarray_check_kept_of(gpuarray_cast(self)->state, self, value) < 0) return -1;
     PyObject *arguments[] = {index, value};
-    PyObject *none = gpuarray_call_body(gpuarray_cast(self)->state, "indexing.getitem", "setitem", self,
+    PyObject *none = gpuarray_call_body(gpuarray_cast(self)->state, "indexing.setitem", "setitem", self,
                                         arguments, 2, NULL);
     Py_XDECREF(none);
     return none ? 0 : -1;

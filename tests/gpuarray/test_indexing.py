@@ -221,7 +221,7 @@ def test_one_axis(data):
 
 def test_a_check_within_a_check(monkeypatch):
     """As when objects that index arrays are released during one: each has its own word."""
-    from pycuda._array.indexing import gather
+    from pycuda._array.core import gather
 
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))
     enter = gather._Check.__enter__
@@ -245,7 +245,7 @@ def test_a_check_within_a_check(monkeypatch):
 
 def test_an_interrupted_check_keeps_its_word(monkeypatch):
     """The kernel may write it later: no other call takes that for its own."""
-    from pycuda._array.indexing import gather
+    from pycuda._array.core import gather
 
     array, places = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([1]))
     array[places]

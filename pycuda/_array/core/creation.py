@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pycuda._array.core.assign import assign
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.indexing.getitem import assign
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import creation
 from pycuda._kernels.plans import axes as layout
@@ -277,8 +278,6 @@ def meshgrid(
     """Coordinates of a grid from those along its axes, as numpy.meshgrid. With `sparse` they have length 1
     along the other axes, without `copy` they are views.
     """
-    from pycuda._array.shape.joining import broadcast_to
-
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is {indexing!r}: it may be xy or ij")
     order = list(range(len(xi)))

@@ -103,7 +103,7 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
 # ---- methods of GPUArray (ext/gpuarray/methods.def)
 
 
-def _with_order(array, dtype, order):
+def new_like(array, dtype, order):
     from pycuda.gpuarray import empty_like
 
     return empty_like(array, dtype, order)
@@ -121,7 +121,7 @@ def astype(array, dtype, order="K", copy=True, *, casting="unsafe", subok=True, 
     lies = {"C": array.flags.c_contiguous, "F": array.flags.f_contiguous}.get(order, True)
     if dtype == array.dtype and lies and not copy:
         return array
-    return apply("copy", array, out=_with_order(array, dtype, order), stream=stream, casting="unsafe")
+    return apply("copy", array, out=new_like(array, dtype, order), stream=stream, casting="unsafe")
 
 
 def fill(array, value, stream=None):
@@ -141,7 +141,7 @@ def fill(array, value, stream=None):
 
 def constant_like(array, value):
     """A bool array of this shape, all of one value."""
-    return fill(_with_order(array, np.dtype(bool), "K"), value)
+    return fill(new_like(array, np.dtype(bool), "K"), value)
 
 
 def conj(array, out=None, *, stream=None):
@@ -176,7 +176,7 @@ def _timer(start, end):
 def reverse(array, stream=None):
     """GPUArray.reverse."""
     backwards = array[(slice(None, None, -1),) * array.ndim]
-    return apply("copy", backwards, out=_with_order(array, None, "K"), stream=stream)
+    return apply("copy", backwards, out=new_like(array, None, "K"), stream=stream)
 
 
 # Names that programs written for PyCUDA use, though it does not document them.
@@ -205,4 +205,4 @@ def _div(array, other, out, stream=None):
 def _new_like_me(array, dtype=None, order="C"):
     """GPUArray._new_like_me."""
     same = dtype is None or np.dtype(dtype) == array.dtype
-    return _with_order(array, dtype, "K" if same else order)
+    return new_like(array, dtype, "K" if same else order)

@@ -3,8 +3,11 @@ array."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.elementwise import apply
 from pycuda._driver import GPUArray, _share_memory
-from pycuda._kernels.user.operands import check_writable as check_writable
 
 
 def new(shape, dtype, allocator=None, order="C") -> GPUArray:
@@ -19,6 +22,16 @@ def overlap(a, b) -> bool:
 
 def write_back(result, out, stream=None):
     """out, after the elements of result were cast into it."""
-    from pycuda._array.core.elementwise import apply
-
     return apply("copy", result, out=out, stream=stream, casting="unsafe")
+
+
+def _copy(host, stream=None) -> GPUArray:
+    result = GPUArray(host.shape, host.dtype)
+    result.set(host, stream=stream)
+    return result
+
+
+def on_device(host, stream=None) -> GPUArray:
+    """A copy of a host array, there when this returns."""
+    host = np.asarray(host, order="C")
+    return captures.aside(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)

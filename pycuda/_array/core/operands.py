@@ -4,12 +4,12 @@ is refused, to hide no copy.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
+from pycuda._array.core.creation import full
+from pycuda._array.core.memory import write_back
 from pycuda._driver import GPUArray
-from pycuda._kernels.user.operands import check_writable
+from pycuda._kernels.plans.sharing import check_writable
 
 
 def is_number(value) -> bool:
@@ -40,20 +40,12 @@ def as_array(value) -> GPUArray:
         return value
     if not is_number(value):
         raise refused(value)
-    from pycuda._array.core.creation import full
-
     return full((), value)
 
 
 def dtype_of(value) -> np.dtype:
     """That of an array or a number, as np.asarray would have it."""
     return value.dtype if isinstance(value, GPUArray) else np.asarray(operand(value)).dtype
-
-
-def fit(*shapes) -> bool:
-    """Whether they broadcast to one."""
-    columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
-    return all(len({*lengths} - {1}) < 2 for lengths in columns)
 
 
 def finfo(dtype):
@@ -91,6 +83,4 @@ def into(result, out, casting="same_kind") -> GPUArray:
     """The result, or `out` after it was copied there."""
     if out is None:
         return result
-    from pycuda._array.core.memory import write_back
-
     return write_back(result, checked_out(out, result.shape, result.dtype, casting))

@@ -7,18 +7,17 @@ import operator
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange, full
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import new
+from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array, is_number, refused
-from pycuda._array.indexing.gather import on_device
+from pycuda._array.editing.repeats import tile
 from pycuda._array.indexing.mask import coordinates_of_true
-from pycuda._array.reduction.reduce import flat_or_axis, one_axis
-from pycuda._array.shape.joining import broadcast_to, concatenate, tile
+from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, atleast_3d, moveaxis
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
 
 
 def _all_arrays(tup) -> list[GPUArray]:
@@ -87,13 +86,13 @@ def block(arrays) -> GPUArray:
 def _read_places(obj, length: int):
     """Places along an axis: an int, or integers counted from 0 on the device. IndexError beyond the end."""
     if isinstance(obj, slice):
-        return arange(*obj.indices(length), dtype=_INDEX)
+        return arange(*obj.indices(length), dtype=INDEX)
     if not isinstance(obj, GPUArray):
         obj = np.asarray(obj)
     if obj.dtype.kind == "b":
         return obj
     if obj.size == 0:
-        obj = obj.astype(_INDEX)
+        obj = obj.astype(INDEX)
     if obj.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
     if obj.size == 1 and not isinstance(obj, GPUArray):
@@ -165,12 +164,12 @@ def _insert_many(arr, places, values, axis) -> GPUArray:
     length, count = arr.shape[axis], places.size
     shape = (*arr.shape[:axis], length + count, *arr.shape[axis + 1 :])
     result = new(shape, arr.dtype, arr.allocator)
-    numbers = places if isinstance(places, GPUArray) else on_device(places.astype(_INDEX))
+    numbers = places if isinstance(places, GPUArray) else on_device(places.astype(INDEX))
     if count:
         numbers = apply("where", apply("less", numbers, 0), apply("add", numbers, length), numbers)
         order = numbers.argsort()
-        moved = new((count,), _INDEX)
-        moved[order] = apply("add", numbers[order], arange(count, dtype=_INDEX))
+        moved = new((count,), INDEX)
+        moved[order] = apply("add", numbers[order], arange(count, dtype=INDEX))
         result[at(axis, moved)] = values
         numbers = moved
     old = full((length + count,), True, np.bool_)

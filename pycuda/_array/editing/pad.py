@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
@@ -12,7 +13,6 @@ from pycuda._array.shape.views import at
 from pycuda._array.statistics.quantiles import median
 from pycuda._driver import GPUArray
 
-_INDEX = np.dtype(np.intp)
 _KEYWORDS = {
     "constant": {"constant_values"},
     "edge": set(),
@@ -54,7 +54,7 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
 
 
 def _numbers(length: int, before: int, after: int) -> GPUArray:
-    return arange(-before, length + after, dtype=_INDEX)
+    return arange(-before, length + after, dtype=INDEX)
 
 
 def _edge(a, axis, before, after):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda._array.core.assign import assign
 from pycuda._array.core.creation import arange
-from pycuda._array.indexing.getitem import assign
 from pycuda._array.shape.views import matrix_transpose
 from pycuda._driver import GPUArray
 

@@ -1,4 +1,4 @@
-"""Elements chosen by a test on the device.
+"""Elements chosen by a boolean mask on the device: how many there are, which, and where.
 
 How many are chosen depends on the values, so each of these functions waits for its stream once, and none can
 be captured.
@@ -6,20 +6,24 @@ be captured.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.core import captures
 from pycuda._array.core.memory import new
+from pycuda._array.core.packed import packed_copy
 from pycuda._array.reduction.scans import scan
-from pycuda._array.sorting.row_sort import packed_copy
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import select as kernels
 from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans import scratch
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Stream
+
 
 _BLOCK = (kernels.THREADS, 1, 1)
 
@@ -115,3 +119,10 @@ def pick_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
         function = kernels.write_elements(elements.raw(a.dtype))
         chosen.write(function, a, found, 0, 0, 0, chosen.total, stream=stream)
     return found
+
+
+def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
+    """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
+    if a.ndim == 0:
+        raise ValueError("an array without axes has no indices: use a.reshape(1)")
+    return coordinates_of_true(a, stream)

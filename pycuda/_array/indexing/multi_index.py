@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
-from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
 
 # ---- indices of several axes in one number
 
@@ -28,7 +28,7 @@ def _as_numbers(value) -> GPUArray:
     value = as_array(value)
     if value.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
-    return value.astype(_INDEX, copy=False)
+    return value.astype(INDEX, copy=False)
 
 
 def unravel_index(indices, shape, order="C") -> tuple[GPUArray, ...]:
@@ -88,7 +88,7 @@ def argwhere(a) -> GPUArray:
     if a.ndim == 0:
         return argwhere(a.reshape(1))[:, :0]
     found = a.nonzero()
-    result = new((found[0].size, a.ndim), _INDEX, a.allocator)
+    result = new((found[0].size, a.ndim), INDEX, a.allocator)
     for axis, each in enumerate(found):
         result[:, axis] = each
     return result

@@ -1,17 +1,16 @@
-"""Assignment in place by masks and numbers, choices between several arrays."""
+"""Assignment in place through a mask: copyto, place, putmask."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, check_writable, into, mask, operand
-from pycuda._array.indexing.getitem import _numbers, _values_along, put
+from pycuda._array.core.operands import as_array, mask, operand
+from pycuda._array.indexing.take_put import put
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
+from pycuda._kernels.plans.sharing import check_writable
 
 
 def _cast(source, dtype, casting):
@@ -51,7 +50,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
 def _repeated(values, count: int, dtype) -> GPUArray:
     """The values over and over again, as many."""
     values = as_array(values).ravel().astype(dtype, copy=False)
-    return values if values.size == count else values.take(arange(count, dtype=_INDEX), mode="wrap")
+    return values if values.size == count else values.take(arange(count, dtype=INDEX), mode="wrap")
 
 
 def place(arr, mask, vals) -> None:
@@ -84,99 +83,4 @@ def putmask(a, /, mask, values) -> None:
     apply("where", mask.reshape(a.shape), values.astype(a.dtype, copy=False), a, out=a)
 
 
-def put_along_axis(arr, indices, values, axis) -> None:
-    """Assigns along an axis by number: one array of numbers for each place along the other axes."""
-    indices = _numbers(indices)
-    _, axis = _values_along(arr, indices, axis)
-    if arr.ndim == 1 or indices.ndim != arr.ndim:
-        put(arr, indices, values)
-        return
-    grid = []
-    for each in range(arr.ndim):
-        if each == axis:
-            grid.append(indices)
-            continue
-        shape = tuple(-1 if other == each else 1 for other in range(arr.ndim))
-        grid.append(arange(arr.shape[each], dtype=_INDEX).reshape(shape))
-    arr[tuple(grid)] = values
-
-
 # ---- choices
-
-
-def select(condlist, choicelist, default=0) -> GPUArray:
-    """At each place the first choice whose condition is true there."""
-    if len(condlist) != len(choicelist):
-        raise ValueError("list of cases must be same length as list of conditions")
-    if not condlist:
-        raise ValueError("select with an empty condition list is not possible")
-    conditions = [as_array(each) for each in condlist]
-    for number, each in enumerate(conditions):
-        if each.dtype.kind != "b":
-            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
-    choices = [operand(each) for each in choicelist]
-    known = [each.dtype if isinstance(each, GPUArray) else each for each in (*choices, operand(default))]
-    dtype = np.result_type(*known)
-    shapes = [each.shape for each in (*conditions, *choices, default) if isinstance(each, GPUArray)]
-    result = new(np.broadcast_shapes(*shapes), dtype, conditions[0].allocator)
-    result[...] = default if isinstance(default, GPUArray) else np.asarray(default).astype(dtype)
-    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
-        if result.size:
-            apply("where", condition, choice, result, out=result)
-    return result
-
-
-def choose(a, choices, out=None, mode="raise") -> GPUArray:
-    """At each place the choice of this number. mode "raise" waits for the stream, the others do not."""
-    a = as_array(a)
-    choices = list(choices)
-    if not choices:
-        raise ValueError("choose takes at least one choice")
-    if a.dtype.kind not in "biu":
-        raise TypeError(f"Cannot cast array data from {a.dtype!r} to {_INDEX!r} according to the rule 'safe'")
-    count = len(choices)
-    if mode == "wrap":
-        a = apply("remainder", a.astype(_INDEX), count)
-    elif mode == "clip":
-        a = apply("clip", a.astype(_INDEX), 0, count - 1)
-    elif mode != "raise":
-        raise ValueError(f"mode is {mode!r}: it may be raise, wrap or clip")
-    elif a.size and not 0 <= int(a.min()) <= int(a.max()) < count:
-        raise ValueError("invalid entry in choice array")
-    choices = [as_array(each) for each in choices]
-    dtype = np.result_type(*(each.dtype for each in choices))
-    shape = np.broadcast_shapes(a.shape, *(each.shape for each in choices))
-    result = new(shape, dtype, a.allocator)
-    if result.size:
-        result[...] = choices[0]
-        for number, each in enumerate(choices[1:], 1):
-            apply("where", apply("equal", a, number), each, result, out=result)
-    return into(result, out)
-
-
-def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:
-    """At each place the function, or number, whose condition is true there. A function is called with the
-    elements of its places, for which the call waits.
-    """
-    conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
-    conditions = [as_array(each) for each in conditions]
-    if len(funclist) == len(conditions) + 1:
-        every = conditions[0]
-        for each in conditions[1:]:
-            every = apply("logical_or", every, each)
-        conditions.append(apply("logical_not", every))
-    elif len(funclist) != len(conditions):
-        raise ValueError(
-            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} "
-            "functions are expected"
-        )
-    result = new(x.shape, x.dtype, x.allocator)
-    result[...] = x.dtype.type(0)
-    for condition, function in zip(conditions, funclist, strict=True):
-        if not callable(function):
-            result[condition] = function
-            continue
-        chosen = x[condition]
-        if chosen.size:
-            result[condition] = function(chosen, *args, **kw)
-    return result

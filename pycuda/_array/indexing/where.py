@@ -1,18 +1,19 @@
-"""Choices between elements, with PyCUDA's signatures."""
+"""Choices between elements of several arrays: where, select, choose, piecewise."""
 
 from __future__ import annotations
 
-import math
-import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.core.elementwise import _with_order, apply
+from pycuda._array.core.axes import INDEX
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.operands import as_array, into, operand
 from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Allocator, Array, Operand, Stream
+    from pycuda._array.core.types import Array, Operand, Stream
 
 
 def if_positive(
@@ -29,102 +30,79 @@ def where(
     return apply("where", criterion, then_, else_, out=out, stream=stream)
 
 
-def maximum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
-    """The greater of both at each place, the number where one is NaN. Operands broadcast."""
-    return apply("fmax", a, b, out=out, stream=stream)
+def select(condlist, choicelist, default=0) -> GPUArray:
+    """At each place the first choice whose condition is true there."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [as_array(each) for each in condlist]
+    for number, each in enumerate(conditions):
+        if each.dtype.kind != "b":
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    choices = [operand(each) for each in choicelist]
+    known = [each.dtype if isinstance(each, GPUArray) else each for each in (*choices, operand(default))]
+    dtype = np.result_type(*known)
+    shapes = [each.shape for each in (*conditions, *choices, default) if isinstance(each, GPUArray)]
+    result = new(np.broadcast_shapes(*shapes), dtype, conditions[0].allocator)
+    result[...] = default if isinstance(default, GPUArray) else np.asarray(default).astype(dtype)
+    for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
+        if result.size:
+            apply("where", condition, choice, result, out=result)
+    return result
 
 
-def minimum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
-    """The less of both at each place, the number where one is NaN. Operands broadcast."""
-    return apply("fmin", a, b, out=out, stream=stream)
+def choose(a, choices, out=None, mode="raise") -> GPUArray:
+    """At each place the choice of this number. mode "raise" waits for the stream, the others do not."""
+    a = as_array(a)
+    choices = list(choices)
+    if not choices:
+        raise ValueError("choose takes at least one choice")
+    if a.dtype.kind not in "biu":
+        raise TypeError(f"Cannot cast array data from {a.dtype!r} to {INDEX!r} according to the rule 'safe'")
+    count = len(choices)
+    if mode == "wrap":
+        a = apply("remainder", a.astype(INDEX), count)
+    elif mode == "clip":
+        a = apply("clip", a.astype(INDEX), 0, count - 1)
+    elif mode != "raise":
+        raise ValueError(f"mode is {mode!r}: it may be raise, wrap or clip")
+    elif a.size and not 0 <= int(a.min()) <= int(a.max()) < count:
+        raise ValueError("invalid entry in choice array")
+    choices = [as_array(each) for each in choices]
+    dtype = np.result_type(*(each.dtype for each in choices))
+    shape = np.broadcast_shapes(a.shape, *(each.shape for each in choices))
+    result = new(shape, dtype, a.allocator)
+    if result.size:
+        result[...] = choices[0]
+        for number, each in enumerate(choices[1:], 1):
+            apply("where", apply("equal", a, number), each, result, out=result)
+    return into(result, out)
 
 
-def _check_no_host(*operands) -> None:
-    for operand in operands:
-        if isinstance(operand, np.ndarray):
-            raise ValueError("an array on the host cannot be an operand: to_gpu copies it to the device")
-
-
-def logical_and(
-    x1: Operand,
-    x2: Operand,
-    out: Array | None = None,
-    *,
-    allocator: Allocator = None,
-    stream: Stream = None,
-) -> GPUArray:
-    """Whether both are not 0, as bool."""
-    _check_no_host(x1, x2)
-    return apply("logical_and", x1, x2, out=out, allocator=allocator, stream=stream)
-
-
-def logical_or(
-    x1: Operand,
-    x2: Operand,
-    out: Array | None = None,
-    *,
-    allocator: Allocator = None,
-    stream: Stream = None,
-) -> GPUArray:
-    """Whether one of both is not 0, as bool."""
-    _check_no_host(x1, x2)
-    return apply("logical_or", x1, x2, out=out, allocator=allocator, stream=stream)
-
-
-def logical_not(
-    x: Operand, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
-) -> GPUArray:
-    """Whether each element is 0, as bool."""
-    _check_no_host(x)
-    return apply("logical_not", x, out=out, allocator=allocator, stream=stream)
-
-
-def clip(
-    self: Array,
-    min: Operand | None = None,
-    max: Operand | None = None,
-    out: Array | None = None,
-    *,
-    stream: Stream = None,
-) -> GPUArray:
-    """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit."""
-    if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
-        reach = np.iinfo(self.dtype)
-        min = None if type(min) is int and min <= reach.min else min
-        max = None if type(max) is int and max >= reach.max else max
-    if min is None and max is None:
-        return apply("copy", self, out=out, stream=stream)
-    if max is None:
-        return apply("maximum", self, min, out=out, stream=stream)
-    if min is None:
-        return apply("minimum", self, max, out=out, stream=stream)
-    return apply("clip", self, min, max, out=out, stream=stream)
-
-
-def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
-    """The elements rounded to so many decimals, ties to even, as numpy.round."""
-    decimals = operator.index(decimals)
-    if self.dtype.kind == "b" and decimals != 0:
-        raise TypeError("truths have no decimals")
-    if self.dtype.kind in "iu" and decimals >= 0:
-        return apply("copy", self, out=out, stream=stream)
-    if decimals == 0:
-        return apply("rint", self, out=out, stream=stream)
-    if self.dtype.kind == "c":
-        return _round_parts(self, decimals, out, stream)
-    scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
-    first, second = ("multiply", "divide") if decimals > 0 else ("divide", "multiply")
-    whole = self.dtype.kind in "iu"
-    result = _with_order(self, np.float64 if whole else self.dtype, "K") if out is None else out
-    apply(first, self, scale, out=result, stream=stream)
-    apply("rint", result, out=result, stream=stream)
-    apply(second, result, scale, out=result, stream=stream)
-    return result.astype(self.dtype, stream=stream) if whole and out is None else result
-
-
-def _round_parts(a, decimals, out, stream):
-    """Of complex numbers each part by itself: 0 * inf would be NaN in the other one."""
-    result = a.copy(stream=stream)
-    for part in (result._real, result._imag):
-        round(part, decimals, part, stream=stream)
-    return result if out is None else apply("copy", result, out=out, stream=stream)
+def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:
+    """At each place the function, or number, whose condition is true there. A function is called with the
+    elements of its places, for which the call waits.
+    """
+    conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
+    conditions = [as_array(each) for each in conditions]
+    if len(funclist) == len(conditions) + 1:
+        every = conditions[0]
+        for each in conditions[1:]:
+            every = apply("logical_or", every, each)
+        conditions.append(apply("logical_not", every))
+    elif len(funclist) != len(conditions):
+        raise ValueError(
+            f"with {len(conditions)} condition(s), either {len(conditions)} or {len(conditions) + 1} "
+            "functions are expected"
+        )
+    result = new(x.shape, x.dtype, x.allocator)
+    result[...] = x.dtype.type(0)
+    for condition, function in zip(conditions, funclist, strict=True):
+        if not callable(function):
+            result[condition] = function
+            continue
+        chosen = x[condition]
+        if chosen.size:
+            result[condition] = function(chosen, *args, **kw)
+    return result

@@ -20,8 +20,9 @@ def _count_elements(x, *, axis=None, keepdims=False, dtype=np.float64, **others)
     """How many elements each result of a reduction is made of: a number for all, else an array on the
     device.
     """
+    from pycuda._array.core.axes import normalized_axes
     from pycuda._array.core.creation import full
-    from pycuda._array.reduction.reduce import normalized_axes, result_shape
+    from pycuda._array.reduction.reduce import result_shape
 
     axes = normalized_axes(axis, x.ndim)
     count = math.prod(x.shape[each] for each in axes)

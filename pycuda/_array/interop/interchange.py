@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array.core.elementwise import apply
 from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule, _from_table
 
 if TYPE_CHECKING:
@@ -142,7 +143,6 @@ def from_dlpack(
 
 
 def _copied(view, stream):
-    from pycuda._array.core.elementwise import apply
     from pycuda.gpuarray import empty_like
 
     return apply("copy", view, out=empty_like(view), stream=stream)

@@ -6,17 +6,16 @@ import operator
 
 import numpy as np
 
+from pycuda._array.core.assign import assign
+from pycuda._array.core.axes import INDEX, one_axis
 from pycuda._array.core.creation import arange, full, tri
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import check_writable, new
+from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
-from pycuda._array.indexing.getitem import assign
 from pycuda._array.indexing.mask import coordinates_of_true
-from pycuda._array.reduction.reduce import one_axis
 from pycuda._array.shape.views import strided
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
+from pycuda._kernels.plans.sharing import check_writable
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1) -> GPUArray:
@@ -93,7 +92,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
     end = a.shape[1] * a.shape[1] if a.ndim == 2 and not wrap else a.size
     count = -(-min(end, a.size) // step)
     if wrap and a.ndim == 2 and a.shape[0] > a.shape[1]:
-        numbers = apply("multiply", arange(count, dtype=_INDEX), step)
+        numbers = apply("multiply", arange(count, dtype=INDEX), step)
         a.put(numbers, val, mode="clip")
         return
     # One element of each row, whatever the strides.
@@ -111,7 +110,7 @@ def diag_indices_from(arr) -> tuple[GPUArray, ...]:
     _steps(arr)
     if len(set(arr.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    return (arange(arr.shape[0], dtype=_INDEX),) * arr.ndim
+    return (arange(arr.shape[0], dtype=INDEX),) * arr.ndim
 
 
 def _triangle_of(arr) -> tuple[int, int]:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import write_back
 from pycuda._array.core.operands import as_array, checked_out
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matmul import matmul
-from pycuda._array.shape.joining import broadcast_to
 from pycuda._array.shape.views import copy
 from pycuda._driver import GPUArray
 

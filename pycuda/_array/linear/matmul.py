@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.core.memory import check_writable, new, overlap, write_back
-from pycuda._array.indexing.gather import broadcast_strides
+from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
+from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

@@ -6,8 +6,8 @@ import operator
 
 import numpy as np
 
+from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
-from pycuda._array.reduction.reduce import normalized_axes, one_axis
 from pycuda._driver import GPUArray
 
 

@@ -8,12 +8,13 @@ import operator
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from pycuda._array.core.axes import one_axis
 from pycuda._array.core.creation import identity
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array, into
 from pycuda._array.linear.matmul import matmul
-from pycuda._array.reduction.reduce import one_axis, reduce_products
+from pycuda._array.reduction.reduce import reduce_products
 from pycuda._array.shape.views import moveaxis
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import convolve as kernels

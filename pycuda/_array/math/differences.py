@@ -7,12 +7,14 @@ import operator
 
 import numpy as np
 
+from pycuda._array.core.axes import normalized_axes, one_axis
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array, checked_out, finfo, is_number
-from pycuda._array.reduction.reduce import normalized_axes, one_axis, sum_dtype
+from pycuda._array.reduction.reduce import sum_dtype
 from pycuda._array.reduction.scans import scan
-from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
 from pycuda._array.sorting.sorting import searchsorted
 from pycuda._driver import GPUArray

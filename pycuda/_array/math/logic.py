@@ -7,10 +7,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from pycuda._array.core.axes import one_axis
+from pycuda._array.core.broadcast import fit
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import as_array, dtype_of, finfo, fit, operand
-from pycuda._array.reduction.reduce import one_axis
+from pycuda._array.core.operands import as_array, dtype_of, finfo, operand
 from pycuda._driver import GPUArray
 
 # ---- near and equal

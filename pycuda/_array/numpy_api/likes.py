@@ -10,11 +10,10 @@ import operator
 import numpy as np
 
 from pycuda._array.core import creation
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import new
+from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
-from pycuda._array.indexing.gather import on_device
-from pycuda._array.shape.joining import broadcast_to
 from pycuda._array.shape.views import at, moveaxis
 from pycuda._array.shape.views import copy as copied
 from pycuda._driver import GPUArray

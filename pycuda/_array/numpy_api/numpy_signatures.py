@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda._array.core import broadcast
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
-from pycuda._array.indexing import getitem
-from pycuda._array.indexing import where as choosing
+from pycuda._array.editing import repeats
+from pycuda._array.indexing import take_put
 from pycuda._array.interop import printing
+from pycuda._array.math import elementwise
 from pycuda._array.shape import joining
 from pycuda._array.sorting import facade_sorting
 from pycuda._driver import GPUArray
@@ -106,12 +108,12 @@ def clip(a, a_min=_MISSING, a_max=_MISSING, out=None, *, min=_MISSING, max=_MISS
         missing = "a_min" if a_min is _MISSING else "a_max"
         raise TypeError(f"clip() missing 1 required positional argument: '{missing}'")
     check_plain("clip", kwargs)
-    return choosing.clip(as_array(a), a_min, a_max, out)
+    return elementwise.clip(as_array(a), a_min, a_max, out)
 
 
 def round(a, decimals=0, out=None) -> GPUArray:
     """np.round"""
-    return choosing.round(a, decimals, out)
+    return elementwise.round(a, decimals, out)
 
 
 def astype(x, dtype, /, *, copy=True, device=None) -> GPUArray:
@@ -142,7 +144,7 @@ def put(a, ind, v, mode="raise") -> None:
 
 def take_along_axis(arr, indices, axis=-1) -> GPUArray:
     """np.take_along_axis"""
-    return getitem.take_along_axis(as_array(arr), indices, axis)
+    return take_put.take_along_axis(as_array(arr), indices, axis)
 
 
 def repeat(a, repeats, axis=None) -> GPUArray:
@@ -227,12 +229,12 @@ def hstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
 
 def broadcast_to(array, shape, subok=False) -> GPUArray:
     """np.broadcast_to"""
-    return joining.broadcast_to(as_array(array), shape)
+    return broadcast.broadcast_to(as_array(array), shape)
 
 
 def tile(A, reps) -> GPUArray:
     """np.tile"""
-    return joining.tile(as_array(A), reps)
+    return repeats.tile(as_array(A), reps)
 
 
 def flip(m, axis=None) -> GPUArray:

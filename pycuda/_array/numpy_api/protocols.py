@@ -75,42 +75,48 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
 # ours=theirs. The second table is of numpy.linalg.
 
 _FUNCTIONS = {
-    "indexing.putmask": "choose copyto piecewise place put_along_axis putmask select",
+    "core.broadcast": "broadcast_to",
     "core.creation": "tril triu",
-    "statistics.histogram": "bincount histogram",
+    "editing.editing": "append block column_stack delete dstack insert resize trim_zeros",
+    "editing.pad": "pad",
+    "editing.repeats": "repeat tile",
+    "indexing.mask": "nonzero",
+    "indexing.multi_index": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
+    "indexing.putmask": "copyto place putmask",
+    "indexing.take_put": "compress put put_along_axis take take_along_axis",
+    "indexing.where": "choose piecewise select",
     "linear.diagonals": """diag diag_indices_from diagflat diagonal fill_diagonal trace tril_indices_from
         triu_indices_from""",
-    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc trapezoid
-        trapezoid=trapz unwrap""",
-    "editing.editing": "append block column_stack delete dstack insert resize trim_zeros",
     "linear.einsum": "einsum einsum_path",
-    "sorting.facade_sorting": "compress extract flatnonzero lexsort partition sort",
-    "statistics.histogram_nd": "digitize histogram2d histogram_bin_edges histogramdd",
-    "indexing.multi_index": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
+    "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
+    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc
+        trapezoid trapezoid=trapz unwrap""",
+    "math.elementwise": "clip round round=around",
+    "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
+        isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
+        result_type shares_memory size""",
     "numpy_api.likes": """arange array asarray asarray=asanyarray ascontiguousarray asfortranarray empty
         empty_like eye frombuffer fromfile fromfunction fromiter fromstring full full_like genfromtxt
         geomspace identity linspace loadtxt logspace meshgrid ones ones_like require tri vander zeros
         zeros_like""",
-    "numpy_api.numpy_signatures": """all any angle argmax argmin argpartition argsort array2string array_repr
-        array_str astype broadcast_to clip concatenate cumprod cumsum fix flip hstack imag max max=amax mean
-        min min=amin ndim nonzero prod put real repeat roll round round=around save savetxt savez
-        savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile transpose var
-        vstack vstack=row_stack where""",
-    "editing.pad": "pad",
-    "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
-    "statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
+    "numpy_api.numpy_signatures": """all any angle argmax argmin argpartition argsort array2string
+        array_repr array_str astype broadcast_to clip concatenate cumprod cumsum fix flip hstack imag max
+        max=amax mean min min=amin ndim nonzero prod put real repeat roll round round=around save savetxt
+        savez savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile
+        transpose var vstack vstack=row_stack where""",
     "reduction.reductions": "count_nonzero",
+    "shape.views": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit
+        expand_dims fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split
+        squeeze swapaxes unstack vsplit""",
+    "sorting.facade_sorting": "compress extract flatnonzero lexsort partition sort",
     "sorting.sets": """in1d intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts
         unique_inverse unique_values""",
     "sorting.unique": "unique",
-    "shape.views": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit expand_dims
-        fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split squeeze swapaxes
-        unstack vsplit""",
+    "statistics.histogram": "bincount histogram",
+    "statistics.histogram_nd": "digitize histogram2d histogram_bin_edges histogramdd",
+    "statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "statistics.statistics": """apply_along_axis apply_over_axes average corrcoef cov nanargmax nanargmin
         nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp""",
-    "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
-        isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
-        result_type shares_memory size""",
 }
 _LINALG = {
     "linear.diagonals": "last_diagonal=diagonal last_trace=trace",

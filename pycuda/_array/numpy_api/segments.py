@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import as_array, check_writable
-from pycuda._array.indexing.gather import on_device
-from pycuda._array.indexing.getitem import put
-from pycuda._array.shape.joining import broadcast_to
+from pycuda._array.core.memory import on_device
+from pycuda._array.core.operands import as_array
+from pycuda._array.indexing.take_put import put
 from pycuda._array.sorting.facade_sorting import sort_by_key
 from pycuda._array.sorting.unique import unique
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin.functions import ufunc_dtypes
-
-_INDEX = np.dtype(np.intp)
+from pycuda._kernels.plans.sharing import check_writable
 
 
 def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
@@ -49,10 +49,10 @@ def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
 def places(name, indices, length: int) -> np.ndarray:
     """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
     host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
-    host = host if host.size else host.astype(_INDEX)
+    host = host if host.size else host.astype(INDEX)
     if host.ndim != 1 or host.dtype.kind not in "iu":
         raise TypeError("the places of reduceat are integers, with one axis")
-    host = host.astype(_INDEX)
+    host = host.astype(INDEX)
     wrong = (host < 0) | (host >= length)
     if wrong.any():
         raise IndexError(f"index {host[wrong][0]} out-of-bounds in {name}.reduceat [0, {length})")
@@ -84,7 +84,7 @@ def assign_at(name, a, indices, values, folds) -> None:
     inner = _FOLDED.get(name, name)
     if inner not in folds:
         raise TypeError(f"np.{name}.at on GPUArrays: operands of one element cannot be folded")
-    numbers = arange(a.size, dtype=_INDEX).reshape(a.shape)[indices]
+    numbers = arange(a.size, dtype=INDEX).reshape(a.shape)[indices]
     values = as_array(values)
     ufunc_dtypes(getattr(np, name), (a.dtype, values.dtype))  # or TypeError
     if inner.startswith("logical"):

@@ -8,19 +8,22 @@ import re
 
 import numpy as np
 
+from pycuda._array.core.axes import normalized_axes, one_axis
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
 from pycuda._array.core.memory import new, overlap
-from pycuda._array.core.operands import as_array, check_writable, checked_out, into, mask
+from pycuda._array.core.operands import as_array, checked_out, into, mask
 from pycuda._array.linear import products
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.numpy_api import segments
-from pycuda._array.reduction.reduce import folded_dtype, normalized_axes, one_axis
+from pycuda._array.reduction.reduce import folded_dtype
 from pycuda._array.reduction.scans import scan
-from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, copy, moveaxis
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import fold
 from pycuda._kernels.builtin.functions import ufunc_dtypes, weak_dtype
+from pycuda._kernels.plans.sharing import check_writable
 
 _REDUCTIONS = {
     np.add: "sum",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pycuda._array.core.memory import check_writable, new
-from pycuda._array.indexing import getitem
+from pycuda._array.core.memory import new
+from pycuda._array.indexing import take_put
 from pycuda._driver import GPUArray
+from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,7 @@ def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stre
         For a number that no element has. Numbers on the device are checked there, so the call waits for the
         stream; a.take(indices, mode="wrap") does not.
     """
-    return getitem.take(a, indices, None, out, stream=stream)
+    return take_put.take(a, indices, None, out, stream=stream)
 
 
 def _outputs(arrays, count_of_out, out, shape):
@@ -103,7 +104,7 @@ def multi_take_put(
         for array, offset in zip(arrays, offsets, strict=True)
     ]
     for k in _smallest_first(outputs):
-        getitem.put(outputs[k], dest_indices, values[k], stream=stream)
+        take_put.put(outputs[k], dest_indices, values[k], stream=stream)
     return outputs
 
 
@@ -128,5 +129,5 @@ def multi_put(
         if array.size != dest_indices.size:
             raise ValueError(f"an array of {array.size} elements for {dest_indices.size} dest_indices")
     for k in _smallest_first(outputs):
-        getitem.put(outputs[k], dest_indices, arrays[k], stream=stream)
+        take_put.put(outputs[k], dest_indices, arrays[k], stream=stream)
     return outputs

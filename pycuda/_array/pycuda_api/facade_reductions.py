@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.indexing.getitem import take
+from pycuda._array.indexing.take_put import take
 from pycuda._array.reduction.reduce import reduce, reduce_products
 from pycuda._driver import GPUArray
 from pycuda._kernels.plans.caches import calls

@@ -11,10 +11,11 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import on_device
 from pycuda._array.interop.interchange import on_its_stream
+from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol
-from pycuda._kernels.user.operands import check_writable
 from pycuda.driver import Function, GPUArray, Module
 from pycuda.tools import context_dependent_memoize
 
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
     """A copy in device memory."""
-    from pycuda._array.indexing.gather import on_device
-
     return on_device(array)
 
 

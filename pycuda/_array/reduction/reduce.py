@@ -7,19 +7,19 @@ which kernels and arguments it is computed.
 from __future__ import annotations
 
 import functools
-import operator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
+from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
-from pycuda._array.core.memory import check_writable, new, overlap, write_back
+from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import calls, context_memory
+from pycuda._kernels.plans.sharing import check_writable
 
 # ---- dtypes
 
@@ -135,33 +135,6 @@ class _Recipe(NamedTuple):
     first: object
     second: object
     scratch: int  # bytes
-
-
-def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
-    """The axes that an axis argument names. AxisError, or ValueError for one named twice.
-
-    With `scalars` an array without axes has the axis 0, as it has for the reductions of NumPy's ufuncs.
-    """
-    if axis is None:
-        return tuple(range(ndim))
-    if scalars and ndim == 0 and axis in (0, -1):
-        return ()
-    return normalize_axis_tuple(axis, ndim)
-
-
-def one_axis(axis, ndim: int) -> int:
-    """The axis counted from 0. AxisError for one that there is not, as any is of an array without axes."""
-    return normalize_axis_index(operator.index(axis), ndim)
-
-
-def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
-    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` an array without
-    axes counts as one of one element."""
-    if axis is None:
-        return a.ravel(), 0
-    if scalars and a.ndim == 0:
-        a = a.ravel()
-    return a, one_axis(axis, a.ndim)
 
 
 def result_shape(shape, axes, keepdims) -> tuple[int, ...]:

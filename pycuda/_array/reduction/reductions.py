@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import _driver
+from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import check_writable, new, write_back
-from pycuda._array.reduction.reduce import normalized_axes, reduce, whole
+from pycuda._array.core.memory import new, write_back
+from pycuda._array.reduction.reduce import reduce, whole
 from pycuda._driver import GPUArray, _ArrayFunction
+from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

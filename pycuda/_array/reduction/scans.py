@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
-from pycuda._array.core.memory import check_writable, overlap, write_back
-from pycuda._array.reduction.reduce import folded_dtype, normalized_axes, sum_dtype
+from pycuda._array.core.memory import overlap, write_back
+from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import axis_scan, elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import context_memory
+from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike

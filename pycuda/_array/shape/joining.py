@@ -8,21 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycuda._array.core import captures
+from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.indexing.gather import broadcast_strides
-from pycuda._array.indexing.getitem import take
-from pycuda._array.reduction.reduce import flat_or_axis, normalized_axes, one_axis
 from pycuda._array.shape.views import in_order
-from pycuda._driver import GPUArray, _forbid_writing
+from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Shape, Stream
+    from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Stream
 
 
 def _arrays(arrays) -> list[GPUArray]:
@@ -136,70 +133,6 @@ def hstack(
     """Columns side by side, arrays of one axis end to end, as numpy.hstack."""
     arrays = [array if array.ndim else array.reshape(1) for array in _arrays(arrays)]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, allocator, dtype=dtype, stream=stream)
-
-
-def broadcast_to(a: Array, shape: Shape) -> GPUArray:
-    """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
-    shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if np.broadcast_shapes(a.shape, shape) != shape:
-        raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
-    if 0 in shape:
-        return _forbid_writing(new(shape, a.dtype, a.allocator))
-    strides = broadcast_strides(a, shape)
-    return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))
-
-
-def repeat(
-    self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
-    """Each element, or each part along an axis, so many times one after the other, as numpy.repeat.
-
-    Parameters
-    ----------
-    repeats : int or sequence of int
-        One number for all, or one for each.
-    axis : int, optional
-        The flattened array by default.
-    stream : Stream, optional
-    allocator : callable, optional
-        For the result.
-    """
-    self, axis = flat_or_axis(self, axis, scalars=True)
-    allocator = allocator or self.allocator
-    if isinstance(repeats, GPUArray):
-        captures.refuse("repeat() by counts on the device", "they are read", stream)
-    counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
-    if counts.size == 0 or counts.dtype.kind == "b":
-        counts = counts.astype(np.intp)
-    if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
-        raise ValueError("repeats are integers of at least 0: one, or one for each part")
-    if counts.size != 1:
-        if counts.size != self.shape[axis]:
-            raise ValueError(f"{counts.size} repeats for {self.shape[axis]} parts")
-        numbers = np.repeat(np.arange(counts.size), counts)
-        return take(self, numbers, axis, stream=stream, allocator=allocator)
-    count = int(counts.reshape(()))
-    before, after = self.shape[:axis], self.shape[axis + 1 :]
-    result = new((*before, self.shape[axis], count, *after), self.dtype, allocator)
-    if result.size:
-        apply("copy", self[(slice(None),) * (axis + 1) + (None,)], out=result, stream=stream)
-    return result.reshape(*before, self.shape[axis] * count, *after)
-
-
-def tile(
-    a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
-) -> GPUArray:
-    """The array as a whole repeated along each axis, as numpy.tile."""
-    reps = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
-    ndim = max(len(reps), a.ndim)
-    reps = (1,) * (ndim - len(reps)) + reps
-    shape = (1,) * (ndim - a.ndim) + a.shape
-    pairs = [each for pair in zip(reps, shape, strict=True) for each in pair]
-    result = new(tuple(pairs), a.dtype, allocator or a.allocator)
-    if result.size:
-        parts = [each for length in shape for each in (1, length)]
-        apply("copy", a.reshape(*parts), out=result, stream=stream)
-    return result.reshape(*(count * length for count, length in zip(reps, shape, strict=True)))
 
 
 def flip(a: Array, axis: Axes = None) -> GPUArray:

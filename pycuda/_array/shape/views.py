@@ -7,9 +7,10 @@ import itertools
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from pycuda._array.core.axes import normalized_axes, one_axis
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
-from pycuda._array.reduction.reduce import normalized_axes, one_axis
 from pycuda._driver import GPUArray
 
 
@@ -197,8 +198,6 @@ flipud, fliplr = _flipped(0, 1), _flipped(1, 2)
 
 def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
     """Views of one shape, to be read only."""
-    from pycuda._array.shape.joining import broadcast_to
-
     arrays = [as_array(each) for each in args]
     shape = np.broadcast_shapes(*(each.shape for each in arrays))
     return tuple(each if each.shape == shape else broadcast_to(each, shape) for each in arrays)

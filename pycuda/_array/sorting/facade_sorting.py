@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda._array.core import captures
+from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
 from pycuda._array.core.memory import new
-from pycuda._array.indexing import getitem, mask
-from pycuda._array.indexing.getitem import take, take_along_axis
-from pycuda._array.reduction.reduce import flat_or_axis, one_axis
+from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed_copy
+from pycuda._array.indexing import mask, take_put
+from pycuda._array.indexing.take_put import take, take_along_axis
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.sorting import sorting
-from pycuda._array.sorting.row_sort import Work, as_packed, axis_back, axis_last, packed_copy
+from pycuda._array.sorting.row_sort import Work
 from pycuda._array.sorting.topk import first_of_rows, suits
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import select as choosing
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
-
-_INDEX = np.dtype(np.intp)
 
 
 def sort(
@@ -168,7 +167,7 @@ def sort_by_key(
         sorted_values = new(values.shape, values.dtype, allocator)
         Work(packed, sorted_keys, as_packed(values, stream), sorted_values).run(stream, allocator)
         return sorted_keys, sorted_values
-    places = new(keys.shape, _INDEX, allocator)
+    places = new(keys.shape, INDEX, allocator)
     Work(packed, sorted_keys, values_out=places).run(stream, allocator)
     return sorted_keys, take(values, places, 0, mode="clip", stream=stream, allocator=allocator)
 
@@ -225,7 +224,7 @@ def topk(
     shape = (*rows.shape[:-1], k)
     if not math.prod(shape):
         return TopK(
-            *(new((*a.shape[:axis], k, *a.shape[axis + 1 :]), each, allocator) for each in (a.dtype, _INDEX))
+            *(new((*a.shape[:axis], k, *a.shape[axis + 1 :]), each, allocator) for each in (a.dtype, INDEX))
         )
     flat = rows.reshape(-1, length)
     if suits(len(flat), length, k):
@@ -244,7 +243,7 @@ def topk(
 
 def _top_of_sorted(rows, k, largest, stream, allocator):
     """(values, indices) of every row, by sorting."""
-    keys, places = new(rows.shape, rows.dtype, allocator), new(rows.shape, _INDEX, allocator)
+    keys, places = new(rows.shape, rows.dtype, allocator), new(rows.shape, INDEX, allocator)
     Work(rows, keys, values_out=places, descending=largest).run(stream, allocator)
     if k == rows.shape[-1]:
         return keys, places
@@ -269,7 +268,7 @@ class _Row(NamedTuple):
     def elements(self, chosen, most=None):
         """(values, indices) of those chosen, of the first ones where `most` says how many."""
         count = chosen.total if most is None else min(chosen.total, most)
-        values, places = new((count,), self.keys.dtype, self.allocator), new((count,), _INDEX, self.allocator)
+        values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
             function = choosing.write_elements(self.order.raw)
             chosen.write(function, self.keys, values, places, 0, 0, count, stream=self.stream)
@@ -326,7 +325,7 @@ def compress(
     stream : Stream, optional
         The call waits for it: the length of the result depends on the condition.
     """
-    return getitem.compress(a, condition, axis, out, stream=stream)
+    return take_put.compress(a, condition, axis, out, stream=stream)
 
 
 def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GPUArray:
@@ -339,7 +338,7 @@ def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GP
     stream : Stream, optional
     """
     condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
-    return getitem.compress(arr.ravel(), condition.ravel(), 0, stream=stream)
+    return take_put.compress(arr.ravel(), condition.ravel(), 0, stream=stream)
 
 
 def flatnonzero(a: Array, *, stream: Stream = None) -> GPUArray:

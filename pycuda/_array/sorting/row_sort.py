@@ -6,48 +6,12 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.core.memory import new
-from pycuda._driver import GPUArray
+from pycuda._array.core.packed import packed_copy
 from pycuda._kernels.builtin import sort as kernels
 
 _ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
 _PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
 _CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
-_INDEX = np.dtype(np.intp)
-
-
-def packed(a) -> bool:
-    """Whether a kernel may take the array as contiguous elements, each aligned to its size."""
-    return a.flags.c_contiguous and (a.size == 0 or a._address % a.itemsize == 0)
-
-
-def packed_copy(a, stream=None, allocator=None) -> GPUArray:
-    """A new array in C order with the elements."""
-    from pycuda._array.core.elementwise import apply
-
-    result = new(a.shape, a.dtype, allocator or a.allocator)
-    if a.size:
-        apply("copy", a, out=result, stream=stream)
-    return result
-
-
-def as_packed(a, stream=None) -> GPUArray:
-    """The array itself, or a packed copy."""
-    return a if packed(a) else packed_copy(a, stream)
-
-
-def axis_last(a, axis: int) -> GPUArray:
-    """A view with this axis the last one."""
-    if axis == a.ndim - 1:
-        return a
-    return a.transpose((*range(axis), *range(axis + 1, a.ndim), axis))
-
-
-def axis_back(a, axis: int) -> GPUArray:
-    """The view that undoes axis_last."""
-    if axis == a.ndim - 1:
-        return a
-    last = a.ndim - 1
-    return a.transpose((*range(axis), last, *range(axis, last)))
 
 
 class Parts:

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda._array.core import captures
-from pycuda._array.core.memory import check_writable, new
-from pycuda._array.indexing.gather import on_device
-from pycuda._array.reduction.reduce import flat_or_axis, one_axis
-from pycuda._array.sorting.row_sort import Work, as_packed, axis_back, axis_last, packed, packed_copy
+from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new, on_device
+from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
+from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import sort as kernels
+from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
-
-_INDEX = np.dtype(np.intp)
 
 
 # ---- arguments, with NumPy's errors
@@ -69,8 +69,6 @@ def negates(dtype, descending) -> bool:
 
 def sort_rows(keys, out, descending, stream, allocator=None) -> None:
     """Sort packed rows into others, which may be the same."""
-    from pycuda._array.core.elementwise import apply
-
     negated = negates(keys.dtype, descending)
     if negated:
         keys = apply("negative", keys, out=out, stream=stream)
@@ -94,8 +92,6 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, 
     keys = rows if packed(rows) else packed_copy(rows, stream)
     sort_rows(keys, keys, descending, stream)
     if keys is not rows:
-        from pycuda._array.core.elementwise import apply
-
         apply("copy", keys, out=rows, stream=stream)
 
 
@@ -139,8 +135,6 @@ def argsort(
 
 def ordered(a, axis, descending, stream, allocator) -> GPUArray:
     """argsort, also with the greatest first."""
-    from pycuda._array.core.elementwise import apply
-
     a, axis = flat_or_axis(a, axis, scalars=True)
     allocator = allocator or a.allocator
     kernels.order(a.dtype)
@@ -148,7 +142,7 @@ def ordered(a, axis, descending, stream, allocator) -> GPUArray:
     if negates(a.dtype, descending):
         rows, descending = apply("negative", rows, stream=stream), False
     rows = as_packed(rows, stream)
-    result = new(rows.shape, _INDEX, allocator)
+    result = new(rows.shape, INDEX, allocator)
     Work(rows, values_out=result, descending=bool(descending)).run(stream, allocator)
     return in_c_order(axis_back(result, axis), stream)
 
@@ -215,7 +209,7 @@ def _read_sorter(sorter, size: int, stream):
     if size == 0:
         return None
     if isinstance(sorter, GPUArray):
-        sorter = _as(sorter, _INDEX, stream)
+        sorter = _as(sorter, INDEX, stream)
         if captures.is_captured(stream):  # no wrong index can be told: the next right one takes its place
             return sorter.clip(0, size - 1, stream=stream)
         least, most = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
@@ -223,7 +217,7 @@ def _read_sorter(sorter, size: int, stream):
         least, most = sorter.min(), sorter.max()
     if least < 0 or most >= size:
         raise ValueError("Sorter index out of range.")
-    return sorter if isinstance(sorter, GPUArray) else on_device(sorter.astype(_INDEX), stream)
+    return sorter if isinstance(sorter, GPUArray) else on_device(sorter.astype(INDEX), stream)
 
 
 def searchsorted(
@@ -267,7 +261,7 @@ def searchsorted(
         values = on_device(values.astype(dtype), stream)
     if sorter is not None:
         sorter = _read_sorter(sorter, a.size, stream)
-    result = new(values.shape, _INDEX, allocator or a.allocator)
+    result = new(values.shape, INDEX, allocator or a.allocator)
     if result.size:
         function = kernels.search(order, side == "right")
         function.prepared_async_call(

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX, one_axis
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
+from pycuda._array.core.packed import as_packed, packed_copy
 from pycuda._array.indexing import mask
-from pycuda._array.indexing.getitem import take
-from pycuda._array.reduction.reduce import one_axis
+from pycuda._array.indexing.take_put import take
 from pycuda._array.sorting.facade_sorting import lexsort
-from pycuda._array.sorting.row_sort import Work, as_packed, packed_copy
+from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import select as choosing
 from pycuda._kernels.builtin import sort as kernels
@@ -22,8 +23,6 @@ from pycuda._kernels.plans import axes as layout
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Stream
-
-_INDEX = np.dtype(np.intp)
 
 
 def unique(
@@ -74,11 +73,11 @@ def unique(
     flat = as_packed(ar.ravel(), stream)
     order = kernels.order(ar.dtype)
     keys = new(flat.shape, ar.dtype, allocator)
-    places = new(flat.shape, _INDEX, allocator) if return_index or return_inverse else None
+    places = new(flat.shape, INDEX, allocator) if return_index or return_inverse else None
     Work(flat, keys, values_out=places).run(stream, allocator)
     if not flat.size:
-        extra = [new((0,), _INDEX, allocator) for asked in (return_index, return_counts) if asked]
-        inverse = [new(ar.shape, _INDEX, allocator)] if return_inverse else []
+        extra = [new((0,), INDEX, allocator) for asked in (return_index, return_counts) if asked]
+        inverse = [new(ar.shape, INDEX, allocator)] if return_inverse else []
         found = (keys, *extra[:return_index], *inverse, *extra[bool(return_index) :])
         return keys if len(found) == 1 else found
     if not (return_index or return_inverse or return_counts):
@@ -87,7 +86,7 @@ def unique(
     chosen = mask.choose(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
     values = new((chosen.total,), ar.dtype, allocator)
     starts = _room_for_starts(chosen, allocator) if return_counts else None
-    firsts = new((chosen.total,), _INDEX, allocator) if return_index else None
+    firsts = new((chosen.total,), INDEX, allocator) if return_index else None
     arguments = starts, places if return_index else None, firsts
     chosen.write(
         choosing.write_elements(order.raw), keys, values,
@@ -105,7 +104,7 @@ def unique(
 
 def _room_for_starts(chosen, allocator) -> GPUArray:
     """Where each begins, and one more, where the last one ends."""
-    return new((chosen.total + 1,), _INDEX, allocator)
+    return new((chosen.total + 1,), INDEX, allocator)
 
 
 def _lengths(starts, end, stream, allocator) -> GPUArray:
@@ -114,14 +113,14 @@ def _lengths(starts, end, stream, allocator) -> GPUArray:
 
 
 def _inverse(chosen, places, stream, allocator) -> GPUArray:
-    result = new(places.shape, _INDEX, allocator)
+    result = new(places.shape, INDEX, allocator)
     chosen.write(choosing.write_numbers(), places.size, places, result, stream=stream)
     return result
 
 
 def _no_parts(ar, return_index, return_inverse, return_counts, allocator):
     numbers = return_index, return_inverse, return_counts
-    return (new(ar.shape, ar.dtype, allocator), *(new((0,), _INDEX, allocator) for asked in numbers if asked))
+    return (new(ar.shape, ar.dtype, allocator), *(new((0,), INDEX, allocator) for asked in numbers if asked))
 
 
 def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream, allocator):
@@ -134,7 +133,7 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
     if width:
         places = lexsort([rows[:, column] for column in range(width - 1, -1, -1)], stream=stream)
     else:  # parts of no elements are all equal
-        places = arange(count, dtype=_INDEX, allocator=allocator, stream=stream)
+        places = arange(count, dtype=INDEX, allocator=allocator, stream=stream)
     ordered = take(rows, places, 0, stream=stream, mode="clip", allocator=allocator)
     differs = apply("not_equal", ordered[1:], ordered[:-1], stream=stream)
     begins = new((count,), np.bool_, allocator)

@@ -16,9 +16,9 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.memory import new
-from pycuda._array.indexing.gather import on_device
-from pycuda._array.sorting.row_sort import Work, as_packed
+from pycuda._array.core.memory import new, on_device
+from pycuda._array.core.packed import as_packed
+from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels

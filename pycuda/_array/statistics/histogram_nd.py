@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array
-from pycuda._array.indexing.gather import on_device
 from pycuda._array.sorting.sorting import searchsorted
 from pycuda._array.statistics.histogram import _edges, bincount
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
 
 
 def histogram_bin_edges(a, bins=10, range=None, weights=None) -> GPUArray:
@@ -110,12 +109,12 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     edges = _all_edges(columns, bins, range)
     there = [on_device(each) for each in edges]
     shape = tuple(len(each) + 1 for each in edges)  # with one for what is below, and one for what is above
-    numbers = full(columns[0].shape, 0, _INDEX)
+    numbers = full(columns[0].shape, 0, INDEX)
     for column, each, host in zip(columns, there, edges, strict=True):
         place = searchsorted(each, column, "right")
         # The last bin includes its upper edge.
         last = apply("equal", column, host[-1])
-        place = apply("subtract", place, last.astype(_INDEX))
+        place = apply("subtract", place, last.astype(INDEX))
         numbers = apply("add", apply("multiply", numbers, len(host) + 1), place)
     given = None if weights is None else as_array(weights)
     counts = bincount(numbers, given, minlength=math.prod(shape))[: math.prod(shape)]

@@ -9,18 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array, into
-from pycuda._array.indexing.gather import on_device
-from pycuda._array.indexing.getitem import take_along_axis
-from pycuda._array.reduction.reduce import normalized_axes
+from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 from pycuda._array.sorting.facade_sorting import sort
 from pycuda._array.statistics.statistics import nanmean, weights_for
 from pycuda._driver import GPUArray
-
-_INDEX = np.dtype(np.intp)
 
 
 class _Rows(NamedTuple):
@@ -97,7 +95,7 @@ def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> 
         return nanmean(a, axis, None, out, keepdims)
     if a.dtype.kind not in "fcV":
         return median(a, axis, out, overwrite_input, keepdims is True)
-    counts = found.counts().astype(_INDEX)
+    counts = found.counts().astype(INDEX)
     first = apply("maximum", apply("floor_divide", apply("subtract", counts, 1), 2), 0)
     result = _middle(found.rows, first, apply("floor_divide", counts, 2))
     return into(result.reshape(found.kept_dims if keepdims is True and a.ndim else found.kept), out)
@@ -114,7 +112,7 @@ def _nearest_step(index, exact):
     """The place after an index, or the one before where it is exact."""
     before = np.floor(index)
     place = np.where(exact(index - before, index), before, before + 1)
-    return np.maximum(place.astype(_INDEX), 0)
+    return np.maximum(place.astype(INDEX), 0)
 
 
 def _same(gamma, index):
@@ -144,13 +142,13 @@ _METHODS = {
     "linear": _Method(lambda n, q: (n - 1) * q, _same),
     "median_unbiased": _Method(_between(1 / 3.0, 1 / 3.0), _same),
     "normal_unbiased": _Method(_between(3 / 8.0, 3 / 8.0), _same),
-    "lower": _Method(lambda n, q: np.floor((n - 1) * q).astype(_INDEX)),
-    "higher": _Method(lambda n, q: np.ceil((n - 1) * q).astype(_INDEX)),
+    "lower": _Method(lambda n, q: np.floor((n - 1) * q).astype(INDEX)),
+    "higher": _Method(lambda n, q: np.ceil((n - 1) * q).astype(INDEX)),
     "midpoint": _Method(
         lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
         lambda gamma, index: np.where(index % 1 == 0, 0.0, 0.5),
     ),
-    "nearest": _Method(lambda n, q: np.around((n - 1) * q).astype(_INDEX)),
+    "nearest": _Method(lambda n, q: np.around((n - 1) * q).astype(INDEX)),
 }
 
 
@@ -172,7 +170,7 @@ def _places(method: str, n, q, last) -> _Places:
         return _Places(np.minimum(place, last), None, None)
     before = np.floor(place)
     fraction = rule.fraction(place - before, place).astype(place.dtype)
-    first, second = (np.minimum(np.maximum(each, 0), last).astype(_INDEX) for each in (before, before + 1))
+    first, second = (np.minimum(np.maximum(each, 0), last).astype(INDEX) for each in (before, before + 1))
     return _Places(first, second, fraction)
 
 
@@ -266,7 +264,7 @@ def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
 
 
 def _picked(rows, numbers):
-    return None if numbers is None else take_along_axis(rows, numbers.astype(_INDEX, copy=False), -1)
+    return None if numbers is None else take_along_axis(rows, numbers.astype(INDEX, copy=False), -1)
 
 
 def _there(fraction, weak):

@@ -7,13 +7,15 @@ import warnings
 
 import numpy as np
 
+from pycuda._array.core.axes import normalized_axes
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array, into
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_var, real_dtype, without_nan
-from pycuda._array.reduction.reduce import normalized_axes, reduce
-from pycuda._array.shape.joining import broadcast_to, concatenate
+from pycuda._array.reduction.reduce import reduce
+from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 from pycuda._driver import GPUArray
 

@@ -8,15 +8,6 @@ from pycuda._kernels.user import parsing
 from pycuda.driver import GPUArray
 
 
-def check_writable(array) -> None:
-    """ValueError for what may not be written to."""
-    if isinstance(array, GPUArray) and not array.flags.writeable:
-        raise ValueError(
-            "this array is read-only: elements of it are one in memory, as in views by broadcast_to(), or "
-            "the library that its memory is from said so"
-        )
-
-
 def _is_protected(array) -> bool:
     """Whether the memory is read-only, and not only a view of it in which elements are repeated: a kernel's
     atomic functions may write to those.

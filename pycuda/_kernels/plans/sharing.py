@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from pycuda._driver import _share_memory
+from pycuda.driver import GPUArray
 
 
 class Vector(NamedTuple):
@@ -125,3 +126,12 @@ def look(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
 def _count(vector: Vector, indices: range) -> int | None:
     _, high = vector.limits(indices)
     return high if high < vector.array.size else None
+
+
+def check_writable(array) -> None:
+    """ValueError for what may not be written to."""
+    if isinstance(array, GPUArray) and not array.flags.writeable:
+        raise ValueError(
+            "this array is read-only: elements of it are one in memory, as in views by broadcast_to(), or "
+            "the library that its memory is from said so"
+        )

@@ -14,12 +14,14 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.core import captures
-from pycuda._array.core.memory import check_writable, new
+from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._array.core.memory import new
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans.caches import context_memory
+from pycuda._kernels.plans.sharing import check_writable
 
 _BLOCK = (kernels.THREADS, 1, 1)
 MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
@@ -87,18 +89,6 @@ class _Check:
             raise IndexError("an index is out of bounds: the array has no such element")
 
 
-def _copy(host, stream=None) -> GPUArray:
-    result = GPUArray(host.shape, host.dtype)
-    result.set(host, stream=stream)
-    return result
-
-
-def on_device(host, stream=None) -> GPUArray:
-    """A copy of a host array, there when this returns."""
-    host = np.asarray(host, order="C")
-    return captures.aside(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)
-
-
 def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
     """Numbers on the host as int64 from 0 to length. IndexError where mode is RAISE."""
     if mode == "WRAP":
@@ -111,14 +101,6 @@ def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
         raise IndexError(f"index {first} is out of bounds for an axis of length {length}")
     numbers = numbers.astype(np.int64)
     return np.where(numbers < 0, numbers + length, numbers)
-
-
-def broadcast_strides(array, shape) -> tuple[int, ...]:
-    """The strides with which an array has this shape: 0 along axes that it does not have."""
-    missing = len(shape) - array.ndim
-    return (0,) * missing + tuple(
-        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
-    )
 
 
 def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: bool):

@@ -1,0 +1,86 @@
+"""Values assigned to views of any strides."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.gather import Numbers, pick
+from pycuda._array.core.memory import new, on_device, overlap
+from pycuda._driver import GPUArray
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.sharing import check_writable
+
+
+def as_scalar(value, dtype):
+    """A number of this dtype for anything that is one on the host; None for the rest."""
+    if isinstance(value, GPUArray):
+        return None
+    host = np.asarray(value)
+    return np.asarray(value, dtype=dtype).reshape(())[()] if host.size == 1 else None
+
+
+def check_broadcast(shape, to) -> tuple[int, ...]:
+    """The shape without needless leading axes. ValueError when it does not broadcast."""
+    extra = max(len(shape) - len(to), 0)
+    short = shape[extra:]
+    if math.prod(shape[:extra]) != 1 or any(
+        length not in (1, wanted) for length, wanted in zip(short[::-1], to[::-1], strict=False)
+    ):
+        raise ValueError(f"values of shape {shape} do not broadcast to {to}")
+    return short
+
+
+def values_for(value, a, shape, stream=None) -> GPUArray:
+    """The value as an array of the dtype of `a` which broadcasts to the shape and does not lie in `a`."""
+    if not isinstance(value, GPUArray):
+        host = np.asarray(value)
+        host = host if host.dtype == a.dtype else np.asarray(value, dtype=a.dtype)
+        return on_device(host.reshape(check_broadcast(host.shape, shape)), stream)
+    short = check_broadcast(value.shape, shape)
+    if value.dtype != a.dtype or overlap(value, a):
+        value = apply(
+            "copy", value, out=new(value.shape, a.dtype, a.allocator), stream=stream, casting="unsafe"
+        )
+    return value if value.shape == short else value.reshape(short)
+
+
+def assign(view, value, stream=None) -> None:
+    """Every element of a view, of any strides, from a number or an array that broadcasts to it."""
+    if view.dtype.names and not isinstance(value, GPUArray):
+        value = np.asarray(value, view.dtype)  # tuples are elements
+    number = as_scalar(value, view.dtype)
+    if number is None:
+        shape = value.shape if isinstance(value, GPUArray) else np.shape(value)
+        short = check_broadcast(shape, view.shape)
+        if not isinstance(value, GPUArray):
+            host = np.asarray(value)
+            host = (host if host.dtype == view.dtype else np.asarray(value, dtype=view.dtype)).reshape(short)
+            if short == view.shape and view.flags.forc and not captures.is_captured(stream):
+                return view.set(host, stream=stream) if view.size else None
+            value = on_device(host, stream)
+        elif value.shape != short:
+            value = value.reshape(short)
+    if view.size == 0:
+        return check_writable(view)
+    if elements.kind(view.dtype) == "V":
+        return _assign_raw(view, value if number is None else on_device(np.asarray(number)), stream)
+    apply("copy", value if number is None else number, out=view, stream=stream, casting="unsafe")
+    return None
+
+
+def _assign_raw(view, value, stream) -> None:
+    """Elements that kernels only move."""
+    if value.dtype != view.dtype:
+        raise TypeError(f"elements of {value.dtype} do not become {view.dtype}")
+    steps = broadcast_strides(value, view.shape)
+    axes = [
+        (length, stride, 0, step)
+        for length, stride, step in zip(view.shape, view.strides, steps, strict=True)
+    ]
+    zero = on_device(np.zeros((), np.int64), stream)
+    pick(view, Numbers(zero, "OFFSET"), axes, value, True, stream)

@@ -1,0 +1,39 @@
+"""axis= of a call as axes of an array."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from pycuda._driver import GPUArray
+
+INDEX = np.dtype(np.intp)  # of indices that results have
+
+
+def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
+    """The axes that an axis argument names. AxisError, or ValueError for one named twice.
+
+    With `scalars` an array without axes has the axis 0, as it has for the reductions of NumPy's ufuncs.
+    """
+    if axis is None:
+        return tuple(range(ndim))
+    if scalars and ndim == 0 and axis in (0, -1):
+        return ()
+    return normalize_axis_tuple(axis, ndim)
+
+
+def one_axis(axis, ndim: int) -> int:
+    """The axis counted from 0. AxisError for one that there is not, as any is of an array without axes."""
+    return normalize_axis_index(operator.index(axis), ndim)
+
+
+def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
+    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` an array without
+    axes counts as one of one element."""
+    if axis is None:
+        return a.ravel(), 0
+    if scalars and a.ndim == 0:
+        a = a.ravel()
+    return a, one_axis(axis, a.ndim)

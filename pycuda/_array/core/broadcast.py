@@ -1,0 +1,39 @@
+"""Shapes and strides of arrays that broadcast to one shape."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.memory import new
+from pycuda._driver import GPUArray, _forbid_writing
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Array, Shape
+
+
+def broadcast_strides(array, shape) -> tuple[int, ...]:
+    """The strides with which an array has this shape: 0 along axes that it does not have."""
+    missing = len(shape) - array.ndim
+    return (0,) * missing + tuple(
+        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def fit(*shapes) -> bool:
+    """Whether they broadcast to one."""
+    columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return all(len({*lengths} - {1}) < 2 for lengths in columns)
+
+
+def broadcast_to(a: Array, shape: Shape) -> GPUArray:
+    """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if np.broadcast_shapes(a.shape, shape) != shape:
+        raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
+    if 0 in shape:
+        return _forbid_writing(new(shape, a.dtype, a.allocator))
+    strides = broadcast_strides(a, shape)
+    return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))

@@ -1,0 +1,72 @@
+"""Elements, parts and whole arrays repeated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.axes import flat_or_axis
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.indexing.take_put import take
+from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pycuda._array.core.types import Allocator, Array, Stream
+
+
+def repeat(
+    self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
+    """Each element, or each part along an axis, so many times one after the other, as numpy.repeat.
+
+    Parameters
+    ----------
+    repeats : int or sequence of int
+        One number for all, or one for each.
+    axis : int, optional
+        The flattened array by default.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
+    self, axis = flat_or_axis(self, axis, scalars=True)
+    allocator = allocator or self.allocator
+    if isinstance(repeats, GPUArray):
+        captures.refuse("repeat() by counts on the device", "they are read", stream)
+    counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
+    if counts.size == 0 or counts.dtype.kind == "b":
+        counts = counts.astype(np.intp)
+    if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
+        raise ValueError("repeats are integers of at least 0: one, or one for each part")
+    if counts.size != 1:
+        if counts.size != self.shape[axis]:
+            raise ValueError(f"{counts.size} repeats for {self.shape[axis]} parts")
+        numbers = np.repeat(np.arange(counts.size), counts)
+        return take(self, numbers, axis, stream=stream, allocator=allocator)
+    count = int(counts.reshape(()))
+    before, after = self.shape[:axis], self.shape[axis + 1 :]
+    result = new((*before, self.shape[axis], count, *after), self.dtype, allocator)
+    if result.size:
+        apply("copy", self[(slice(None),) * (axis + 1) + (None,)], out=result, stream=stream)
+    return result.reshape(*before, self.shape[axis] * count, *after)
+
+
+def tile(
+    a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
+) -> GPUArray:
+    """The array as a whole repeated along each axis, as numpy.tile."""
+    reps = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    ndim = max(len(reps), a.ndim)
+    reps = (1,) * (ndim - len(reps)) + reps
+    shape = (1,) * (ndim - a.ndim) + a.shape
+    pairs = [each for pair in zip(reps, shape, strict=True) for each in pair]
+    result = new(tuple(pairs), a.dtype, allocator or a.allocator)
+    if result.size:
+        parts = [each for length in shape for each in (1, length)]
+        apply("copy", a.reshape(*parts), out=result, stream=stream)
+    return result.reshape(*(count * length for count, length in zip(reps, shape, strict=True)))

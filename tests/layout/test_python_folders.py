@@ -1,0 +1,57 @@
+"""The Python folders: their imports go one way, also those inside functions."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[2] / "pycuda"
+MODULES = {
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in PACKAGE.rglob("*.py")
+}
+
+
+def imported(name, lazy=True):
+    """The modules of the package that a module imports, if `lazy` those that its functions do as well."""
+    tree = ast.parse(MODULES[name].read_text())
+    for node in ast.walk(tree) if lazy else tree.body:
+        if isinstance(node, ast.ImportFrom):
+            base = ".".join([*name.split(".")[: -node.level], *([node.module] if node.module else [])])
+            home = base if node.level else node.module
+            yield from (
+                f"{home}.{each.name}" if f"{home}.{each.name}" in MODULES else home for each in node.names
+            )
+        elif isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+
+
+def cycle(arrows):
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return error.args[1]
+    return None
+
+
+@pytest.mark.parametrize("parent", ["pycuda", "pycuda._array", "pycuda._kernels"])
+def test_no_folders_import_each_other(parent):
+    depth = parent.count(".") + 1
+
+    def folder(name):
+        parts = name.split(".")
+        return parts[depth] if name.startswith(f"{parent}.") and len(parts) > depth + 1 else None
+
+    arrows = {}
+    for name in MODULES:
+        if folder(name):
+            arrows.setdefault(folder(name), set()).update(map(folder, imported(name)))
+    assert len(arrows) > 4
+    arrows = {name: others - {name, None} for name, others in arrows.items()}
+    assert cycle(arrows) is None
+
+
+def test_no_modules_import_each_other_when_they_are_imported():
+    arrows = {name: {*imported(name, lazy=False)} & {*MODULES} - {name} for name in MODULES}
+    assert sum(map(len, arrows.values())) > 300
+    assert cycle(arrows) is None
