@@ -1,5 +1,7 @@
 """Which kind of device the tests run on: the one place that asks. Programs that tests start use it too."""
 
+import os
+
 import pytest
 
 import pycuda.driver as drv
@@ -11,6 +13,16 @@ words_are_ours = pytest.mark.cpu("a GPU's compiler has its own words, takes some
 def on_cpu_device():
     drv.init()
     return drv.Device(0).name().startswith("CPU device")
+
+
+def memory_is_shared():
+    """Whether other workers of this run take and give the same device's memory."""
+    return not on_cpu_device() and int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", 1)) > 1
+
+
+def free_bytes():
+    """Of the device; 0 where other workers share it."""
+    return 0 if memory_is_shared() else drv.mem_get_info()[0]
 
 
 def tries():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from devices import tries
+from devices import free_bytes, tries
 
 import pycuda.driver as drv
 
@@ -60,7 +60,7 @@ def test_free_beside_other_calls(unit, together):
     """What is freed is released after the calls that use it, completely, and no address goes to another range
     while a call is about to map to it.
     """
-    before, draw = (live(), drv.mem_get_info()[0]), random.Random(5)
+    before, draw = (live(), free_bytes()), random.Random(5)
     for _ in range(400):
         space, memory, mapped = drv.AddressRange(4 * unit), drv.PhysicalMemory(unit), drv.PhysicalMemory(unit)
         space.map(0, mapped)
@@ -76,9 +76,9 @@ def test_free_beside_other_calls(unit, together):
         del space, memory, mapped, calls, problems
     gc.collect()  # exceptions keep the frames of their threads
     for _ in tries():
-        if (live(), drv.mem_get_info()[0]) == before:
+        if (live(), free_bytes()) == before:
             return
-    assert (live(), drv.mem_get_info()[0]) == before
+    assert (live(), free_bytes()) == before
 
 
 def test_one_place_is_mapped_once(unit, together):
