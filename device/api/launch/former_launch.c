@@ -84,7 +84,9 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 {
     Function *function;
     TRY(enter(handle, &function));
-    return keep(function, offsetof(FormerLaunch, size), &size, sizeof size);
+    if (size <= PARAMETERS_MOST) return keep(function, offsetof(FormerLaunch, size), &size, sizeof size);
+    PUT(function);
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int size)
@@ -107,19 +109,21 @@ CUresult cuParamSetf(CUfunction function, int offset, float value)
     return cuParamSetv(function, offset, &value, sizeof value);
 }
 
-/* The shape, and the parameters as far as cuParamSetSize goes. */
+/* The shape, and the parameters as far as cuParamSetSize goes, which may not be beyond the kernel's. */
 static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *parameters)
 {
     size_t size = function->code->param_size;
     pthread_mutex_lock(&lock);
     const FormerLaunch *kept = kept_locked(function);
-    if (kept) {
+    bool fits = kept && kept->size <= size;
+    if (fits) {
         memcpy(shape->block, kept->block, sizeof shape->block);
         shape->dynamic_shared = kept->shared;
-        memcpy(parameters, kept->parameters, kept->size < size ? kept->size : size);
+        memcpy(parameters, kept->parameters, kept->size);
     }
     pthread_mutex_unlock(&lock);
-    return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    if (!kept) return CUDA_ERROR_OUT_OF_MEMORY;
+    return fits ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
 static CUresult launch(Function *function, CUstream handle, int width, int height)

@@ -9,7 +9,7 @@ import pytest
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE = 0, 1
+SUCCESS, INVALID_VALUE, OUT_OF_RESOURCES = 0, 1, 701
 CAPTURE_UNSUPPORTED, CAPTURE_INVALIDATED = 900, 901
 MODULE = b"""
 .version 7.0
@@ -114,10 +114,21 @@ def test_a_function_begins_with_one_thread_and_no_parameters(cuda, module, funct
     drv.Context.synchronize()
     function.set_all(out, 7, 2.5)
     assert function.cuFuncSetBlockShape(1, 1, 1) == SUCCESS
-    for size, words in ((12, (7, 0.0)), (8, (0, 0.0)), (16, (7, 2.5)), (64, (7, 2.5))):
+    for size, words in ((12, (7, 0.0)), (8, (0, 0.0)), (16, (7, 2.5))):
         assert function.cuParamSetSize(size) == SUCCESS
         assert function.cuLaunch() == SUCCESS
         assert told(out) == (1, 1, 1, 128, 1, 1, 1, *words)
+
+
+def test_sizes_beyond_the_parameters(function, out):
+    function.set_all(out, 7, 2.5)
+    assert function.cuParamSetSize(40000) == INVALID_VALUE
+    assert function.cuLaunch() == SUCCESS
+    assert function.cuParamSetSize(64) == SUCCESS
+    assert function.cuLaunch() == OUT_OF_RESOURCES
+    assert function.cuParamSetSize(16) == SUCCESS
+    assert function.cuLaunch() == SUCCESS
+    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
 @pytest.mark.parametrize("shape", [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1025, 1, 1), (1024, 2, 1), (1, 1, 65)])
