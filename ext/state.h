@@ -59,6 +59,7 @@ struct ModuleState {
     pthread_mutex_t lock;               /* guards the lists below; no Python call is made under it */
     bool has_lock;
     struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
+    uint64_t contexts_made;             /* with the lock */
     struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */
     struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
     struct MemoryPool *pools;           /* every living pool (pool.h) */

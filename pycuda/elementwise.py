@@ -9,7 +9,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
-from pycuda._kernels.plans.caches import ContextCache, calls, remembering
+from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
 from pycuda._kernels.user import elementwise as source
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import ready_made as _ready
@@ -42,7 +42,6 @@ def __dir__() -> list[str]:
 
 
 _LARGEST_GRID = 2**31 - 1
-_current = drv.Context.get_current
 
 
 class _Reading(NamedTuple):
@@ -344,7 +343,7 @@ class ElementwiseKernel:
 
     def _function(self, variant):
         """prepared_async_call of the kernel of this variant, compiled for the current context."""
-        key = _current(), variant
+        key = current(), variant
         function = self._functions.get(key)
         if function is None:
             function = self._functions[key] = self._build(variant).prepared_async_call
@@ -384,7 +383,7 @@ class ElementwiseKernel:
             The same objects at every call in a context.
         """
         self._read()
-        key = _current(), ("module", bool(use_range))
+        key = current(), ("module", bool(use_range))
         found = self._functions.get(key)
         if found is None:
             text = self._text

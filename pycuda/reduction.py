@@ -15,7 +15,7 @@ from pycuda._array.core.creation import arange
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import layout, scratch
-from pycuda._kernels.plans.caches import ContextCache, calls, remembering
+from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import axis as along
 from pycuda._kernels.user import operands, parsing
@@ -48,7 +48,6 @@ def __dir__() -> list[str]:
 
 
 _BLOCK = (source.THREADS, 1, 1)
-_current = drv.Context.get_current
 
 
 class _Plan(NamedTuple):
@@ -153,7 +152,7 @@ class ReductionKernel:
         self._calls = calls(self._positions)
         self._stages: dict = {}
         self._chosen: ReductionKernel | None = None
-        if _current() is not None:
+        if drv.Context.get_current() is not None:
             self._function(None)
 
     # ---- calls
@@ -368,7 +367,7 @@ class ReductionKernel:
 
     def _axis_function(self, arguments, text, signature, final):
         """prepared_async_call of a kernel along axes, compiled for the current context."""
-        key = _current(), text.name, signature, final
+        key = current(), text.name, signature, final
         function = self._functions.get(key)
         if function is None:
             built = along.build(arguments, text, signature, final, self._keep, self._options)
@@ -404,7 +403,7 @@ class ReductionKernel:
 
     def _function(self, signature):
         """prepared_async_call of the kernel for this layout, compiled for the current context."""
-        key = _current(), signature
+        key = current(), signature
         function = self._functions.get(key)
         if function is None:
             built = source.build_whole(
@@ -423,7 +422,7 @@ class ReductionKernel:
 
     def _stage(self, stage: int):
         """(prepared_async_call, format codes) of a stage in the current context."""
-        key = _current(), stage
+        key = current(), stage
         found = self._functions.get(key)
         if found is None:
             text = self._text

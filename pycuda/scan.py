@@ -8,7 +8,7 @@ import pycuda.driver as drv
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import scratch
-from pycuda._kernels.plans.caches import ContextCache
+from pycuda._kernels.plans.caches import ContextCache, current
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import scan as source
@@ -22,7 +22,6 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_current = drv.Context.get_current
 _FLAG = np.dtype(np.uint8)
 
 
@@ -56,7 +55,7 @@ class _ScanKernel:
         self._options = options
         self._shape = source.shape(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
-        if _current() is not None:
+        if drv.Context.get_current() is not None:
             self._function(False)
 
     # ---- what PyCUDA's object shows
@@ -87,7 +86,7 @@ class _ScanKernel:
         return self._function(False)
 
     def _function(self, segmented: bool):
-        key = _current(), segmented
+        key = current(), segmented
         function = self._functions.get(key)
         if function is None:
             shape = self._segment_shape() if segmented else self._shape

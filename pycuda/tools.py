@@ -18,6 +18,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._capabilities import multiprocessor
 from pycuda._compile.target import default_ordinal
+from pycuda._kernels.plans import caches as _caches
 from pycuda._pool_snapshot import PoolBlock as PoolBlock
 from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda._public import name_public_module as _name_public_module
@@ -207,11 +208,12 @@ def context_dependent_memoize(func: Callable[_P, _R]) -> Callable[_P, _R]:
     -------
     callable
     """
-    cache: dict[Any, _R] = {}
+    cache = _caches.ContextCache()
 
     @functools.wraps(func)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        key = drv.Context.get_current(), args, frozenset(kwargs.items())
+        context = 0 if drv.Context.get_current() is None else _caches.current()
+        key = context, args, frozenset(kwargs.items())
         try:
             return cache[key]
         except KeyError:
@@ -224,10 +226,10 @@ def context_dependent_memoize(func: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def clear_context_caches() -> None:
-    """Forget what context_dependent_memoize remembers, and with it the contexts it keeps alive."""
+    """Forget what context_dependent_memoize and kernels remember."""
     for function in context_dependent_memoized_functions:
         function.clear_cache()
-    drv._driver._forget_kernels()
+    _caches.clear_caches()
 
 
 # ---- tests

@@ -33,6 +33,16 @@ static bool mark_detached(ContextObject *context)
     return first;
 }
 
+/* A new reference to one of the list, whose lock is held. */
+static ContextObject *reference(ContextObject *context)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)context);
+    if (!atomic_exchange(&context->dormant, false)) return (ContextObject *)Py_NewRef((PyObject *)context);
+    PyObject_Init((PyObject *)context, type);
+    Py_DECREF(type); /* it had one */
+    return context;
+}
+
 /* A new reference or NULL, without an exception. Where there is only one that was detached, that is *leaving,
  * borrowed, else NULL. */
 static ContextObject *find_context(ModuleState *state, CUcontext handle, const ContextObject **leaving)
@@ -49,7 +59,7 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle, const C
         else
             found = context;
     }
-    Py_XINCREF((PyObject *)found);
+    if (found) reference(found);
     state->recent_context = found;
     state_unlock(state);
     return found;
@@ -67,13 +77,16 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->kind, kind);
     atomic_init(&context->detached, false);
     atomic_init(&context->unreferenced, false);
+    atomic_init(&context->dormant, false);
     atomic_init(&context->dead, false);
     atomic_init(&context->resources, 0);
+    atomic_init(&context->holders, 0);
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
     room_close(state);
     state_lock(state);
+    context->serial = ++state->contexts_made;
     context->next = state->contexts;
     state->contexts = context;
     state->recent_context = NULL; /* the driver may give a handle again */
@@ -101,7 +114,17 @@ ContextObject *context_next_own(ModuleState *state, const ContextObject *previou
     ContextObject *context = previous ? previous->next : state->contexts;
     while (context && (atomic_load(&context->detached) || atomic_load(&context->kind) == CONTEXT_FOREIGN))
         context = context->next;
-    Py_XINCREF((PyObject *)context);
+    if (context) reference(context);
+    state_unlock(state);
+    return context;
+}
+
+ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const ContextObject *))
+{
+    state_lock(state);
+    ContextObject *context = state->contexts;
+    while (context && !is_wanted(context)) context = context->next;
+    if (context) reference(context);
     state_unlock(state);
     return context;
 }
@@ -185,7 +208,9 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device)
 {
     bool was_there = true;
     ContextObject *context = retain_primary(state, device, &was_there);
-    if (context) gil_count(&context->resources, 1);
+    if (!context) return NULL;
+    context_hold(context);
+    Py_DECREF((PyObject *)context);
     return context;
 }
 
@@ -345,24 +370,50 @@ int context_detach(ContextObject *context)
     return status;
 }
 
+ContextObject *context_keep(ContextObject *context)
+{
+    gil_count(&context->holders, 1);
+    return context;
+}
+
 ContextObject *context_hold(ContextObject *context)
 {
-    Py_INCREF((PyObject *)context);
     gil_count(&context->resources, 1);
-    return context;
+    return context_keep(context);
+}
+
+/* Neither references nor objects are left. Nobody takes one of a context that is detached. */
+static void finish_context(ContextObject *context)
+{
+    PyTypeObject *type = Py_TYPE((PyObject *)context);
+    atomic_store(&context->unreferenced, true);
+    mark_detached(context);
+    tell_end(context);
+    end_context(context);
+    type->tp_free(context);
+    Py_DECREF((PyObject *)type);
+}
+
+void context_unkeep(ContextObject *context)
+{
+    if (gil_count(&context->holders, -1) == 0 && atomic_load(&context->dormant)
+        && !atomic_load(&context->unreferenced))
+        finish_context(context);
 }
 
 void context_drop(ContextObject *context)
 {
     if (gil_count(&context->resources, -1) == 0 && atomic_load(&context->detached)) end_context(context);
-    Py_DECREF((PyObject *)context);
+    context_unkeep(context);
 }
 
 ContextObject *context_hold_current(ModuleState *state)
 {
     deferred_release(state);
     ContextObject *context = context_current(state);
-    if (context) gil_count(&context->resources, 1);
+    if (!context) return NULL;
+    context_hold(context);
+    Py_DECREF((PyObject *)context);
     return context;
 }
 
@@ -482,17 +533,26 @@ bool context_raise_dead(ContextObject *context, const char *what)
     return false;
 }
 
-/* tp_dealloc: the last reference ends the context. Nobody takes one that is detached. */
-void context_dealloc(PyObject *self)
+/* Without a reference. What is remembered stays for a context that other code has current. */
+static void fall_asleep(PyObject *self)
 {
     ContextObject *context = context_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    atomic_store(&context->unreferenced, true);
-    mark_detached(context);
+    if (atomic_load(&context->kind) != CONTEXT_FOREIGN && !is_current(context)) {
+        tell_end(context);
+        if (atomic_load(&context->holders) > 1) keep_alive_collect(context->state);
+    }
+    context_unkeep(context);
+}
+
+/* tp_dealloc: the last reference ends the context, unless there are objects in it. It may be found again
+ * (find_context) while it is dormant. */
+void context_dealloc(PyObject *self)
+{
+    ContextObject *context = context_keep(context_cast(self));
+    state_lock(context->state);
+    atomic_store(&context->dormant, true);
+    if (context->state->recent_context == context) context->state->recent_context = NULL;
+    state_unlock(context->state);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(context->state, context_dealloc, self)) return;
-    tell_end(context);
-    end_context(context);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (!deferred_dealloc(context->state, fall_asleep, self)) fall_asleep(self);
 }

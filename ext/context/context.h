@@ -30,15 +30,18 @@ typedef struct ContextObject {
     struct ContextObject *primary;  /* of a GREEN one: held until that is over */
     _Atomic(ContextKind) kind;
     atomic_bool detached;           /* by its user, or unreferenced: it may not be pushed any more */
-    atomic_bool unreferenced;       /* the last reference went: none may be taken any more */
+    atomic_bool unreferenced;       /* nothing needs it any more: no reference may be taken */
+    atomic_bool dormant;            /* no Python reference is left, objects in it are (gil_count) */
+    uint64_t serial;                /* no other context of the process has or had it */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it (gil_count) */
+    atomic_long holders;            /* these, and what work in flight keeps (gil_count) */
     atomic_long entered;            /* threads between context_enter and context_leave */
     atomic_bool over;               /* dead, and the driver has ended it */
     atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
     struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
-    struct ElementwiseTable *elementwise; /* borrowed (elementwise_kernels.c); NULL before it is needed */
+    struct ElementwiseTable *elementwise; /* owned (elementwise_kernels.c); NULL before it is needed */
     _Atomic(void *) staging; /* page-locked (staging.h); NULL while a copy has it, or there is none */
     atomic_bool staged; /* it was asked for */
     bool counted; /* in live_Context: the default context is not */
@@ -51,9 +54,15 @@ static inline ContextObject *context_cast(PyObject *object) { return (ContextObj
  * the thread has none. NULL with an exception. */
 ContextObject *context_current(ModuleState *state);
 
-/* Counts one resource in the context and takes a reference; context_drop gives both back. */
+/* Counts one resource in the context, which lives as long as it has any; context_drop gives it back. They are
+ * no Python references: when the last of those goes, nobody can make the context current any more, and what
+ * is remembered for it (kernels and the like) is forgotten. */
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
+
+/* The same of what is no resource: a primary context that is detached does not wait for it. */
+ContextObject *context_keep(ContextObject *context);
+void context_unkeep(ContextObject *context);
 
 /* context_current, held: what the constructor of a resource stores. NULL with an exception. */
 ContextObject *context_hold_current(ModuleState *state);
@@ -111,6 +120,9 @@ PyObject *context_list_own(ModuleState *state);
 /* Of the living contexts that are ours to end, the one after this (NULL: the first). A new reference, NULL
  * without an exception. */
 ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);
+
+/* The first of all of which this is true, a new reference, NULL without an exception. */
+ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const ContextObject *));
 
 /* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
  * streams of one primary context, as green contexts do. */

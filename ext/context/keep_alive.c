@@ -27,7 +27,7 @@ static void free_batch(KeepBatch *batch)
         context_leave(&scope);
     }
     for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
-    Py_DECREF((PyObject *)batch->context);
+    context_unkeep(batch->context);
     PyMem_Free(batch);
 }
 
@@ -203,7 +203,7 @@ static KeepBatch *new_batch(ContextObject *context, CUstream stream)
         PyErr_NoMemory();
         return NULL;
     }
-    batch->context = (ContextObject *)Py_NewRef((PyObject *)context);
+    batch->context = context_keep(context);
     batch->stream = stream;
     return batch;
 }

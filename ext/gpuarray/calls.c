@@ -3,8 +3,8 @@
  * written to meet others, how they lie to each other.
  *
  * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
- * the kernel gave a launch for it; else Python finds what it remembered itself. Contexts and dtypes are told
- * by their addresses: an entry keeps them alive.
+ * the kernel gave a launch for it; else Python finds what it remembered itself. Dtypes are known by their
+ * addresses, and an entry keeps them alive; contexts by their serial numbers.
  */
 #include "ext/gpuarray/calls.h"
 
@@ -25,7 +25,7 @@ enum { ALIGNMENT = 16 };
 
 typedef struct Entry {
     atomic_long holders; /* the map, and calls in progress: by gil_count */
-    PyObject *plan, *kept; /* owned: Python's part; context and dtypes */
+    PyObject *plan, *kept; /* owned: Python's part; dtypes */
     PyObject *function,
         *after; /* owned: what is launched, the arguments after those of the call; NULL: nothing */
     LaunchShape shape;
@@ -173,7 +173,7 @@ static int make_key(const CallsObject *calls, Values values, const ContextObject
     AddressSpan *spans = calls->written ? (AddressSpan *)(key->words + room) - calls->count : NULL;
     uint64_t *end = key->words;
     *end++ = (uint64_t)values.count;
-    *end++ = (uint64_t)(uintptr_t)context;
+    *end++ = context->serial;
     for (Py_ssize_t i = 0; i < calls->count; i++) {
         const GPUArrayObject *array = known_array(calls, values, i);
         end = describe(end, array, calls->aligned);
@@ -338,26 +338,23 @@ static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
     return 0;
 }
 
-/* The context and the dtypes of the arrays. */
-static PyObject *what_key_names(const CallsObject *calls, Values values, ContextObject *context)
+/* The dtypes of the arrays. */
+static PyObject *what_key_names(const CallsObject *calls, Values values)
 {
-    PyObject *kept = PyTuple_New(calls->count + 1);
+    PyObject *kept = PyTuple_New(calls->count);
     if (!kept) return NULL;
-    PyTuple_SET_ITEM(kept, 0, Py_NewRef((PyObject *)context));
     for (Py_ssize_t i = 0; i < calls->count; i++)
-        PyTuple_SET_ITEM(kept, i + 1,
-                         Py_NewRef((PyObject *)array_at(calls, values, calls->positions[i])->dtype));
+        PyTuple_SET_ITEM(kept, i, Py_NewRef((PyObject *)array_at(calls, values, calls->positions[i])->dtype));
     return kept;
 }
 
-static Entry *new_entry(CallsObject *calls, Values values, ContextObject *context, PyObject *plan,
-                        PyObject *launch)
+static Entry *new_entry(CallsObject *calls, Values values, PyObject *plan, PyObject *launch)
 {
     Entry *entry = PyMem_Calloc(1, sizeof *entry);
     if (!entry) return (Entry *)PyErr_NoMemory();
     entry->holders = 1;
     entry->plan = Py_NewRef(plan);
-    entry->kept = what_key_names(calls, values, context);
+    entry->kept = what_key_names(calls, values);
     if (entry->kept && (!launch || launch == Py_None || read_launch(calls->state, entry, launch) == 0))
         return entry;
     drop_entry(entry);
@@ -398,7 +395,7 @@ static PyObject *calls_remember(PyObject *self, FAST_PARAMETERS)
     if (!context) return NULL;
     int failed = make_key(calls, values_of(given[0]), context, &key);
     if (!failed && key.length) {
-        Entry *entry = new_entry(calls, values_of(given[0]), context, given[1], given[2]);
+        Entry *entry = new_entry(calls, values_of(given[0]), given[1], given[2]);
         failed = entry ? put_entry(calls, &key, entry) : -1;
     }
     if (key.words) free_key(&key);

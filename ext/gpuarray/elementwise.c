@@ -658,7 +658,10 @@ static PyObject *elementwise_py(PyObject *module, FAST_PARAMETERS)
 
 static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    PyDict_Clear(module_state(module)->elementwise);
+    for (ContextObject *context; (context = context_first(module_state(module), elementwise_is_kept));) {
+        elementwise_forget(context);
+        Py_DECREF((PyObject *)context);
+    }
     Py_RETURN_NONE;
 }
 
@@ -671,7 +674,6 @@ static PyMethodDef functions[] = {
 
 int elementwise_setup(PyObject *module, ModuleState *state)
 {
-    state->elementwise = PyDict_New();
-    if (!state->elementwise || context_on_end(state, elementwise_forget) < 0) return -1;
+    if (context_on_end(state, elementwise_forget) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

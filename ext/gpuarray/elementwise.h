@@ -26,5 +26,6 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call);
 
 /* Lets go of the kernels of a context (ContextEndFn). */
 void elementwise_forget(struct ContextObject *context);
+bool elementwise_is_kept(const struct ContextObject *context);
 
 #endif

@@ -7,10 +7,8 @@
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"
 
-/* The loops of a context by their keys, of which nothing is ever taken out. It lies in a capsule, with which
- * it ends; the module's dict of contexts has that. */
+/* The loops of a context by their keys, of which nothing is ever taken out. */
 typedef struct ElementwiseTable {
-    ContextObject *context; /* a reference */
     WordMap loops;
 } ElementwiseTable;
 
@@ -30,8 +28,6 @@ static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
     return (size_t)(end - words);
 }
 
-static const char capsule_name[] = "pycuda._driver.ElementwiseTable";
-
 void elementwise_drop(ElementwiseLoop *loop)
 {
     if (!loop || gil_count(&loop->holders, -1) > 0) return;
@@ -43,15 +39,20 @@ void elementwise_drop(ElementwiseLoop *loop)
     PyMem_Free(loop);
 }
 
-static void free_table(PyObject *capsule)
+bool elementwise_is_kept(const ContextObject *context) { return context->elementwise != NULL; }
+
+/* What ends with it may come back here. */
+void elementwise_forget(ContextObject *context)
 {
-    ElementwiseTable *table = PyCapsule_GetPointer(capsule, capsule_name);
+    ElementwiseTable *table;
+    GUARD_BEGIN(context);
+    table = context->elementwise;
+    context->elementwise = NULL;
+    GUARD_END();
     if (!table) return;
-    table->context->elementwise = NULL;
     size_t position = 0;
     for (ElementwiseLoop *loop; (loop = word_map_next(&table->loops, &position));) elementwise_drop(loop);
     word_map_clear(&table->loops);
-    Py_DECREF((PyObject *)table->context);
     PyMem_Free(table);
 }
 
@@ -132,33 +133,15 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
     return loop;
 }
 
-static ElementwiseTable *new_table(ContextObject *context)
-{
-    ElementwiseTable *table = PyMem_Calloc(1, sizeof *table);
-    if (!table) return (ElementwiseTable *)PyErr_NoMemory();
-    PyObject *capsule = PyCapsule_New(table, capsule_name, NULL);
-    if (!capsule) {
-        PyMem_Free(table);
-        return NULL;
-    }
-    table->context = (ContextObject *)Py_NewRef((PyObject *)context);
-    context->elementwise = table;
-    PyCapsule_SetDestructor(capsule, free_table);
-    int failed = PyDict_SetItem(context->state->elementwise, (PyObject *)context, capsule);
-    Py_DECREF(capsule);
-    return failed ? NULL : table;
-}
-
 /* Another thread may have put it there meanwhile, or have let the table go. */
 static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
-    ElementwiseTable *table = context->elementwise ? context->elementwise : new_table(context);
-    void *before;
+    void *before = NULL;
     bool done;
-    if (!table) return -1;
     gil_count(&loop->holders, 1);
     GUARD_BEGIN(context);
-    done = word_map_put(&table->loops, words, length, loop, &before);
+    if (!context->elementwise) context->elementwise = PyMem_Calloc(1, sizeof(ElementwiseTable));
+    done = context->elementwise && word_map_put(&context->elementwise->loops, words, length, loop, &before);
     GUARD_END();
     if (!done) {
         gil_count(&loop->holders, -1);
@@ -204,11 +187,4 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
     }
     *out = (ElementwiseKernel){Py_NewRef(kernel->function), kernel->elements};
     return 0;
-}
-
-void elementwise_forget(ContextObject *context)
-{
-    PyObject *of_contexts = context->state->elementwise;
-    if (of_contexts && PyDict_GetItem(of_contexts, (PyObject *)context))
-        PyDict_DelItem(of_contexts, (PyObject *)context);
 }

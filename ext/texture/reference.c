@@ -337,13 +337,13 @@ int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
 /* An attribute of the device that the reference's memory is on. */
 static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, size_t *out)
 {
-    ContextObject *context = self->module ? (ContextObject *)Py_NewRef((PyObject *)self->module->context)
-                                          : context_current(self->state);
+    ContextObject *context =
+        self->module ? context_hold(self->module->context) : context_hold_current(self->state);
     CUresult result;
     int value = 1;
     if (!context) return -1;
     CALL(self->state, result, driver.cuDeviceGetAttribute(&value, attribute, context->device));
-    Py_DECREF((PyObject *)context);
+    context_drop(context);
     *out = value > 0 ? (size_t)value : 1;
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(self->state, result, "cuDeviceGetAttribute", NULL);

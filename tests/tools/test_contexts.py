@@ -1,6 +1,5 @@
 """pycuda.tools: default contexts, caches that follow contexts, decorators of tests."""
 
-import gc
 import subprocess
 import sys
 import weakref
@@ -135,21 +134,20 @@ def test_exceptions_are_not_remembered(forget):
         fail_once([1])
 
 
-def test_a_remembered_context_lives_until_caches_are_cleared(forget):
+def test_what_is_remembered_ends_with_its_context(forget):
+    class Result:
+        pass
+
     @tools.context_dependent_memoize
     def work():
-        return 1
+        return Result()
 
     context = drv.Device(0).make_context()
-    work()
+    result, gone = weakref.ref(work()), weakref.ref(context)
     context.pop()
-    gone = weakref.ref(context)
+    assert gone() is not None and result() is not None
     del context
-    gc.collect()
-    assert gone() is not None
-    tools.clear_context_caches()
-    gc.collect()
-    assert gone() is None
+    assert gone() is None and result() is None
 
 
 # ---- Tests of clients

@@ -1,17 +1,19 @@
-"""What kernels remember for a context, and forget with pycuda.tools.clear_context_caches()."""
+"""What is remembered for a context: until it ends, nobody can make it current any more, or
+pycuda.tools.clear_context_caches() is called. It does not keep the context alive.
+"""
 
 from __future__ import annotations
 
 import functools
 import weakref
 
-import pycuda.driver as drv
-from pycuda._driver import _Calls, _KernelCall
-from pycuda.tools import context_dependent_memoized_functions
+from pycuda._driver import _Calls, _context_serial, _forget_kernels, _forget_with_contexts, _KernelCall
+
+current = _context_serial
 
 
 class ContextCache(dict):
-    """A dict whose values belong to contexts, which they keep alive until the dict is emptied."""
+    """A dict whose keys are current(), or tuples that begin with it."""
 
     __hash__ = object.__hash__
 
@@ -22,14 +24,19 @@ class ContextCache(dict):
     def __eq__(self, other):
         return self is other
 
+    def forget(self, serial: int) -> None:
+        for key in [key for key in self if (key[0] if isinstance(key, tuple) else key) == serial]:
+            self.pop(key, None)
 
-_caches: weakref.WeakSet[ContextCache | _Calls] = weakref.WeakSet()
+
+_caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
+_calls: weakref.WeakSet[_Calls] = weakref.WeakSet()
 
 
 def calls(positions: tuple[int, ...], aligned: bool = False, written: tuple[int, ...] = ()) -> _Calls:
     """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
     made = _Calls(positions, aligned, written=written)
-    _caches.add(made)
+    _calls.add(made)
     return made
 
 
@@ -38,16 +45,25 @@ def remembering(method):
     return functools.update_wrapper(_KernelCall(method), method)
 
 
-class _All:
-    @staticmethod
-    def clear_cache() -> None:
-        for cache in list(_caches):
-            cache.clear()
+def _clear_calls() -> None:
+    """Of all contexts: they are made again from what the kernels remember otherwise."""
+    for made in list(_calls):
+        made.clear()
 
 
-context_dependent_memoized_functions.append(_All)
+def clear_caches() -> None:
+    """Forget everything, of all contexts."""
+    for cache in list(_caches):
+        cache.clear()
+    _clear_calls()
+    _forget_kernels()
 
-_current = drv.Context.get_current
+
+@_forget_with_contexts
+def _forget(serial: int) -> None:
+    for cache in list(_caches):
+        cache.forget(serial)
+    _clear_calls()
 
 
 def context_memory(make, limit: int):
@@ -55,7 +71,7 @@ def context_memory(make, limit: int):
     known = ContextCache()
 
     def recall(*args):
-        key = _current(), args
+        key = current(), args
         result = known.get(key, known)
         if result is not known:
             return result

@@ -18,7 +18,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._driver import GPUArray, _is_captured
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
-from pycuda._kernels.plans.caches import ContextCache
+from pycuda._kernels.plans.caches import ContextCache, current
 
 _WORDS = 256  # bytes of an area that are 0 between kernels
 _LEAST = 1 << 16
@@ -40,10 +40,10 @@ def _of_stream(cache, stream):
     """
     if stream is not None and not isinstance(stream, drv.Stream):
         return None, None
-    context = drv.Context.get_current()
-    found = cache.get(context)
+    serial = current()
+    found = cache.get(serial)
     if found is None:
-        found = cache[context] = weakref.WeakKeyDictionary(), {}
+        found = cache[serial] = weakref.WeakKeyDictionary(), {}
     by_stream, by_none = found
     return (by_none, None) if stream is None else (by_stream, stream)
 
