@@ -36,7 +36,7 @@ static bool describe(DriverLibrary *library, char *problem, size_t problem_size)
     CUresult (*get_version)(int *) = (CUresult(*)(int *))dlsym(library->handle, "cuDriverGetVersion");
     if (!get_version || get_version(&library->version) != CUDA_SUCCESS) {
         snprintf(problem, problem_size,
-                 "the library has no working cuDriverGetVersion: it is not a CUDA driver");
+                 "cuDriverGetVersion is missing or fails in this library: it is not a CUDA driver");
         return false;
     }
     CpuDeviceTableFn cpu_device = (CpuDeviceTableFn)dlsym(library->handle, "cpuDeviceTable");
@@ -81,7 +81,7 @@ static bool has_device(const DriverLibrary *library, char *problem, size_t probl
     if (result == CUDA_SUCCESS) result = get_count(&count);
     if (result == CUDA_SUCCESS && count > 0) return true;
     snprintf(problem, problem_size,
-             "NVIDIA's driver is installed but shows no device (cuInit gives error %d)", (int)result);
+             "NVIDIA's driver is installed but reports no device (cuInit returned error %d)", (int)result);
     return false;
 }
 
@@ -120,9 +120,8 @@ static CUresult locate_default(DriverLibrary *library, char *problem, size_t pro
         return CUDA_SUCCESS;
     if (!open_cpu(library, problem, problem_size)) return CUDA_ERROR_NO_DEVICE;
     snprintf(notice, sizeof notice,
-             "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu says that this is meant, "
-             "PYCUDA_DEVICE=gpu makes "
-             "it an error.",
+             "%s: kernels run on the CPU device. PYCUDA_DEVICE=cpu silences this warning, PYCUDA_DEVICE=gpu "
+             "makes it an error.",
              reason);
     atomic_store(&notice_waits, true);
     return CUDA_SUCCESS;

@@ -30,7 +30,7 @@ static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
 
 static bool is_cut_off(const Buffer *buffer, const char *what)
 {
-    snprintf(buffer->why, buffer->room, "%s in the buffer of %zu bytes is cut off, or declares wrong sizes",
+    snprintf(buffer->why, buffer->room, "%s in the buffer of %zu bytes is truncated, or its sizes are wrong",
              what, buffer->size);
     return false;
 }

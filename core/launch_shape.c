@@ -25,7 +25,7 @@ IN_CALL static int function_limit(CUfunction function, CUfunction_attribute attr
 static bool explain_length(const char *what, int axis, unsigned length, int limit, char *text, size_t size)
 {
     if (length == 0)
-        snprintf(text, size, "%s is 0 in %c: at least 1 is needed", what, axis_name[axis]);
+        snprintf(text, size, "%s is 0 in %c: it must be at least 1", what, axis_name[axis]);
     else if (limit > 0 && length > (unsigned)limit)
         snprintf(text, size, "%s is %u in %c: this device allows %d", what, length, axis_name[axis], limit);
     else
@@ -53,11 +53,11 @@ IN_CALL static bool explain_shared(const LaunchShape *shape, CUfunction function
     int allowed = function_limit(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
     int most = device_limit(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
     if (allowed <= 0 || shape->shared_bytes <= (unsigned)allowed) return false;
-    snprintf(
-        text, size,
-        "%u bytes of dynamic shared memory: this kernel allows %d beside its own %d (up to %d in all after "
-        "set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, n))",
-        shape->shared_bytes, allowed, fixed, most);
+    snprintf(text, size,
+             "%u bytes of dynamic shared memory: this kernel allows %d in addition to its %d static ones (up "
+             "to %d in total after "
+             "set_attribute(function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, n))",
+             shape->shared_bytes, allowed, fixed, most);
     return true;
 }
 

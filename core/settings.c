@@ -44,7 +44,7 @@ static bool row_is_good(size_t row, char *problem, size_t size)
 {
     const char *text = getenv(rows[row].variable);
     if (!text || !*text || rows[row].check(text)) return true;
-    snprintf(problem, size, "%s is \"%.120s\": it may be %s", rows[row].variable, text, rows[row].may_be);
+    snprintf(problem, size, "%s is \"%.120s\": it must be %s", rows[row].variable, text, rows[row].may_be);
     return false;
 }
 

@@ -163,7 +163,7 @@ static void raise_message(ModuleState *state, CUresult result, const char *routi
 }
 
 static const char fork_text[] =
-    "CUDA was initialised before this process was forked and cannot be used in the "
+    "CUDA was initialized before this process was forked and cannot be used in the "
     "child: start processes with the \"spawn\" or \"forkserver\" method";
 
 static const char host_function_text[] = "driver calls are not allowed in a host function "

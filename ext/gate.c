@@ -67,6 +67,6 @@ int gate_setup(PyObject *Py_UNUSED(module), ModuleState *Py_UNUSED(state))
     if (atomic_exchange(&waits_at_exit, true) || Py_AtExit(wait_for_those_inside) == 0
         || atexit(wait_for_those_inside) == 0)
         return 0;
-    PyErr_SetString(PyExc_ImportError, "pycuda._driver cannot be told of the end of the process");
+    PyErr_SetString(PyExc_ImportError, "pycuda._driver could not register its exit handler");
     return -1;
 }

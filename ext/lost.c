@@ -52,7 +52,7 @@ void lost_note(ModuleState *state, const char *text)
 const char *lost_advice(void)
 {
     const char *own = driver_fault_advice();
-    return own ? own : "start the program again";
+    return own ? own : "restart the program";
 }
 
 /* Another context may get its handle. */

@@ -360,10 +360,9 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit)
     if (!ended) atomic_store(&state->given_up, true);
     atomic_store(&state->fault_shown, true);
     if (PyErr_Occurred()) return;
-    PySys_WriteStderr(
-        "pycuda: work that nobody waited for was still not done %g s after the end of the program: it is %s "
-        "(PYCUDA_EXIT_WAIT sets the seconds)\n",
-        limit->seconds, ended ? "cancelled" : "given up");
+    PySys_WriteStderr("pycuda: unfinished work was still running %g s after the end of the program: it is %s "
+                      "(PYCUDA_EXIT_WAIT sets the seconds)\n",
+                      limit->seconds, ended ? "cancelled" : "given up");
 }
 
 int wait_setup(PyObject *module, ModuleState *state)

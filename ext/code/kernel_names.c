@@ -50,9 +50,8 @@ PyObject *raise_no_kernel(CodeModuleObject *module, CUresult result, const char 
     if (!mangled)
         return raise_driver(module->state, result, "cuModuleGetFunction",
                             "kernel '%s'; the module's kernels are: %s", name, list);
-    return raise_driver(
-        module->state, result, "cuModuleGetFunction",
-        "kernel '%s' has a C++ name here, %s: declare it extern \"C\" __global__, or ask for it "
-        "by SourceModule(..., name_expressions=[\"%s\"]). The module's kernels are: %s",
-        name, mangled, name, list);
+    return raise_driver(module->state, result, "cuModuleGetFunction",
+                        "kernel '%s' has the mangled name %s: declare it extern \"C\" __global__, or pass "
+                        "SourceModule(..., name_expressions=[\"%s\"]). The module's kernels are: %s",
+                        name, mangled, name, list);
 }

@@ -195,7 +195,7 @@ static bool is_open(LinkerObject *linker)
 {
     if (!is_free(linker)) return false;
     if (linker->handle) return true;
-    raise_logic(linker->state, "cuLinkAddData failed: this Linker has linked its module already");
+    raise_logic(linker->state, "cuLinkAddData failed: this Linker has already linked its module");
     return false;
 }
 

@@ -53,7 +53,7 @@ static const char *hold_string(PyObject *owner, PyObject *item)
                                             : PyBytes_FromObject(item);
     if (!bytes) return NULL;
     bool clean = strlen(PyBytes_AS_STRING(bytes)) == (size_t)PyBytes_GET_SIZE(bytes);
-    if (!clean) PyErr_SetString(PyExc_ValueError, "a NUL character in the text for the compiler");
+    if (!clean) PyErr_SetString(PyExc_ValueError, "embedded null character in the text for the compiler");
     int failed = !clean || PyList_Append(owner, bytes) < 0;
     const char *text = PyBytes_AS_STRING(bytes);
     Py_DECREF(bytes);

@@ -142,12 +142,12 @@ void captured_tell_end(const ModuleState *state, const Captured *captured, char 
     for (const Captured *each = state->captured; each && !captured; each = each->next)
         if (each->culprit) captured = each;
     if (!captured || !captured->culprit) {
-        snprintf(text, size, "a call outside of pycuda ended the capture, maybe by using %s", advice);
+        snprintf(text, size, "a call outside of pycuda invalidated the capture, maybe by using %s", advice);
         return;
     }
     bool here = captured->culprit_thread == PyThread_get_thread_ident();
     bool implicit = captured->refusal == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
     snprintf(text, size, "%s%s%s%s", captured->culprit,
-             here ? " could not be captured" : " in another thread ended the capture",
+             here ? " could not be captured" : " in another thread invalidated the capture",
              implicit ? ": it uses " : "", implicit ? advice : "");
 }

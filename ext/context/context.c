@@ -169,7 +169,7 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
     if (result != CUDA_SUCCESS) {
         CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
-        return raise_driver(state, result, "cuCtxPopCurrent", "of the context just made");
+        return raise_driver(state, result, "cuCtxPopCurrent", "of the new context");
     }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
@@ -355,7 +355,7 @@ int context_detach(ContextObject *context)
     if (host_function_refuses(context->state, "context::detach")) return -1;
     if (!mark_detached(context)) {
         raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::detach",
-                     "the context was detached before");
+                     "the context was already detached");
         return -1;
     }
     Py_INCREF((PyObject *)context);
@@ -528,8 +528,7 @@ void context_take_back(ContextScope *scope)
 
 bool context_raise_dead(ContextObject *context, const char *what)
 {
-    raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what,
-                 "the context that it belongs to is gone");
+    raise_driver(context->state, CUDA_ERROR_CONTEXT_IS_DESTROYED, what, "its context is gone");
     return false;
 }
 

@@ -57,7 +57,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
     CALL_UNLOCKED(result, init_and_explain(flags, &problem));
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
         raise_driver(state, result, "cuInit",
-                     "CUDA cannot be used in a process forked after it was initialised");
+                     "CUDA cannot be used in a process forked after it was initialized");
     else if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
     if (result != CUDA_SUCCESS) return -1;
@@ -76,7 +76,7 @@ static int parse_ordinal(ModuleState *state, const char *text, const char *sourc
     errno = 0;
     long number = strtol(text, &end, 10);
     if (end == text || end[strspn(end, " \t\r\n")] != '\0' || errno || number < 0 || number > 65535) {
-        raise_logic(state, "%s is \"%.40s\": it may be the number of a device", source, text);
+        raise_logic(state, "%s is \"%.40s\": it must be a device ordinal", source, text);
         return -1;
     }
     *ordinal = (int)number;
@@ -118,7 +118,8 @@ static int find_default(ModuleState *state)
     CUresult result;
     CALL_NEAR(state, result, driver.cuDeviceGet(&device, ordinal));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuDeviceGet", "device %d was to give the default context", ordinal);
+        raise_driver(state, result, "cuDeviceGet", "while creating the default context on device %d",
+                     ordinal);
         return -1;
     }
     PyObject *context = context_retain_primary(state, device);
@@ -142,8 +143,8 @@ int context_make_default(ModuleState *state, CUresult result)
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
     if (context_stack_is_used(state)) {
         raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetCurrent",
-                     "the context on top of this thread's stack is not current any more: it was detached, or "
-                     "other code has popped it");
+                     "the context on top of this thread's stack is no longer current: it was detached, or "
+                     "other code popped it");
         return -1;
     }
     if (find_default(state) < 0) return -1;

@@ -55,7 +55,7 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                       : raise_driver(state, result, "cuDeviceGetByPCIBusId", "%.40s", bus);
     }
-    if (convert_int(given[0], "the number of a device", &number) < 0) return NULL;
+    if (convert_int(given[0], "a device ordinal", &number) < 0) return NULL;
     CUresult result;
     CALL_NEAR(state, result, driver.cuDeviceGet(&handle, number));
     return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
@@ -228,7 +228,7 @@ static int warn_refused(PyObject *refused)
     if (PyList_GET_SIZE(refused) == 0) return 0;
     PyObject *comma = PyUnicode_FromString(", "), *names = comma ? PyUnicode_Join(comma, refused) : NULL;
     int status = names ? PyErr_WarnFormat(PyExc_UserWarning, 1,
-                                          "the driver does not answer these attributes: %U", names)
+                                          "the driver does not support these attributes: %U", names)
                        : -1;
     Py_XDECREF(comma);
     Py_XDECREF(names);

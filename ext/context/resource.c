@@ -105,8 +105,8 @@ static PyObject *raise_split(const DeviceResourceObject *self, CUresult result, 
 {
     const CUdevSmResource *sm = &self->value.sm;
     return raise_driver(self->state, result, "cuDevSmResourceSplitByCount",
-                        "groups of at least %u of %u multiprocessors; a group has at least %u (what a split "
-                        "gave can be split again once a GreenContext was made of it)",
+                        "cannot make groups of at least %u of %u multiprocessors; the smallest group has %u "
+                        "(the result of a split can be split again once a GreenContext was created from it)",
                         least, sm->smCount, sm->minSmPartitionSize);
 }
 

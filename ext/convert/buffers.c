@@ -15,7 +15,7 @@ static int lend_array(PyArrayObject *array, const char *what, bool writable, Hos
         return -1;
     }
     if (PyDataType_REFCHK(PyArray_DESCR(array))) {
-        PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
+        PyErr_Format(PyExc_TypeError, "%s: cannot copy an array of Python objects", what);
         return -1;
     }
     if (convert_native(PyArray_DESCR(array), what) < 0) return -1;

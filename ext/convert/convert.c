@@ -21,7 +21,7 @@ static PyObject *as_index(PyObject *value, const char *what)
     if (!PyIndex_Check(value)) {
         bool number = PyFloat_Check(value) || PyArray_IsScalar(value, Floating);
         PyErr_Format(PyExc_TypeError, "%s must be an integer, not %s%s", what, Py_TYPE(value)->tp_name,
-                     number ? ": use // to divide, which gives an integer" : "");
+                     number ? ": use // for a division that returns an integer" : "");
         return NULL;
     }
     return PyNumber_Index(value);
@@ -30,7 +30,7 @@ static PyObject *as_index(PyObject *value, const char *what)
 static int out_of_range(const char *what, PyObject *number, bool negative)
 {
     if (negative) {
-        PyErr_Format(PyExc_OverflowError, "%s is %S: it may not be negative", what, number);
+        PyErr_Format(PyExc_OverflowError, "%s is %S: it must not be negative", what, number);
         return -1;
     }
     PyErr_Format(PyExc_OverflowError, "%s is %S, which is out of range", what, number);
@@ -55,7 +55,7 @@ int convert_size(PyObject *value, const char *what, size_t *out)
     if (!value) return 0;
     if (convert_signed(value, what, LLONG_MIN, LLONG_MAX, &number) < 0) return -1;
     if (number < 0) {
-        PyErr_Format(PyExc_ValueError, "%s is %lld: it may not be negative", what, number);
+        PyErr_Format(PyExc_ValueError, "%s is %lld: it must not be negative", what, number);
         return -1;
     }
     *out = (size_t)number;
@@ -195,7 +195,7 @@ static int check_room(ModuleState *state, PyObject *value, const char *what, siz
                                            : gpuarray_check(state, value) ? gpuarray_cast(value)->allocation
                                                                           : NULL;
     if (!memory || size <= memory->size - (address - memory->pointer)) return 0;
-    PyErr_Format(PyExc_ValueError, "%s: %zu bytes are asked for, but the allocation has %zu", what, size,
+    PyErr_Format(PyExc_ValueError, "%s: %zu bytes are requested, but the allocation has %zu", what, size,
                  (size_t)(memory->size - (address - memory->pointer)));
     return -1;
 }
@@ -224,8 +224,8 @@ int convert_native(struct _PyArray_Descr *dtype, const char *what)
     if (native == 0)
         PyErr_Format(
             PyExc_ValueError,
-            "%s: the bytes of dtype %S are not in the device's order: dtype.newbyteorder('=') has that, "
-            "ary.astype() makes such a copy, and ary.view(numpy.uint8) is copied as it is",
+            "%s: dtype %S is not in the device's byte order: convert it with "
+            "ary.astype(ary.dtype.newbyteorder('=')), or copy the raw bytes of ary.view(numpy.uint8)",
             what, (PyObject *)dtype);
     return native > 0 ? 0 : -1;
 }
@@ -246,7 +246,7 @@ static int convert_shape(PyObject *value, const char *what, Py_ssize_t least, un
     int status = 0;
     if (count < least || count > 3) {
         PyErr_Format(PyExc_ValueError, "%s must have %s, not %zd%s", what, wanted, count,
-                     count < least && count > 0 ? ": those that are not needed are 1, as in (32, 1, 1)" : "");
+                     count < least && count > 0 ? ": unused ones are 1, as in (32, 1, 1)" : "");
         status = -1;
     }
     for (Py_ssize_t i = 0; status == 0 && i < 3; i++) {
@@ -307,14 +307,13 @@ int convert_aligned(PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape, con
                word = strides_word(size), low, high;
     if (!strides_extent(ndim, shape, strides, PyDataType_ELSIZE(dtype), &low, &high)
         || pointer + (CUdeviceptr)low > pointer || pointer + (CUdeviceptr)high < pointer) {
-        PyErr_SetString(PyExc_ValueError, "with these strides elements would lie at addresses below 0, or "
-                                          "above the highest one");
+        PyErr_SetString(PyExc_ValueError, "these strides put elements outside of the address space");
         return -1;
     }
     if (size == 0 || strides_alignment(ndim, shape, strides, pointer) >= word) return 0;
     PyErr_Format(PyExc_ValueError,
-                 "the array at %p is not aligned for elements of %S: kernels read them at multiples of "
-                 "%zd bytes. Copy its bytes to where an array begins, then view the copy as %S",
+                 "the array at %p is not aligned for elements of %S, which kernels access at multiples of "
+                 "%zd bytes: copy its bytes to a new array, then view the copy as %S",
                  (void *)(uintptr_t)pointer, (PyObject *)dtype, word, (PyObject *)dtype);
     return -1;
 }

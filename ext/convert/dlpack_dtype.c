@@ -54,7 +54,7 @@ int dlpack_dtype_of(PyArray_Descr *dtype, DLPackDtype *out)
         *out = (DLPackDtype){named[i].code, named[i].bits, 1};
         return 0;
     }
-    PyErr_Format(PyExc_BufferError, "DLPack has no elements of dtype %S", (PyObject *)dtype);
+    PyErr_Format(PyExc_BufferError, "DLPack does not support dtype %S", (PyObject *)dtype);
     return -1;
 }
 
@@ -65,7 +65,7 @@ static PyArray_Descr *read_named(const char *name)
     PyObject *type = module ? PyObject_GetAttrString(module, name) : NULL;
     if (!type || !PyArray_DescrConverter(type, &dtype)) {
         dtype = NULL;
-        PyErr_Format(PyExc_BufferError, "elements of %s: NumPy has them with the package ml_dtypes", name);
+        PyErr_Format(PyExc_BufferError, "the dtype %s needs the package ml_dtypes", name);
     }
     Py_XDECREF(type);
     Py_XDECREF(module);
@@ -79,8 +79,7 @@ PyArray_Descr *dlpack_dtype_read(DLPackDtype dtype)
             return PyArray_DescrFromType(native[i].number);
     for (int i = 0; i < NAMED_COUNT && dtype.lanes == 1; i++)
         if (named[i].code == dtype.code && named[i].bits == dtype.bits) return read_named(named[i].name);
-    PyErr_Format(PyExc_BufferError,
-                 "elements of DLPack's type code %d with %d bits and %d lanes are not taken", dtype.code,
-                 dtype.bits, dtype.lanes);
+    PyErr_Format(PyExc_BufferError, "DLPack data type with code %d, %d bits and %d lanes is not supported",
+                 dtype.code, dtype.bits, dtype.lanes);
     return NULL;
 }

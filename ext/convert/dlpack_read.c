@@ -47,7 +47,7 @@ static int check_kind(DLPackDevice device)
                         "the array is in host memory: pycuda.gpuarray.to_gpu() copies NumPy's "
                         "arrays, from_dlpack(..., copy=True) any library's");
     else
-        PyErr_Format(PyExc_BufferError, "the array is on a device of DLPack's kind %d, which is not CUDA's",
+        PyErr_Format(PyExc_BufferError, "the array is on a device of DLPack's type %d, which is not CUDA",
                      device.kind);
     return -1;
 }
@@ -56,7 +56,8 @@ static int read_layout(const DLPackTensor *tensor, ForeignForm *form)
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
     if (tensor->ndim < 0 || tensor->ndim > STRIDES_MAX_DIMS) {
-        PyErr_Format(PyExc_BufferError, "%d axes: at most %d are taken", tensor->ndim, STRIDES_MAX_DIMS);
+        PyErr_Format(PyExc_BufferError, "%d dimensions: at most %d are supported", tensor->ndim,
+                     STRIDES_MAX_DIMS);
         return -1;
     }
     form->ndim = tensor->ndim;
@@ -93,7 +94,7 @@ static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignAr
 int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
 {
     if (managed->version.major != DLPACK_MAJOR) {
-        PyErr_Format(PyExc_BufferError, "the array comes in version %u.%u of DLPack, version %d is read here",
+        PyErr_Format(PyExc_BufferError, "the array uses DLPack %u.%u, but only version %d is supported",
                      managed->version.major, managed->version.minor, DLPACK_MAJOR);
         return -1;
     }
@@ -136,7 +137,7 @@ int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, Foreig
     if (!versioned && !PyCapsule_IsValid(capsule, DLPACK_PLAIN)) {
         const char *name = PyCapsule_CheckExact(capsule) ? PyCapsule_GetName(capsule) : NULL;
         PyErr_Format(name ? PyExc_BufferError : PyExc_TypeError,
-                     "__dlpack__() must return a capsule with a tensor, not %.100s: each is taken once",
+                     "__dlpack__() must return an unused capsule with a tensor, not %.100s",
                      name ? name : Py_TYPE(capsule)->tp_name);
         return -1;
     }

@@ -48,15 +48,16 @@ static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *ou
     Py_XDECREF(stream);
     if (failed || !out->has_stream || number) return failed;
     PyErr_SetString(PyExc_ValueError,
-                    "the stream in __cuda_array_interface__ is 0, which is none: 1 is the "
-                    "default stream, 2 that of the thread, None says that no work is queued");
+                    "the stream in __cuda_array_interface__ is 0, which is ambiguous: 1 is the legacy "
+                    "default stream, 2 the per-thread one, None means that no work is queued");
     return -1;
 }
 
 int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *interface, ForeignArray *out)
 {
     if (!PyMapping_Check(interface)) {
-        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is no dict", Py_TYPE(object)->tp_name);
+        PyErr_Format(PyExc_TypeError, "__cuda_array_interface__ of %s is not a dict",
+                     Py_TYPE(object)->tp_name);
         return -1;
     }
     return read_pointer(state, interface, &out->pointer) < 0 || read_stream(state, interface, out) < 0 ? -1
@@ -78,7 +79,7 @@ static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *ou
         out->stream = CU_STREAM_LEGACY;
     }
     if (found > 0 && form.is_copy) {
-        PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass what from_dlpack() gives");
+        PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass the result of from_dlpack()");
         found = -1;
     }
     if (found != 0) foreign_form_clear(&form);

@@ -43,8 +43,8 @@ static int read_numbers(PyObject *value, const char *what, Py_ssize_t *out)
     }
     Py_ssize_t count = PyTuple_GET_SIZE(items);
     if (count > STRIDES_MAX_DIMS)
-        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %zd axes, at most %d are taken", count,
-                     STRIDES_MAX_DIMS);
+        PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %zd dimensions, at most %d are supported",
+                     count, STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < count && !PyErr_Occurred(); i++)
         out[i] = PyNumber_AsSsize_t(PyTuple_GET_ITEM(items, i), PyExc_OverflowError);
     Py_DECREF(items);
@@ -92,7 +92,8 @@ static int read_shape(PyObject *interface, ForeignForm *form)
     } else {
         int count = read_numbers(strides, "strides", form->strides);
         if (count >= 0 && count != ndim)
-            PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %d strides for %d axes", count, ndim);
+            PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %d strides for %d dimensions", count,
+                         ndim);
         status = count == ndim ? 0 : -1;
     }
     Py_XDECREF(shape);
@@ -107,8 +108,7 @@ static int read_flags(PyObject *interface, ForeignForm *form)
         form->read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) > 0;
     if (mask && !PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError,
-                        "an array with a mask is not taken: its __cuda_array_interface__ says "
-                        "that some elements are not valid");
+                        "masked arrays are not supported: __cuda_array_interface__ has a mask");
     Py_XDECREF(data);
     Py_XDECREF(mask);
     return PyErr_Occurred() ? -1 : 0;
@@ -130,8 +130,8 @@ static int check_place(ModuleState *state, const ForeignArray *array, int there)
               driver.cuPointerGetAttribute(&reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer));
     if (result == CUDA_SUCCESS) return 0;
     PyErr_Format(PyExc_ValueError,
-                 "the array is in memory of device %d, which the current context, of device %d, does not "
-                 "reach: copy it, or enable peer access",
+                 "the array is in memory of device %d, which the current context, on device %d, cannot "
+                 "access: copy the array, or enable peer access",
                  there, here);
     return -1;
 }
@@ -140,7 +140,7 @@ int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const F
 {
     if (strides_count(form->ndim, form->shape, PyDataType_ELSIZE(form->dtype)) == 0) return 0;
     if (!array->pointer) {
-        PyErr_SetString(PyExc_ValueError, "an array with elements whose address is 0");
+        PyErr_SetString(PyExc_ValueError, "the array has elements, but its address is 0");
         return -1;
     }
     if (convert_aligned(form->dtype, form->ndim, form->shape, form->strides, array->pointer) < 0) return -1;

@@ -45,10 +45,10 @@ static int add_dimension(HostArrayForm *form, PyObject *value)
 {
     size_t length = 0;
     if (form->rank == RANK_MAX) {
-        PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", RANK_MAX);
+        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", RANK_MAX);
         return -1;
     }
-    if (convert_size(value, "a length in shape", &length) < 0) return -1;
+    if (convert_size(value, "a dimension in shape", &length) < 0) return -1;
     form->shape[form->rank++] = (Py_ssize_t)length;
     return 0;
 }
@@ -81,7 +81,7 @@ static int fill_bytes(HostArrayForm *form)
 {
     size_t bytes = (size_t)PyDataType_ELSIZE(form->dtype);
     if (PyDataType_REFCHK(form->dtype)) {
-        PyErr_SetString(PyExc_TypeError, "an array of Python objects cannot lie in this memory");
+        PyErr_SetString(PyExc_TypeError, "this memory cannot hold Python objects");
         return -1;
     }
     if (convert_native(form->dtype, "memory for the device") < 0) return -1;

@@ -68,7 +68,7 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
     }
     registered_leave(object);
     Py_DECREF((PyObject *)mapping);
-    return raise_driver(state, result, "cuGraphicsMapResources", "OpenGL's name %u", object->name);
+    return raise_driver(state, result, "cuGraphicsMapResources", "OpenGL name %u", object->name);
 }
 
 /* ---- Unmapping ---- */
@@ -118,8 +118,7 @@ static PyObject *mapping_unmap(PyObject *self, FAST_PARAMETERS)
     PyObject *used = given[0] && given[0] != Py_None ? given[0] : mapping->stream;
     if (convert_stream(mapping->state, used, &stream) < 0) return NULL;
     if (atomic_exchange(&mapping->over, true))
-        return raise_logic(mapping->state, "the mapping of OpenGL object %u was ended before",
-                           mapping->object->name);
+        return raise_logic(mapping->state, "OpenGL object %u was already unmapped", mapping->object->name);
     if (host_function_runs()) {
         deferred_free(mapping->state, unmap_late, self);
         Py_RETURN_NONE;
@@ -145,7 +144,7 @@ static void mapping_dealloc(PyObject *self)
 static int check_mapped(MappingObject *mapping, const char *what)
 {
     if (!atomic_load(&mapping->over)) return context_check(mapping->object->context, what) ? 0 : -1;
-    raise_logic(mapping->state, "%s: OpenGL object %u is not mapped any more", what, mapping->object->name);
+    raise_logic(mapping->state, "%s: OpenGL object %u is no longer mapped", what, mapping->object->name);
     return -1;
 }
 

@@ -29,12 +29,12 @@ static int check_gl(ModuleState *state, CUdevice device)
     CUresult result;
     CALL_UNLOCKED(result, driver.cuGLGetDevices(&count, devices, MOST_DEVICES, DEVICES_ALL));
     if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuGLGetDevices", "a context of OpenGL must be current in this thread");
+        raise_driver(state, result, "cuGLGetDevices", "an OpenGL context must be current in this thread");
         return -1;
     }
     for (unsigned i = 0; i < count && i < MOST_DEVICES; i++)
         if (devices[i] == device) return 0;
-    raise_logic(state, "the current context of OpenGL is not on this device");
+    raise_logic(state, "the current OpenGL context is not on this device");
     return -1;
 }
 
@@ -82,7 +82,7 @@ static PyObject *finish_object(RegisteredObject *object, CUresult result, const 
 {
     if (result != CUDA_SUCCESS) {
         raise_driver(object->state, result, routine,
-                     "OpenGL's name %u; its context must be current in this thread", object->name);
+                     "OpenGL name %u; its context must be current in this thread", object->name);
         Py_DECREF((PyObject *)object);
         return NULL;
     }
@@ -182,7 +182,7 @@ static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none)
     long mappings = 0;
     if (!atomic_compare_exchange_strong(&object->mappings, &mappings, REGISTERED_GONE))
         return mappings == REGISTERED_GONE
-                   ? raise_logic(object->state, "the OpenGL object %u was unregistered before", object->name)
+                   ? raise_logic(object->state, "the OpenGL object %u was already unregistered", object->name)
                    : raise_logic(object->state, "the OpenGL object %u is mapped: unmap() it first",
                                  object->name);
     if (host_function_runs()) {
@@ -230,7 +230,7 @@ static PyMemberDef registered_members[] = {
 };
 
 static PyType_Slot registered_slots[] = {
-    {Py_tp_doc, "What OpenGL and CUDA both know: the base of RegisteredBuffer and RegisteredImage."},
+    {Py_tp_doc, "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage."},
     {Py_tp_dealloc, AS_SLOT(registered_dealloc)},
     {Py_tp_methods, registered_methods},
     {Py_tp_members, registered_members},

@@ -75,7 +75,7 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->size == 0) {
-        PyErr_SetString(PyExc_AttributeError, "an array without elements has no ptr");
+        PyErr_SetString(PyExc_AttributeError, "an empty array has no ptr");
         return NULL;
     }
     if (gpuarray_check_whole(array) < 0) return NULL;
@@ -151,7 +151,7 @@ static PyObject *get_flat(PyObject *self, void *name)
 static int set_flat(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
     if (!value) {
-        PyErr_SetString(PyExc_AttributeError, "the elements of an array cannot be deleted");
+        PyErr_SetString(PyExc_AttributeError, "cannot delete array elements");
         return -1;
     }
     if (gpuarray_check_kept(gpuarray_cast(self)->state, self) < 0) return -1;

@@ -117,10 +117,10 @@ static int fill_layout(int ndim, const Py_ssize_t *shape, const Py_ssize_t *stri
     for (int i = 0; i < ndim; i++) {
         bool matters = size && shape[i] > 1;
         if (matters && (!itemsize || strides[i] % itemsize)) {
-            PyErr_Format(
-                PyExc_BufferError,
-                "a stride of %zd bytes is no multiple of the %zd bytes of an element, which DLPack counts in",
-                strides[i], itemsize);
+            PyErr_Format(PyExc_BufferError,
+                         "DLPack only supports strides which are a multiple of itemsize: a stride is %zd "
+                         "bytes, itemsize %zd",
+                         strides[i], itemsize);
             return -1;
         }
         numbers[i] = shape[i];
@@ -222,7 +222,7 @@ static int read_stream(PyObject *value, Request *request)
     request->consumer = (CUstream)(uintptr_t)number;
     if (number) return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "stream is 0, which is ambiguous: 1 is the default stream, 2 a thread's");
+                    "stream is 0, which is ambiguous: 1 is the legacy default stream, 2 the per-thread one");
     return -1;
 }
 
@@ -245,7 +245,7 @@ static int read_wanted_device(PyObject *value, Request *request)
         request->converts = true;
         return 0;
     }
-    PyErr_Format(PyExc_BufferError, "the array is on device (%d, %d) of DLPack, not on (%ld, %ld)",
+    PyErr_Format(PyExc_BufferError, "the array is on DLPack device (%d, %d), not on (%ld, %ld)",
                  request->device.kind, request->device.number, wanted[0], wanted[1]);
     return -1;
 }
@@ -266,7 +266,7 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], Request
     }
     if (!request->converts || !request->keeps || host_sees(request->device)) return 0;
     PyErr_SetString(PyExc_BufferError,
-                    "an array in device memory comes to the host by a copy only: copy is False");
+                    "exporting an array in device memory to the host requires a copy, but copy is False");
     return -1;
 }
 
@@ -401,7 +401,7 @@ PyObject *gpuarray_dlpack(PyObject *self, FAST_PARAMETERS)
     GPUArrayObject *array = gpuarray_cast(self);
     PyObject *given[4];
     Request request;
-    if (arg_count) return PyErr_Format(PyExc_TypeError, "__dlpack__() takes arguments by name only");
+    if (arg_count) return PyErr_Format(PyExc_TypeError, "__dlpack__() takes keyword arguments only");
     if (convert_arguments(dlpack_arguments, args, arg_count, keywords, GIVEN(given)) < 0
         || read_request(array, given, &request) < 0)
         return NULL;

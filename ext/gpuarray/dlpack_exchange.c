@@ -83,10 +83,11 @@ static PyObject *new_array(ModuleState *state, const DLPackTensor *like)
     PyObject *array = NULL;
     bool fits = like->ndim >= 0 && like->ndim <= STRIDES_MAX_DIMS;
     if (context && (like->device.kind != DLPACK_CUDA || like->device.number != context->device)) {
-        PyErr_Format(PyExc_BufferError, "a GPUArray is made on device (%d, %d) of DLPack, not on (%d, %d)",
+        PyErr_Format(PyExc_BufferError, "GPUArrays are allocated on DLPack device (%d, %d), not on (%d, %d)",
                      DLPACK_CUDA, context->device, like->device.kind, like->device.number);
     } else if (context && !fits) {
-        PyErr_Format(PyExc_BufferError, "%d axes: at most %d are possible", like->ndim, STRIDES_MAX_DIMS);
+        PyErr_Format(PyExc_BufferError, "%d dimensions: at most %d are supported", like->ndim,
+                     STRIDES_MAX_DIMS);
     } else if (context) {
         for (int i = 0; i < like->ndim; i++) shape[i] = (Py_ssize_t)like->shape[i];
         array = gpuarray_new(state, (PyArray_Descr *)Py_NewRef((PyObject *)dtype), like->ndim, shape, NULL,

@@ -114,7 +114,8 @@ static int read_out(Work *work)
     bool many = out && PyTuple_Check(out);
     work->outputs = many ? (int)PyTuple_GET_SIZE(out) : 1;
     if (many && (work->outputs < 1 || work->outputs > ELEMENTWISE_MAX_OUTPUTS)) {
-        PyErr_Format(PyExc_ValueError, "out= has %d entries", work->outputs);
+        PyErr_Format(PyExc_ValueError, "The 'out' tuple must have exactly one entry per ufunc output, not %d",
+                     work->outputs);
         return -1;
     }
     for (int k = 0; k < work->outputs; k++) {
@@ -166,7 +167,7 @@ static int refuse_negative_exponent(const Work *work, int i)
     int negative = zero ? PyObject_RichCompareBool(work->call->operands[i], zero, Py_LT) : -1;
     Py_XDECREF(zero);
     if (negative > 0)
-        PyErr_SetString(PyExc_ValueError, "integers to negative integer powers are not allowed: use a float");
+        PyErr_SetString(PyExc_ValueError, "Integers to negative integer powers are not allowed: use a float");
     return negative ? -1 : 0;
 }
 
@@ -187,7 +188,7 @@ static int raise_shapes(const Work *work, const GPUArrayObject *array)
     for (int i = 0; other && i < work->ndim; i++)
         PyTuple_SET_ITEM(other, i, PyLong_FromSsize_t(work->shape[i]));
     if (shape && other)
-        PyErr_Format(PyExc_ValueError, "operands could not be broadcast together: shapes %S and %S", other,
+        PyErr_Format(PyExc_ValueError, "operands could not be broadcast together with shapes %S %S", other,
                      shape);
     Py_XDECREF(shape);
     Py_XDECREF(other);
@@ -233,7 +234,8 @@ static int broadcast(Work *work)
         if (!out) continue;
         if (!loop_broadcast(&work->ndim, work->shape, out->ndim, out->shape)
             || !gpuarray_has_shape(out, work->ndim, work->shape)) {
-            PyErr_Format(PyExc_ValueError, "out has not the shape of the result: %d axes, or other lengths",
+            PyErr_Format(PyExc_ValueError,
+                         "non-broadcastable output operand with %d axes doesn't match the broadcast shape",
                          out->ndim);
             return -1;
         }
@@ -314,7 +316,7 @@ static int make_results(Work *work)
         GPUArrayObject *out = work->arrays[k];
         if (out && !out->layout && strides_may_overlap(out->ndim, out->shape, out->strides, out->itemsize)) {
             PyErr_SetString(PyExc_ValueError,
-                            "several elements of out share memory: it cannot be written to");
+                            "output array has internal overlap: several elements share memory");
             return -1;
         }
         bool blocked = false;
@@ -524,8 +526,9 @@ static int launch_plan(Work *work)
     for (int j = 0; j < plan.count; j++) put_address(block, members[j].operand, members[j].pointer);
     if (axes) bytes = put_axes(work, &plan, members, axes, bytes, block);
     if (bytes > BLOCK_MOST) {
-        PyErr_SetString(PyExc_ValueError,
-                        "so many axes of different strides do not fit into a kernel's parameters");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "operands with this many axes of different strides do not fit into a kernel's parameters");
         return -1;
     }
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
@@ -592,7 +595,8 @@ static PyObject *run(Work *work)
     work->key.casting = work->call->casting;
     work->key.scalars = 0;
     if (work->call->count > ELEMENTWISE_MAX_INPUTS)
-        return PyErr_Format(PyExc_TypeError, "at most %d operands", ELEMENTWISE_MAX_INPUTS);
+        return PyErr_Format(PyExc_TypeError, "too many operands: at most %d are supported",
+                            ELEMENTWISE_MAX_INPUTS);
     if (transfer_stream(work->state, work->call->stream, &work->mode) < 0 || read_out(work) < 0) return NULL;
     int known = read_operands(work);
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);

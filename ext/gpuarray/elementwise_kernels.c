@@ -82,7 +82,7 @@ static PyObject *operand_pairs(const ElementwiseKey *key)
 static int take_dtypes(PyObject *tuple, PyArray_Descr **out, int most)
 {
     if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > most) {
-        PyErr_SetString(PyExc_SystemError, "resolve() gave too many dtypes");
+        PyErr_SetString(PyExc_SystemError, "resolve() returned too many dtypes");
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
@@ -121,7 +121,8 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
                                               key->casting, NULL);
     if (loop) loop->holders = 1;
     bool good = answer && take_answer(loop, key, answer, pairs, outputs) == 0;
-    if (!good && !PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "resolve() gave something else");
+    if (!good && !PyErr_Occurred())
+        PyErr_SetString(PyExc_SystemError, "resolve() returned an unexpected value");
     if (!good) {
         elementwise_drop(loop);
         loop = NULL;

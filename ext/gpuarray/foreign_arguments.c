@@ -230,7 +230,7 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
     ModuleState *state = state_of_type(type);
     if (kwargs || !PyArg_ParseTuple(args, "O|O:_ArrayFunction", &function, &quick)) return NULL;
     if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_Calls_type)
-        return PyErr_Format(PyExc_TypeError, "the quick way is a name or a _Calls");
+        return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _Calls object");
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
     if (!outer) return NULL;
     outer->call = call_array_function;

@@ -43,7 +43,7 @@ static PyObject *new_host(GPUArrayObject *array, bool locked)
 static int check_target(GPUArrayObject *array, PyObject *ary)
 {
     if (!PyArray_Check(ary)) {
-        PyErr_Format(PyExc_TypeError, "get() fills a numpy array, not %.200s", Py_TYPE(ary)->tp_name);
+        PyErr_Format(PyExc_TypeError, "ary must be a numpy array, not %.200s", Py_TYPE(ary)->tp_name);
         return -1;
     }
     PyArrayObject *host = (PyArrayObject *)ary;
@@ -60,7 +60,7 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
     if (PyArray_FailUnlessWriteable(host, "ary") < 0) return -1;
     return gpuarray_has_shape(array, PyArray_NDIM(host), PyArray_DIMS(host))
                ? 0
-               : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of another shape", 1);
+               : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of a different shape", 1);
 }
 
 /* Into an array of another shape: by way of one with the right shape. */
@@ -165,7 +165,8 @@ static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *d
                      (PyObject *)array->dtype);
         return -1;
     }
-    return shape_fits ? 0 : PyErr_WarnEx(PyExc_UserWarning, "setting an array from one of another shape", 1);
+    return shape_fits ? 0
+                      : PyErr_WarnEx(PyExc_UserWarning, "setting an array from one of a different shape", 1);
 }
 
 static int set_from_host(GPUArrayObject *array, PyArrayObject *host, TransferMode mode)
@@ -201,7 +202,7 @@ static PyObject *set_from(GPUArrayObject *array, PyObject *ary, TransferMode mod
     else if (PyArray_Check(ary))
         failed = set_from_host(array, (PyArrayObject *)ary, mode);
     else
-        PyErr_Format(PyExc_TypeError, "a GPUArray is set from a numpy array or a GPUArray, not from %.200s",
+        PyErr_Format(PyExc_TypeError, "ary must be a numpy array or a GPUArray, not %.200s",
                      Py_TYPE(ary)->tp_name);
     Py_XDECREF(view);
     return failed ? NULL : Py_NewRef(Py_None);
@@ -264,7 +265,7 @@ static char read_order(PyObject *value, const GPUArrayObject *array)
     for (const char *order = "CFKA"; *order && value && PyUnicode_Check(value); order++)
         if (PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order != 'A' ? *order : array->layout == GPUARRAY_F ? 'F' : 'C';
-    if (value) PyErr_Format(PyExc_ValueError, "order is %R: it may be C, F, A or K", value);
+    if (value) PyErr_Format(PyExc_ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got %R)", value);
     return value ? 0 : 'K';
 }
 

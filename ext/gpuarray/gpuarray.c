@@ -137,10 +137,10 @@ int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata)
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
         Py_ssize_t needed = bytes_needed(array);
         if (needed < 0 || (size_t)needed > allocation->size) {
-            PyErr_Format(PyExc_ValueError,
-                         "an array of this shape and these strides does not lie within its memory of "
-                         "%zu bytes",
-                         allocation->size);
+            PyErr_Format(
+                PyExc_ValueError,
+                "strides is incompatible with shape of requested array and size of buffer (%zu bytes)",
+                allocation->size);
             return -1;
         }
     }
@@ -199,8 +199,7 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
     PyObject *memory;
     if (array->size == 0) return gpuarray_use_memory(array, Py_None);
     if (needed < 0) {
-        PyErr_SetString(PyExc_ValueError,
-                        "negative strides need gpudata: new memory has nothing before its start");
+        PyErr_SetString(PyExc_ValueError, "negative strides need gpudata");
         return -1;
     }
     int pooled = 1;
@@ -237,7 +236,9 @@ int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out)
     if (!items) return -1;
     int failed = PySequence_Fast_GET_SIZE(items) != ndim;
     if (failed)
-        PyErr_Format(PyExc_ValueError, "%zd strides for %d axes", PySequence_Fast_GET_SIZE(items), ndim);
+        PyErr_Format(PyExc_ValueError,
+                     "strides, if given, must be the same length as shape (%zd strides, %d axes)",
+                     PySequence_Fast_GET_SIZE(items), ndim);
     for (int axis = 0; axis < ndim && !failed; axis++) {
         out[axis] = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, axis), PyExc_OverflowError);
         failed = out[axis] == -1 && PyErr_Occurred();
@@ -314,7 +315,7 @@ static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
     PyObject *steps = given_or_null(given[GIVEN_STRIDES]);
     out->strided = steps != NULL;
     bool based = given_or_null(given[GIVEN_BASE]) && !given_or_null(given[GIVEN_GPUDATA]);
-    if (based) PyErr_SetString(PyExc_AssertionError, "base= goes with gpudata=");
+    if (based) PyErr_SetString(PyExc_AssertionError, "base= needs gpudata=");
     if (!based && (!steps || gpuarray_read_strides(steps, out->form.rank, out->strides) == 0)) return 0;
     convert_form_clear(&out->form);
     return -1;
@@ -444,7 +445,7 @@ int gpuarray_check_memory(GPUArrayObject *array)
     bool freed = atomic_load(&allocation->freed);
     if (!freed && !atomic_load(&allocation->context->dead)) return 0;
     raise_logic(array->state, "the memory of this GPUArray %s",
-                freed ? "was freed" : "went with its context");
+                freed ? "was freed" : "was freed with its context");
     return -1;
 }
 
@@ -458,17 +459,16 @@ int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
     PyErr_SetString(PyExc_ValueError,
-                    "this array is read-only: elements of it are one in memory, as in views by "
-                    "broadcast_to(), or the library that its memory is from said so");
+                    "assignment destination is read-only: elements share memory, as in views by "
+                    "broadcast_to(), or the library that exported the array forbids writing");
     return -1;
 }
 
 int gpuarray_check_whole(const GPUArrayObject *array)
 {
     if (!gpuarray_is_interleaved(array)) return 0;
-    PyErr_SetString(PyExc_ValueError,
-                    "the parts of complex numbers, and the fields of structures, lie in memory between "
-                    "others: for an address take a copy() of them");
+    PyErr_SetString(PyExc_ValueError, "the real and imaginary parts of an array and its fields are strided "
+                                      "views: take the address of a copy()");
     return -1;
 }
 
@@ -512,7 +512,7 @@ static Py_ssize_t gpuarray_length(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->ndim > 0) return array->shape[0];
-    PyErr_SetString(PyExc_TypeError, "len() of a GPUArray without axes");
+    PyErr_SetString(PyExc_TypeError, "len() of unsized object");
     return -1;
 }
 
@@ -520,8 +520,9 @@ static int gpuarray_bool(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->size != 1) {
-        PyErr_SetString(PyExc_ValueError,
-                        "the truth value of an array with other than one element is ambiguous");
+        PyErr_SetString(
+            PyExc_ValueError,
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()");
         return -1;
     }
     PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
@@ -543,7 +544,7 @@ static PyObject *gpuarray_repr(PyObject *self)
 static PyObject *gpuarray_iter(PyObject *self)
 {
     if (gpuarray_cast(self)->ndim > 0) return PySeqIter_New(self);
-    return PyErr_Format(PyExc_TypeError, "iteration over a GPUArray without axes");
+    return PyErr_Format(PyExc_TypeError, "iteration over a 0-d array");
 }
 
 /* value in array: whether an element equals it. */

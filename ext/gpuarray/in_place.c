@@ -36,8 +36,8 @@ int gpuarray_set_shape(PyObject *self, PyObject *value, void *Py_UNUSED(closure)
         strides_fill('C', ndim, shape, array->itemsize, strides);
     } else if (!strides_reshape('C', array->ndim, array->shape, array->strides, ndim, shape, array->itemsize,
                                 strides)) {
-        PyErr_SetString(PyExc_AttributeError,
-                        "no strides give these elements that shape where they lie: reshape() copies them");
+        PyErr_SetString(PyExc_AttributeError, "Incompatible shape for in-place modification. Use "
+                                              "`.reshape()` to make a copy with the desired shape.");
         return -1;
     }
     return describe_as(array,
@@ -65,8 +65,7 @@ static int check_span(GPUArrayObject *array, const Py_ssize_t *strides)
         && (CUdeviceptr)high <= memory.high - array->pointer)
         return 0;
     if (!array->size) return 0;
-    PyErr_SetString(PyExc_ValueError,
-                    "with these strides elements would lie outside the memory of the array");
+    PyErr_SetString(PyExc_ValueError, "strides is not compatible with available memory");
     return -1;
 }
 

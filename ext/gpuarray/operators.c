@@ -144,8 +144,8 @@ static PyObject *refuse_list(PyObject *self, PyObject *other, PyObject *result)
     if (result != Py_NotImplemented || (!PyList_Check(other) && !PyTuple_Check(other))) return result;
     Py_DECREF(result);
     return PyErr_Format(PyExc_TypeError,
-                        "comparison of a %s and a %s, which is in host memory: pycuda.gpuarray.to_gpu() of "
-                        "an array with its elements makes a GPUArray",
+                        "cannot compare a %s with a %s, which is in host memory: copy it to the device with "
+                        "pycuda.gpuarray.to_gpu()",
                         Py_TYPE(self)->tp_name, Py_TYPE(other)->tp_name);
 }
 
@@ -181,9 +181,10 @@ static PyObject *only_element(PyObject *self, const char *what)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->size != 1)
-        return PyErr_Format(PyExc_TypeError,
-                            "only arrays of one element can be converted to %s, this has %zd", what,
-                            array->size);
+        return PyErr_Format(
+            PyExc_TypeError,
+            "only length-1 arrays can be converted to Python scalars: %s() of an array of size %zd", what,
+            array->size);
     PyObject *host = PyObject_CallMethodNoArgs(self, array->state->str_get);
     PyObject *item = host ? PyObject_CallMethod(host, "item", NULL) : NULL;
     Py_XDECREF(host);
@@ -204,7 +205,7 @@ static PyObject *as_index(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->ndim > 0 || !PyTypeNum_ISINTEGER(array->dtype->type_num))
-        return PyErr_Format(PyExc_TypeError, "only integer arrays without axes can be an index");
+        return PyErr_Format(PyExc_TypeError, "only integer scalar arrays can be converted to a scalar index");
     return converted(only_element(self, "an index"), PyNumber_Index);
 }
 

@@ -71,7 +71,7 @@ static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
     }
     Py_DECREF(items);
     if (!right && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "axes do not permute the %d axes of the array", array->ndim);
+        PyErr_Format(PyExc_ValueError, "axes don't match array (it has %d axes)", array->ndim);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -117,7 +117,7 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
         if (shape[axis] >= 0) {
             known *= shape[axis];
         } else if (shape[axis] != -1 || unknown >= 0) {
-            PyErr_SetString(PyExc_ValueError, "one length of a shape may be -1");
+            PyErr_SetString(PyExc_ValueError, "can only specify one unknown dimension");
             return -1;
         } else {
             unknown = axis;
@@ -125,7 +125,7 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
     }
     if (unknown >= 0 && known) known *= shape[unknown] = array->size / known;
     if (known == array->size && (unknown < 0 || shape[unknown] >= 0)) return 0;
-    PyErr_Format(PyExc_ValueError, "an array of %zd elements does not have this shape", array->size);
+    PyErr_Format(PyExc_ValueError, "cannot reshape array of size %zd into this shape", array->size);
     return -1;
 }
 
@@ -133,13 +133,13 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
 static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
 {
     PyObject *items = count == 1 && !PyIndex_Check(args[0])
-                          ? PySequence_Fast(args[0], "a shape is integers or a sequence of them")
+                          ? PySequence_Fast(args[0], "shape must be integers or a sequence of integers")
                           : PyList_New(0);
     if (!items) return -1;
     bool one = count == 1 && !PyIndex_Check(args[0]);
     Py_ssize_t ndim = one ? PySequence_Fast_GET_SIZE(items) : count;
     if (ndim > STRIDES_MAX_DIMS)
-        PyErr_Format(PyExc_ValueError, "an array has at most %d axes", STRIDES_MAX_DIMS);
+        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
         shape[i] =
             PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
@@ -300,7 +300,8 @@ PyObject *gpuarray_view_as(GPUArrayObject *array, PyArray_Descr *dtype, int axis
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
             return PyErr_Format(PyExc_ValueError,
-                                "elements of %zd bytes cannot be seen as elements of %zd bytes here",
+                                "When changing from an itemsize of %zd to %zd, the new one must divide the "
+                                "size in bytes of the contiguous axis",
                                 old_size, new_size);
         }
         shape[axis] = shape[axis] * old_size / new_size;
@@ -347,7 +348,7 @@ static int take_integer(Indexing *view_of, PyObject *index)
     Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
     if (i == -1 && PyErr_Occurred()) return -1;
     if (i < -length || i >= length) {
-        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d of length %zd", i,
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %zd", i,
                      view_of->axis, length);
         return -1;
     }
@@ -367,7 +368,8 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
         return 0;
     }
     if (view_of->axis == view_of->array->ndim) {
-        PyErr_Format(PyExc_IndexError, "too many indices: the array has %d axes", view_of->array->ndim);
+        PyErr_Format(PyExc_IndexError, "too many indices for array: array is %d-dimensional",
+                     view_of->array->ndim);
         return -1;
     }
     if (PySlice_Check(item)) return take_slice(view_of, item);
@@ -391,7 +393,7 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = items[i];
         if (item == Py_Ellipsis && dots)
-            return PyErr_Format(PyExc_IndexError, "an index has one ellipsis at most");
+            return PyErr_Format(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
         dots = dots || item == Py_Ellipsis;
         if (take_one(&view_of, item, axes_of(items + i + 1, count - i - 1)) < 0) return NULL;
     }
@@ -440,7 +442,7 @@ static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t
     }
     PyObject *view = NULL;
     if (ndim + inner > STRIDES_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "an array has at most %d dimensions", STRIDES_MAX_DIMS);
+        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
     } else {
         memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
         memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
@@ -467,8 +469,8 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     if (!fields) return NULL;
     PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
     if (fields == Py_None)
-        PyErr_Format(PyExc_IndexError, "an array of %S has no fields: its indices are no names",
-                     array->dtype);
+        PyErr_SetString(PyExc_IndexError, "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis "
+                                          "(`None`) and integer or boolean arrays are valid indices");
     else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
         PyErr_Format(PyExc_ValueError, "no field of name %U", name);
     else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
@@ -476,11 +478,9 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     if (view) gpuarray_cast(view)->is_interleaved = true;
     if (view && !is_aligned(gpuarray_cast(view))) {
         Py_CLEAR(view);
-        PyErr_Format(
-            PyExc_ValueError,
-            "the field %U does not begin at multiples of its size, where kernels could read it: make "
-            "the dtype with align=True",
-            name);
+        PyErr_Format(PyExc_ValueError,
+                     "the field %U is not aligned, as kernels need it: create the dtype with align=True",
+                     name);
     }
     Py_XDECREF(field);
     Py_DECREF(fields);
@@ -501,7 +501,7 @@ PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
 {
     if (!value) {
-        PyErr_SetString(PyExc_ValueError, "elements of an array cannot be deleted");
+        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
         return -1;
     }
     if (gpuarray_check_kept_of(gpuarray_cast(self)->state, self, value) < 0) return -1;

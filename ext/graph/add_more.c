@@ -101,7 +101,7 @@ static int read_kind(PyObject *given, CUgraphConditionalNodeType *type)
             *type = i;
             return 0;
         }
-    PyErr_Format(PyExc_ValueError, "kind is %R: it may be 'if', 'while' or 'switch'", given);
+    PyErr_Format(PyExc_ValueError, "kind must be 'if', 'while' or 'switch', not %R", given);
     return -1;
 }
 

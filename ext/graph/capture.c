@@ -61,7 +61,7 @@ static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
         *mode = number;
         if (number <= CU_STREAM_CAPTURE_MODE_RELAXED) return 0;
     }
-    PyErr_Format(PyExc_ValueError, "mode is %R: it may be 'global', 'thread_local' or 'relaxed'", given);
+    PyErr_Format(PyExc_ValueError, "mode must be 'global', 'thread_local' or 'relaxed', not %R", given);
     return -1;
 }
 
@@ -70,7 +70,7 @@ static int read_graph(CaptureObject *capture, PyObject *graph, PyObject *after)
     ModuleState *state = capture->state;
     bool none = !graph || graph == Py_None;
     if (none && after && after != Py_None) {
-        PyErr_SetString(PyExc_ValueError, "depends_on names nodes of a graph: give it as graph=");
+        PyErr_SetString(PyExc_ValueError, "depends_on needs graph=, the graph that its nodes belong to");
         return -1;
     }
     if (none) return 0;
@@ -152,7 +152,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     CaptureObject *capture = capture_cast(self);
     ModuleState *state = capture->state;
     CUresult result = CUDA_ERROR_NOT_READY;
-    if (capture->open) return raise_logic(state, "this capture has begun already");
+    if (capture->open) return raise_logic(state, "this capture has already begun");
     if (!context_check(capture->stream->context, "cuStreamBeginCapture") || make_graph(capture) < 0
         || !graph_check(graph_cast(capture->graph), "cuStreamBeginCapture"))
         return NULL;
@@ -201,9 +201,9 @@ static PyObject *raise_end(CaptureObject *capture, CUresult result)
         return raise_driver(capture->state, result, "cuStreamEndCapture", "%s", text);
     }
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)
-        return raise_driver(capture->state, result, "cuStreamEndCapture",
-                            "the stream has to wait for an event of every stream that waited for one of its "
-                            "own");
+        return raise_driver(
+            capture->state, result, "cuStreamEndCapture",
+            "join every stream that joined the capture: the stream must wait for an event recorded on each");
     return raise_driver(capture->state, result, "cuStreamEndCapture", NULL);
 }
 

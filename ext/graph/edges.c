@@ -138,14 +138,14 @@ static int read_data(PyObject *given, CUgraphEdgeData *out)
     PyObject *list = PySequence_Tuple(given);
     int failed = list ? 0 : -1;
     if (list && PyTuple_GET_SIZE(list) != 3) {
-        PyErr_Format(PyExc_ValueError, "data has %zd items: it is (from_port, to_port, type)",
+        PyErr_Format(PyExc_ValueError, "data must be (from_port, to_port, type), not %zd items",
                      PyTuple_GET_SIZE(list));
         failed = -1;
     }
     for (int i = 0; i < 3 && !failed; i++) {
         failed = convert_unsigned(PyTuple_GET_ITEM(list, i), names[i], &values[i]);
         if (failed || values[i] < 256) continue;
-        PyErr_Format(PyExc_ValueError, "%s is %u: it may be 0 to 255", names[i], values[i]);
+        PyErr_Format(PyExc_ValueError, "%s is %u: it must be 0 to 255", names[i], values[i]);
         failed = -1;
     }
     Py_XDECREF(list);

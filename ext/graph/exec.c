@@ -251,13 +251,13 @@ static const char *explain_update(CUgraphExecUpdateResult result)
 {
     static const char *const texts[] = {
         "",
-        "the driver does not say why",
-        "the graphs have other nodes or edges",
-        "a node is of another kind",
-        "a kernel node has another function",
-        "a node's parameters differ in what cannot be changed",
-        "a node is of a kind that cannot be changed",
-        "a kernel node has a function of another context or kind",
+        "the driver gives no reason",
+        "the graphs have different nodes or edges",
+        "a node has a different type",
+        "a kernel node has a different function",
+        "a parameter of a node that cannot be changed differs",
+        "a node has a type that cannot be changed",
+        "a kernel node has a function of a different context or type",
         "a node's attributes differ",
     };
     return result < sizeof texts / sizeof *texts ? texts[result] : texts[1];

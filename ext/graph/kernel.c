@@ -64,7 +64,7 @@ static int find_kernel(GraphNodeObject *node)
     if (function)
         node->function = function_cast(Py_NewRef((PyObject *)function));
     else
-        raise_logic(state, "the kernel of this node is none of pycuda's: its parameters are not known");
+        raise_logic(state, "the kernel of this node was not loaded by pycuda: its parameters are unknown");
     return function ? 0 : -1;
 }
 

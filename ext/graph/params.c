@@ -12,7 +12,7 @@ int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE
         || convert_unsigned(given[3], "itemsize", &fill->elementSize) < 0)
         return -1;
     if (fill->elementSize != 1 && fill->elementSize != 2 && fill->elementSize != 4) {
-        PyErr_Format(PyExc_ValueError, "itemsize is %u: it may be 1, 2 or 4", fill->elementSize);
+        PyErr_Format(PyExc_ValueError, "itemsize must be 1, 2 or 4, not %u", fill->elementSize);
         return -1;
     }
     if (convert_bits(given[1], "data", 8 * (int)fill->elementSize, &data) < 0

@@ -85,7 +85,7 @@ static PyObject *make_and_keep(const Target *target, Change change, const void *
                    : name(self, given[0], given + 1); \
     }
 
-DOCS(set_memcpy, "dest, src, size=None", "Let a copy have other ends", GRAPH_COPY,
+DOCS(set_memcpy, "dest, src, size=None", "Change the source and destination of a copy", GRAPH_COPY,
      "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams")
 
 IN_CALL static CUresult change_copy(const Target *target, const void *params)
@@ -111,7 +111,7 @@ static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *giv
 
 METHODS(set_memcpy, 3)
 
-DOCS(set_memset, "dest, data, size, itemsize=4", "Let a fill write something else", GRAPH_FILL,
+DOCS(set_memset, "dest, data, size, itemsize=4", "Change what a fill writes", GRAPH_FILL,
      "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams")
 
 IN_CALL static CUresult change_fill(const Target *target, const void *params)
@@ -137,7 +137,7 @@ METHODS(set_memset, 4)
 
 /* ---- Events ---- */
 
-DOCS(set_event, "evt", "Let a node record, or wait for, another event", "evt : Event\n",
+DOCS(set_event, "evt", "Change the event that a node records or waits for", "evt : Event\n",
      "cuGraphEventRecordNodeSetEvent, cuGraphEventWaitNodeSetEvent",
      "cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventWaitNodeSetEvent")
 

@@ -75,7 +75,7 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
         return -1;
     }
     if (atomic_load_explicit(&allocation->context->dead, memory_order_relaxed)) {
-        raise_logic(function->state, "argument %zd of kernel '%s': the memory went with its context",
+        raise_logic(function->state, "argument %zd of kernel '%s': the memory was freed with its context",
                     position, function_name(function));
         return -1;
     }
@@ -210,7 +210,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
 {
     if (!captured_is(state, stream)) return true;
-    raise_logic(state, "%s cannot be captured: they work at once, not when the graph is launched",
+    raise_logic(state, "%s cannot be captured: they copy at once, not when the graph is launched",
                 timed ? "time_kernel's events" : "In, Out and InOut");
     return false;
 }

@@ -42,7 +42,7 @@ static int add_cluster(PyObject *value, const LaunchShape *shape, LaunchExtras *
     if (convert_cluster(value, cluster) < 0) return -1;
     for (int axis = 0; axis < 3; axis++) {
         if (cluster[axis] && shape->grid[axis] % cluster[axis] == 0) continue;
-        PyErr_Format(PyExc_ValueError, "grid.%c is %u, which is no multiple of cluster.%c, %u", axes[axis],
+        PyErr_Format(PyExc_ValueError, "grid.%c is %u, which is not a multiple of cluster.%c, %u", axes[axis],
                      shape->grid[axis], axes[axis], cluster[axis]);
         return -1;
     }
@@ -59,7 +59,7 @@ static int add_carveout(PyObject *value, LaunchExtras *extras)
     if (!is_given(value)) return 0;
     if (convert_unsigned(value, "carveout", &percent) < 0) return -1;
     if (percent > 100) {
-        PyErr_Format(PyExc_ValueError, "carveout is %u: it is a percentage", percent);
+        PyErr_Format(PyExc_ValueError, "carveout is %u: it must be a percentage", percent);
         return -1;
     }
     add(extras, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)->sharedMemCarveout = percent;
@@ -138,7 +138,7 @@ IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *
         || (multiprocessors = multiprocessors_of(stream)) == 0)
         return false;
     snprintf(text, size,
-             "the blocks of a cooperative launch run at the same time: at most %d of this size do",
+             "the blocks of a cooperative launch run at the same time: at most %d blocks of this size can",
              blocks * multiprocessors);
     return true;
 }

@@ -134,7 +134,7 @@ IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape
             function, (CUfunction_attribute)(CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH + axis));
     if (!wanted[0]) {
         bool missing = !given[0] && attribute_of(function, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET);
-        if (missing) snprintf(text, size, "it is compiled for clusters of any size: give cluster=");
+        if (missing) snprintf(text, size, "it is compiled for clusters of any size: pass cluster=");
         return missing;
     }
     for (int axis = 0; axis < 3; axis++) {
@@ -144,7 +144,7 @@ IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape
             return true;
         }
         if (wanted[axis] && shape->grid[axis] % wanted[axis]) {
-            snprintf(text, size, "grid.%c is %u, which is no multiple of its cluster's, %u", "xyz"[axis],
+            snprintf(text, size, "grid.%c is %u, which is not a multiple of its cluster's, %u", "xyz"[axis],
                      shape -> grid[axis], wanted[axis]);
             return true;
         }
@@ -169,7 +169,8 @@ IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *sh
     if (driver.cuOccupancyMaxPotentialClusterSize(&most, function->handle, &config) != CUDA_SUCCESS
         || blocks <= (unsigned)most)
         return false;
-    snprintf(text, size, "a cluster of %u blocks: at most %d of this size are one", blocks, most);
+    snprintf(text, size, "a cluster of %u blocks: a cluster has at most %d blocks of this size", blocks,
+             most);
     return true;
 }
 

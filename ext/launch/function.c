@@ -30,7 +30,7 @@ IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *sha
     size_t used = strlen(text);
     CUresult known = driver.cuCtxGetCurrent(&current);
     if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
-        snprintf(text + used, size - used, " belongs to another context than the current one");
+        snprintf(text + used, size - used, " does not belong to the current context");
     else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
              || launch_cluster_explain(function, shape, extras, result, text + used + 2, size - used - 2)
              || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
@@ -48,7 +48,7 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
         return;
     }
     if (errors_is_fault(result)) {
-        raise_driver(function->state, result, routine, "by what was launched before");
+        raise_driver(function->state, result, routine, "by an earlier launch");
         return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));

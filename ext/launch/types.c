@@ -112,17 +112,17 @@ static const char *words(const ParameterType *type)
     case 'F': return type->size == 8 ? "double *" : "float *";
     case 'i': return "an integer";
     default:
-        return type->size == 8   ? "a pointer to integers of 8 bytes"
-               : type->size == 4 ? "a pointer to integers of 4 bytes"
-                                 : "a pointer to integers of 2 bytes";
+        return type->size == 8   ? "a pointer to 8-byte integers"
+               : type->size == 4 ? "a pointer to 4-byte integers"
+                                 : "a pointer to 2-byte integers";
     }
 }
 
 static int refuse(FunctionObject *function, Py_ssize_t position, const char *given, const ParameterType *type)
 {
     PyErr_Format(PyExc_TypeError,
-                 "kernel '%s': argument %zd is %s, the kernel's parameter is %s%s. It would get the "
-                 "bits of another number (PYCUDA_CHECK_ARGUMENTS=0 passes them)",
+                 "kernel '%s': argument %zd is %s, the kernel's parameter is %s%s. The kernel would misread "
+                 "its bits (PYCUDA_CHECK_ARGUMENTS=0 turns this check off)",
                  function_name(function), position, given, words(type),
                  type->kind != 'f' ? ""
                  : type->size == 8 ? ": pass numpy.float64"
@@ -176,7 +176,7 @@ int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position
     if (same) return 0;
     return PyErr_WarnFormat(PyExc_UserWarning, 1,
                             "kernel '%s': argument %zd is an array of %S, the kernel's parameter is %s "
-                            "(PYCUDA_CHECK_ARGUMENTS=0 switches this off)",
+                            "(PYCUDA_CHECK_ARGUMENTS=0 turns this check off)",
                             function_name(function), position, dtype, words(type));
 }
 

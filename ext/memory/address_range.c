@@ -118,7 +118,7 @@ static int claim(AddressRangeObject *range, const Part *part)
         PyErr_Format(
             PyExc_ValueError,
             found == PART_CUT
-                ? "a mapping is only in part among the %zu bytes at offset %zu (AddressRange.mappings)"
+                ? "a mapping is only partly within the %zu bytes at offset %zu (AddressRange.mappings)"
                 : "nothing is mapped in the %zu bytes at offset %zu of the AddressRange",
             part->end > part->offset ? part->end - part->offset : 0, part->offset);
     return -1;
@@ -186,7 +186,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemAddressReserve",
                      result == CUDA_ERROR_INVALID_VALUE
-                         ? "the size is to be a multiple of mem_get_allocation_granularity(), the alignment "
+                         ? "the size must be a multiple of mem_get_allocation_granularity(), the alignment "
                            "a power of two"
                          : NULL);
         Py_DECREF((PyObject *)range);
@@ -312,9 +312,9 @@ static PyObject *raise_map(ModuleState *state, CUresult result, const char *rout
 {
     return raise_driver(state, result, routine,
                         result == CUDA_ERROR_NOT_SUPPORTED
-                            ? "%zu bytes at offset %zu: a PhysicalMemory is mapped whole; is this the size "
-                              "that from_fd() should have been told?"
-                            : "%zu bytes at offset %zu (both are to be multiples of "
+                            ? "%zu bytes at offset %zu: a PhysicalMemory can only be mapped as a whole; was "
+                              "from_fd() called with the right size?"
+                            : "%zu bytes at offset %zu (both must be multiples of "
                               "mem_get_allocation_granularity())",
                         part->end - part->offset, part->offset);
 }
@@ -347,9 +347,8 @@ static PyObject *map_memory(AddressRangeObject *range, size_t offset, PhysicalMe
 {
     const Part part = {offset, offset + physical->size};
     if (offset > range->size || physical->size > range->size - offset)
-        return PyErr_Format(PyExc_ValueError,
-                            "%zu bytes at offset %zu go beyond the AddressRange of %zu bytes", physical->size,
-                            offset, range->size);
+        return PyErr_Format(PyExc_ValueError, "%zu bytes at offset %zu exceed the AddressRange of %zu bytes",
+                            physical->size, offset, range->size);
     return add_mapping(range, &part) < 0 ? NULL : map_claimed(range, physical, &part, access);
 }
 
@@ -523,7 +522,7 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
 static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
     if (release(range_cast(self))) Py_RETURN_NONE;
-    return raise_logic(range_cast(self)->state, "the AddressRange was freed before");
+    return raise_logic(range_cast(self)->state, "the AddressRange was already freed");
 }
 
 /* The context may be gone: LogicError then, too. */

@@ -137,13 +137,13 @@ static MemoryPool *pool_for(ContextObject *context, PyObject *value)
 {
     ModuleState *state = context->state;
     if (!PyObject_TypeCheck(value, state->DeviceMemoryPool_type)) {
-        PyErr_Format(PyExc_TypeError, "pool is a %s: it may be a DeviceMemoryPool or None",
+        PyErr_Format(PyExc_TypeError, "pool must be a DeviceMemoryPool or None, not %s",
                      Py_TYPE(value)->tp_name);
         return NULL;
     }
     MemoryPool *pool = pool_of(value);
     if (!pool || pool->context == context) return pool;
-    raise_logic(state, "the pool belongs to another context than the current one");
+    raise_logic(state, "the pool does not belong to the current context");
     return NULL;
 }
 

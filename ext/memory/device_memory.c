@@ -101,7 +101,7 @@ PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresu
     if (ask_free(state, context, &free_size) != CUDA_SUCCESS)
         return raise_driver(state, result, routine, "%s asked", asked);
     device_memory_format(free_size, free_text, sizeof free_text);
-    return raise_driver(state, result, routine, "%s asked, %s free", asked, free_text);
+    return raise_driver(state, result, routine, "%s requested, %s free", asked, free_text);
 }
 
 /* ---- DeviceAllocation ---- */
@@ -261,7 +261,7 @@ static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     if (release(allocation)) Py_RETURN_NONE;
     return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free",
-                        "it was freed before");
+                        "it was already freed");
 }
 
 PyDoc_STRVAR(as_buffer_doc,
@@ -287,7 +287,7 @@ static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
         || device_allocation_address(allocation, &pointer) < 0)
         return NULL;
     if (offset > allocation->size || size > allocation->size - offset)
-        return PyErr_Format(PyExc_ValueError, "%zu bytes at %zu go beyond the allocation of %zu bytes", size,
+        return PyErr_Format(PyExc_ValueError, "%zu bytes at %zu exceed the allocation of %zu bytes", size,
                             offset, allocation->size);
     return PyMemoryView_FromMemory((char *)(uintptr_t)(pointer + offset), (Py_ssize_t)size, PyBUF_WRITE);
 }

@@ -45,7 +45,7 @@ PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags
         CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
     }
     if (result == CUDA_SUCCESS) return own(memory, pointer, size);
-    raise_driver(state, result, "cuMemHostAlloc", "%zu bytes asked", size);
+    raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
     Py_DECREF((PyObject *)memory);
     return NULL;
 }
@@ -60,8 +60,8 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
     if (!memory) return NULL;
     if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
     Py_DECREF((PyObject *)memory);
-    return PyErr_Format(PyExc_MemoryError, "the host has no %zu bytes of memory aligned to %zu", size,
-                        alignment);
+    return PyErr_Format(PyExc_MemoryError, "the host could not allocate %zu bytes of memory aligned to %zu",
+                        size, alignment);
 }
 
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)
@@ -140,7 +140,7 @@ static PyObject *free_or_raise(PyObject *self, const char *routine)
 {
     HostMemoryObject *memory = host_memory_cast(self);
     if (release(memory)) Py_RETURN_NONE;
-    return raise_driver(memory->state, CUDA_ERROR_INVALID_HANDLE, routine, "it was released before");
+    return raise_driver(memory->state, CUDA_ERROR_INVALID_HANDLE, routine, "it was already released");
 }
 
 static PyObject *memory_free(PyObject *self, PyObject *Py_UNUSED(none))
@@ -244,7 +244,7 @@ static PyMemberDef pointer_members[] = {
 };
 
 static PyType_Slot pointer_slots[] = {
-    {Py_tp_doc, "Host memory of which the driver knows; base class."},
+    {Py_tp_doc, "Host memory that is registered with the driver; base class."},
     {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
     {Py_tp_traverse, AS_SLOT(memory_traverse)},
     {Py_tp_methods, pointer_methods},
@@ -260,7 +260,8 @@ static PyMethodDef pagelocked_methods[] = {
 };
 
 static PyType_Slot pagelocked_slots[] = {
-    {Py_tp_doc, "Page-locked memory, the base of the arrays that pagelocked_empty and its like make."},
+    {Py_tp_doc,
+     "Page-locked memory, the base of the arrays that pagelocked_empty and similar functions return."},
     {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
     {Py_tp_traverse, AS_SLOT(memory_traverse)},
     {Py_tp_methods, pagelocked_methods},
@@ -273,7 +274,7 @@ static PyMethodDef aligned_methods[] = {
 };
 
 static PyType_Slot aligned_slots[] = {
-    {Py_tp_doc, "Aligned memory, the base of the arrays that aligned_empty and its like make."},
+    {Py_tp_doc, "Aligned memory, the base of the arrays that aligned_empty and similar functions return."},
     {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
     {Py_tp_traverse, AS_SLOT(memory_traverse)},
     {Py_tp_methods, aligned_methods},

@@ -134,7 +134,7 @@ static PyObject *pooled_host_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
     if (release(pooled_host_cast(self))) Py_RETURN_NONE;
     return raise_driver(host_memory_cast(self)->state, CUDA_ERROR_INVALID_HANDLE,
-                        "pooled_host_allocation::free", "it was freed before");
+                        "pooled_host_allocation::free", "it was already freed");
 }
 
 static Py_ssize_t pooled_host_length(PyObject *self) { return (Py_ssize_t)host_memory_cast(self)->size; }

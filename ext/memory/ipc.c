@@ -144,7 +144,7 @@ static PyObject *ipc_close(PyObject *self, PyObject *Py_UNUSED(none))
 {
     if (close_memory(ipc_cast(self))) Py_RETURN_NONE;
     return raise_driver(ipc_cast(self)->state, CUDA_ERROR_INVALID_HANDLE, "ipc_mem_handle::close",
-                        "it was closed before");
+                        "it was already closed");
 }
 
 /* What the base class would do when a subclass calls it has been done by tp_new. */

@@ -68,7 +68,7 @@ static PyMethodDef managed_methods[] = {
 };
 
 static PyType_Slot managed_slots[] = {
-    {Py_tp_doc, "Managed memory, the base of the arrays that managed_empty and its like make."},
+    {Py_tp_doc, "Managed memory, the base of the arrays that managed_empty and similar functions return."},
     {Py_tp_methods, managed_methods},
     {Py_tp_dealloc, AS_SLOT(device_allocation_dealloc)},
     {0, NULL},

@@ -280,7 +280,7 @@ static PyObject *physical_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
     if (release(memory)) Py_RETURN_NONE;
-    return raise_logic(memory->state, "the PhysicalMemory was freed before");
+    return raise_logic(memory->state, "the PhysicalMemory was already freed");
 }
 
 static PyObject *physical_get_size(PyObject *self, void *Py_UNUSED(closure))

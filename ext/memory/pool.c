@@ -166,7 +166,7 @@ int pool_read_bits(PyObject *value, unsigned *bits)
     *bits = POOL_DEFAULT_BITS;
     if (convert_unsigned(value, "leading_bits_in_bin_id", bits) < 0) return -1;
     if (*bits <= POOL_MAX_BITS) return 0;
-    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it may be at most %d", *bits,
+    PyErr_Format(PyExc_ValueError, "leading_bits_in_bin_id is %u: it must be at most %d", *bits,
                  POOL_MAX_BITS);
     return -1;
 }
@@ -196,7 +196,7 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
     if (!stream || !PyObject_TypeCheck(stream, pool->state->Stream_type)
         || context_is_akin(stream_cast(stream)->context, pool->context))
         return 0;
-    raise_logic(pool->state, "the stream belongs to another context than the pool");
+    raise_logic(pool->state, "the stream and the pool belong to different contexts");
     return -1;
 }
 
@@ -361,7 +361,7 @@ PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size)
     device_memory_format(pool_statistics(&pool->core).managed_bytes, used, sizeof used);
     device_memory_format(pool_get_limit(&pool->core), limit, sizeof limit);
     raise_driver(pool->state, CUDA_ERROR_OUT_OF_MEMORY, allocate_name,
-                 "%s asked, %s of the pool's limit of %s in use", asked, used, limit);
+                 "%s requested, %s of the pool's limit of %s in use", asked, used, limit);
     return NULL;
 }
 
@@ -370,7 +370,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request
     ModuleState *state = pool->state;
     if (asked->order.result != CUDA_SUCCESS) {
         raise_driver(state, asked->order.result, asked->order.call,
-                     "while a pool handed memory on to another stream");
+                     "while a pool passed memory on to another stream");
         if (asked->block) memory_pool_discard(pool, asked->block);
         return NULL;
     }
@@ -380,7 +380,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request
         raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, allocate_name,
                      "the context of the pool cannot be made current");
     else if (pool->core.source == &pool_host_memory)
-        raise_driver(state, result, allocate_name, "%zu bytes asked", asked->size);
+        raise_driver(state, result, allocate_name, "%zu bytes requested", asked->size);
     else
         device_memory_raise(state, pool->context, result, allocate_name, asked->size);
     return NULL;

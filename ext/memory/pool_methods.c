@@ -123,11 +123,11 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
     size_t limit = 0;
     if (!pool) return -1;
     if (!value || (value != Py_None && convert_size(value, "limit", &limit) < 0)) {
-        if (!value) PyErr_SetString(PyExc_AttributeError, "limit cannot be deleted: None is no limit");
+        if (!value) PyErr_SetString(PyExc_AttributeError, "limit cannot be deleted: None removes the limit");
         return -1;
     }
     if (value != Py_None && !limit) {
-        PyErr_SetString(PyExc_ValueError, "limit is 0: it may be 1 byte or more, or None");
+        PyErr_SetString(PyExc_ValueError, "limit must be 1 byte or more, or None, not 0");
         return -1;
     }
     if (!context_forked()) pool_set_limit(&pool->core, limit);

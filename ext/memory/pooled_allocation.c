@@ -131,15 +131,14 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
     PyObject *event = captured_before(state, stream);
     CUresult result;
     if (!event) {
-        raise_logic(state,
-                    "memory of a pool is to be used on a second stream while its own, on which it was used "
-                    "before, takes part in a capture, where nothing can wait for it");
+        raise_logic(state, "pool memory cannot be used on a second stream while the stream of its earlier "
+                           "work is being captured: nothing can wait for that");
         return -1;
     }
     CALL_QUEUING(state, result, handle, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
     Py_DECREF(event);
     if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, "cuStreamWaitEvent", "for the former work on memory of a pool");
+    raise_driver(state, result, "cuStreamWaitEvent", "for earlier work on pool memory");
     return -1;
 }
 
@@ -168,7 +167,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     context_leave(&scope);
     Py_XDECREF(owner);
     if (result == CUDA_SUCCESS) return 0;
-    raise_driver(pool->state, order.result, order.call, "for the former work on memory of a pool");
+    raise_driver(pool->state, order.result, order.call, "for earlier work on pool memory");
     return -1;
 }
 
@@ -345,7 +344,7 @@ static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
     return raise_driver(state, CUDA_ERROR_INVALID_HANDLE, "pooled_device_allocation::free",
-                        "it was freed before");
+                        "it was already freed");
 }
 
 static Py_ssize_t allocation_length(PyObject *self) { return (Py_ssize_t)device_allocation_cast(self)->size; }

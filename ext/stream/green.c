@@ -38,7 +38,7 @@ static int read_parts(ModuleState *state, PyObject *items, Making *making)
     }
     if (making->count > 0) return 0;
     raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuDevResourceGenerateDesc",
-                 "resources is empty: a GreenContext is made of at least one");
+                 "resources is empty: a GreenContext needs at least one");
     return -1;
 }
 
@@ -95,8 +95,7 @@ static ContextObject *new_green(ModuleState *state, Making *making)
         context = wrap(state, making, primary);
     else
         raise_driver(state, result, making->routine,
-                     "%zd resources: of several, each is there once, and all come from one split",
-                     making->count);
+                     "%zd resources: several must be distinct and come from one split", making->count);
     if (!context) context_drop(primary);
     return context;
 }
@@ -263,7 +262,7 @@ static PyMethodDef green_methods[] = {
 };
 
 static PyGetSetDef green_properties[] = {
-    {"id", get_id, NULL, "A number that no other green context of the process has.", NULL},
+    {"id", get_id, NULL, "Its ID, unique within the process.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -49,7 +49,7 @@ static int lend_array(PyArrayObject *array, const char *what, bool writable, Hos
         return -1;
     }
     if (PyDataType_REFCHK(PyArray_DESCR(array))) {
-        PyErr_Format(PyExc_TypeError, "%s: an array of Python objects has no bytes to copy", what);
+        PyErr_Format(PyExc_TypeError, "%s: cannot copy an array of Python objects", what);
         return -1;
     }
     if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
@@ -71,7 +71,7 @@ static int lend_strided(PyObject *object, const char *what, bool writable, HostB
     const Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
     if ((writable && buffer->readonly) || buffer->suboffsets) {
         PyErr_Format(PyExc_BufferError, "%s: the buffer is %s", what,
-                     buffer->suboffsets ? "not in one piece" : "read-only");
+                     buffer->suboffsets ? "not contiguous" : "read-only");
         Py_DECREF(view);
         return -1;
     }

@@ -174,7 +174,7 @@ int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUa
         raise_logic(state,
                     Py_TYPE(array->owner) == state->MipmappedArray_type
                         ? "%s: the MipmappedArray that the Array is a level of was freed"
-                        : "%s: the Array's memory was lent until it was unmapped",
+                        : "%s: the Array was valid until its graphics resource was unmapped",
                     what);
     else
         return context_check(array->context, what) ? 0 : -1;

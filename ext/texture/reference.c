@@ -125,10 +125,10 @@ static int raise_absent(CodeModuleObject *module, const char *name, bool surface
 {
     const char *routine = surface ? "cuModuleGetSurfRef" : "cuModuleGetTexRef";
     if (result == CUDA_ERROR_NOT_FOUND && is_of_the_driver(module, name, surface))
-        raise_driver(
-            module->state, CUDA_ERROR_NOT_SUPPORTED, routine,
-            "%s reference '%s' is of a compiler before CUDA 12: compile its source with SourceModule",
-            kind_name(surface), name);
+        raise_driver(module->state, CUDA_ERROR_NOT_SUPPORTED, routine,
+                     "%s reference '%s' was compiled by a toolkit before CUDA 12: compile its source with "
+                     "SourceModule",
+                     kind_name(surface), name);
     else
         raise_driver(module->state, result, routine, "%s reference '%s'", kind_name(surface), name);
     return -1;
@@ -144,7 +144,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     ReferenceDeclaration *declared = &reference->declared;
     if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
     if (!context_enter(module->context, &scope)) {
-        if (context_check(module->context, "the module")) raise_logic(state, "CUDA cannot be used any more");
+        if (context_check(module->context, "the module")) raise_logic(state, "CUDA can no longer be used");
         return -1;
     }
     CALL_BLOCKING(state, result,
@@ -160,7 +160,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
         return -1;
     }
     if (declared->mark == (reference->surface ? REFERENCE_SURFACE_MARK : REFERENCE_TEXTURE_MARK)) return 0;
-    raise_logic(state, "variable '%s' is no %s reference", reference->name, kind_name(reference->surface));
+    raise_logic(state, "variable '%s' is not a %s reference", reference->name, kind_name(reference->surface));
     return -1;
 }
 
@@ -262,7 +262,7 @@ static int check_context(ReferenceObject *self, const ContextObject *context, co
 {
     if (!self->module || !context || context_is_akin(context, self->module->context)) return 0;
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
-                 "%s '%s' is of a module in another context than the memory",
+                 "%s '%s' belongs to a module of a different context than the memory",
                  kind_name(self->reference->surface), self->reference->name);
     return -1;
 }
@@ -368,7 +368,7 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
         return -1;
     }
     if (result != CUDA_SUCCESS || bytes <= size - (*out - base)) return 0;
-    PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are asked for, but the allocation ends after %zu",
+    PyErr_Format(PyExc_ValueError, "devptr: %zu bytes are requested, but the allocation ends after %zu",
                  bytes, size - (size_t)(*out - base));
     return -1;
 }
@@ -384,11 +384,10 @@ static int check_linear(ReferenceObject *self, size_t bytes, size_t offset, bool
                      "linear memory of a texture has 1 to %zu elements, not %zu (%zu bytes)", most,
                      bytes / element, bytes);
     else if (offset && !allow_offset)
-        raise_driver(
-            self->state, CUDA_ERROR_INVALID_VALUE, routine,
-            "the address is %zu bytes after a multiple of TEXTURE_ALIGNMENT: that offset is returned "
-            "with allow_offset=True, to be added in the kernel",
-            offset);
+        raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
+                     "the address is %zu bytes past a multiple of TEXTURE_ALIGNMENT: pass allow_offset=True "
+                     "and add the returned offset in the kernel",
+                     offset);
     else
         return 0;
     return -1;

@@ -31,7 +31,7 @@ static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if (flags)
         return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuSurfRefSetArray",
-                            "flags is %u: there are none yet", flags);
+                            "flags is %u: it must be 0", flags);
     if (reference_set_array(object, given[0]) < 0) return NULL;
     Py_RETURN_NONE;
 }

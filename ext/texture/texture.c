@@ -59,8 +59,8 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
 {
     size_t element = cuda_array_element_size(shape->Format, shape->NumChannels), row, bytes;
     if (element == 0 || shape->Width == 0) {
-        PyErr_SetString(PyExc_ValueError, "descr: width, num_channels and a format of plain numbers are "
-                                          "needed");
+        PyErr_SetString(PyExc_ValueError,
+                        "descr needs a width, num_channels and a format without compression");
         return -1;
     }
     if (__builtin_mul_overflow(shape->Width, element, &row)) row = SIZE_MAX;
@@ -104,7 +104,7 @@ static int read_resource(ModuleState *state, PyObject *source, PyObject *descr, 
     }
     if (is_array) return cuda_array_handle(state, source, "source", &out->res.array.hArray);
     if (!descr || !PyObject_TypeCheck(descr, state->ArrayDescriptor_type)) {
-        PyErr_SetString(PyExc_TypeError, "linear memory needs an ArrayDescriptor that says what lies in it");
+        PyErr_SetString(PyExc_TypeError, "linear memory needs an ArrayDescriptor of its elements");
         return -1;
     }
     if (convert_size(pitch_object, "pitch", &pitch) < 0) return -1;
@@ -225,7 +225,7 @@ static int read_detail(ModuleState *state, PyObject *source, PyObject *const *gi
     bool any = false;
     for (int k = 0; k < 6; k++) any = any || given[k];
     if (!mipmapped_array_check(state, source)) {
-        if (any) PyErr_SetString(PyExc_TypeError, "what is said about levels is for a MipmappedArray");
+        if (any) PyErr_SetString(PyExc_TypeError, "settings of mipmap levels need a MipmappedArray");
         return any ? -1 : 0;
     }
     if (read_levels(mipmapped_array_cast(source), given[4], given[5], view) < 0) return -1;
@@ -270,7 +270,8 @@ static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOU
     if (read_format(state, source, resource, &format) < 0) return -1;
     bool words = format == CU_AD_FORMAT_UNSIGNED_INT32 || format == CU_AD_FORMAT_SIGNED_INT32;
     if (!words && (format >= CU_AD_FORMAT_HALF || !(sampling->flags & CU_TRSF_READ_AS_INTEGER))) return 0;
-    raise_logic(state, "%s%s: integers that are read as such have no linear filter", what, name);
+    raise_logic(state, "%s%s: linear filtering is not supported for elements that are read as integers", what,
+                name);
     return -1;
 }
 

@@ -56,7 +56,7 @@ PyObject *reference_get_array(PyObject *self, PyObject *Py_UNUSED(none))
     if (is_bound_to(binding, CU_RESOURCE_TYPE_ARRAY)) return Py_NewRef(binding->source);
     return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE,
                         object->reference->surface ? "cuSurfRefGetArray" : "cuTexRefGetArray",
-                        "'%s' is bound to no Array", object->reference->name);
+                        "'%s' is not bound to an Array", object->reference->name);
 }
 
 /* ---- What it is bound to ---- */
@@ -123,7 +123,7 @@ static PyObject *get_mipmapped_array(PyObject *self, PyObject *Py_UNUSED(none))
     const Binding *binding = object->reference->binding;
     if (is_bound_to(binding, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)) return Py_NewRef(binding->source);
     return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetMipmappedArray",
-                        "'%s' is bound to no MipmappedArray", object->reference->name);
+                        "'%s' is not bound to a MipmappedArray", object->reference->name);
 }
 
 PyDoc_STRVAR(set_address_doc,
@@ -187,7 +187,7 @@ static PyObject *get_address(PyObject *self, PyObject *Py_UNUSED(none))
     if (is_bound_to(binding, CU_RESOURCE_TYPE_PITCH2D))
         return PyLong_FromUnsignedLongLong(binding->resource.res.pitch2D.devPtr);
     return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetAddress",
-                        "'%s' is bound to no memory", object->reference->name);
+                        "'%s' is not bound to memory", object->reference->name);
 }
 
 /* ---- How it is read ---- */
@@ -224,14 +224,14 @@ static PyObject *set_format(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[1], "num_components", &channels) < 0)
         return NULL;
     if (!cuda_array_element_size(format, 1))
-        return refuse(self, "cuTexRefSetFormat", "fmt is no array_format");
+        return refuse(self, "cuTexRefSetFormat", "fmt must be an array_format");
     if (channels != 1 && channels != 2 && channels != 4)
-        return refuse(self, "cuTexRefSetFormat", "num_components is 1, 2 or 4");
+        return refuse(self, "cuTexRefSetFormat", "num_components must be 1, 2 or 4");
     const Binding *now = reference->binding;
     bool same = format == now->format && channels == now->channels;
     if (!same && now->source && now->resource.resType != CU_RESOURCE_TYPE_LINEAR)
         return refuse(self, "cuTexRefSetFormat",
-                      "an Array and 2D memory have the format of their descriptor");
+                      "the format of an Array or 2D memory is that of its descriptor");
     Binding *binding = binding_copy(reference);
     if (!binding) return NULL;
     binding->format = format;
@@ -244,7 +244,7 @@ static int read_axis(PyObject *self, PyObject *value, const char *routine, int *
 {
     if (convert_int(value, "dim", out) < 0) return -1;
     if (*out >= 0 && *out < 3) return 0;
-    refuse(self, routine, "dim is 0, 1 or 2");
+    refuse(self, routine, "dim must be 0, 1 or 2");
     return -1;
 }
 
@@ -267,7 +267,7 @@ static PyObject *set_address_mode(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[1], "am", &mode) < 0)
         return NULL;
     if (mode > CU_TR_ADDRESS_MODE_BORDER)
-        return refuse(self, "cuTexRefSetAddressMode", "am is no address_mode");
+        return refuse(self, "cuTexRefSetAddressMode", "am must be an address_mode");
     SET(reference, sampling.addressMode[axis], mode);
     Py_RETURN_NONE;
 }
@@ -283,7 +283,7 @@ static int read_filter(PyObject *self, PyObject *value, const char *routine, uns
 {
     if (convert_unsigned(value, "fm", out) < 0) return -1;
     if (*out <= CU_TR_FILTER_MODE_LINEAR) return 0;
-    refuse(self, routine, "fm is no filter_mode");
+    refuse(self, routine, "fm must be a filter_mode");
     return -1;
 }
 
@@ -382,7 +382,7 @@ static PyObject *set_flags(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     if (flags & ~(unsigned)KNOWN)
-        return refuse(self, "cuTexRefSetFlags", "flags is a combination of TRSF_ values");
+        return refuse(self, "cuTexRefSetFlags", "flags must be a combination of TRSF_ values");
     SET(reference, sampling.flags, flags);
     Py_RETURN_NONE;
 }

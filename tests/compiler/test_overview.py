@@ -40,7 +40,7 @@ def test_it_takes_no_words():
     [
         ({"PYCUDA_DRIVER": "/nowhere/libcuda.so.1"}, "missing: without a driver no kernel runs"),
         ({"PYCUDA_NVRTC": "/nowhere/libnvrtc.so", "PATH": "/nowhere", "CUDA_HOME": ""}, "compiler  "),
-        ({"PYCUDA_DEVICE": "tpu"}, 'PYCUDA_DEVICE is "tpu": it may be gpu or cpu'),
+        ({"PYCUDA_DEVICE": "tpu"}, 'PYCUDA_DEVICE is "tpu": it must be gpu or cpu'),
     ],
     ids=["driver", "compiler", "setting"],
 )

@@ -118,7 +118,7 @@ def test_float_grid(add, memory, works, grid):
 def test_block_and_grid_of_other_kinds(add, memory, works):
     with pytest.raises(ValueError, match=r"block must have three integers, not 1: .*\(32, 1, 1\)"):
         add(memory, N, X, block=(8,))
-    with pytest.raises(OverflowError, match="grid is -1: it may not be negative"):
+    with pytest.raises(OverflowError, match="grid is -1: it must not be negative"):
         add(memory, N, X, block=(8, 1, 1), grid=(-1, 1))
 
 
@@ -153,7 +153,7 @@ TO_THE_DEVICE = {
 
 @pytest.mark.parametrize("way", TO_THE_DEVICE)
 def test_foreign_byte_order(add, works, way):
-    with pytest.raises((ValueError, TypeError), match="not in the device's order"):
+    with pytest.raises((ValueError, TypeError), match="not in the device's byte order"):
         TO_THE_DEVICE[way](add)
 
 

@@ -44,7 +44,7 @@ def test_an_error_of_our_own_has_no_code():
 
 
 def test_out_of_memory_says_how_much():
-    text = r"cuMemAlloc failed: out of memory - \d+\.\d PiB asked, .* free"
+    text = r"cuMemAlloc failed: out of memory - \d+\.\d PiB requested, .* free"
     with pytest.raises(drv.MemoryError, match=text) as caught:
         drv.mem_alloc(1 << 52)
     assert caught.value.code == 2

@@ -442,7 +442,7 @@ def test_an_interrupt_at_the_end_of_the_program(program):
 def test_a_wrong_exit_wait_is_named(program, value):
     code, said, error = program("", PYCUDA_EXIT_WAIT=value).end()
     assert (code, said) == (1, "")
-    assert f'PYCUDA_EXIT_WAIT is "{value}": it may be a number of seconds, 0 or more, or inf' in error
+    assert f'PYCUDA_EXIT_WAIT is "{value}": it must be a number of seconds, 0 or more, or inf' in error
 
 
 # 7 to the power of depth statements: seconds for a depth of 5. The end of the program waits for the compiler.

@@ -35,8 +35,8 @@ WRONG = [
     ("PYCUDA_CPU_SCHEDULE", "random:x", "random:SEED"),
     ("PYCUDA_CPU_CHECK", "memcheck", "racecheck"),
     ("PYCUDA_COMPILER", "clang", "nvrtc or nvcc"),
-    ("CUDA_DEVICE", "x", "the number of a device"),
-    ("CUDA_DEVICE", "-1", "the number of a device"),
+    ("CUDA_DEVICE", "x", "a device ordinal"),
+    ("CUDA_DEVICE", "-1", "a device ordinal"),
     ("PYCUDA_DEVICE", "tpu", "gpu or cpu"),
 ]
 RIGHT = {
@@ -57,7 +57,7 @@ RIGHT = {
 def test_wrong_value(run_python, variable, value, may_be):
     done = run_python(INIT, env={**CPU, variable: value}, check=True)
     assert done.stdout.startswith("LogicError") and done.stderr == ""
-    assert f'{variable} is "{value}": it may be ' in done.stdout and may_be in done.stdout
+    assert f'{variable} is "{value}": it must be ' in done.stdout and may_be in done.stdout
 
 
 @pytest.mark.parametrize("kind", ["right", "empty"])
@@ -70,7 +70,7 @@ def test_right_values(run_python, kind):
 def test_compiling_tells_as_well(run_python, variable):
     program = "from pycuda.compiler import compile\ncompile('__global__ void f() {}')"
     done = run_python(program, env={**CPU, variable: "clang"})
-    assert done.returncode == 1 and f'{variable} is "clang": it may be' in done.stderr
+    assert done.returncode == 1 and f'{variable} is "clang": it must be' in done.stderr
 
 
 def test_compute_capability_without_a_point(run_python):
@@ -112,7 +112,7 @@ def test_another_program_reads_it_on_stderr(run_python):
     done = run_python(OTHER_PROGRAM.format(path=path), env={"PYCUDA_CPU_MEMORY": "abc"}, check=True)
     assert done.stdout == "1\n"
     assert done.stderr == (
-        'CPU device: PYCUDA_CPU_MEMORY is "abc": it may be a number of bytes, with K, M, G or T for powers '
+        'CPU device: PYCUDA_CPU_MEMORY is "abc": it must be a number of bytes, with K, M, G or T for powers '
         "of 1024, at most 1T: 512M\n"
     )
 

@@ -94,9 +94,9 @@ def test_arrays_are_addresses_under_capture(primary_context, place, flags):
 
 def test_an_array_that_is_too_short(primary_context):
     array = gpuarray.zeros(4, np.int64)
-    with pytest.raises(ValueError, match="dest: 40 bytes are asked for, but the allocation has 32"):
+    with pytest.raises(ValueError, match="dest: 40 bytes are requested, but the allocation has 32"):
         drv.memcpy_dtod(array, array, 40)
-    with pytest.raises(ValueError, match="src: 24 bytes are asked for, but the allocation has 16"):
+    with pytest.raises(ValueError, match="src: 24 bytes are requested, but the allocation has 16"):
         drv.memcpy_dtod(array, array[2:], 24)
     array.gpudata.free()
     with pytest.raises(drv.LogicError, match="freed"):

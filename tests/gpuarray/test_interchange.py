@@ -451,7 +451,7 @@ def test_views_of_a_context_that_is_gone():
 
 
 def test_the_interface_says_a_stream():
-    """1 is the default stream, 2 a thread's; memory of a pool tells its own."""
+    """1 is the legacy default stream, 2 a thread's; memory of a pool tells its own."""
     assert gpuarray.zeros(4, np.float32).__cuda_array_interface__["stream"] == 1
     stream = Stream()
     from pycuda.tools import DeviceMemoryPool
@@ -521,7 +521,7 @@ def test_iteration_length_and_truth(host, ours):
     assert bool(ours[0, 0]) and not bool(gpuarray.zeros((), np.float32)) and bool(ours[:1, :1])
     zero = gpuarray.zeros((), np.float32)
     for ask in (lambda: iter(zero), lambda: len(zero)):
-        with pytest.raises(TypeError, match="without axes"):
+        with pytest.raises(TypeError, match=r"iteration over a 0-d array|len\(\) of unsized object"):
             ask()
     for several in ours, ours[:0]:
         with pytest.raises(ValueError, match="ambiguous"):

@@ -197,7 +197,7 @@ def refused(message, kernel, *arguments, **shape):
 def check_refusals():
     ring, histogram = load("ring"), load("histogram")
     x = drv.mem_alloc(4096)
-    refused("grid.x is 6, which is no multiple of its cluster's, 4", ring, x, x, grid=(6, 1))
+    refused("grid.x is 6, which is not a multiple of its cluster's, 4", ring, x, x, grid=(6, 1))
     refused(
         "compiled for clusters of (4, 1, 1), cluster is (2, 1, 1)", ring, x, x, grid=(8, 1), cluster=(2, 1, 1)
     )

@@ -151,7 +151,7 @@ static void refuse(const Setting *row, const char *text)
     char range[64] = "";
     if (settings.problem[0]) return;
     if (!row->read) snprintf(range, sizeof range, "a number from %d to %d", row->low, row->high);
-    snprintf(settings.problem, sizeof settings.problem, "%s is \"%.120s\": it may be %s%s", row->variable,
+    snprintf(settings.problem, sizeof settings.problem, "%s is \"%.120s\": it must be %s%s", row->variable,
              text, range, row->may_be);
 }
 

@@ -156,7 +156,7 @@ def test_detach_passes_over_contexts_that_are_gone(device):
 def test_detach_twice(device):
     context = device.make_context()
     context.detach()
-    with pytest.raises(drv.LogicError, match="detached before"):
+    with pytest.raises(drv.LogicError, match="already detached"):
         context.detach()
     with pytest.raises(drv.LogicError, match="detached"):
         context.push()

@@ -86,7 +86,7 @@ def test_what_cannot_be_split(whole, green):
     ):
         whole.split(100000)
     (group, *_), _ = whole.split(whole.min_partition_size)
-    with pytest.raises(drv.LogicError, match="once a GreenContext was made of it"):
+    with pytest.raises(drv.LogicError, match="once a GreenContext was created from it"):
         group.split(1)
     groups, rest = green.get_resource().split(whole.min_partition_size)
     assert sizes(groups) == [green.get_resource().sm_count] and rest is None
@@ -277,7 +277,7 @@ def test_it_ends_with_what_was_made_in_it(green):
         lambda: green.id,
         lambda: green.record_event(drv.Event()),
     ):
-        with pytest.raises(drv.LogicError, match="the context that it belongs to is gone"):
+        with pytest.raises(drv.LogicError, match="its context is gone"):
             use()
 
 

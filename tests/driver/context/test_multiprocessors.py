@@ -56,7 +56,7 @@ def test_the_setting(run_python, wanted):
 def test_other_values_are_an_error(run_python, wanted):
     done = run_python(COUNT, env={"PYCUDA_CPU_MULTIPROCESSORS": wanted})
     assert done.returncode != 0 and "cuInit failed" in done.stderr
-    assert f'PYCUDA_CPU_MULTIPROCESSORS is "{wanted}": it may be a number from 1 to 1024' in done.stderr
+    assert f'PYCUDA_CPU_MULTIPROCESSORS is "{wanted}": it must be a number from 1 to 1024' in done.stderr
 
 
 @pytest.mark.parametrize("threads", ["1", "2"])

@@ -134,7 +134,7 @@ except drv.LogicError as problem:
     print(problem)
 """
     )
-    assert said == "True\nargument 1 of kernel 'add': the memory went with its context\n"
+    assert said == "True\nargument 1 of kernel 'add': the memory was freed with its context\n"
 
 
 def test_peer_access_to_the_own_device(one_device):

@@ -254,7 +254,7 @@ def copy_by_default(memory):
 @pytest.mark.parametrize("where", ["at the end", "in the block", "in a launch"])
 def test_work_of_another_thread_on_the_default_stream_is_named(context, where):
     memory, stream, nothing = drv.mem_alloc(64), drv.Stream(0), MAKERS["function"]()
-    match = "(?s)error during capture.*cuMemcpyHtoD in another thread ended the capture.*NON_BLOCKING"
+    match = "(?s)error during capture.*cuMemcpyHtoD in another thread invalidated the capture.*NON_BLOCKING"
     with pytest.raises(drv.LogicError, match=match), stream.capture():
         raised = in_thread(context, copy_by_default(memory))
         assert "cuMemcpyHtoD" in str(raised)
@@ -279,6 +279,6 @@ def test_the_first_call_that_ended_a_capture_is_named(context):
 
 def test_a_call_of_others_that_ended_a_capture(context, driver_library):
     memory, library = drv.mem_alloc(64), ctypes.CDLL(driver_library)
-    match = "outside of pycuda ended the capture.*NON_BLOCKING"
+    match = "outside of pycuda invalidated the capture.*NON_BLOCKING"
     with pytest.raises(drv.LogicError, match=match), drv.Stream(0).capture():
         assert library.cuMemsetD8_v2(ctypes.c_void_p(int(memory)), 0, ctypes.c_size_t(4)) != 0

@@ -92,8 +92,8 @@ def test_launches_that_begin_early_are_captured_so(affine, data):
 @pytest.mark.parametrize(
     "given, error",
     [
-        ((1, 0), "data has 2 items"),
-        ((1, 0, 1, 0), "data has 4 items"),
+        ((1, 0), "not 2 items"),
+        ((1, 0, 1, 0), "not 4 items"),
         ((256, 0, 1), "from_port is 256"),
         ((0, 0, -1), "type"),
     ],

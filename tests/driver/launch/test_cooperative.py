@@ -94,7 +94,9 @@ def test_with_arguments_from_the_host(turn):
 
 def test_too_many_blocks_to_run_at_once(turn):
     memory = drv.mem_alloc(4)
-    with pytest.raises(drv.Error, match="turn.*at the same time: at most [0-9]+ of this size") as caught:
+    with pytest.raises(
+        drv.Error, match="turn.*at the same time: at most [0-9]+ blocks of this size"
+    ) as caught:
         turn(memory, memory, block=(256, 1, 1), grid=(1 << 20, 1), cooperative=True)
     assert caught.value.name == "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"
     assert caught.value.routine == "cuLaunchKernelEx"
@@ -145,8 +147,8 @@ def test_clusters(plain):
 @pytest.mark.parametrize(
     ("extras", "error", "message"),
     [
-        ({"cluster": (3, 1, 1)}, ValueError, "grid.x is 4, which is no multiple of cluster.x, 3"),
-        ({"cluster": (1, 2, 1)}, ValueError, "grid.y is 1, which is no multiple of cluster.y, 2"),
+        ({"cluster": (3, 1, 1)}, ValueError, "grid.x is 4, which is not a multiple of cluster.x, 3"),
+        ({"cluster": (1, 2, 1)}, ValueError, "grid.y is 1, which is not a multiple of cluster.y, 2"),
         ({"cluster": (0, 1, 1)}, ValueError, "cluster.x, 0"),
         ({"cluster": (1, 1, 1, 1)}, ValueError, "one to three"),
         ({"cluster": 2}, TypeError, "cluster must be a sequence"),

@@ -332,7 +332,7 @@ def test_memory_of_another_context(module):
     assert address_seen(module, array) == array.ptr
     other.detach()
     for argument in (theirs, array):
-        with pytest.raises(drv.LogicError, match=r"argument 1 .*went with its context"):
+        with pytest.raises(drv.LogicError, match=r"argument 1 .*was freed with its context"):
             address_seen(module, argument)
 
 

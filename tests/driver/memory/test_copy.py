@@ -134,7 +134,7 @@ def test_arrays_of_objects_are_refused():
 )
 def test_more_than_the_allocation_is_refused(copy):
     memory = drv.mem_alloc(100)
-    with pytest.raises(ValueError, match="bytes are asked for, but the allocation has 100"):
+    with pytest.raises(ValueError, match="bytes are requested, but the allocation has 100"):
         copy(memory)
 
 

@@ -34,7 +34,7 @@ def test_what_pools_do(run_python, value, said):
 
 def test_another_value(run_python):
     done = run_python("import pycuda.driver as drv\ndrv.init()", env={"PYCUDA_POOL": "off"})
-    assert done.returncode == 1 and 'PYCUDA_POOL is "off": it may be 0 or 1' in done.stderr
+    assert done.returncode == 1 and 'PYCUDA_POOL is "off": it must be 0 or 1' in done.stderr
 
 
 OVERRUN = """

@@ -219,18 +219,18 @@ def test_errors(unit):
     for wrong, error, text in (
         (lambda: drv.PhysicalMemory(unit + 1), "LogicError", f"multiple of {unit} bytes"),
         (lambda: drv.PhysicalMemory(0), "LogicError", "CUDA_ERROR_INVALID_VALUE|invalid argument"),
-        (lambda: drv.PhysicalMemory(1 << 50), "MemoryError", "1.0 PiB asked, .* free"),
+        (lambda: drv.PhysicalMemory(1 << 50), "MemoryError", "1.0 PiB requested, .* free"),
         (lambda: drv.PhysicalMemory(unit, 0), "TypeError", "device must be a Device or None, not int"),
-        (lambda: drv.AddressRange(unit + 1), "LogicError", "size is to be a multiple"),
-        (lambda: drv.AddressRange(unit // 2), "LogicError", "size is to be a multiple"),
+        (lambda: drv.AddressRange(unit + 1), "LogicError", "size must be a multiple"),
+        (lambda: drv.AddressRange(unit // 2), "LogicError", "size must be a multiple"),
         (lambda: drv.AddressRange(unit, 3), "LogicError", "alignment a power of two"),
         (lambda: space.map(0, memory), "LogicError", "mapped there already"),
         (lambda: space.map(2 * unit, memory), "LogicError", "mapped there already"),
-        (lambda: space.map(3 * unit, memory), "ValueError", "beyond the AddressRange"),
+        (lambda: space.map(3 * unit, memory), "ValueError", "exceed the AddressRange"),
         (lambda: space.map(0, space), "TypeError", "PhysicalMemory is expected, not .*AddressRange"),
         (lambda: space.unmap(0, unit), "ValueError", "nothing is mapped"),
-        (lambda: space.unmap(unit, unit), "ValueError", "only in part"),
-        (lambda: space.set_access(3, offset=2 * unit), "ValueError", "only in part"),
+        (lambda: space.unmap(unit, unit), "ValueError", "only partly"),
+        (lambda: space.set_access(3, offset=2 * unit), "ValueError", "only partly"),
         (lambda: space.set_access(7, offset=unit), "LogicError", "cuMemSetAccess"),
         (lambda: space.get_access(), "LogicError", "cuMemGetAccess"),
         (lambda: space.get_access(offset=4 * unit), "ValueError", "beyond"),
@@ -351,7 +351,9 @@ def test_memory_is_mapped_whole(unit):
     memory, space = drv.PhysicalMemory(2 * unit, handle_type=DESCRIPTOR), drv.AddressRange(4 * unit)
     descriptor = memory.export_fd()
     for size in unit, 3 * unit:
-        with pytest.raises(drv.Error, match="cuMemMap .*a PhysicalMemory is mapped whole") as caught:
+        with pytest.raises(
+            drv.Error, match="cuMemMap .*a PhysicalMemory can only be mapped as a whole"
+        ) as caught:
             space.map(0, drv.PhysicalMemory.from_fd(descriptor, size))
         assert caught.value.name == "CUDA_ERROR_NOT_SUPPORTED"
     assert space.mappings == []

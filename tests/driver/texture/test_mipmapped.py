@@ -501,7 +501,7 @@ def test_references():
     assert texref.get_mipmap_level_clamp() == (0, math.inf)
     texref.set_mipmapped_array(mipmap)
     assert texref.get_mipmapped_array() is mipmap
-    with pytest.raises(drv.LogicError, match=r"cuTexRefGetArray .*'image' is bound to no Array"):
+    with pytest.raises(drv.LogicError, match=r"cuTexRefGetArray .*'image' is not bound to an Array"):
         texref.get_array()
     with pytest.raises(
         drv.LogicError, match="image: a MipmappedArray is read with TRSF_NORMALIZED_COORDINATES"
@@ -545,10 +545,12 @@ def test_what_is_refused():
         drv.TextureObject(mipmap)
     with pytest.raises(TypeError, match="descr and pitch are for linear memory"):
         drv.TextureObject(mipmap, mipmap.descriptor, 32)
-    with pytest.raises(TypeError, match="what is said about levels is for a MipmappedArray"):
+    with pytest.raises(TypeError, match="settings of mipmap levels need a MipmappedArray"):
         drv.TextureObject(mipmap.get_level(0), mipmap_filter_mode=LINEAR)
     words = mipmap_of([np.zeros((1, 4, 4, 1), np.int32)], 2)
-    with pytest.raises(drv.LogicError, match="integers that are read as such have no linear filter"):
+    with pytest.raises(
+        drv.LogicError, match="linear filtering is not supported for elements that are read as integers"
+    ):
         drv.TextureObject(words, mipmap_filter_mode=LINEAR, flags=NORMALIZED | INTEGER)
     with pytest.raises(TypeError, match="array must be an Array, not pycuda.driver.MipmappedArray"):
         drv.SurfaceObject(mipmap)

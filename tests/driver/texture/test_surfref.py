@@ -145,7 +145,7 @@ def test_numbers_of_any_kind(code, c_type):
 def test_what_is_refused(module):
     surfref = module.get_surfref("s2")
     data = np.zeros((1, 4, 8, 2), np.float32)
-    with pytest.raises(drv.LogicError, match=r"^cuSurfRefGetArray failed: .*'s2' is bound to no Array"):
+    with pytest.raises(drv.LogicError, match=r"^cuSurfRefGetArray failed: .*'s2' is not bound to an Array"):
         surfref.get_array()
     with pytest.raises(drv.LogicError, match=r"^cuSurfRefSetArray failed: .*SURFACE_LDST"):
         surfref.set_array(array_of(data, 2))
@@ -159,7 +159,7 @@ def test_what_is_refused(module):
         drv.SurfaceReference()
     with pytest.raises(drv.LogicError, match=r"^cuModuleGetSurfRef failed: .*surface reference 'none'"):
         module.get_surfref("none")
-    with pytest.raises(drv.LogicError, match="variable 'seen' is no surface reference"):
+    with pytest.raises(drv.LogicError, match="variable 'seen' is not a surface reference"):
         module.get_surfref("seen")
 
 
