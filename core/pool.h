@@ -178,6 +178,11 @@ IN_CALL CUresult pool_leave_event(PoolBlock *block);
  * accesses that come later for wrong ones. Before pool_put where the pool is marked. */
 IN_CALL CUresult pool_end_use(const PoolBlock *block);
 
+/* A stream of no capture, for memory that is to be used on one that is captured: after end the memory is
+ * there. In the pool's context, which is current. */
+IN_CALL CUresult pool_begin_aside(CUstream *stream);
+IN_CALL CUresult pool_end_aside(CUstream stream);
+
 /* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
  * holds nothing any more: then pool_drop. */
 bool pool_put(Pool *pool, PoolBlock *block);

@@ -1,7 +1,7 @@
 /* RegisteredMapping: the time in which kernels may use what belongs to OpenGL. */
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/gl/registered.h"
 #include "ext/stream/stream.h"
 #include "ext/texture/cuda_array.h"
@@ -50,7 +50,6 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
     ModuleState *state = object->state;
     PyObject *given[1];
     CUstream stream;
-    CUresult result;
     if (convert_arguments(registered_map_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     given[0] = stream_or_current(state, given[0]);
     if (convert_stream(state, given[0], &stream) < 0 || !context_check(object->context, "map")) return NULL;
@@ -60,7 +59,7 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
         Py_DECREF((PyObject *)mapping);
         return NULL;
     }
-    CALL_BLOCKING(state, result, driver.cuGraphicsMapResources(1, &object->resource, stream));
+    CUresult result = try_cuGraphicsMapResources(state, 1, &object->resource, stream);
     if (result == CUDA_SUCCESS) {
         atomic_store(&mapping->over, false);
         LIVE_MORE(state, RegisteredMapping);
@@ -80,7 +79,7 @@ static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     if (context_enter(object->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuGraphicsUnmapResources(1, &object->resource, stream));
+        result = once_cuGraphicsUnmapResources(mapping->state, 1, &object->resource, stream);
         context_leave(&scope);
     }
     LIVE_LESS(mapping->state, RegisteredMapping);
@@ -162,13 +161,11 @@ static PyObject *mapping_device_ptr_and_size(PyObject *self, PyObject *Py_UNUSED
     MappingObject *mapping = mapping_cast(self);
     CUdeviceptr pointer;
     size_t size;
-    CUresult result;
     if (check_mapped(mapping, "device_ptr_and_size") < 0) return NULL;
-    CALL(mapping->state, result,
-         driver.cuGraphicsResourceGetMappedPointer(&pointer, &size, mapping->object->resource));
-    return result == CUDA_SUCCESS
-               ? Py_BuildValue("(Kn)", (unsigned long long)pointer, (Py_ssize_t)size)
-               : raise_driver(mapping->state, result, "cuGraphicsResourceGetMappedPointer", NULL);
+    return gpu_cuGraphicsResourceGetMappedPointer(mapping->state, &pointer, &size, mapping->object->resource)
+                   < 0
+               ? NULL
+               : Py_BuildValue("(Kn)", (unsigned long long)pointer, (Py_ssize_t)size);
 }
 
 PyDoc_STRVAR(array_doc, "array($self, index, level)\n--\n\n"
@@ -189,13 +186,12 @@ static PyObject *mapping_array(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     unsigned index = 0, level = 0;
     CUarray handle;
-    CUresult result;
     if (convert_arguments(array_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "index", &index) < 0 || convert_unsigned(given[1], "level", &level) < 0
         || check_mapped(mapping, "array") < 0)
         return NULL;
-    CALL(mapping->state, result,
-         driver.cuGraphicsSubResourceGetMappedArray(&handle, mapping->object->resource, index, level));
+    CUresult result = try_cuGraphicsSubResourceGetMappedArray(mapping->state, &handle,
+                                                              mapping->object->resource, index, level);
     if (result == CUDA_SUCCESS)
         return cuda_array_lent(mapping->object->context, handle, self, &mapping->over);
     return raise_driver(mapping->state, result, "cuGraphicsSubResourceGetMappedArray", "index %u, level %u",

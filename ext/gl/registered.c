@@ -4,7 +4,7 @@
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 enum { MOST_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
 
@@ -26,8 +26,7 @@ static int check_gl(ModuleState *state, CUdevice device)
 {
     unsigned count = 0;
     CUdevice devices[MOST_DEVICES];
-    CUresult result;
-    CALL_UNLOCKED(result, driver.cuGLGetDevices(&count, devices, MOST_DEVICES, DEVICES_ALL));
+    CUresult result = once_cuGLGetDevices(state, &count, devices, MOST_DEVICES, DEVICES_ALL);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuGLGetDevices", "an OpenGL context must be current in this thread");
         return -1;
@@ -107,14 +106,13 @@ static PyObject *buffer_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     ModuleState *state = state_of_type(type);
     PyObject *given[2];
     unsigned name = 0, flags = 0;
-    CUresult result;
     if (convert_call(buffer_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "gl_handle", &name) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
     RegisteredObject *object = new_object(state, type, name);
     if (!object) return NULL;
-    CALL_BLOCKING(state, result, driver.cuGraphicsGLRegisterBuffer(&object->resource, name, flags));
+    CUresult result = try_cuGraphicsGLRegisterBuffer(state, &object->resource, name, flags);
     return finish_object(object, result, "cuGraphicsGLRegisterBuffer");
 }
 
@@ -137,7 +135,6 @@ static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     ModuleState *state = state_of_type(type);
     PyObject *given[3];
     unsigned name = 0, target = 0, flags = 0;
-    CUresult result;
     if (convert_call(image_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "gl_handle", &name) < 0
         || convert_unsigned(given[1], "target", &target) < 0
@@ -145,7 +142,7 @@ static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         return NULL;
     RegisteredObject *object = new_object(state, type, name);
     if (!object) return NULL;
-    CALL_BLOCKING(state, result, driver.cuGraphicsGLRegisterImage(&object->resource, name, target, flags));
+    CUresult result = try_cuGraphicsGLRegisterImage(state, &object->resource, name, target, flags);
     return finish_object(object, result, "cuGraphicsGLRegisterImage");
 }
 
@@ -158,7 +155,7 @@ static CUresult unregister_resource(RegisteredObject *object)
     CUresult result = CUDA_SUCCESS;
     LIVE_LESS(object->state, RegisteredObject);
     if (!context_enter(object->context, &scope)) return result;
-    CALL_UNLOCKED(result, driver.cuGraphicsUnregisterResource(object->resource));
+    result = once_cuGraphicsUnregisterResource(object->state, object->resource);
     context_leave(&scope);
     return result;
 }

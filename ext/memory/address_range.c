@@ -12,7 +12,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/memory/physical_memory.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* Bytes of the range, for a call that changes mappings in them. */
 typedef struct Part {
@@ -168,7 +168,6 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     PyObject *given[3];
     size_t size = 0, alignment = 0;
     unsigned long long address = 0;
-    CUresult result;
     if (convert_call(range_doc, args, kwargs, GIVEN(given)) < 0 || convert_size(given[0], "size", &size) < 0
         || convert_size(given[1], "alignment", &alignment) < 0
         || convert_bits(given[2], "address", 64, &address) < 0)
@@ -182,7 +181,7 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         Py_DECREF((PyObject *)range);
         return NULL;
     }
-    CALL(state, result, driver.cuMemAddressReserve(&range->pointer, size, alignment, address, 0));
+    CUresult result = try_cuMemAddressReserve(state, &range->pointer, size, alignment, address, 0);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemAddressReserve",
                      result == CUDA_ERROR_INVALID_VALUE
@@ -211,11 +210,10 @@ static void wait_for_work(AddressRangeObject *range)
 static void unmap_all(AddressRangeObject *range)
 {
     Mapping mapping;
-    CUresult result;
     for (; next_mapping(range, NULL, 0, &mapping); remove_mapping(range, mapping.offset)) {
-        CALL_RELEASING(range->state, result,
-                       driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
-        report_driver(range->state, result, "cuMemUnmap");
+        report_driver(range->state,
+                      end_cuMemUnmap(range->state, range->pointer + mapping.offset, mapping.size),
+                      "cuMemUnmap");
     }
 }
 
@@ -224,7 +222,6 @@ static void release_range(PyObject *self)
     AddressRangeObject *range = range_cast(self);
     Mapping mapping;
     CaptureMode mode;
-    CUresult result;
     LIVE_LESS(range->state, AddressRange);
     if (!physical_memory_releases(range->state)) {
         while (next_mapping(range, NULL, 0, &mapping)) remove_mapping(range, mapping.offset);
@@ -233,7 +230,7 @@ static void release_range(PyObject *self)
     if (range->mappings) wait_for_work(range);
     context_relax_captures(range->state, &mode);
     unmap_all(range);
-    CALL_UNLOCKED(result, driver.cuMemAddressFree(range->pointer, range->size));
+    CUresult result = once_cuMemAddressFree(range->state, range->pointer, range->size);
     context_restore_captures(range->state, &mode);
     report_driver(range->state, result, "cuMemAddressFree");
 }
@@ -303,9 +300,7 @@ static CUresult give_access(AddressRangeObject *range, size_t offset, size_t siz
                             unsigned access)
 {
     CUmemAccessDesc wanted = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, access};
-    CUresult result;
-    CALL_BLOCKING(range->state, result, driver.cuMemSetAccess(range->pointer + offset, size, &wanted, 1));
-    return result;
+    return try_cuMemSetAccess(range->state, range->pointer + offset, size, &wanted, 1);
 }
 
 static PyObject *raise_map(ModuleState *state, CUresult result, const char *routine, const Part *part)
@@ -326,13 +321,12 @@ static PyObject *map_claimed(AddressRangeObject *range, PhysicalMemoryObject *ph
     ModuleState *state = range->state;
     CUdeviceptr address = range->pointer + part->offset;
     size_t size = physical->size;
-    CUresult result;
     const char *routine = "cuMemMap";
-    CALL_BLOCKING(state, result, driver.cuMemMap(address, size, 0, physical->handle, 0));
+    CUresult result = try_cuMemMap(state, address, size, 0, physical->handle, 0);
     if (result == CUDA_SUCCESS && access != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
         routine = "cuMemSetAccess";
         result = give_access(range, part->offset, size, physical->device, access);
-        if (result != CUDA_SUCCESS) CALL_QUIET_UNLOCKED(driver.cuMemUnmap(address, size));
+        if (result != CUDA_SUCCESS) once_cuMemUnmap(state, address, size);
     }
     if (result == CUDA_SUCCESS) {
         unclaim(range, part);
@@ -385,8 +379,8 @@ PyDoc_STRVAR(unmap_doc,
 static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
 {
     unsigned mapped = 1;
-    CALL_QUIET(range->state, driver.cuPointerGetAttribute(&mapped, CU_POINTER_ATTRIBUTE_MAPPED,
-                                                          range->pointer + mapping->offset));
+    once_cuPointerGetAttribute(range->state, &mapped, CU_POINTER_ATTRIBUTE_MAPPED,
+                               range->pointer + mapping->offset);
     return mapped != 0;
 }
 
@@ -411,8 +405,7 @@ static PyObject *unmap_claimed(AddressRangeObject *range, const Part *part)
     CUresult result = wait_as_asked(range, &routine);
     if (result != CUDA_SUCCESS) return raise_driver(range->state, result, routine, NULL);
     while (next_mapping(range, part, 0, &mapping)) {
-        CALL_WAITING(range->state, result, ON_NOTHING,
-                     driver.cuMemUnmap(range->pointer + mapping.offset, mapping.size));
+        result = try_cuMemUnmap(range->state, range->pointer + mapping.offset, mapping.size);
         if (result == CUDA_SUCCESS || !is_still_mapped(range, &mapping))
             remove_mapping(range, mapping.offset);
         if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemUnmap", NULL);
@@ -496,7 +489,6 @@ static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
     size_t offset = 0;
     CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
     unsigned long long access = 0;
-    CUresult result;
     if (convert_arguments(get_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[1], "offset", &offset) < 0
         || physical_memory_device(range->state, given[0], &location.id) < 0)
@@ -505,7 +497,7 @@ static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
         return PyErr_Format(PyExc_ValueError, "offset %zu is beyond the AddressRange of %zu bytes", offset,
                             range->size);
     if (enter(range) < 0) return NULL;
-    CALL(range->state, result, driver.cuMemGetAccess(&access, &location, range->pointer + offset));
+    CUresult result = try_cuMemGetAccess(range->state, &access, &location, range->pointer + offset);
     leave(range, NULL);
     return result == CUDA_SUCCESS
                ? constants_member(range->state, range->state->mem_access_flags, (long)access)

@@ -4,11 +4,10 @@
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/numpy_api.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* Neither numbers nor memory of pools need keeping. */
 static PyObject *keepable(ModuleState *state, PyObject *object)
@@ -58,9 +57,9 @@ typedef struct Transfer {
 
 /* One of the four functions. */
 typedef struct TransferForm {
-    const char *signature, *routine;
+    const char *signature;
     bool to_device, async;
-    CUresult (*run)(const Transfer *copy);
+    int (*run)(ModuleState *state, const Transfer *copy);
 } TransferForm;
 
 /* All that can fail before the driver is called. The host buffer is lent when it succeeds. */
@@ -87,18 +86,14 @@ static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAM
     ModuleState *state = module_state(module);
     PyObject *given[3] = {NULL};
     Transfer copy;
-    CUresult result = CUDA_SUCCESS;
+    int failed = 0;
     if (convert_arguments(form->signature, args, arg_count, keywords, given, form->async ? 3 : 2) < 0
         || prepare_transfer(state, form, given, &copy) < 0)
         return NULL;
-    if (copy.host.size && form->async)
-        CALL_WAITING(state, result, wait_for_copy(state, copy.host.pointer, copy.stream), form->run(&copy));
-    else if (copy.host.size)
-        CALL_COPYING_IN(state, result, ON_STREAM(NULL), form->to_device ? copy.host.size : 0,
-                        form->run(&copy));
+    if (copy.host.size) failed = form->run(state, &copy);
     keep_alive_end(state, &copy.kept);
     buffers_release(&copy.host);
-    return none_or_raise(state, result, form->routine);
+    return none_unless(failed);
 }
 
 PyDoc_STRVAR(memcpy_htod_doc, "memcpy_htod(dest, src)\n--\n\n"
@@ -148,10 +143,13 @@ PyDoc_STRVAR(memcpy_dtoh_async_doc,
              "Calls cuMemcpyDtoHAsync.");
 
 #define TRANSFER(name, routine, to_device, async, ...) \
-    IN_CALL static CUresult run_##name(const Transfer *copy) { return driver.routine(__VA_ARGS__); } \
+    static int run_##name(ModuleState *state, const Transfer *copy) \
+    { \
+        return gpu_##routine(state, __VA_ARGS__); \
+    } \
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
-        static const TransferForm form = {name##_doc, #routine, to_device, async, run_##name}; \
+        static const TransferForm form = {name##_doc, to_device, async, run_##name}; \
         return transfer(module, &form, args, arg_count, keywords); \
     }
 TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
@@ -203,8 +201,7 @@ static PyObject *memcpy_dtod(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(memcpy_dtod_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, false, NULL, &copy) < 0)
         return NULL;
-    if (copy.size)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL), driver.cuMemcpyDtoD(copy.dest, copy.src, copy.size));
+    if (copy.size) result = try_cuMemcpyDtoD(state, copy.dest, copy.src, copy.size);
     return none_or_raise(state, result, "cuMemcpyDtoD");
 }
 
@@ -229,9 +226,7 @@ static PyObject *memcpy_dtod_async(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(memcpy_dtod_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || prepare_device_copy(state, given, true, given[3], &copy) < 0)
         return NULL;
-    if (copy.size)
-        CALL_QUEUING(state, result, copy.stream,
-                     driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+    if (copy.size) result = try_cuMemcpyDtoDAsync(state, copy.dest, copy.src, copy.size, copy.stream);
     keep_alive_end(state, &copy.kept);
     return none_or_raise(state, result, "cuMemcpyDtoDAsync");
 }
@@ -264,15 +259,12 @@ static PyObject *copy_peer(ModuleState *state, PyObject *const *given, bool asyn
         || prepare_device_copy(state, given, async, given[5], &copy) < 0)
         goto done;
     if (copy.size && async && captured_is(state, copy.stream)) /* as the other call cannot be */
-        CALL_QUEUING(state, result, copy.stream,
-                     driver.cuMemcpyDtoDAsync(copy.dest, copy.src, copy.size, copy.stream));
+        result = try_cuMemcpyDtoDAsync(state, copy.dest, copy.src, copy.size, copy.stream);
     else if (copy.size && async)
-        CALL_QUEUING(
-            state, result, copy.stream,
-            driver.cuMemcpyPeerAsync(copy.dest, dest->handle, copy.src, src->handle, copy.size, copy.stream));
+        result = try_cuMemcpyPeerAsync(state, copy.dest, dest->handle, copy.src, src->handle, copy.size,
+                                       copy.stream);
     else if (copy.size)
-        CALL_WAITING(state, result, AFTER_CONTEXT,
-                     driver.cuMemcpyPeer(copy.dest, dest->handle, copy.src, src->handle, copy.size));
+        result = try_cuMemcpyPeer(state, copy.dest, dest->handle, copy.src, src->handle, copy.size);
     keep_alive_end(state, &copy.kept);
     answer = none_or_raise(state, result, async ? "cuMemcpyPeerAsync" : "cuMemcpyPeer");
 done:
@@ -340,8 +332,7 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     PyObject *allocation = device_allocation_new(state, host.size);
     if (allocation) {
         CUdeviceptr pointer = device_allocation_cast(allocation)->pointer;
-        CALL_COPYING_IN(state, result, ON_STREAM(NULL), host.size,
-                        driver.cuMemcpyHtoD(pointer, host.pointer, host.size));
+        result = try_cuMemcpyHtoD(state, pointer, host.pointer, host.size);
     }
     buffers_release(&host);
     if (result != CUDA_SUCCESS) {
@@ -362,8 +353,7 @@ static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form
         array = convert_make_array(form, NULL, NULL);
     convert_form_clear(form);
     void *data = array ? PyArray_DATA((PyArrayObject *)array) : NULL;
-    if (array && bytes)
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(data, pointer, bytes));
+    if (array && bytes) result = try_cuMemcpyDtoH(state, data, pointer, bytes);
     if (result == CUDA_SUCCESS) return array;
     Py_DECREF(array);
     return raise_driver(state, result, "cuMemcpyDtoH", NULL);

@@ -6,10 +6,9 @@
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* ---- Shortage ---- */
 
@@ -49,18 +48,16 @@ void device_memory_make_room(ModuleState *state)
 static bool can_ever_fit(ModuleState *state, size_t size)
 {
     size_t free_size, total;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuMemGetInfo(&free_size, &total));
+    CUresult result = once_cuMemGetInfo(state, &free_size, &total);
     return result != CUDA_SUCCESS || size <= total;
 }
 
 CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *out)
 {
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
+    CUresult result = try_cuMemAlloc(state, out, size);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(state, size)) {
         device_memory_make_room(state);
-        CALL_BLOCKING(state, result, driver.cuMemAlloc(out, size));
+        result = try_cuMemAlloc(state, out, size);
     }
     return result;
 }
@@ -83,9 +80,8 @@ static CUresult ask_free(ModuleState *state, ContextObject *context, size_t *fre
 {
     ContextScope scope = {0};
     size_t total;
-    CUresult result;
     if (context && !context_enter(context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CALL_NEAR(state, result, driver.cuMemGetInfo(free_size, &total));
+    CUresult result = once_cuMemGetInfo(state, free_size, &total);
     context_leave(&scope);
     return result;
 }
@@ -183,9 +179,8 @@ static void release_late(PyObject *capsule)
 static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
 {
     ModuleState *state = context->state;
-    CUresult result;
     if (!atomic_load(&state->left_running)) return false;
-    CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    CUresult result = once_cuStreamQuery(state, CU_STREAM_LEGACY);
     if (result != CUDA_ERROR_NOT_READY) return false;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -206,13 +201,12 @@ static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
 static void release_memory(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
-    CUresult result;
     if (!context_enter(context, &scope)) return;
     if (is_put_off(context, pointer)) {
         context_leave(&scope);
         return;
     }
-    CALL_RELEASING(context->state, result, driver.cuMemFree(pointer));
+    CUresult result = end_cuMemFree(context->state, pointer);
     context_leave(&scope);
     report_driver(context->state, result, "cuMemFree");
 }
@@ -404,11 +398,10 @@ ARGUMENT_BY_NAME(mem_alloc_like, mem_alloc_like_doc)
 static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
                                size_t height, unsigned element)
 {
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuMemAllocPitch(pointer, pitch, width, height, element));
+    CUresult result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        CALL_BLOCKING(state, result, driver.cuMemAllocPitch(pointer, pitch, width, height, element));
+        result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
     }
     return result;
 }
@@ -459,10 +452,8 @@ static PyObject *mem_get_info(PyObject *module, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = module_state(module);
     size_t free_size, total;
-    CUresult result;
     deferred_release(state);
-    CALL(state, result, driver.cuMemGetInfo(&free_size, &total));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetInfo", NULL);
+    if (gpu_cuMemGetInfo(state, &free_size, &total) < 0) return NULL;
     return Py_BuildValue("(nn)", (Py_ssize_t)free_size, (Py_ssize_t)total);
 }
 
@@ -482,10 +473,8 @@ static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
     ModuleState *state = module_state(module);
     CUdeviceptr pointer, base;
     size_t size;
-    CUresult result;
     if (convert_pointer(state, value, &pointer) < 0) return NULL;
-    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, pointer));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuMemGetAddressRange", NULL);
+    if (gpu_cuMemGetAddressRange(state, &base, &size, pointer) < 0) return NULL;
     return Py_BuildValue("(Kn)", (unsigned long long)base, (Py_ssize_t)size);
 }
 ARGUMENT_BY_NAME(mem_get_address_range, mem_get_address_range_doc)

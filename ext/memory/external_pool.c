@@ -6,10 +6,9 @@
 #include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
-#include "ext/wait.h"
 
 /* ---- Asking for memory ---- */
 
@@ -47,7 +46,8 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (context_enter(pool->context, &scope)) {
-        CALL_UNLOCKED(result, begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
+        CALL_CORE(pool->state, result, LASTS_ONCE,
+                  begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
         context_leave(&scope);
     }
     if (result == CUDA_SUCCESS) return 0;
@@ -92,9 +92,8 @@ static PyObject *give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstre
 /* Whether the program has left work of the stream running: it is not waited for. */
 static bool is_left(ModuleState *state, CUstream stream)
 {
-    CUresult result;
     if (!atomic_load(&state->left_running)) return false;
-    CALL_UNLOCKED(result, driver.cuStreamQuery(stream));
+    CUresult result = once_cuStreamQuery(state, stream);
     return result == CUDA_ERROR_NOT_READY;
 }
 
@@ -106,7 +105,7 @@ static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
     PyObject *type, *value, *trace;
     if (owner && context_enter(pool->context, &scope)) {
         bool left = is_left(pool->state, stream);
-        if (!left) CALL_RELEASING(pool->state, result, driver.cuStreamSynchronize(stream));
+        if (!left) result = end_cuStreamSynchronize(pool->state, stream);
         context_leave(&scope);
         report_driver(pool->state, result, "cuStreamSynchronize");
         PyErr_Fetch(&type, &value, &trace);
@@ -125,7 +124,7 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
     const char *routine = "cuStreamWaitEvent";
     if (!context_enter(pool->context, &scope)) return false;
     if (!in_order) result = wait_for_release(pool->state, &routine);
-    if (result == CUDA_SUCCESS) CALL_UNLOCKED(result, pool_leave_event(block));
+    if (result == CUDA_SUCCESS) CALL_CORE(pool->state, result, LASTS_ONCE, pool_leave_event(block));
     context_leave(&scope);
     report_driver(pool->state, result, routine);
     return true;
@@ -139,7 +138,7 @@ void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
         let_go(pool, give(pool, block->pointer, block->room, stream), stream);
     }
-    CALL_UNLOCKED(result, pool_drop(&pool->core, block, false));
+    CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
     (void)result; /* of no call */
 }
 

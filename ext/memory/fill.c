@@ -1,8 +1,7 @@
 /* Fills of device memory with a repeated value: the memset functions. */
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
 
 typedef struct Fill {
@@ -12,25 +11,25 @@ typedef struct Fill {
     CUstream stream;
 } Fill;
 
-typedef CUresult (*FillFn)(const Fill *fill);
+typedef int (*FillFn)(ModuleState *state, const Fill *fill);
 
 #define FILL_FUNCTIONS(bits, type) \
-    IN_CALL static CUresult fill_d##bits(const Fill *f) \
+    static int fill_d##bits(ModuleState *state, const Fill *f) \
     { \
-        return driver.cuMemsetD##bits(f->dest, (type)f->value, f->width); \
+        return gpu_cuMemsetD##bits(state, f->dest, (type)f->value, f->width); \
     } \
-    IN_CALL static CUresult fill_d##bits##_async(const Fill *f) \
+    static int fill_d##bits##_async(ModuleState *state, const Fill *f) \
     { \
-        return driver.cuMemsetD##bits##Async(f->dest, (type)f->value, f->width, f->stream); \
+        return gpu_cuMemsetD##bits##Async(state, f->dest, (type)f->value, f->width, f->stream); \
     } \
-    IN_CALL static CUresult fill_d2d##bits(const Fill *f) \
+    static int fill_d2d##bits(ModuleState *state, const Fill *f) \
     { \
-        return driver.cuMemsetD2D##bits(f->dest, f->pitch, (type)f->value, f->width, f->height); \
+        return gpu_cuMemsetD2D##bits(state, f->dest, f->pitch, (type)f->value, f->width, f->height); \
     } \
-    IN_CALL static CUresult fill_d2d##bits##_async(const Fill *f) \
+    static int fill_d2d##bits##_async(ModuleState *state, const Fill *f) \
     { \
-        return driver.cuMemsetD2D##bits##Async(f->dest, f->pitch, (type)f->value, f->width, f->height, \
-                                               f->stream); \
+        return gpu_cuMemsetD2D##bits##Async(state, f->dest, f->pitch, (type)f->value, f->width, f->height, \
+                                            f->stream); \
     }
 FILL_FUNCTIONS(8, unsigned char)
 FILL_FUNCTIONS(16, unsigned short)
@@ -39,7 +38,7 @@ FILL_FUNCTIONS(32, unsigned int)
 
 /* One of the twelve functions. */
 typedef struct FillForm {
-    const char *signature, *routine;
+    const char *signature;
     int bits;
     bool shaped, async;
     FillFn run;
@@ -91,19 +90,15 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     PyObject *dest, *stream;
     Fill fill;
     Kept kept;
-    CUresult result = CUDA_SUCCESS;
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
         || (form->async && convert_stream(state, stream_or_current(state, stream), &fill.stream) < 0)
         || convert_range_on(state, dest, "dest", extent(&fill, form->bits), fill.stream, &fill.dest) < 0)
         return NULL;
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;
     if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL, &kept) < 0) return NULL;
-    if (form->async)
-        CALL_QUEUING(state, result, fill.stream, QUEUES(form->run(&fill)));
-    else
-        CALL_WAITING(state, result, AFTER_STREAM(NULL), form->run(&fill));
+    int failed = form->run(state, &fill);
     keep_alive_end(state, &kept);
-    return none_or_raise(state, result, form->routine);
+    return none_unless(failed);
 }
 
 #define DEST "\nParameters\n----------\ndest : device address\n"
@@ -119,28 +114,28 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
 
 /* The four functions for values of one size: a run of them or rows of them, and each queued on a stream. */
 #define MEMSETS(bits) \
-    MEMSET(d##bits, "cuMemsetD" #bits, bits, false, false, \
+    MEMSET(d##bits, bits, false, false, \
            "memset_d" #bits \
            "(dest, data, size)\n--\n\nFill device memory with a value and wait.\n" DEST DATA(bits) \
                SIZE END("cuMemsetD" #bits)) \
-    MEMSET(d##bits##_async, "cuMemsetD" #bits "Async", bits, false, true, \
+    MEMSET(d##bits##_async, bits, false, true, \
            "memset_d" #bits "_async(dest, data, size, stream=None)\n--\n\n" \
            "Queue a fill of device memory with a value.\n" DEST DATA(bits) \
                SIZE STREAM END("cuMemsetD" #bits "Async")) \
-    MEMSET(d2d##bits, "cuMemsetD2D" #bits, bits, true, false, \
+    MEMSET(d2d##bits, bits, true, false, \
            "memset_d2d" #bits "(dest, pitch, data, width, height)\n--\n\n" \
            "Fill rows of device memory with a value and wait.\n" DEST PITCH DATA(bits) \
                SHAPE END("cuMemsetD2D" #bits)) \
-    MEMSET(d2d##bits##_async, "cuMemsetD2D" #bits "Async", bits, true, true, \
+    MEMSET(d2d##bits##_async, bits, true, true, \
            "memset_d2d" #bits "_async(dest, pitch, data, width, height, stream=None)\n--\n\n" \
            "Queue a fill of rows of device memory with a value.\n" DEST PITCH DATA(bits) \
                SHAPE STREAM END("cuMemsetD2D" #bits "Async"))
 
-#define MEMSET(form, routine, bits, shaped, async, text) \
+#define MEMSET(form, bits, shaped, async, text) \
     PyDoc_STRVAR(memset_##form##_doc, text); \
     static PyObject *memset_##form(PyObject *module, FAST_PARAMETERS) \
     { \
-        static const FillForm row = {memset_##form##_doc, routine, bits, shaped, async, fill_##form}; \
+        static const FillForm row = {memset_##form##_doc, bits, shaped, async, fill_##form}; \
         return fill_memory(module, &row, args, arg_count, keywords); \
     }
 MEMSETS(8)
@@ -148,7 +143,7 @@ MEMSETS(16)
 MEMSETS(32)
 #undef MEMSET
 
-#define MEMSET(form, routine, bits, shaped, async, text) \
+#define MEMSET(form, bits, shaped, async, text) \
     {"memset_" #form, AS_METHOD(memset_##form), FAST_KEYWORDS, memset_##form##_doc},
 static PyMethodDef functions[] = {
     MEMSETS(8) MEMSETS(16) MEMSETS(32){NULL, NULL, 0, NULL},

@@ -5,8 +5,7 @@
 
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Making ---- */
 
@@ -35,14 +34,13 @@ static PyObject *own(HostMemoryObject *memory, void *pointer, size_t size)
 PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags)
 {
     void *pointer;
-    CUresult result;
     size_t least = size ? size : 1;
     HostMemoryObject *memory = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED);
     if (!memory) return NULL;
-    CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
+    CUresult result = try_cuMemHostAlloc(state, &pointer, least, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        CALL_BLOCKING(state, result, driver.cuMemHostAlloc(&pointer, least, flags));
+        result = try_cuMemHostAlloc(state, &pointer, least, flags);
     }
     if (result == CUDA_SUCCESS) return own(memory, pointer, size);
     raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
@@ -66,10 +64,9 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
 
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)
 {
-    CUresult result;
     HostMemoryObject *memory = new_memory(state, state->RegisteredHostMemory_type, HOST_REGISTERED);
     if (!memory) return NULL;
-    CALL_BLOCKING(state, result, driver.cuMemHostRegister(pointer, size, flags));
+    CUresult result = try_cuMemHostRegister(state, pointer, size, flags);
     if (result == CUDA_SUCCESS) {
         memory->base = Py_NewRef(base);
         return own(memory, pointer, size);
@@ -94,9 +91,9 @@ static void release_driver(PyObject *self)
         LIVE_LESS(memory->state, PagelockedHostAllocation);
     if (!context_enter(memory->context, &scope)) return;
     if (registered)
-        CALL_RELEASING(memory->state, result, driver.cuMemHostUnregister(memory->memory));
+        result = end_cuMemHostUnregister(memory->state, memory->memory);
     else
-        CALL_RELEASING(memory->state, result, driver.cuMemFreeHost(memory->memory));
+        result = end_cuMemFreeHost(memory->state, memory->memory);
     context_leave(&scope);
     report_driver(memory->state, result, registered ? "cuMemHostUnregister" : "cuMemFreeHost");
 }
@@ -175,11 +172,10 @@ static PyObject *memory_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(n
 {
     HostMemoryObject *memory = host_memory_cast(self);
     CUdeviceptr pointer;
-    CUresult result;
     if (!check_held(memory)) return NULL;
-    CALL(memory->state, result, driver.cuMemHostGetDevicePointer(&pointer, memory->memory, 0));
-    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLongLong(pointer)
-                                  : raise_driver(memory->state, result, "cuMemHostGetDevicePointer", NULL);
+    return gpu_cuMemHostGetDevicePointer(memory->state, &pointer, memory->memory, 0) < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(pointer);
 }
 
 PyDoc_STRVAR(get_flags_doc, "get_flags($self)\n--\n\n"
@@ -193,11 +189,9 @@ static PyObject *memory_get_flags(PyObject *self, PyObject *Py_UNUSED(none))
 {
     HostMemoryObject *memory = host_memory_cast(self);
     unsigned flags;
-    CUresult result;
     if (!check_held(memory)) return NULL;
-    CALL(memory->state, result, driver.cuMemHostGetFlags(&flags, memory->memory));
-    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
-                                  : raise_driver(memory->state, result, "cuMemHostGetFlags", NULL);
+    return gpu_cuMemHostGetFlags(memory->state, &flags, memory->memory) < 0 ? NULL
+                                                                            : PyLong_FromUnsignedLong(flags);
 }
 
 static PyObject *memory_get_size(PyObject *self, void *Py_UNUSED(closure))

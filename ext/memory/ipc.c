@@ -6,7 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
              "mem_get_ipc_handle(devptr)\n--\n\n"
@@ -24,13 +24,12 @@ static PyObject *mem_get_ipc_handle(PyObject *module, FAST_PARAMETERS)
     PyObject *given[1];
     CUipcMemHandle handle;
     CUdeviceptr pointer;
-    CUresult result;
     if (convert_arguments(mem_get_ipc_handle_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_pointer(state, given[0], &pointer) < 0)
         return NULL;
-    CALL(state, result, driver.cuIpcGetMemHandle(&handle, pointer));
-    return result == CUDA_SUCCESS ? PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle)
-                                  : raise_driver(state, result, "cuIpcGetMemHandle", NULL);
+    return gpu_cuIpcGetMemHandle(state, &handle, pointer) < 0
+               ? NULL
+               : PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle);
 }
 
 /* Begins as every PointerHolderBase does: with the list of weak references. */
@@ -74,7 +73,6 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     PyObject *given[2];
     CUipcMemHandle handle;
     unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
-    CUresult result;
     if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
         return NULL;
@@ -86,9 +84,7 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         Py_DECREF((PyObject *)memory);
         return NULL;
     }
-    CALL_BLOCKING(state, result, driver.cuIpcOpenMemHandle(&memory->pointer, handle, flags));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuIpcOpenMemHandle", NULL);
+    if (gpu_cuIpcOpenMemHandle(state, &memory->pointer, handle, flags) < 0) {
         Py_DECREF((PyObject *)memory);
         return NULL;
     }
@@ -104,7 +100,7 @@ static void close_handle(PyObject *self)
     CUresult result;
     LIVE_LESS(memory->state, IPCMemoryHandle);
     if (context_enter(memory->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuIpcCloseMemHandle(memory->pointer));
+        result = once_cuIpcCloseMemHandle(memory->state, memory->pointer);
         context_leave(&scope);
         report_driver(memory->state, result, "cuIpcCloseMemHandle");
     }

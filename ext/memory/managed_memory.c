@@ -3,21 +3,19 @@
 
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
 {
     CUdeviceptr pointer;
-    CUresult result;
     size_t least = size ? size : 1;
     DeviceAllocationObject *allocation = device_allocation_empty(state, state->ManagedAllocation_type);
     if (!allocation) return NULL;
     allocation->managed = true;
-    CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
+    CUresult result = try_cuMemAllocManaged(state, &pointer, least, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        CALL_BLOCKING(state, result, driver.cuMemAllocManaged(&pointer, least, flags));
+        result = try_cuMemAllocManaged(state, &pointer, least, flags);
     }
     if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, least);
     device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
@@ -52,13 +50,11 @@ static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
     unsigned flags = 0;
     CUstream stream;
     CUdeviceptr pointer;
-    CUresult result;
     if (convert_arguments(attach_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "mem_flags", &flags) < 0 || convert_stream(state, given[1], &stream) < 0
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
-    CALL_QUEUING(state, result, stream, driver.cuStreamAttachMemAsync(stream, pointer, 0, flags));
-    return none_or_raise(state, result, "cuStreamAttachMemAsync");
+    return none_unless(gpu_cuStreamAttachMemAsync(state, stream, pointer, 0, flags));
 }
 
 static PyMethodDef managed_methods[] = {

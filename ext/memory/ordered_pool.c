@@ -1,7 +1,7 @@
 /* StreamOrderedMemoryPool: a pool of the driver, whose memory comes and goes in the order of streams. What is
  * not used is held by the driver, so the pool of core/pool.h holds none. */
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/memory/pool.h"
 
 /* ---- Making ---- */
@@ -23,18 +23,17 @@ PyDoc_STRVAR(ordered_pool_doc,
 static CUresult create(ModuleState *state, CUmemoryPool *pool, size_t max_size, cuuint64_t threshold)
 {
     CUdevice device;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetDevice(&device));
+    CUresult result = try_cuCtxGetDevice(state, &device);
     if (result != CUDA_SUCCESS) return result;
     CUmemPoolProps form = {
         .allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
         .maxSize = max_size,
     };
-    CALL(state, result, driver.cuMemPoolCreate(pool, &form));
+    result = try_cuMemPoolCreate(state, pool, &form);
     if (result != CUDA_SUCCESS) return result;
-    CALL(state, result, driver.cuMemPoolSetAttribute(*pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold));
-    if (result != CUDA_SUCCESS) CALL_QUIET(state, driver.cuMemPoolDestroy(*pool));
+    result = try_cuMemPoolSetAttribute(state, *pool, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, &threshold);
+    if (result != CUDA_SUCCESS) once_cuMemPoolDestroy(state, *pool);
     return result;
 }
 
@@ -56,7 +55,7 @@ static int ordered_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (pool_start(self, &form) == 0) return 0;
-    CALL_REPORTED(state, "cuMemPoolDestroy", driver.cuMemPoolDestroy(form.driver_pool));
+    report_driver(state, once_cuMemPoolDestroy(state, form.driver_pool), "cuMemPoolDestroy");
     return -1;
 }
 
@@ -77,11 +76,9 @@ static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUme
     if (context_forked()) result = CUDA_ERROR_NOT_INITIALIZED;
     if (context_enter(pool->context, &scope)) {
         if (write)
-            CALL_NEAR(pool->state, result,
-                      driver.cuMemPoolSetAttribute(pool->core.driver_pool, attribute, value));
+            result = once_cuMemPoolSetAttribute(pool->state, pool->core.driver_pool, attribute, value);
         else
-            CALL_NEAR(pool->state, result,
-                      driver.cuMemPoolGetAttribute(pool->core.driver_pool, attribute, value));
+            result = once_cuMemPoolGetAttribute(pool->state, pool->core.driver_pool, attribute, value);
         context_leave(&scope);
     }
     if (result == CUDA_SUCCESS) return 0;

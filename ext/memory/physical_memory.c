@@ -5,12 +5,11 @@
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
 {
-    CUresult result;
     if (value && value != Py_None) {
         if (PyObject_TypeCheck(value, state->Device_type)) {
             *out = device_cast(value)->handle;
@@ -19,10 +18,7 @@ int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
         PyErr_Format(PyExc_TypeError, "device must be a Device or None, not %s", Py_TYPE(value)->tp_name);
         return -1;
     }
-    CALL(state, result, driver.cuCtxGetDevice(out));
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, "cuCtxGetDevice", NULL);
-    return -1;
+    return gpu_cuCtxGetDevice(state, out);
 }
 
 bool physical_memory_releases(ModuleState *state)
@@ -84,11 +80,10 @@ static CUresult create(PhysicalMemoryObject *memory)
 {
     CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);
     ModuleState *state = memory->state;
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuMemCreate(&memory->handle, memory->size, &properties, 0));
+    CUresult result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        CALL_BLOCKING(state, result, driver.cuMemCreate(&memory->handle, memory->size, &properties, 0));
+        result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
     }
     return result;
 }
@@ -102,8 +97,7 @@ static PyObject *raise_creation(PhysicalMemoryObject *memory, CUresult result)
     CUresult asked;
     if (result != CUDA_ERROR_INVALID_VALUE || PyErr_Occurred())
         return device_memory_raise(state, NULL, result, "cuMemCreate", memory->size);
-    CALL_NEAR(state, asked,
-              driver.cuMemGetAllocationGranularity(&unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    asked = once_cuMemGetAllocationGranularity(state, &unit, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     if (asked != CUDA_SUCCESS || !unit || (memory->size && memory->size % unit == 0))
         return raise_driver(state, result, "cuMemCreate", NULL);
     return raise_driver(state, result, "cuMemCreate",
@@ -143,11 +137,10 @@ static void release_handle(PyObject *self)
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
     CaptureMode mode;
-    CUresult result;
     LIVE_LESS(memory->state, PhysicalMemory);
     if (!physical_memory_releases(memory->state)) return;
     context_relax_captures(memory->state, &mode);
-    CALL_UNLOCKED(result, driver.cuMemRelease(memory->handle));
+    CUresult result = once_cuMemRelease(memory->state, memory->handle);
     context_restore_captures(memory->state, &mode);
     report_driver(memory->state, result, "cuMemRelease");
 }
@@ -203,16 +196,14 @@ PyDoc_STRVAR(export_doc,
 static PyObject *physical_export(PyObject *self, PyObject *Py_UNUSED(none))
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
-    CUresult result;
     int descriptor = -1;
     if (is_freed(memory)) return NULL;
     if (!(memory->handle_type & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR))
         return raise_logic(memory->state,
                            "the PhysicalMemory was made without mem_handle_type.POSIX_FILE_DESCRIPTOR");
     if (!physical_memory_enter(memory->state, self)) return NULL;
-    CALL(memory->state, result,
-         driver.cuMemExportToShareableHandle(&descriptor, memory->handle,
-                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CUresult result = try_cuMemExportToShareableHandle(memory->state, &descriptor, memory->handle,
+                                                       CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
     physical_memory_leave(memory);
     return result == CUDA_SUCCESS ? PyLong_FromLong(descriptor)
                                   : raise_driver(memory->state, result, "cuMemExportToShareableHandle", NULL);
@@ -236,7 +227,6 @@ static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
     PyObject *given[2];
     size_t size = 0;
     int descriptor = -1;
-    CUresult result;
     CUmemAllocationProp properties = {0};
     if (convert_arguments(from_fd_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "fd", &descriptor) < 0 || convert_size(given[1], "size", &size) < 0)
@@ -245,19 +235,15 @@ static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
         return PyErr_Format(PyExc_ValueError, "fd must not be negative, as %d is", descriptor);
     PhysicalMemoryObject *memory = empty(state, (PyTypeObject *)type);
     if (!memory) return NULL;
-    CALL(state, result,
-         driver.cuMemImportFromShareableHandle(&memory->handle, (void *)(intptr_t)descriptor,
-                                               CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuMemImportFromShareableHandle", NULL);
+    if (gpu_cuMemImportFromShareableHandle(state, &memory->handle, (void *)(intptr_t)descriptor,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+        < 0) {
         Py_DECREF((PyObject *)memory);
         return NULL;
     }
     own(memory);
     memory->size = size;
-    CALL(state, result, driver.cuMemGetAllocationPropertiesFromHandle(&properties, memory->handle));
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuMemGetAllocationPropertiesFromHandle", NULL);
+    if (gpu_cuMemGetAllocationPropertiesFromHandle(state, &properties, memory->handle) < 0) {
         Py_DECREF((PyObject *)memory);
         return NULL;
     }
@@ -367,15 +353,14 @@ static PyObject *mem_get_allocation_granularity(PyObject *module, FAST_PARAMETER
     CUdevice device;
     unsigned option = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     size_t bytes = 0;
-    CUresult result;
     if (convert_arguments(granularity_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "option", &option) < 0
         || physical_memory_device(state, given[0], &device) < 0)
         return NULL;
     CUmemAllocationProp properties = properties_of(device, CU_MEM_HANDLE_TYPE_NONE);
-    CALL(state, result, driver.cuMemGetAllocationGranularity(&bytes, &properties, option));
-    return result == CUDA_SUCCESS ? PyLong_FromSize_t(bytes)
-                                  : raise_driver(state, result, "cuMemGetAllocationGranularity", NULL);
+    return gpu_cuMemGetAllocationGranularity(state, &bytes, &properties, option) < 0
+               ? NULL
+               : PyLong_FromSize_t(bytes);
 }
 
 static PyMethodDef functions[] = {

@@ -2,7 +2,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* How the answer to an attribute is shown. */
 typedef enum AnswerKind {
@@ -70,14 +70,13 @@ static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
     unsigned attribute = 0;
     Answer answer = {0};
     CUdeviceptr pointer;
-    CUresult result;
     if (convert_arguments(pointer_get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "attr", &attribute) < 0
         || convert_pointer(state, given[1], &pointer) < 0)
         return NULL;
-    CALL(state, result, driver.cuPointerGetAttribute(&answer, attribute, pointer));
-    return result == CUDA_SUCCESS ? show(state, attribute, &answer)
-                                  : raise_driver(state, result, "cuPointerGetAttribute", NULL);
+    return gpu_cuPointerGetAttribute(state, &answer, attribute, pointer) < 0
+               ? NULL
+               : show(state, attribute, &answer);
 }
 
 static PyMethodDef functions[] = {

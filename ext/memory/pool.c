@@ -8,9 +8,8 @@
 #include "ext/context/captured.h"
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* ---- The list of pools ---- */
 
@@ -89,11 +88,11 @@ void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_dri
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     if (context_enter(pool->context, &scope)) {
-        CALL_UNLOCKED(result, how(&pool->core, true));
+        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        CALL_UNLOCKED(result, how(&pool->core, false));
+        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, false));
     }
 }
 
@@ -102,7 +101,7 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     ContextScope scope;
     CUresult result;
     if (!context_enter(pool->context, &scope)) return;
-    CALL_UNLOCKED(result, pool_trim_to(&pool->core, keep));
+    CALL_CORE(pool->state, result, LASTS_ONCE, pool_trim_to(&pool->core, keep));
     context_leave(&scope);
     report_driver(pool->state, result, pool->core.source->release_name);
 }
@@ -113,17 +112,16 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
 static CUresult end_in_driver(MemoryPool *pool, const char **routine)
 {
     CUresult result = CUDA_SUCCESS;
-    if (atomic_load(&pool->state->left_running))
-        CALL_UNLOCKED(result, driver.cuStreamQuery(CU_STREAM_LEGACY));
+    if (atomic_load(&pool->state->left_running)) result = once_cuStreamQuery(pool->state, CU_STREAM_LEGACY);
     if (result == CUDA_ERROR_NOT_READY) return CUDA_SUCCESS;
     *routine = "cuStreamSynchronize";
     if (pool_statistics(&pool->core).active_blocks)
         result = wait_for_release(pool->state, routine);
     else
-        CALL_RELEASING(pool->state, result, pool_await_returns(&pool->core));
+        CALL_CORE(pool->state, result, RELEASES, pool_await_returns(&pool->core));
     if (result != CUDA_SUCCESS) return result;
     *routine = "cuMemPoolDestroy";
-    CALL_UNLOCKED(result, pool_end_source(&pool->core));
+    CALL_CORE(pool->state, result, LASTS_ONCE, pool_end_source(&pool->core));
     return result;
 }
 
@@ -213,12 +211,12 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
     }
     if (context_enter(pool->context, &scope)) {
         if (!in_order && pool->core.source->ordered) waited = wait_for_release(pool->state, &routine);
-        CALL_UNLOCKED(result, pool_drop(&pool->core, block, true));
+        CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, true));
         context_leave(&scope);
         if (result == CUDA_SUCCESS) report_driver(pool->state, waited, routine);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!context_forked()) {
-        CALL_UNLOCKED(result, pool_drop(&pool->core, block, false));
+        CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
     }
 }
 
@@ -230,7 +228,7 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
     ContextScope scope;
     CUresult result;
     if (!context_enter(pool->context, &scope)) return;
-    CALL_UNLOCKED(result, pool_end_use(block));
+    CALL_CORE(pool->state, result, LASTS_ONCE, pool_end_use(block));
     context_leave(&scope);
     (void)result;
 }
@@ -251,7 +249,7 @@ static void release_all_held(ModuleState *state, CUdevice device)
     CUresult result;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
         if (pool->context->device != device || !context_enter(pool->context, &scope)) continue;
-        CALL_UNLOCKED(result, pool_release_held(&pool->core, true));
+        CALL_CORE(state, result, LASTS_ONCE, pool_release_held(&pool->core, true));
         context_leave(&scope);
         report_driver(state, result, pool->core.source->release_name);
     }
@@ -277,17 +275,6 @@ IN_CALL static CUresult take_or_add(Pool *pool, Request *asked)
 IN_CALL static CUresult add_new(Pool *pool, Request *asked)
 {
     return pool_add(pool, asked->size, asked->stream, &asked->block);
-}
-
-IN_CALL CUresult pool_begin_aside(CUstream *stream)
-{
-    return driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
-}
-
-IN_CALL CUresult pool_end_aside(CUstream stream)
-{
-    CUresult result = driver.cuStreamSynchronize(stream), destroyed = driver.cuStreamDestroy(stream);
-    return result == CUDA_SUCCESS ? destroyed : result;
 }
 
 /* Memory that comes in the order of a stream. */
@@ -325,9 +312,9 @@ static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Re
     CUresult result;
     if (!context_enter(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (how == take_or_add)
-        CALL_WAITING(pool->state, result, ON_ROOM(asked->stream, 0), how(&pool->core, asked));
+        CALL_CORE(pool->state, result, HOW_WAITS(ON_ROOM(asked->stream, 0)), how(&pool->core, asked));
     else
-        CALL_UNLOCKED(result, how(&pool->core, asked));
+        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, asked));
     context_leave(&scope);
     return result;
 }
@@ -430,8 +417,7 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object,
 static void give_back(ModuleState *state)
 {
     CUdevice device;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
+    CUresult result = once_cuCtxGetDevice(state, &device);
     if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
@@ -447,7 +433,7 @@ bool memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstre
             told = false;
             continue;
         }
-        CALL_UNLOCKED(result, pool_stream_gone(&pool->core, stream));
+        CALL_CORE(state, result, LASTS_ONCE, pool_stream_gone(&pool->core, stream));
         context_leave(&scope);
         (void)result; /* never fails */
     }

@@ -105,11 +105,6 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 /* The same when its order cannot be told any more: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
-/* A stream of no capture, for memory that is to be used on one that is captured: after end the memory is
- * there. In the pool's context, which is current. */
-IN_CALL CUresult pool_begin_aside(CUstream *stream);
-IN_CALL CUresult pool_end_aside(CUstream stream);
-
 /* This stream of the context is about to be destroyed. Pools of green contexts and of the primary one hear of
  * each other's. false when some pool could not be told. */
 bool memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream);

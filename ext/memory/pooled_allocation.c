@@ -4,9 +4,8 @@
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 typedef struct UsedStream {
     CUstream handle;
@@ -129,13 +128,12 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
 {
     ModuleState *state = pool->state;
     PyObject *event = captured_before(state, stream);
-    CUresult result;
     if (!event) {
         raise_logic(state, "pool memory cannot be used on a second stream while the stream of its earlier "
                            "work is being captured: nothing can wait for that");
         return -1;
     }
-    CALL_QUEUING(state, result, handle, driver.cuStreamWaitEvent(handle, event_cast(event)->handle, 0));
+    CUresult result = try_cuStreamWaitEvent(state, handle, event_cast(event)->handle, 0);
     Py_DECREF(event);
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, "cuStreamWaitEvent", "for earlier work on pool memory");
@@ -163,7 +161,8 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
         return -1;
     }
     PyObject *owner = Py_XNewRef(allocation->stream);
-    CALL_WAITING(pool->state, result, ON_ROOM(handle, 1), pool_follow(&pool->core, &block, handle, &order));
+    CALL_CORE(pool->state, result, HOW_WAITS(ON_ROOM(handle, 1)),
+              pool_follow(&pool->core, &block, handle, &order));
     context_leave(&scope);
     Py_XDECREF(owner);
     if (result == CUDA_SUCCESS) return 0;
@@ -271,7 +270,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter(pool->context, &scope)) return false;
-    CALL_RELEASING(pool->state, result, gather(allocation, foreign, &order));
+    CALL_CORE(pool->state, result, RELEASES, gather(allocation, foreign, &order));
     context_leave(&scope);
     report_driver(pool->state, result, order.call);
     return result == CUDA_SUCCESS;

@@ -4,7 +4,7 @@
 
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* The value of the variable is None, or a pair: the stream, and the value before it. A new reference. */
 static PyObject *read_entry(ModuleState *state)
@@ -23,8 +23,7 @@ static int write_entry(ModuleState *state, PyObject *entry)
 static bool is_here(const ContextObject *context)
 {
     CUcontext handle = NULL;
-    CUresult result;
-    CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
+    CUresult result = once_cuCtxGetCurrent(context->state, &handle);
     return result == CUDA_SUCCESS && context_is_akin_to(context, handle);
 }
 

@@ -4,9 +4,8 @@
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* An Event without its driver event, in the current context. NULL with an exception. */
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)
@@ -47,14 +46,13 @@ static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     PyObject *given[1];
     unsigned flags = 0;
     CUevent handle = NULL;
-    CUresult result;
     if (convert_call(event_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
     EventObject *event = new_event(type, state);
     if (!event) return NULL;
     event->untimed = flags & CU_EVENT_DISABLE_TIMING;
-    CALL(state, result, driver.cuEventCreate(&handle, flags));
+    CUresult result = try_cuEventCreate(state, &handle, flags);
     return finish_event(event, handle, result, "cuEventCreate");
 }
 
@@ -69,7 +67,7 @@ static void event_dealloc(PyObject *self)
     if (event->handle) {
         LIVE_LESS(event->state, Event);
         if (context_enter(event->context, &scope)) {
-            CALL_NEAR(event->state, result, driver.cuEventDestroy(event->handle));
+            result = once_cuEventDestroy(event->state, event->handle);
             context_leave(&scope);
             report_driver(event->state, result, "cuEventDestroy");
         }
@@ -93,13 +91,11 @@ static PyObject *event_record(PyObject *self, FAST_PARAMETERS)
     EventObject *event = event_cast(self);
     PyObject *given[1];
     CUstream stream;
-    CUresult result;
     if (convert_arguments(record_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_stream(event->state, stream_or_current(event->state, given[0]), &stream) < 0
         || !context_check(event->context, "cuEventRecord"))
         return NULL;
-    CALL_QUEUING(event->state, result, stream, driver.cuEventRecord(event->handle, stream));
-    if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventRecord", NULL);
+    if (gpu_cuEventRecord(event->state, event->handle, stream) < 0) return NULL;
     event->recorded = true;
     return Py_NewRef(self);
 }
@@ -116,9 +112,8 @@ PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
 static PyObject *event_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
-    CUresult result;
     if (!context_check(event->context, "cuEventSynchronize")) return NULL;
-    CALL_WAITING(event->state, result, ON_EVENT(event->handle), driver.cuEventSynchronize(event->handle));
+    CUresult result = try_cuEventSynchronize(event->state, event->handle);
     deferred_release(event->state);
     if (result != CUDA_SUCCESS) return raise_driver(event->state, result, "cuEventSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(self);
@@ -136,9 +131,8 @@ PyDoc_STRVAR(query_doc, "query($self)\n--\n\n"
 static PyObject *event_query(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
-    CUresult result;
     if (!context_check(event->context, "cuEventQuery")) return NULL;
-    CALL(event->state, result, driver.cuEventQuery(event->handle));
+    CUresult result = try_cuEventQuery(event->state, event->handle);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
         return raise_driver(event->state, result, "cuEventQuery", NULL);
     return PyBool_FromLong(result == CUDA_SUCCESS);
@@ -158,12 +152,11 @@ static const char *explain_elapsed(const EventObject *start, const EventObject *
 static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
 {
     float milliseconds;
-    CUresult result;
     if (!context_check(event_cast(start)->context, "cuEventElapsedTime")
         || !context_check(event_cast(end)->context, "cuEventElapsedTime"))
         return NULL;
-    CALL(state, result,
-         driver.cuEventElapsedTime(&milliseconds, event_cast(start)->handle, event_cast(end)->handle));
+    CUresult result =
+        try_cuEventElapsedTime(state, &milliseconds, event_cast(start)->handle, event_cast(end)->handle);
     if (result == CUDA_SUCCESS) return PyFloat_FromDouble(milliseconds);
     const char *why = explain_elapsed(event_cast(start), event_cast(end), result);
     return raise_driver(state, result, "cuEventElapsedTime", why ? "%s" : NULL, why);
@@ -223,11 +216,10 @@ static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
 {
     EventObject *event = event_cast(self);
     CUipcEventHandle handle;
-    CUresult result;
     if (!context_check(event->context, "cuIpcGetEventHandle")) return NULL;
-    CALL(event->state, result, driver.cuIpcGetEventHandle(&handle, event->handle));
-    return result == CUDA_SUCCESS ? PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle)
-                                  : raise_driver(event->state, result, "cuIpcGetEventHandle", NULL);
+    return gpu_cuIpcGetEventHandle(event->state, &handle, event->handle) < 0
+               ? NULL
+               : PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle);
 }
 
 static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle *out)
@@ -258,11 +250,10 @@ static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
     ModuleState *state = state_of_type(type);
     CUipcEventHandle bytes;
     CUevent handle = NULL;
-    CUresult result;
     if (read_ipc_handle(state, value, &bytes) < 0) return NULL;
     EventObject *event = new_event(type, state);
     if (!event) return NULL;
-    CALL(state, result, driver.cuIpcOpenEventHandle(&handle, bytes));
+    CUresult result = try_cuIpcOpenEventHandle(state, &handle, bytes);
     return finish_event(event, handle, result, "cuIpcOpenEventHandle");
 }
 ARGUMENT_BY_NAME(event_from_ipc_handle, from_ipc_handle_doc)

@@ -2,12 +2,10 @@
  *
  * A Context of the kind GREEN, ended as a primary one is: when it was detached and nothing remains that was
  * made through it. */
-#include "core/exclusive.h"
 #include "ext/context/resource.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* ---- Making one ---- */
 
@@ -52,18 +50,20 @@ static int read_resources(ModuleState *state, PyObject *resources, Making *makin
     return status;
 }
 
-IN_CALL static CUresult make(Making *making)
+static CUresult make(ModuleState *state, Making *making)
 {
     CUdevResourceDesc descriptor;
     making->routine = "cuDevResourceGenerateDesc";
-    CUresult result = driver.cuDevResourceGenerateDesc(&descriptor, making->parts, (unsigned)making->count);
+    CUresult result =
+        once_cuDevResourceGenerateDesc(state, &descriptor, making->parts, (unsigned)making->count);
     if (result != CUDA_SUCCESS) return result;
     making->routine = "cuGreenCtxCreate";
-    result = driver.cuGreenCtxCreate(&making->green, descriptor, making->device, CU_GREEN_CTX_DEFAULT_STREAM);
+    result =
+        once_cuGreenCtxCreate(state, &making->green, descriptor, making->device, CU_GREEN_CTX_DEFAULT_STREAM);
     if (result != CUDA_SUCCESS) return result;
     making->routine = "cuCtxFromGreenCtx";
-    result = driver.cuCtxFromGreenCtx(&making->handle, making->green);
-    if (result != CUDA_SUCCESS) driver.cuGreenCtxDestroy(making->green);
+    result = once_cuCtxFromGreenCtx(state, &making->handle, making->green);
+    if (result != CUDA_SUCCESS) once_cuGreenCtxDestroy(state, making->green);
     return result;
 }
 
@@ -71,12 +71,10 @@ IN_CALL static CUresult make(Making *making)
 static ContextObject *wrap(ModuleState *state, const Making *making, ContextObject *primary)
 {
     bool was_there;
-    CUresult result;
     ContextObject *context =
         context_of_handle(state, making->handle, making->device, CONTEXT_GREEN, &was_there);
     if (!context) {
-        CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxDestroy(making->green)));
-        (void)result; /* the exception says what went wrong first */
+        once_cuGreenCtxDestroy(state, making->green); /* the exception says what went wrong first */
         return NULL;
     }
     context->green = making->green;
@@ -87,10 +85,9 @@ static ContextObject *wrap(ModuleState *state, const Making *making, ContextObje
 
 static ContextObject *new_green(ModuleState *state, Making *making)
 {
-    CUresult result;
     ContextObject *primary = context_hold_primary(state, making->device), *context = NULL;
     if (!primary) return NULL;
-    CALL_UNLOCKED(result, EXCLUSIVE(make(making)));
+    CUresult result = make(state, making);
     if (result == CUDA_SUCCESS)
         context = wrap(state, making, primary);
     else
@@ -129,14 +126,6 @@ static PyObject *green_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 
 /* ---- Its streams and events ---- */
 
-/* Of a context that was checked: it does not end meanwhile. */
-#define CALL_GREEN(context, result, expression) \
-    do { \
-        context_hold(context); \
-        CALL_UNLOCKED(result, EXCLUSIVE(expression)); \
-        context_drop(context); \
-    } while (0)
-
 PyDoc_STRVAR(create_stream_doc, "create_stream($self, priority=0)\n--\n\n"
                                 "Make a stream of this context, whichever is current.\n\n"
                                 "It is not ordered with the default stream.\n"
@@ -154,7 +143,6 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     PyTypeObject *type = state->Stream_type;
     PyObject *given[1];
     int priority = 0;
-    CUresult result;
     if (convert_arguments(create_stream_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "priority", &priority) < 0
         || !context_check(context, "cuGreenCtxStreamCreate"))
@@ -165,8 +153,8 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     stream->context = context_hold(context);
     stream->non_blocking = true;
     wait_note_stream(state);
-    CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxStreamCreate(&stream->handle, context->green,
-                                                                  CU_STREAM_NON_BLOCKING, priority)));
+    CUresult result =
+        once_cuGreenCtxStreamCreate(state, &stream->handle, context->green, CU_STREAM_NON_BLOCKING, priority);
     if (result != CUDA_SUCCESS) {
         stream->handle = NULL;
         raise_driver(state, result, "cuGreenCtxStreamCreate", NULL);
@@ -181,10 +169,8 @@ PyObject *stream_get_green_context(PyObject *object, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(object);
     CUgreenCtx green = NULL;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamGetGreenCtx")) return NULL;
-    CALL(stream->state, result, driver.cuStreamGetGreenCtx(stream->handle, &green));
-    if (result != CUDA_SUCCESS) return raise_driver(stream->state, result, "cuStreamGetGreenCtx", NULL);
+    if (gpu_cuStreamGetGreenCtx(stream->state, stream->handle, &green) < 0) return NULL;
     bool known = green && stream->context->green == green;
     return Py_NewRef(known ? (PyObject *)stream->context : Py_None);
 }
@@ -216,7 +202,9 @@ static PyObject *record_event(PyObject *self, PyObject *given)
     CUresult result;
     EventObject *event = read_event(context, given, "cuGreenCtxRecordEvent");
     if (!event) return NULL;
-    CALL_GREEN(context, result, driver.cuGreenCtxRecordEvent(context->green, event->handle));
+    context_hold(context); /* it does not end meanwhile */
+    result = once_cuGreenCtxRecordEvent(context->state, context->green, event->handle);
+    context_drop(context);
     return result == CUDA_SUCCESS ? Py_NewRef(given)
                                   : raise_driver(context->state, result, "cuGreenCtxRecordEvent", NULL);
 }
@@ -236,7 +224,9 @@ static PyObject *wait_for_event(PyObject *self, PyObject *given)
     CUresult result;
     EventObject *event = read_event(context, given, "cuGreenCtxWaitEvent");
     if (!event) return NULL;
-    CALL_GREEN(context, result, driver.cuGreenCtxWaitEvent(context->green, event->handle));
+    context_hold(context); /* it does not end meanwhile */
+    result = once_cuGreenCtxWaitEvent(context->state, context->green, event->handle);
+    context_drop(context);
     return none_or_raise(context->state, result, "cuGreenCtxWaitEvent");
 }
 ARGUMENT_BY_NAME(wait_for_event, wait_for_event_doc)
@@ -247,7 +237,9 @@ static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
     unsigned long long id;
     CUresult result;
     if (!context_check(context, "cuGreenCtxGetId")) return NULL;
-    CALL_GREEN(context, result, driver.cuGreenCtxGetId(context->green, &id));
+    context_hold(context); /* it does not end meanwhile */
+    result = once_cuGreenCtxGetId(context->state, context->green, &id);
+    context_drop(context);
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLongLong(id)
                                   : raise_driver(context->state, result, "cuGreenCtxGetId", NULL);
 }

@@ -12,9 +12,8 @@
 #include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 static const char capsule_name[] = "pycuda._driver.HostCall";
 
@@ -216,8 +215,7 @@ static PyObject *capture_host_func(StreamObject *stream, PyObject *const *args, 
     PyObject *call = host_function_for_graph(state, args[0], args + 1, count - 1, &run, &data);
     if (!call) return NULL;
     int kept = captured_keep(state, stream->handle, &call, 1);
-    if (kept >= 0)
-        CALL_QUEUING(state, result, stream->handle, driver.cuLaunchHostFunc(stream->handle, run, data));
+    if (kept >= 0) result = try_cuLaunchHostFunc(state, stream->handle, run, data);
     Py_DECREF(call);
     return kept < 0 ? NULL : none_or_raise(state, result, "cuLaunchHostFunc");
 }
@@ -227,7 +225,6 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
     HostCall *call;
-    CUresult result;
     if (count < 1 || !PyCallable_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
     deferred_release(state);
@@ -236,7 +233,7 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
     if (captured) return captured < 0 ? NULL : capture_host_func(stream, args, count);
     PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
     if (!capsule) return NULL;
-    CALL_QUEUING(state, result, stream->handle, driver.cuLaunchHostFunc(stream->handle, run_call, call));
+    CUresult result = try_cuLaunchHostFunc(state, stream->handle, run_call, call);
     if (result == CUDA_SUCCESS && keep_alive(state, stream->context, stream->handle, capsule, NULL) < 0)
         return NULL; /* the capsule is given up: the call is still to come */
     if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */

@@ -1,6 +1,6 @@
 /* Profiler control: a profiler that watches the process is told which part of it to record. */
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
                                       "Set up the profiler that drivers up to CUDA 11 had built in.\n"
@@ -24,7 +24,7 @@ static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
         return NULL;
     if (PyUnicode_FSConverter(given[1], &output)) {
         const char *from = PyBytes_AS_STRING(config), *to = PyBytes_AS_STRING(output);
-        CALL(state, result, driver.cuProfilerInitialize(from, to, mode));
+        result = try_cuProfilerInitialize(state, from, to, mode);
         answer = none_or_raise(state, result, "cuProfilerInitialize");
         Py_DECREF(output);
     }
@@ -40,9 +40,7 @@ PyDoc_STRVAR(start_profiler_doc, "start_profiler()\n--\n\n"
 static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = module_state(module);
-    CUresult result;
-    CALL(state, result, driver.cuProfilerStart());
-    return none_or_raise(state, result, "cuProfilerStart");
+    return none_unless(gpu_cuProfilerStart(state));
 }
 
 PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
@@ -53,9 +51,7 @@ PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
 static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = module_state(module);
-    CUresult result;
-    CALL(state, result, driver.cuProfilerStop());
-    return none_or_raise(state, result, "cuProfilerStop");
+    return none_unless(gpu_cuProfilerStop(state));
 }
 
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"

@@ -3,16 +3,9 @@
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 #include "ext/memory/pool.h"
-#include "ext/wait.h"
-
-IN_CALL static CUresult create_stream(CUstream *handle, unsigned flags, bool has_priority, int priority)
-{
-    return has_priority ? driver.cuStreamCreateWithPriority(handle, flags, priority)
-                        : driver.cuStreamCreate(handle, flags);
-}
 
 PyDoc_STRVAR(stream_doc,
              "Stream(flags=0, priority=None)\n--\n\n"
@@ -33,7 +26,6 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     PyObject *given[2];
     unsigned flags = 0;
     int priority = 0;
-    CUresult result;
     if (convert_call(stream_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
@@ -44,15 +36,15 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     stream->state = state;
     stream->context = context_hold_current(state);
     if (stream->context) {
-        CALL(state, result, create_stream(&stream->handle, flags, has_priority, priority));
-        if (result == CUDA_SUCCESS) {
+        int failed = has_priority ? gpu_cuStreamCreateWithPriority(state, &stream->handle, flags, priority)
+                                  : gpu_cuStreamCreate(state, &stream->handle, flags);
+        if (!failed) {
             stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
             if (stream->non_blocking) wait_note_stream(state);
             LIVE_MORE(state, Stream);
             return (PyObject *)stream;
         }
         stream->handle = NULL;
-        raise_driver(state, result, has_priority ? "cuStreamCreateWithPriority" : "cuStreamCreate", NULL);
     }
     Py_DECREF((PyObject *)stream);
     return NULL;
@@ -61,7 +53,6 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 static void destroy_stream(StreamObject *stream)
 {
     ContextScope scope;
-    CUresult result;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
     /* A pool that does not know of its end would use it again: rather it stays. */
@@ -69,7 +60,7 @@ static void destroy_stream(StreamObject *stream)
         || !context_enter(stream->context, &scope))
         return;
     room_stream_gone(stream->state, stream->handle);
-    CALL_UNLOCKED(result, driver.cuStreamDestroy(stream->handle));
+    CUresult result = once_cuStreamDestroy(stream->state, stream->handle);
     context_leave(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");
 }
@@ -97,10 +88,9 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CALL_WAITING(state, result, ON_STREAM(stream->handle), driver.cuStreamSynchronize(stream->handle));
+    CUresult result = try_cuStreamSynchronize(state, stream->handle);
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
@@ -119,10 +109,9 @@ static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamQuery")) return NULL;
     struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CALL(state, result, driver.cuStreamQuery(stream->handle));
+    CUresult result = try_cuStreamQuery(state, stream->handle);
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
         return raise_driver(state, result, "cuStreamQuery", NULL);
@@ -140,15 +129,12 @@ static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
 {
     StreamObject *stream = stream_cast(self);
     ModuleState *state = stream->state;
-    CUresult result;
     if (!PyObject_TypeCheck(event, state->Event_type))
         return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(event)->tp_name);
     if (!context_check(stream->context, "cuStreamWaitEvent")
         || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
         return NULL;
-    CALL_QUEUING(state, result, stream->handle,
-                 driver.cuStreamWaitEvent(stream->handle, event_cast(event)->handle, 0));
-    return none_or_raise(state, result, "cuStreamWaitEvent");
+    return none_unless(gpu_cuStreamWaitEvent(state, stream->handle, event_cast(event)->handle, 0));
 }
 ARGUMENT_BY_NAME(stream_wait_for_event, wait_for_event_doc)
 
@@ -167,33 +153,28 @@ static PyObject *stream_get_priority(PyObject *self, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(self);
     int priority;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamGetPriority")) return NULL;
-    CALL(stream->state, result, driver.cuStreamGetPriority(stream->handle, &priority));
-    return result == CUDA_SUCCESS ? PyLong_FromLong(priority)
-                                  : raise_driver(stream->state, result, "cuStreamGetPriority", NULL);
+    return gpu_cuStreamGetPriority(stream->state, stream->handle, &priority) < 0 ? NULL
+                                                                                 : PyLong_FromLong(priority);
 }
 
 static PyObject *stream_get_capturing(PyObject *self, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(self);
     CUstreamCaptureStatus status;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamIsCapturing")) return NULL;
-    CALL(stream->state, result, driver.cuStreamIsCapturing(stream->handle, &status));
-    return result == CUDA_SUCCESS ? PyBool_FromLong(status != CU_STREAM_CAPTURE_STATUS_NONE)
-                                  : raise_driver(stream->state, result, "cuStreamIsCapturing", NULL);
+    return gpu_cuStreamIsCapturing(stream->state, stream->handle, &status) < 0
+               ? NULL
+               : PyBool_FromLong(status != CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
 static PyObject *stream_get_flags(PyObject *self, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(self);
     unsigned flags;
-    CUresult result;
     if (!context_check(stream->context, "cuStreamGetFlags")) return NULL;
-    CALL(stream->state, result, driver.cuStreamGetFlags(stream->handle, &flags));
-    return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(flags)
-                                  : raise_driver(stream->state, result, "cuStreamGetFlags", NULL);
+    return gpu_cuStreamGetFlags(stream->state, stream->handle, &flags) < 0 ? NULL
+                                                                           : PyLong_FromUnsignedLong(flags);
 }
 
 PyDoc_STRVAR(launch_host_func_doc,

@@ -6,8 +6,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- The object ---- */
 
@@ -115,58 +114,24 @@ typedef struct ShapedCall {
     Kept kept;
 } ShapedCall;
 
-/* Of an end in host memory, the one that the copy waits for; NULL when there is none. */
-static const void *host_end(const CUDA_MEMCPY3D_PEER *copy)
-{
-    if (copy->dstMemoryType == CU_MEMORYTYPE_HOST) return copy->dstHost;
-    return copy->srcMemoryType == CU_MEMORYTYPE_HOST ? copy->srcHost : NULL;
-}
-
-/* Bytes that come from the host. */
-static size_t bytes_from_host(const CUDA_MEMCPY3D_PEER *copy)
-{
-    return copy->srcMemoryType == CU_MEMORYTYPE_HOST ? copy->WidthInBytes * copy->Height * copy->Depth : 0;
-}
-
-/* A copy that is queued. */
-#define CALL_SHAPED(state, result, call, expression) \
-    do { \
-        const void *shaped_host = host_end(&(call)->copy); \
-        if (shaped_host) \
-            CALL_WAITING(state, result, wait_for_copy((state), shaped_host, (call)->stream), expression); \
-        else \
-            CALL_QUEUING(state, result, (call)->stream, expression); \
-    } while (0)
-
 /* GIL released while waiting; *routine is the driver function for messages. */
 static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
 {
-    CUresult result;
-    const size_t bytes = bytes_from_host(&call->copy);
     if (kind == SHAPED_2D) {
         CUDA_MEMCPY2D flat = flat_copy(&call->copy);
         *routine = call->async ? "cuMemcpy2DAsync" : call->unaligned ? "cuMemcpy2DUnaligned" : "cuMemcpy2D";
-        if (call->async)
-            CALL_SHAPED(state, result, call, driver.cuMemcpy2DAsync(&flat, call->stream));
-        else if (call->unaligned)
-            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy2DUnaligned(&flat));
-        else
-            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy2D(&flat));
-    } else if (kind == SHAPED_3D) {
+        return call->async       ? try_cuMemcpy2DAsync(state, &flat, call->stream)
+               : call->unaligned ? try_cuMemcpy2DUnaligned(state, &flat)
+                                 : try_cuMemcpy2D(state, &flat);
+    }
+    if (kind == SHAPED_3D) {
         CUDA_MEMCPY3D deep = deep_copy(&call->copy);
         *routine = call->async ? "cuMemcpy3DAsync" : "cuMemcpy3D";
-        if (call->async)
-            CALL_SHAPED(state, result, call, driver.cuMemcpy3DAsync(&deep, call->stream));
-        else
-            CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), bytes, driver.cuMemcpy3D(&deep));
-    } else {
-        *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
-        if (call->async)
-            CALL_SHAPED(state, result, call, driver.cuMemcpy3DPeerAsync(&call->copy, call->stream));
-        else
-            CALL_WAITING(state, result, AFTER_CONTEXT, driver.cuMemcpy3DPeer(&call->copy));
+        return call->async ? try_cuMemcpy3DAsync(state, &deep, call->stream) : try_cuMemcpy3D(state, &deep);
     }
-    return result;
+    *routine = call->async ? "cuMemcpy3DPeerAsync" : "cuMemcpy3DPeer";
+    return call->async ? try_cuMemcpy3DPeerAsync(state, &call->copy, call->stream)
+                       : try_cuMemcpy3DPeer(state, &call->copy);
 }
 
 /* The context of each end: the one that was set, else the current one. */

@@ -5,8 +5,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {
@@ -191,9 +190,9 @@ static CUresult create(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape,
     CUDA_ARRAY_DESCRIPTOR flat = {shape->Width, shape->Height, shape->Format, shape->NumChannels};
     CUresult result;
     if (deep)
-        CALL_BLOCKING(state, result, driver.cuArray3DCreate(out, shape));
+        result = try_cuArray3DCreate(state, out, shape);
     else
-        CALL_BLOCKING(state, result, driver.cuArrayCreate(out, &flat));
+        result = try_cuArrayCreate(state, out, &flat);
     return result;
 }
 
@@ -290,7 +289,7 @@ static void destroy_array(PyObject *self)
     CUresult result;
     LIVE_LESS(array->state, Array);
     if (context_enter(array->context, &scope)) {
-        CALL_RELEASING(array->state, result, driver.cuArrayDestroy(array->handle));
+        result = end_cuArrayDestroy(array->state, array->handle);
         context_leave(&scope);
         report_driver(array->state, result, "cuArrayDestroy");
     }
@@ -343,10 +342,8 @@ static PyObject *cuda_array_get_descriptor(PyObject *self, PyObject *Py_UNUSED(n
     ModuleState *state = cuda_array_cast(self)->state;
     CUDA_ARRAY_DESCRIPTOR flat;
     CUarray handle;
-    CUresult result;
     if (cuda_array_handle(state, self, "get_descriptor", &handle) < 0) return NULL;
-    CALL(state, result, driver.cuArrayGetDescriptor(&flat, handle));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuArrayGetDescriptor", NULL);
+    if (gpu_cuArrayGetDescriptor(state, &flat, handle) < 0) return NULL;
     ArrayDescriptorObject *descriptor = new_descriptor(state, state->ArrayDescriptor_type);
     if (descriptor)
         descriptor->value =
@@ -356,11 +353,7 @@ static PyObject *cuda_array_get_descriptor(PyObject *self, PyObject *Py_UNUSED(n
 
 int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *out)
 {
-    CUresult result;
-    CALL(state, result, driver.cuArray3DGetDescriptor(out, handle));
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, "cuArray3DGetDescriptor", NULL);
-    return -1;
+    return gpu_cuArray3DGetDescriptor(state, out, handle);
 }
 
 PyDoc_STRVAR(get_descriptor_3d_doc, "get_descriptor_3d($self)\n--\n\n"

@@ -4,8 +4,7 @@
 
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* One end of a copy that lies in an Array. */
 typedef struct ArrayPlace {
@@ -81,11 +80,9 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
         || copy_begin(state, false, NULL, &stream, given[memory], NULL, &kept) < 0)
         return NULL;
     if (size && to_array)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL),
-                     driver.cuMemcpyDtoA(place.handle, place.offset, device, size));
+        result = try_cuMemcpyDtoA(state, place.handle, place.offset, device, size);
     else if (size)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL),
-                     driver.cuMemcpyAtoD(device, place.handle, place.offset, size));
+        result = try_cuMemcpyAtoD(state, device, place.handle, place.offset, size);
     return none_or_raise(state, result, to_array ? "cuMemcpyDtoA" : "cuMemcpyAtoD");
 }
 
@@ -105,11 +102,9 @@ static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
         || (to_array ? buffers_read(given[2], "src", &host) : buffers_write(given[0], "dest", &host)) < 0)
         return NULL;
     if (host.size && to_array)
-        CALL_COPYING_IN(state, result, AFTER_STREAM(NULL), host.size,
-                        driver.cuMemcpyHtoA(place.handle, place.offset, host.pointer, host.size));
+        result = try_cuMemcpyHtoA(state, place.handle, place.offset, host.pointer, host.size);
     else if (host.size)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL),
-                     driver.cuMemcpyAtoH(host.pointer, place.handle, place.offset, host.size));
+        result = try_cuMemcpyAtoH(state, host.pointer, place.handle, place.offset, host.size);
     buffers_release(&host);
     return none_or_raise(state, result, to_array ? "cuMemcpyHtoA" : "cuMemcpyAtoH");
 }
@@ -148,9 +143,7 @@ static PyObject *memcpy_atoa(PyObject *module, FAST_PARAMETERS)
         || read_place(state, given[2], "src", given[3], "src_index", &from) < 0
         || convert_size(given[4], "len", &size) < 0)
         return NULL;
-    if (size)
-        CALL_WAITING(state, result, AFTER_STREAM(NULL),
-                     driver.cuMemcpyAtoA(to.handle, to.offset, from.handle, from.offset, size));
+    if (size) result = try_cuMemcpyAtoA(state, to.handle, to.offset, from.handle, from.offset, size);
     return none_or_raise(state, result, "cuMemcpyAtoA");
 }
 

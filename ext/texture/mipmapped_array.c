@@ -10,10 +10,9 @@
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 #include "ext/texture/cuda_array.h"
-#include "ext/wait.h"
 
 int mipmapped_array_handle(ModuleState *state, PyObject *value, const char *what, CUmipmappedArray *out)
 {
@@ -63,12 +62,11 @@ static CUmipmappedArray take_one(const ContextObject *context)
 static void end_arrays(ContextObject *context)
 {
     ContextScope scope;
-    CUresult result;
     CUmipmappedArray handle = take_one(context);
     if (!handle || !context_enter_last(context, &scope)) return;
     for (; handle; handle = take_one(context)) {
-        CALL_RELEASING(context->state, result, driver.cuMipmappedArrayDestroy(handle));
-        report_driver(context->state, result, "cuMipmappedArrayDestroy");
+        report_driver(context->state, end_cuMipmappedArrayDestroy(context->state, handle),
+                      "cuMipmappedArrayDestroy");
     }
     context_leave(&scope);
 }
@@ -100,10 +98,8 @@ static int read_levels(PyObject *value, const CUDA_ARRAY3D_DESCRIPTOR *shape, un
 /* The context does not end between its making and its entry in the list. */
 static CUresult create(MipmappedArrayObject *array)
 {
-    CUresult result;
     if (!context_stay(array->context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CALL_BLOCKING(array->state, result,
-                  driver.cuMipmappedArrayCreate(&array->handle, &array->shape, array->levels));
+    CUresult result = try_cuMipmappedArrayCreate(array->state, &array->handle, &array->shape, array->levels);
     if (result == CUDA_SUCCESS) link_array(array);
     context_go(array->context);
     return result;
@@ -173,7 +169,7 @@ static void destroy_array(PyObject *self)
     bool entered = context_enter(array->context, &scope);
     unlink_array(array); /* inside: else a context that ends at this moment would miss it */
     if (entered) {
-        CALL_RELEASING(array->state, result, driver.cuMipmappedArrayDestroy(array->handle));
+        result = end_cuMipmappedArrayDestroy(array->state, array->handle);
         context_leave(&scope);
         report_driver(array->state, result, "cuMipmappedArrayDestroy");
     }
@@ -230,7 +226,6 @@ static PyObject *mipmapped_array_get_level(PyObject *self, FAST_PARAMETERS)
     CUmipmappedArray handle;
     CUarray level;
     unsigned index;
-    CUresult result;
     if (convert_arguments(get_level_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "level", &index) < 0
         || mipmapped_array_handle(array->state, self, "get_level", &handle) < 0)
@@ -238,7 +233,7 @@ static PyObject *mipmapped_array_get_level(PyObject *self, FAST_PARAMETERS)
     if (index >= array->levels)
         return PyErr_Format(PyExc_IndexError, "level %u: the MipmappedArray has %u levels", index,
                             array->levels);
-    CALL(array->state, result, driver.cuMipmappedArrayGetLevel(&level, handle, index));
+    CUresult result = try_cuMipmappedArrayGetLevel(array->state, &level, handle, index);
     if (result != CUDA_SUCCESS)
         return raise_driver(array->state, result, "cuMipmappedArrayGetLevel", "level %u", index);
     return cuda_array_lent(array->context, level, self, &array->freed);

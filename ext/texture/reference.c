@@ -8,9 +8,8 @@
 #include "ext/texture/mipmapped_array.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/texture/texture.h"
-#include "ext/wait.h"
 
 _Static_assert(sizeof(ReferenceDeclaration) == 24, "as in pycuda-textures.hpp");
 
@@ -113,11 +112,8 @@ static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool su
 {
     CUtexref texture;
     CUsurfref surface_handle;
-    CUresult result;
-    if (surface)
-        CALL_UNLOCKED(result, driver.cuModuleGetSurfRef(&surface_handle, module->handle, name));
-    else
-        CALL_UNLOCKED(result, driver.cuModuleGetTexRef(&texture, module->handle, name));
+    CUresult result = surface ? once_cuModuleGetSurfRef(module->state, &surface_handle, module->handle, name)
+                              : once_cuModuleGetTexRef(module->state, &texture, module->handle, name);
     return result == CUDA_SUCCESS;
 }
 
@@ -140,19 +136,16 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     ModuleState *state = module->state;
     ContextScope scope;
     size_t size = 0;
-    CUresult result;
     ReferenceDeclaration *declared = &reference->declared;
     if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
     if (!context_enter(module->context, &scope)) {
         if (context_check(module->context, "the module")) raise_logic(state, "CUDA can no longer be used");
         return -1;
     }
-    CALL_BLOCKING(state, result,
-                  driver.cuModuleGetGlobal(&reference->where, &size, module->handle, reference->name));
+    CUresult result = try_cuModuleGetGlobal(state, &reference->where, &size, module->handle, reference->name);
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
-        CALL_WAITING(state, result, ON_STREAM(NULL),
-                     driver.cuMemcpyDtoH(declared, reference->where, sizeof *declared));
+        result = try_cuMemcpyDtoH(state, declared, reference->where, sizeof *declared);
     context_leave(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
     if (result != CUDA_SUCCESS) {
@@ -339,15 +332,12 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
 {
     ContextObject *context =
         self->module ? context_hold(self->module->context) : context_hold_current(self->state);
-    CUresult result;
     int value = 1;
     if (!context) return -1;
-    CALL(self->state, result, driver.cuDeviceGetAttribute(&value, attribute, context->device));
+    int failed = gpu_cuDeviceGetAttribute(self->state, &value, attribute, context->device);
     context_drop(context);
     *out = value > 0 ? (size_t)value : 1;
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(self->state, result, "cuDeviceGetAttribute", NULL);
-    return -1;
+    return failed;
 }
 
 /* The address of memory with so many bytes from it on, as far as the driver knows. */
@@ -358,11 +348,10 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
     DeviceAllocationObject *owner = owner_of(state, memory);
     CUdeviceptr base = 0;
     size_t size = 0;
-    CUresult result;
     if (convert_range(state, memory, "devptr", bytes, out) < 0
         || check_context(self, owner && !owner->managed ? owner->context : NULL, routine) < 0)
         return -1;
-    CALL(state, result, driver.cuMemGetAddressRange(&base, &size, *out));
+    CUresult result = try_cuMemGetAddressRange(state, &base, &size, *out);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_INVALID_VALUE && result != CUDA_ERROR_NOT_FOUND) {
         raise_driver(state, result, "cuMemGetAddressRange", NULL);
         return -1;

@@ -8,13 +8,12 @@
  */
 #include <math.h>
 
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/texture/mipmapped_array.h"
 #include "ext/texture/reference.h"
 #include "ext/texture/texture.h"
-#include "ext/wait.h"
 
 /* ---- The object of a binding ---- */
 
@@ -148,8 +147,7 @@ static int wait_for_context(CodeModuleObject *module, const Reference *reference
 static int refuse_capture(ModuleState *state, const Reference *reference, CUstream stream)
 {
     CUstreamCaptureStatus status = 0;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuStreamIsCapturing(stream, &status));
+    CUresult result = once_cuStreamIsCapturing(state, stream, &status);
     if (result != CUDA_SUCCESS || status == 0) return 0;
     raise_logic(state,
                 "'%s' was bound after its last launch, and the stream is being captured: launch once before "
@@ -197,12 +195,10 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
 {
     ModuleState *state = module->state;
     uint64_t handle = handle_of(object);
-    CUresult result;
     if (refuse_capture(state, reference, stream) < 0
         || (reference->written && note_replaced(module->references, reference->written, stream) < 0))
         return -1;
-    CALL_WAITING(state, result, ON_ROOM(stream, 1), /* so few bytes are taken at once */
-                 driver.cuMemcpyHtoDAsync(reference->where, &handle, sizeof handle, stream));
+    CUresult result = try_cuMemcpyHtoDAsync(state, reference->where, &handle, sizeof handle, stream);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemcpyHtoDAsync", "the handle of '%s'", reference->name);
         return -1;

@@ -4,16 +4,15 @@
 #include "ext/texture/cuda_array.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const char *reference)
 {
-    CUresult result;
     const char *what = reference ? "surface reference " : "the surface", *name = reference ? reference : "";
     TextureObject *surface = texture_empty(state, type, source);
     if (!surface) return NULL;
-    CALL(state, result, driver.cuSurfObjectCreate(&surface->handle, resource));
+    CUresult result = try_cuSurfObjectCreate(state, &surface->handle, resource);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuSurfObjectCreate", "%s%s", what, name);
         Py_DECREF((PyObject *)surface);
@@ -63,7 +62,7 @@ static void destroy_surface(PyObject *self)
     CUresult result;
     LIVE_LESS(surface->state, SurfaceObject);
     if (context_enter(surface->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuSurfObjectDestroy(surface->handle));
+        result = once_cuSurfObjectDestroy(surface->state, surface->handle);
         context_leave(&scope);
         report_driver(surface->state, result, "cuSurfObjectDestroy");
     }

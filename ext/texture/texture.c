@@ -8,7 +8,7 @@
 #include "ext/texture/mipmapped_array.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Shared with SurfaceObject ---- */
 
@@ -289,12 +289,11 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
                          const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *sampling,
                          const CUDA_RESOURCE_VIEW_DESC *view, const char *reference)
 {
-    CUresult result;
     const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
     if (check_sampling(state, source, resource, sampling, what, name) < 0) return NULL;
     TextureObject *texture = texture_empty(state, type, source);
     if (!texture) return NULL;
-    CALL(state, result, driver.cuTexObjectCreate(&texture->handle, resource, sampling, view));
+    CUresult result = try_cuTexObjectCreate(state, &texture->handle, resource, sampling, view);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
         Py_DECREF((PyObject *)texture);
@@ -356,7 +355,7 @@ static void destroy_texture(PyObject *self)
     CUresult result;
     LIVE_LESS(texture->state, TextureObject);
     if (context_enter(texture->context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuTexObjectDestroy(texture->handle));
+        result = once_cuTexObjectDestroy(texture->state, texture->handle);
         context_leave(&scope);
         report_driver(texture->state, result, "cuTexObjectDestroy");
     }
