@@ -119,7 +119,7 @@ template <class Result> struct if_mixed<double, float, Result> { typedef Result 
 
 // Kernels made here say themselves when they need more than arithmetic: it is what takes time to compile.
 #ifndef PYCUDA_COMPLEX_ARITHMETIC_ONLY
-#include "pycuda-complex-functions.hpp"
+#include "complex/pycuda-complex-functions.hpp"
 #endif
 
 #endif

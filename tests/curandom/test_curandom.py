@@ -57,7 +57,7 @@ KNOWN = [
 
 @pytest.mark.parametrize("counter, key, expected", KNOWN)
 def test_philox_known_answers(counter, key, expected):
-    source = """#include "pycuda-random-philox.hpp"
+    source = """#include "random/pycuda-random-philox.hpp"
     extern "C" __global__ void known(const unsigned *c, unsigned *out)
     {
         uint4 x = pycuda::philox(make_uint4(c[0], c[1], c[2], c[3]), c[4], c[5]);

@@ -9,7 +9,7 @@ import pycuda.driver as drv
 from pycuda.compiler import SourceModule
 
 COMPARE = r"""
-#include "pycuda-random.hpp"
+#include "random/pycuda-random.hpp"
 using namespace pycuda;
 extern "C" __global__ void compare(u64 first, u64 count, u64 step, u64 *different)
 {

@@ -44,7 +44,7 @@ NUMBERS = [
     (
         "order",
         "# sums of every # where the bin has more than # then",
-        [256, 256, constant("pycuda/cuda/pycuda-counting.hpp", r"OF_A_WARP = (\d+)")],
+        [256, 256, constant("pycuda/cuda/array/pycuda-histogram.hpp", r"OF_A_WARP = (\d+)")],
     ),
     ("random", "There are always # pseudo-random generators", [generators.GENERATORS]),
     ("random", "then those # later", [4 * generators.GENERATORS]),

@@ -319,7 +319,7 @@ def test_topk_of_every_kind(dtype, largest):
 
 
 def sampled(length, group=4, groups=2048):
-    """The places of a row's sample (pycuda-top.hpp), so that it can be misled."""
+    """The places of a row's sample (pycuda-topk.hpp), so that it can be misled."""
     step, stretch = length // (group * groups), np.arange(group * groups, dtype=np.uint64)
     return stretch * step + ((stretch * 0x9E3779B1 % 2**32) * step >> 32)
 

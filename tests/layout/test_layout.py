@@ -207,7 +207,7 @@ def test_every_environment_variable_of_ours_has_a_row():
 
 
 def test_how_half_is_stored_stands_in_one_header():
-    headers = sorted((ROOT / "pycuda" / "cuda").glob("*.hpp"))
+    headers = sorted((ROOT / "pycuda" / "cuda").rglob("*.hpp"))
     assert [path.name for path in headers if "cvt.rn.f16" in path.read_text()] == ["pycuda-elements.hpp"]
 
 

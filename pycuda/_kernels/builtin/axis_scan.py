@@ -42,8 +42,8 @@ class Plan(NamedTuple):
     told: scratch.Told
 
 
-_SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
-#include "pycuda-axis-scan.hpp"
+_SOURCE = """{include}#include "reduce/pycuda-reduce-ops.hpp"
+#include "scan/pycuda-axis-scan.hpp"
 namespace pycuda {{
 template <class Stored, class Left> struct Scan {{
     typedef Stored Element;

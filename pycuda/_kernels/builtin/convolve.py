@@ -8,7 +8,7 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 128
 
-_SOURCE = """{include}#include "pycuda-sliding.hpp"
+_SOURCE = """{include}#include "array/pycuda-convolve.hpp"
 extern "C" __global__ void slide(const char *a, pycuda::index_t a_step, pycuda::index_t a_size,
                                  const char *v, pycuda::index_t v_step, pycuda::index_t v_size, char *c,
                                  pycuda::index_t count, pycuda::index_t before)

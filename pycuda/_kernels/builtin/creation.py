@@ -8,7 +8,7 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 
-_ARANGE = """{include}#include "pycuda-reduce-ops.hpp"
+_ARANGE = """{include}#include "reduce/pycuda-reduce-ops.hpp"
 using namespace pycuda;
 extern "C" __global__ void arange({stored} *z, {number} start, {number} step, index_t count)
 {{
@@ -17,7 +17,7 @@ extern "C" __global__ void arange({stored} *z, {number} start, {number} step, in
         put(z[i], ({number})(start + To<{number}>::from(i) * step));
 }}
 """
-_LINSPACE = """#include "pycuda-reduce-ops.hpp"
+_LINSPACE = """#include "reduce/pycuda-reduce-ops.hpp"
 using namespace pycuda;
 extern "C" __global__ void linspace(double *z, double start, double stop, double step, index_t count,
                                     int last)

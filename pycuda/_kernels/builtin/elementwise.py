@@ -1,7 +1,7 @@
 """Elementwise operations: from name and dtypes to a compiled kernel.
 
 ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
-kernel of one layout. Kernels are of three kinds (pycuda/cuda/pycuda-elementwise.hpp has their parameter
+kernel of one layout. Kernels are of three kinds (pycuda/cuda/array/pycuda-elementwise.hpp has their parameter
 blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
 strides; tiled ones are for operands that are contiguous along different axes, as an array and a transposed
 one.
@@ -332,8 +332,8 @@ def head(loop: Loop) -> str:
     """What the source of a kernel begins with: headers, the types of the loop, `operation`."""
     text = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
     if _is_long(loop):
-        text += '#include "pycuda-complex-functions.hpp"\n'
-    return text + '#include "pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
+        text += '#include "complex/pycuda-complex-functions.hpp"\n'
+    return text + '#include "array/pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
 
 
 def options(loop: Loop) -> list[str]:

@@ -13,7 +13,7 @@ THREADS = 256
 TOGETHER = 4  # numbers of a thread of gather()
 _LARGEST_GRID = (1 << 31) - 1
 
-_PICK = """#include "pycuda-indexing.hpp"
+_PICK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__(256)
 pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{rooms}> plan)
 {{
@@ -21,7 +21,7 @@ pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<
     pycuda::pick<{element}, {number}, {mode}, {put}>(array, numbers, other, error, plan);
 }}
 """
-_GATHER = """#include "pycuda-indexing.hpp"
+_GATHER = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(256)
 gather(const char *array, const {number} *numbers, {element} *out, int *error, index_t count, index_t length,
@@ -30,7 +30,7 @@ gather(const char *array, const {number} *numbers, {element} *out, int *error, i
     pycuda::gather<{element}, {number}, {mode}, {together}>(array, numbers, out, error, count, length, step);
 }}
 """
-_OFFSETS = """#include "pycuda-indexing.hpp"
+_OFFSETS = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__(256)
 offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{rooms}> plan)
 {{

@@ -1,4 +1,4 @@
-"""Kernels that count how often numbers occur (pycuda-counting.hpp), and how their work is cut."""
+"""Kernels that count how often numbers occur (pycuda-histogram.hpp), and how their work is cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LARGEST = max(_ROOMS)
 _LARGEST_GRID = 1 << 16
 
 _COUNTS = "unsigned long long *counts"
-_KERNEL = """#include "pycuda-counting.hpp"
+_KERNEL = """#include "array/pycuda-histogram.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(256) count({parameters})
 {{

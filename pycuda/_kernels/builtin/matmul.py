@@ -12,7 +12,7 @@ from pycuda.tools import context_dependent_memoize
 THREADS = 256
 _SIDE = 64
 
-_SOURCE = """{include}#include "pycuda-matmul.hpp"
+_SOURCE = """{include}#include "array/pycuda-matmul.hpp"
 extern "C" __global__ void __launch_bounds__(256)
 matmul(const char *a, const char *b, char *c, pycuda::Matmul<{rooms}> plan)
 {{

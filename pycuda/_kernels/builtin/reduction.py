@@ -99,8 +99,8 @@ class Plan(NamedTuple):
 
 # ---- source
 
-_SOURCE = """{include}#include "pycuda-reduce-ops.hpp"
-#include "pycuda-axis-reduce.hpp"
+_SOURCE = """{include}#include "reduce/pycuda-reduce-ops.hpp"
+#include "reduce/pycuda-axis-reduce.hpp"
 namespace pycuda {{
 struct Op {{
     typedef {element} Element;

@@ -13,8 +13,8 @@ THREADS = 256
 TILE = THREADS * 32
 CHANGES_RESIDENT = 4  # blocks that a multiprocessor has at a time, where they take tiles until none are left
 
-_KERNEL = """{include}#include "pycuda-select.hpp"
-#include "pycuda-order.hpp"
+_KERNEL = """{include}#include "select/pycuda-select.hpp"
+#include "sort/pycuda-order.hpp"
 using namespace pycuda;
 {typedefs}
 extern "C" __global__ void __launch_bounds__(256) choose({parameters})
@@ -63,8 +63,8 @@ def mark_changes(keys: Order, equal_nan: bool):
     return _mark("const Keys::Raw *keys", _CHANGES, "P", typedefs=_sameness(keys, equal_nan))
 
 
-_CHANGES_KERNEL = """#include "pycuda-changes.hpp"
-#include "pycuda-order.hpp"
+_CHANGES_KERNEL = """#include "select/pycuda-changes.hpp"
+#include "sort/pycuda-order.hpp"
 using namespace pycuda;
 {typedefs}
 extern "C" __global__ void __launch_bounds__(CHANGES_THREADS, {resident})

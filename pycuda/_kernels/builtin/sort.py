@@ -72,7 +72,7 @@ def compile(text: str, name: str, arguments: str):
 
 # ---- short rows
 
-_ROWS = """#include "pycuda-row-sort.hpp"
+_ROWS = """#include "sort/pycuda-row-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 extern "C" __global__ void __launch_bounds__(256)
@@ -100,7 +100,7 @@ def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
 # ---- long rows
 
 _COUNTS = "unsigned", "u64"
-_COUNT = """#include "pycuda-radix-sort.hpp"
+_COUNT = """#include "sort/pycuda-radix-sort.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
 count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits, index_t chunk, int passes)
@@ -110,7 +110,7 @@ count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits,
 }}
 extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
 """
-_PASS = """#include "pycuda-radix-sort.hpp"
+_PASS = """#include "sort/pycuda-radix-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 extern "C" __global__ void __launch_bounds__({threads}, {resident})
@@ -212,7 +212,7 @@ def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
 
 # ---- places in a sorted row
 
-_SEARCH = """#include "pycuda-order.hpp"
+_SEARCH = """#include "sort/pycuda-order.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 extern "C" __global__ void __launch_bounds__(256)

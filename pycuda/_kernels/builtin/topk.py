@@ -1,4 +1,4 @@
-"""Kernels that find the first elements of long rows (pycuda-top.hpp), and how their work is cut."""
+"""Kernels that find the first elements of long rows (pycuda-topk.hpp), and how their work is cut."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
-THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-top.hpp
+THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-topk.hpp
 MOST = FIRST_THREADS  # elements of the result
 LONGEST = (1 << 32) - 1  # row
 MOST_ROWS = (1 << 16) - 1  # of a grid
@@ -20,7 +20,7 @@ _BYTES = 64  # that a thread reads
 _LEAST_GROUP, _LARGEST_GROUP = 4, 128  # elements of a row, for each thread of those that sample it
 _PARTS, _LEAST_PART = 256, 1 << 14  # of all rows, where samples misled; elements
 
-_SOURCE = """#include "pycuda-top.hpp"
+_SOURCE = """#include "sort/pycuda-topk.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 typedef Pair<Keys::Bits> KeyPair;

@@ -37,7 +37,7 @@ _TYPES = {
     np.dtype(np.float32): "float",
     np.dtype(np.float64): "double",
 }
-_FILL = """#include "pycuda-random-{name}.hpp"
+_FILL = """#include "random/pycuda-random-{name}.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
 fill(u32 *states, {type} *out, index_t count, index_t rounds, double a, double b)
@@ -45,7 +45,7 @@ fill(u32 *states, {type} *out, index_t count, index_t rounds, double a, double b
     pycuda::fill<{name}_generator, {type}, {distribution}>(states, {generators}, out, count, rounds, a, b);
 }}
 """
-_STATES = """#include "pycuda-random-{name}.hpp"
+_STATES = """#include "random/pycuda-random-{name}.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
 prepare(u32 *states, const int *seeds, u32 first, u32 last, const u32 *by_sequence, int bits,
@@ -66,7 +66,7 @@ advance(u32 *states, index_t count, int words)
     pycuda::advance<{name}_generator>(states, {generators}, count, words);
 }}
 """
-_FILL_SOBOL = """#include "pycuda-random-sobol.hpp"
+_FILL_SOBOL = """#include "random/pycuda-random-sobol.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
 fill(const u64 *indices, const {name}::word *directions, const {name}::word *scramble, {type} *out,
@@ -75,7 +75,7 @@ fill(const u64 *indices, const {name}::word *directions, const {name}::word *scr
     fill_sobol<{name}, {type}, {distribution}>(indices, directions, scramble, out, count, a, b);
 }}
 """
-_INDICES = """#include "pycuda-random-sobol.hpp"
+_INDICES = """#include "random/pycuda-random-sobol.hpp"
 using namespace pycuda;
 extern "C" __global__ void advance(u64 *indices, index_t count) { advance_sobol(indices, count); }
 extern "C" __global__ void skip(u64 *indices, const u64 *times, u64 time)
@@ -83,7 +83,7 @@ extern "C" __global__ void skip(u64 *indices, const u64 *times, u64 time)
     skip_sobol(indices, times, time);
 }
 """
-_RAND = """#include "pycuda-random-philox.hpp"
+_RAND = """#include "random/pycuda-random-philox.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(RAND_THREADS)
 fill(unsigned char *out, index_t bytes, u32 key0, u32 key1)
@@ -91,7 +91,7 @@ fill(unsigned char *out, index_t bytes, u32 key0, u32 key1)
     pycuda::rand<{kind}>(out, bytes, key0, key1);
 }}
 """
-_RAND_ROUND = """#include "pycuda-random-philox.hpp"
+_RAND_ROUND = """#include "random/pycuda-random-philox.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(RAND_THREADS)
 fill(unsigned char *out, index_t bytes, u32 key0, u32 key1, const u32 *round)

@@ -40,7 +40,7 @@ class Shape(NamedTuple):
 
 
 _SHAPES = {4: Shape(1024, 1, 176 << 10), 8: Shape(512, 2, 96 << 10)}  # by the bytes of an element
-_SOURCE = """#include "pycuda-sparse-sorted.hpp"
+_SOURCE = """#include "sparse/pycuda-sparse-sorted.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads}, {resident})
 multiply_tiles(const SortedTile *tiles, const {offset} *starts, const int *targets, const int *bases,

@@ -17,7 +17,7 @@ _TYPES = {"f4": "float", "f8": "double", "c8": "float2", "c16": "double2"}
 TILE = np.dtype([("first", "i8"), ("row", "i4"), ("packed", "u4")])
 LONG_ROW = np.dtype([("row", "i4"), ("begin", "i4"), ("end", "i4"), ("unused", "i4")])
 
-_SOURCE = """#include "pycuda-sparse.hpp"
+_SOURCE = """#include "sparse/pycuda-sparse.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(SPARSE_THREADS{resident})
 multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const void *high,
@@ -27,7 +27,7 @@ multiply_tiles(const Tile *tiles, const {offset} *starts, const void *low, const
                                                             add);
 }}
 """
-_SUM_LONG_ROWS = """#include "pycuda-sparse.hpp"
+_SUM_LONG_ROWS = """#include "sparse/pycuda-sparse.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(SPARSE_THREADS)
 sum_long_rows(const LongRow *rows, const {t} *pieces, {t} *y, int add)

@@ -169,7 +169,7 @@ def strided(arguments, text: Text, signature, use_range=False, constant=()) -> s
     declarations += [argument.declarator() for argument in (RANGE if use_range else [SIZE])]
     declarations.append("const pycuda_layout pycuda_at")
     body = names + (_range_loop(text) if use_range else _loop(text))
-    return _kernel(text, arguments, declarations, body, "#include <pycuda-strided.hpp>\n", layout)
+    return _kernel(text, arguments, declarations, body, "#include <base/pycuda-strided.hpp>\n", layout)
 
 
 # ---- long arrays
@@ -305,7 +305,7 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
         shape,
         **{field: joined(field) for field in ("outside", "fits", "load", "lane", "store", "tail")},
     )
-    return _kernel(text, arguments, declarations, body, "#include <pycuda-streaming.hpp>\n")
+    return _kernel(text, arguments, declarations, body, "#include <base/pycuda-streaming.hpp>\n")
 
 
 def strided_apart(arguments, text: Text, signature, uses, same) -> str:
@@ -326,7 +326,7 @@ def strided_apart(arguments, text: Text, signature, uses, same) -> str:
     declarations = [parameters.get(argument.name) or argument.declarator() for argument in [*arguments, SIZE]]
     declarations.append("const pycuda_layout pycuda_at")
     body = _tiled_loop(text, APART, names + plain_names)
-    return _kernel(text, arguments, declarations, body, "#include <pycuda-strided.hpp>\n", layout)
+    return _kernel(text, arguments, declarations, body, "#include <base/pycuda-strided.hpp>\n", layout)
 
 
 # ---- modules and functions

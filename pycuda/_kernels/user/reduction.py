@@ -101,9 +101,9 @@ def _strided_parts(arguments, signature):
 
 def head(arguments, text: Text) -> str:
     """What precedes a kernel: headers, the user's preamble, the types of the result."""
-    return f"""{parsing.headers(arguments, text.dtype_out)}#include <pycuda-streaming.hpp>
-#include <pycuda-strided.hpp>
-#include <pycuda-reduce.hpp>
+    return f"""{parsing.headers(arguments, text.dtype_out)}#include <base/pycuda-streaming.hpp>
+#include <base/pycuda-strided.hpp>
+#include <reduce/pycuda-reduce.hpp>
 #define BLOCK_SIZE {THREADS}
 {parsing.line(f"preamble of {text.name}")}{text.preamble}
 {parsing.line(f"kernel {text.name}")}
@@ -211,7 +211,7 @@ def stage_source(
     arguments = parsing.read_arguments(arguments)
     declared = [f"{out_type} *out", *(argument.declarator() for argument in arguments)]
     declared += [_SEQ_COUNT.declarator(), _SIZE.declarator()]
-    return f"""{parsing.headers(arguments)}#include <pycuda-exchange.hpp>
+    return f"""{parsing.headers(arguments)}#include <base/pycuda-exchange.hpp>
 #define BLOCK_SIZE {block_size}
 {parsing.line(f"preamble of {name}")}{preamble}
 {parsing.line(f"kernel {name}")}

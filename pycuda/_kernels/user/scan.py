@@ -110,7 +110,7 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
         make, combine = "value", "pycuda_two"
         with_, before = "with", "has ? before : pycuda_neutral"
     emitted = f"scan_type({before})" if text.exclusive else with_
-    return f"""{parsing.headers([], text.dtype)}#include <pycuda-scan-user.hpp>
+    return f"""{parsing.headers([], text.dtype)}#include <scan/pycuda-scan-user.hpp>
 {parsing.line(f"preamble of {text.name}")}{text.preamble}
 {parsing.line(f"kernel {text.name}")}
 typedef {dtype_to_ctype(text.dtype)} scan_type;

@@ -2,7 +2,7 @@
 #ifndef PYCUDA_RANDOM_MRG32K3A_HPP
 #define PYCUDA_RANDOM_MRG32K3A_HPP
 
-#include "pycuda-random.hpp"
+#include "random/pycuda-random.hpp"
 
 namespace pycuda {
 

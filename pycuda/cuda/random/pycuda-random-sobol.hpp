@@ -7,7 +7,7 @@
 #ifndef PYCUDA_RANDOM_SOBOL_HPP
 #define PYCUDA_RANDOM_SOBOL_HPP
 
-#include "pycuda-random.hpp"
+#include "random/pycuda-random.hpp"
 
 namespace pycuda {
 

@@ -8,7 +8,7 @@
 #ifndef PYCUDA_SPARSE_SORTED_HPP
 #define PYCUDA_SPARSE_SORTED_HPP
 
-#include "pycuda-sparse.hpp"
+#include "sparse/pycuda-sparse.hpp"
 
 namespace pycuda {
 

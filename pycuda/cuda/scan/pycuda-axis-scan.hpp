@@ -9,8 +9,8 @@
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
-#include "pycuda-elements.hpp"
-#include "pycuda-scan.hpp"
+#include "base/pycuda-elements.hpp"
+#include "scan/pycuda-scan.hpp"
 
 namespace pycuda {
 

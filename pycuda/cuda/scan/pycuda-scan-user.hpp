@@ -2,7 +2,7 @@
 #ifndef PYCUDA_SCAN_USER_HPP
 #define PYCUDA_SCAN_USER_HPP
 
-#include "pycuda-scan.hpp"
+#include "scan/pycuda-scan.hpp"
 
 extern "C++" {
 namespace pycuda {

@@ -13,7 +13,7 @@
 #ifndef PYCUDA_RADIX_SORT_HPP
 #define PYCUDA_RADIX_SORT_HPP
 
-#include "pycuda-order.hpp"
+#include "sort/pycuda-order.hpp"
 
 namespace pycuda {
 

@@ -8,7 +8,7 @@
 #ifndef PYCUDA_TOP_HPP
 #define PYCUDA_TOP_HPP
 
-#include "pycuda-order.hpp"
+#include "sort/pycuda-order.hpp"
 
 namespace pycuda {
 

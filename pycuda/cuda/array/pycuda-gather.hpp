@@ -2,8 +2,8 @@
 #ifndef PYCUDA_INDEXING_HPP
 #define PYCUDA_INDEXING_HPP
 
-#include "pycuda-elements.hpp"
-#include "pycuda-streaming.hpp"
+#include "base/pycuda-elements.hpp"
+#include "base/pycuda-streaming.hpp"
 
 namespace pycuda {
 

@@ -4,7 +4,7 @@
 #ifndef PYCUDA_SELECT_HPP
 #define PYCUDA_SELECT_HPP
 
-#include "pycuda-elements.hpp"
+#include "base/pycuda-elements.hpp"
 
 namespace pycuda {
 

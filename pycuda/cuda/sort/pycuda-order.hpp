@@ -6,7 +6,7 @@
 #ifndef PYCUDA_ORDER_HPP
 #define PYCUDA_ORDER_HPP
 
-#include "pycuda-elements.hpp"
+#include "base/pycuda-elements.hpp"
 
 namespace pycuda {
 

@@ -3,7 +3,7 @@
 #ifndef PYCUDA_REDUCE_OPS_HPP
 #define PYCUDA_REDUCE_OPS_HPP
 
-#include "pycuda-elements.hpp"
+#include "base/pycuda-elements.hpp"
 
 namespace pycuda {
 

@@ -4,7 +4,7 @@
 #ifndef PYCUDA_SLIDING_HPP
 #define PYCUDA_SLIDING_HPP
 
-#include "pycuda-matmul.hpp"
+#include "array/pycuda-matmul.hpp"
 
 namespace pycuda
 {

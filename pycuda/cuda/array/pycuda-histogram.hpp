@@ -5,7 +5,7 @@
 #ifndef PYCUDA_COUNTING_HPP
 #define PYCUDA_COUNTING_HPP
 
-#include "pycuda-elements.hpp"
+#include "base/pycuda-elements.hpp"
 
 namespace pycuda {
 

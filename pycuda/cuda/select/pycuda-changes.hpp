@@ -4,8 +4,8 @@
 #ifndef PYCUDA_CHANGES_HPP
 #define PYCUDA_CHANGES_HPP
 
-#include "pycuda-elements.hpp"
-#include "pycuda-scan.hpp"
+#include "base/pycuda-elements.hpp"
+#include "scan/pycuda-scan.hpp"
 
 namespace pycuda {
 

@@ -25,7 +25,7 @@
 #ifndef PYCUDA_SCAN_HPP
 #define PYCUDA_SCAN_HPP
 
-#include "pycuda-exchange.hpp"
+#include "base/pycuda-exchange.hpp"
 
 extern "C++" {
 namespace pycuda {

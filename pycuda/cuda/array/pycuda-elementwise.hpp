@@ -4,7 +4,7 @@
 #ifndef PYCUDA_ELEMENTWISE_HPP
 #define PYCUDA_ELEMENTWISE_HPP
 
-#include "pycuda-elements.hpp"
+#include "base/pycuda-elements.hpp"
 
 #define PYCUDA_INLINE __device__ __forceinline__
 

@@ -7,7 +7,7 @@
 #ifndef PYCUDA_REDUCE_HPP
 #define PYCUDA_REDUCE_HPP
 
-#include "pycuda-exchange.hpp"
+#include "base/pycuda-exchange.hpp"
 
 extern "C++" {
 namespace pycuda {

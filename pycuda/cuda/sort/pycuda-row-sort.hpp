@@ -5,7 +5,7 @@
 #ifndef PYCUDA_ROW_SORT_HPP
 #define PYCUDA_ROW_SORT_HPP
 
-#include "pycuda-order.hpp"
+#include "sort/pycuda-order.hpp"
 
 namespace pycuda {
 

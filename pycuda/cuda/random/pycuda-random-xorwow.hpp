@@ -2,7 +2,7 @@
 #ifndef PYCUDA_RANDOM_XORWOW_HPP
 #define PYCUDA_RANDOM_XORWOW_HPP
 
-#include "pycuda-random.hpp"
+#include "random/pycuda-random.hpp"
 
 namespace pycuda {
 

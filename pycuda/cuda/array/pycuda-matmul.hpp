@@ -3,7 +3,7 @@
 #ifndef PYCUDA_MATMUL_HPP
 #define PYCUDA_MATMUL_HPP
 
-#include "pycuda-reduce-ops.hpp"
+#include "reduce/pycuda-reduce-ops.hpp"
 
 namespace pycuda {
 

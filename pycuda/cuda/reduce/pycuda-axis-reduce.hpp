@@ -12,15 +12,15 @@
 #ifndef PYCUDA_AXIS_REDUCE_HPP
 #define PYCUDA_AXIS_REDUCE_HPP
 
-#include "pycuda-elements.hpp"
-#include "pycuda-exchange.hpp"
-#include "pycuda-reduce-ops.hpp"
+#include "base/pycuda-elements.hpp"
+#include "base/pycuda-exchange.hpp"
+#include "reduce/pycuda-reduce-ops.hpp"
 
 namespace pycuda {
 
 enum { THREADS = 256 };
 
-// What a launch is told besides addresses; made in pycuda/_kernels/axes.py.
+// What a launch is told besides addresses; made in pycuda/_kernels/plans/axes.py.
 template <int KD, int RD> struct Reduction {
     index_t start;          // bytes from the array's first element to where the walk begins
     index_t results, count; // kept and reduced elements
