@@ -7,11 +7,11 @@
  *   ptx/     text -> checked tree                  |
  *      |  PtxModule (ptx/tree.h)                   |
  *   lower/   tree -> decoded code                  |
- *      |  CodeModule (exec/code.h)                 |
+ *      |  CodeModule (exec/code/code.h)                 |
  *   exec/    decoded code -> results, warp-wide, blocks over worker threads
  *
  * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code. Of
- * exec/, lower/ sees what decoded code is made of (code.h, ops/) and the limits of what it selects, nothing
+ * exec/, lower/ sees what decoded code is made of (exec/code/) and the limits of what it selects, nothing
  * that runs.
  *
  * api/, one family of calls a file; nothing here touches an instruction. A folder includes those before it.
@@ -67,24 +67,27 @@
  * lower/
  *   lower.h                            the interface; one pass a file
  *
- * exec/, the machine itself
- *   code.h                             decoded code
- *   warp.h state.h                     the state of a warp; of blocks, grids and workers
- *   block.c grid.[ch] workers.c        a block's warps in turn, a grid's blocks, the threads that run them
- *   groups.c barrier.c collective*.[ch] calls.c sleep.c    divergence, barriers, collectives, calls, sleep
- *   cluster.c cluster_barrier.c        blocks that run together, and wait for each other
- *   affine.[h def]                     rows of registers kept as base and stride
- *   stream.[ch] front.[ch] lines.[ch]  warps of a block together: elementwise kernels, sums in loops
- *   measure.c fault.[ch]               local memory a thread needs; what went wrong and where
+ * exec/, the machine itself. A folder includes those before it.
+ * exec/code/       decoded code: what lower/ makes
+ *   code.h ops.h core.def alu.def handlers.h    instructions, operations (one row each), their handlers
+ *   affine.[h def] lines.[ch]          rows of registers kept as base and stride, of a warp and of a block
+ *   stream.h front.h wide.[h def] fused.h    plans and operations for warps of a block together
+ *   measure.c                          local memory a thread needs
+ * exec/memory/     the memory map, memory shared by processes, which bytes were written
+ * exec/state/      the state of warps, blocks, clusters, grids and workers; faults; memory ranges of a grid
+ * exec/numbers/    half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
+ * exec/texture/    sampling, texels, levels of detail, gradients, directions into cubes
+ * exec/checks/     races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
+ * exec/control/    where a warp goes on: divergence, calls, barriers, who takes part in collectives, sleep
+ * exec/collective/ what lanes of a warp compute together: shuffles, votes, products of matrices
+ * exec/async/      mbarriers, copies of bulks and tensors, cache policies
+ * exec/runtime/    CUDA's device runtime: kernels that launch kernels, printf, malloc
+ * exec/run/
+ *   block.c cluster.c grid.c workers.c descendants.c    a block's warps in turn, a grid's blocks, the threads
+ *                                      that run them, the grids that grids launch
+ *   stream.c front.c                   warps of a block together: elementwise kernels, sums in loops
+ * exec/ops/        operations: built once for each instruction set
  *   bind.[ch]                          chooses the instruction set at load
- * exec/ops/       operations: built once for each instruction set (alu.def, core.def: one row each)
- * exec/numbers/   half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
- * exec/memory/    the memory map, memory shared by processes, mbarriers, copies of bulks and tensors, cache
- *                 policies
- * exec/matrix/    matrices that a warp holds: fragments, products
- * exec/texture/   sampling, texels, levels of detail, gradients, directions into cubes
- * exec/runtime/   CUDA's device runtime: kernels that launch kernels, printf, malloc
- * exec/checks/    races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
  *
  * Environment: PYCUDA_CPU_DEVICES, PYCUDA_CPU_THREADS, PYCUDA_CPU_MEMORY, PYCUDA_CPU_COMPUTE_CAPABILITY,
  * PYCUDA_CPU_CHECK, PYCUDA_CPU_DRIVER_VERSION, PYCUDA_CPU_MULTIPROCESSORS (read once, api/base/driver.c),
@@ -94,7 +97,7 @@
 #define DEVICE_DEVICE_H
 
 #include "api/base/api.h"
-#include "exec/grid.h"
+#include "exec/state/grid.h"
 #include "lower/lower.h"
 #include "ptx/ptx.h"
 

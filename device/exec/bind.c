@@ -71,14 +71,14 @@ enum { ISA_COUNT = sizeof isas / sizeof *isas };
 
 const char *const exec_op_names[OP_COUNT] = {
 #define OP(name) #name,
-#include "exec/ops/core.def"
-#include "exec/ops/alu.def"
+#include "exec/code/core.def"
+#include "exec/code/alu.def"
 #undef OP
 };
 
 const WideForm wide_forms[OP_COUNT] = {
 #define WIDE(name, size, sources) [OP_##name] = {WIDE_##name, size, sources},
-#include "exec/ops/wide.def"
+#include "exec/code/wide.def"
 #undef WIDE
 };
 

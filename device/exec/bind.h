@@ -2,7 +2,7 @@
 #ifndef DEVICE_EXEC_BIND_H
 #define DEVICE_EXEC_BIND_H
 
-#include "exec/code.h"
+#include "exec/code/code.h"
 
 /* Whether that is a name of one, of this processor or not. */
 bool exec_isa_known(const char *name);

@@ -1,4 +1,4 @@
-/* Which registers may hold affine rows (exec/affine.h), and the operations on them.
+/* Which registers may hold affine rows (exec/code/affine.h), and the operations on them.
  *
  * A dataflow analysis to the greatest fixed point: a register may be affine when everything written to it is
  * computed from constants, parameters, thread indices and other such registers by operations that keep rows
@@ -28,7 +28,7 @@ typedef struct Form {
 
 static const Form forms[OP_COUNT] = {
 #define AFFINE(name, rule, d, a, b, c) [OP_##name] = {OP_affine_##name, RULE_##rule},
-#include "exec/affine.def"
+#include "exec/code/affine.def"
 #undef AFFINE
 };
 

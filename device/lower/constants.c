@@ -1,5 +1,5 @@
 /* Immediates as rows: 32 copies of a value, made once for each value and size. */
-#include "exec/affine.h"
+#include "exec/code/affine.h"
 #include "lower/module.h"
 
 #include <string.h>

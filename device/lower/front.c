@@ -1,7 +1,7 @@
-/* Looks for kernels whose warps are run together at first (exec/front.h): those that come to a loop with
+/* Looks for kernels whose warps are run together at first (exec/code/front.h): those that come to a loop with
  * loads by instructions that fit, all of them.
  */
-#include "exec/front.h"
+#include "exec/code/front.h"
 #include "lower/module.h"
 
 typedef struct Reads {

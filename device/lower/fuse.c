@@ -3,7 +3,7 @@
  * What a fused operation does not write, nobody else may read: the registers between its instructions have
  * one definition and one use. The instructions themselves stay, for when it cannot run.
  */
-#include "exec/ops/fused.h"
+#include "exec/code/fused.h"
 #include "lower/ir.h"
 
 #include <string.h>

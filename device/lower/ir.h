@@ -6,7 +6,7 @@
 #ifndef DEVICE_LOWER_IR_H
 #define DEVICE_LOWER_IR_H
 
-#include "exec/code.h"
+#include "exec/code/code.h"
 #include "ptx/arena.h"
 
 typedef enum RegisterClass {

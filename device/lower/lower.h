@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "exec/code.h"
+#include "exec/code/code.h"
 #include "ptx/ptx.h"
 
 /* What ptxas gives at most, on every target: static shared memory to a kernel that it makes machine code of,

@@ -6,7 +6,7 @@
  * an instruction never share a row, so that a handler may write a destination before it has read all its
  * sources.
  */
-#include "exec/affine.h"
+#include "exec/code/affine.h"
 #include "lower/ir.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
  * of other functions are local memory: results first, then arguments, at the start of the frame of the
  * function called.
  */
-#include "exec/affine.h"
+#include "exec/code/affine.h"
 #include "lower/select.h"
 
 enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };

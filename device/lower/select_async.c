@@ -1,7 +1,7 @@
 /* cp.async, cp.async.bulk and mbarriers. */
+#include "exec/async/bulk.h"
+#include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
-#include "exec/memory/bulk.h"
-#include "exec/memory/mbarrier.h"
 #include "lower/select.h"
 
 /* --- copies -------------------------------------------------------------------------------------------- */

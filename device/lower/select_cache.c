@@ -1,5 +1,5 @@
 /* Cache hints, which have no effect here: operands are checked, createpolicy makes its policies. */
-#include "exec/memory/policy.h"
+#include "exec/async/policy.h"
 #include "lower/select.h"
 
 enum { LINE_BYTES = 128 };

@@ -37,7 +37,7 @@ static const struct {
 } conversions[] = {
 #define OP(name)
 #define CVT(how, to, from) {HOW_##how, PTX_##to, PTX_##from, OP_##how##_##to##_##from},
-#include "exec/ops/alu.def"
+#include "exec/code/alu.def"
 #undef OP
 };
 

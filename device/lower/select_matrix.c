@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/matrix/matrix.h"
+#include "exec/collective/matrix.h"
 #include "lower/select.h"
 
 enum {
@@ -241,7 +241,7 @@ static void select_product(Select *s, uint32_t kinds, bool wmma)
     if (read_product(s, kinds, wmma, p)) emit_product(s, p);
 }
 
-/* m8n8k4 of halves, in any layout: registers alone are counted here, exec/matrix/quads.c knows what they
+/* m8n8k4 of halves, in any layout: registers alone are counted here, exec/collective/quads.c knows what they
  * hold. */
 static void select_quads(Select *s)
 {

@@ -1,6 +1,6 @@
 /* Tensor maps, and copies of boxes of tensors. */
-#include "exec/memory/mbarrier.h"
-#include "exec/memory/tensor_map.h"
+#include "exec/async/mbarrier.h"
+#include "exec/async/tensor_map.h"
 #include "lower/select.h"
 
 /* The value of the first row whose word the form has. */

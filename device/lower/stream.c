@@ -1,11 +1,11 @@
-/* Looks for a way through a kernel on which blocks can be run as a whole (exec/stream.h).
+/* Looks for a way through a kernel on which blocks can be run as a whole (exec/code/stream.h).
  *
  * The way starts at the entry. At a branch both sides are tried, the one fallen into first; backward ones
  * end the search. Rows are followed by what they hold: a line, a comparison, or part k of an operand, which
  * is the element k of those that each thread loads side by side. An operation on all parts of an operand,
  * one instruction each, becomes one on the operand.
  */
-#include "exec/stream.h"
+#include "exec/code/stream.h"
 #include "lower/module.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ typedef struct Way {
 typedef enum Rule { SUM = 1, PRODUCT, SHIFT, UNIFORM, COMPARE, ACCESS } Rule;
 static const uint8_t rules[OP_COUNT] = {
 #define AFFINE(name, rule, d, a, b, c) [OP_affine_##name] = rule,
-#include "exec/affine.def"
+#include "exec/code/affine.def"
 #undef AFFINE
 };
 

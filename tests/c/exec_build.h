@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/grid.h"
+#include "exec/state/grid.h"
 #include "exec/memory/memory_map.h"
-#include "exec/warp.h"
+#include "exec/state/warp.h"
 
 enum { BUILD_INSNS = 256, BUILD_CONSTANTS = 64, BUILD_FRAME = 128 + 32 * 256 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "exec/bind.h"
-#include "exec/warp.h"
+#include "exec/state/warp.h"
 
 enum { ROW_D, ROW_A, ROW_B, ROW_C, ROW_E, ROW_OUT, ROW_COUNT, ROW_BYTES = 256 };
 

@@ -5,9 +5,9 @@
  * A row has hard cases in some lanes and tame ones in the others, so that the way of tame rows runs too.
  */
 #include "check.h"
-#include "exec/affine.h"
-#include "exec/ops/fused.h"
-#include "exec/state.h"
+#include "exec/code/affine.h"
+#include "exec/code/fused.h"
+#include "exec/state/state.h"
 #include "ops_run.h"
 
 #include <fenv.h>

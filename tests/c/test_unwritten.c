@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "exec/memory/memory_map.h"
-#include "exec/checks/unwritten.h"
+#include "exec/memory/unwritten.h"
 
 enum { START = 1000, SIZE = 777, STEPS = 20000 };
 

@@ -170,7 +170,7 @@ def test_every_file_opens_with_its_idea():
 
 def test_operations_are_named_by_enumerators():
     """A misspelled one does not build. Only names that are made of a mnemonic's words are looked up."""
-    tables = [ROOT / "device" / "exec" / "ops" / name for name in ("core.def", "alu.def")]
+    tables = [ROOT / "device" / "exec" / "code" / name for name in ("core.def", "alu.def")]
     text = "".join(path.read_text() for path in tables)
     names = set(re.findall(r"\bOP\((\w+)\)", text))
     names |= {"_".join(row) for row in re.findall(r"\bCVT\((\w+), (\w+), (\w+)\)", text)}

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "exec/bind.h"
-#include "exec/grid.h"
+#include "exec/state/grid.h"
 
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;

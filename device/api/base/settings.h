@@ -16,7 +16,7 @@ typedef struct DriverSettings {
     int patience;           /* 0: api/context/patience.h is refused: no other driver has it */
     int capability;         /* 75 for 7.5 */
     uint64_t memory;        /* bytes of each device */
-    unsigned checks;        /* CHECK_* of exec/code.h */
+    unsigned checks;        /* CHECK_* of exec/code/code.h */
     char report[256];       /* the path of a file that exists, or "" (api/base/report.h) */
     bool log_printed;       /* every entry of the log goes to stderr as well */
     char problem[512];      /* of the first value that is wrong, in words; "" when all are right */

@@ -4,7 +4,7 @@
 
 #include "api/code/image.h"
 #include "api/context/context.h"
-#include "exec/code.h"
+#include "exec/code/code.h"
 
 struct CUmod_st {
     Object object;

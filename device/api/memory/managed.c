@@ -8,7 +8,7 @@
 
 #include "api/memory/memory.h"
 #include "api/stream/stream.h"
-#include "exec/code.h"
+#include "exec/code/code.h"
 
 #define PAGE UINT64_C(4096)
 

@@ -1,6 +1,6 @@
 /* Tensor maps: descriptions of tensors in global memory, which kernels copy by boxes. Checked here by the
- * driver's manual; what they are is exec/memory/tensor_map.h's. */
-#include "exec/memory/tensor_map.h"
+ * driver's manual; what they are is exec/async/tensor_map.h's. */
+#include "exec/async/tensor_map.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
 
 #include "exec/checks/global_race.h"
 #include "exec/checks/race.h"
-#include "exec/checks/unwritten.h"
+#include "exec/memory/unwritten.h"
 
 typedef struct Copies Copies;
 

@@ -4,9 +4,9 @@
 
 #include <pthread.h>
 
-#include "exec/checks/unwritten.h"
 #include "exec/memory/memory_map.h"
 #include "exec/memory/shared_file.h"
+#include "exec/memory/unwritten.h"
 
 enum {
     ALIGN = 512,

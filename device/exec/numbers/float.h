@@ -3,7 +3,7 @@
 #ifndef DEVICE_EXEC_NUMBERS_FLOAT_H
 #define DEVICE_EXEC_NUMBERS_FLOAT_H
 
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 #define F32_NAN 0x7fffffffu            /* the NaN of every f32 result */
 #define F64_QUIET 0x0008000000000000u

@@ -14,8 +14,8 @@
 #include <immintrin.h>
 #endif
 
-#include "exec/ops/lanes.h"
-#include "exec/state.h"
+#include "exec/numbers/lanes.h"
+#include "exec/state/state.h"
 
 enum { HALF = 16 };
 #define VECTOR_256(p) _mm256_load_si256((const __m256i *)(const void *)(p))

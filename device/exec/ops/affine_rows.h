@@ -3,8 +3,8 @@
 #ifndef DEVICE_EXEC_OPS_AFFINE_ROWS_H
 #define DEVICE_EXEC_OPS_AFFINE_ROWS_H
 
-#include "exec/affine.h"
-#include "exec/ops/lanes.h"
+#include "exec/code/affine.h"
+#include "exec/numbers/lanes.h"
 
 #define AFFINE_AT(w, ref) affine_of(ref_rows(w, ref))
 

@@ -1,10 +1,10 @@
 /* cp.async: done when it is issued, which is one of the orders that an asynchronous copy allows, so that
  * waiting for it does nothing. */
-#include "exec/ops/addresses.h"
+#include "exec/async/bulk.h"
+#include "exec/async/mbarrier.h"
+#include "exec/async/tensor_map.h"
 #include "exec/checks/check.h"
-#include "exec/memory/bulk.h"
-#include "exec/memory/mbarrier.h"
-#include "exec/memory/tensor_map.h"
+#include "exec/ops/addresses.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \

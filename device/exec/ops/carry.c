@@ -4,7 +4,7 @@
  * out. There is one carry for all of them: a difference is the sum x + ~y + carry in, as the hardware has
  * it, so that its carry is "no borrow", and sub.cc starts with one.
  */
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 __extension__ typedef __int128 s128;
 __extension__ typedef unsigned __int128 u128;

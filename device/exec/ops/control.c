@@ -4,8 +4,8 @@
  */
 #include <stdatomic.h>
 
-#include "exec/ops/lanes.h"
-#include "exec/state.h"
+#include "exec/numbers/lanes.h"
+#include "exec/state/state.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \

@@ -2,7 +2,7 @@
 #ifndef DEVICE_EXEC_OPS_EXCHANGE_H
 #define DEVICE_EXEC_OPS_EXCHANGE_H
 
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 /* Each lane's value from the one at a distance: within eights, then eights as they are. */
 LANE_FN void exchange(const uint32_t *a, uint32_t distance, uint32_t *d)

@@ -2,7 +2,7 @@
  * where it cannot run them all it does nothing, and they follow one by one. So a fault, a part of the lanes
  * and addresses without a pattern are theirs alone.
  */
-#include "exec/ops/fused.h"
+#include "exec/code/fused.h"
 
 #include "exec/numbers/fma.h"
 #include "exec/ops/places.h"

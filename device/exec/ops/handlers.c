@@ -1,11 +1,11 @@
 /* The tables of one instruction set: handlers in the order of enum Op, [0] some lanes, [1] all lanes; loops
  * over elements in the order of enum WideOp. */
-#include "exec/ops/handlers.h"
+#include "exec/code/handlers.h"
 
 const OpFn EXEC_NAME(exec_handlers)[OP_COUNT][2] = {
 #define OP(name) {EXEC_NAME(op_##name##_part), EXEC_NAME(op_##name##_full)},
-#include "exec/ops/core.def"
-#include "exec/ops/alu.def"
+#include "exec/code/core.def"
+#include "exec/code/alu.def"
 #undef OP
 };
 
@@ -13,7 +13,7 @@ const WideTable EXEC_NAME(exec_wide) = {
     .ops =
         {
 #define WIDE(name, size, sources) EXEC_NAME(wide_##name),
-#include "exec/ops/wide.def"
+#include "exec/code/wide.def"
 #undef WIDE
         },
     .split_32 = EXEC_NAME(wide_split_32),

@@ -1,5 +1,5 @@
 /* Integer arithmetic: wraps unless it says otherwise, and division never traps. */
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 BINARY(add_b16, b16, a + b)
 BINARY(add_b32, b32, a + b)

@@ -1,5 +1,5 @@
 /* Logic on rows and predicates, shifts with PTX's clamping, bit fields, bytes. */
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 #define LOGIC(T) \
     BINARY(and_##T, T, a & b) \

@@ -1,5 +1,5 @@
 /* Moves, selections, packing and unpacking. */
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 UNARY(mov_b16, b16, a)
 UNARY(mov_b32, b32, a)

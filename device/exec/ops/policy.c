@@ -1,6 +1,6 @@
 /* Cache policies. Nothing here reads them again; programs may compare them with constants. */
-#include "exec/ops/lanes.h"
-#include "exec/memory/policy.h"
+#include "exec/async/policy.h"
+#include "exec/numbers/lanes.h"
 
 #define PRIORITIES(mods) ((u64)((mods) & POLICY_MODS) << POLICY_MODS_SHIFT)
 #define INTERLEAVED (2ull << 59)

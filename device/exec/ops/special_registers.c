@@ -1,6 +1,6 @@
 /* Special registers as rows. */
-#include "exec/ops/lanes.h"
-#include "exec/state.h"
+#include "exec/numbers/lanes.h"
+#include "exec/state/state.h"
 
 /* name, element type, value: an expression in w, i and the lane l */
 #define SREG(name, T, value) \

@@ -2,8 +2,8 @@
  *
  * A handle is looked up once for neighbouring lanes that share it. An object that is not alive, that is of
  * another dimension, or whose memory is gone is a fault. */
-#include "exec/ops/lanes.h"
-#include "exec/state.h"
+#include "exec/numbers/lanes.h"
+#include "exec/state/state.h"
 #include "exec/texture/texture.h"
 
 /* The operands beyond the handle: refs[more ...] are values, then coordinates, then a level or gradients. */

@@ -1,5 +1,5 @@
 /* Video instructions on the four bytes or two halves of words, without selectors or masks. */
-#include "exec/ops/lanes.h"
+#include "exec/numbers/lanes.h"
 
 /* Part k of a word, n parts, signed or unsigned. */
 #define PART_4_u32(x, k) ((s32)(u8)((x) >> 8 * (k)))

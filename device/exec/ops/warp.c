@@ -1,7 +1,7 @@
 /* Collectives of a warp when every member is here already; all else waits in collective.c. */
-#include "exec/collective.h"
+#include "exec/collective/matrix.h"
+#include "exec/control/collective.h"
 #include "exec/ops/exchange.h"
-#include "exec/matrix/matrix.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "exec/runtime/runtime.h"
-#include "exec/state.h"
+#include "exec/state/state.h"
 
 void child_list_init(ChildList *list)
 {

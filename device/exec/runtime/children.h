@@ -13,8 +13,8 @@
 
 #include <pthread.h>
 
-#include "exec/grid.h"
 #include "exec/runtime/transfer.h"
+#include "exec/state/grid.h"
 
 enum { CHILD_QUEUES = 16 };
 

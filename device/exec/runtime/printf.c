@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/state.h"
+#include "exec/state/state.h"
 
 enum { STRING_MOST = 1 << 20 };
 

@@ -1,9 +1,9 @@
 /* What device code asks the device runtime: of the device, its limits, kernels and errors. */
 #include <string.h>
 
-#include "exec/runtime/runtime.h"
 #include "exec/runtime/errors.h"
-#include "exec/state.h"
+#include "exec/runtime/runtime.h"
+#include "exec/state/state.h"
 
 /* Asks the driver and stores an answer of that size. */
 static uint64_t ask(RuntimeCall *c, const RuntimeQuestion *question, uint64_t where, uint32_t size)

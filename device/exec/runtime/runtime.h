@@ -3,7 +3,7 @@
 #define DEVICE_EXEC_RUNTIME_RUNTIME_H
 
 #include "exec/runtime/children.h"
-#include "exec/warp.h"
+#include "exec/state/warp.h"
 
 typedef enum RuntimeFunction {
 #define RUNTIME(name, bits, arguments) RUNTIME_##name,

@@ -1,0 +1,172 @@
+/* cp.async.bulk and cp.reduce.async.bulk: a lane moves many bytes between global and shared memory, to
+ * several blocks of the cluster at once, or combines them with what is there. Done when it is issued, like
+ * cp.async. */
+#include "exec/async/bulk.h"
+
+#include <string.h>
+
+#include "exec/async/mbarrier.h"
+#include "exec/checks/check.h"
+#include "exec/numbers/half_atomic.h"
+
+enum { BULK_UNIT = 16 };
+
+/* --- elements ------------------------------------------------------------------------------------------ */
+
+/* Unlike red on global memory it keeps subnormal numbers, as an H200 does. */
+static uint32_t add_floats(uint32_t x, uint32_t b)
+{
+    float sum = f32_from(x) + f32_from(b);
+    return sum != sum ? F32_NAN : f32_bits(sum);
+}
+static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x) + f64_from(b)); }
+
+/* Operation of an atomic, element, new value of x with b. */
+#define ELEMENTS(X) \
+    X(add_u32, uint32_t, x + b) \
+    X(add_u64, uint64_t, x + b) \
+    X(add_f32, uint32_t, add_floats(x, b)) \
+    X(add_f64, uint64_t, add_doubles(x, b)) \
+    X(add_f16, uint16_t, add_f16(x, b)) \
+    X(add_bf16, uint16_t, add_bf16(x, b)) \
+    X(min_u32, uint32_t, b < x ? b : x) \
+    X(min_s32, uint32_t, (int32_t)b < (int32_t)x ? b : x) \
+    X(min_u64, uint64_t, b < x ? b : x) \
+    X(min_s64, uint64_t, (int64_t)b < (int64_t)x ? b : x) \
+    X(min_f16, uint16_t, min_f16(x, b)) \
+    X(min_bf16, uint16_t, min_bf16(x, b)) \
+    X(max_u32, uint32_t, b > x ? b : x) \
+    X(max_s32, uint32_t, (int32_t)b > (int32_t)x ? b : x) \
+    X(max_u64, uint64_t, b > x ? b : x) \
+    X(max_s64, uint64_t, (int64_t)b > (int64_t)x ? b : x) \
+    X(max_f16, uint16_t, max_f16(x, b)) \
+    X(max_bf16, uint16_t, max_bf16(x, b)) \
+    X(inc_u32, uint32_t, x >= b ? 0 : x + 1) \
+    X(dec_u32, uint32_t, x == 0 || x > b ? b : x - 1) \
+    X(and_b32, uint32_t, x &b) \
+    X(and_b64, uint64_t, x &b) \
+    X(or_b32, uint32_t, x | b) \
+    X(or_b64, uint64_t, x | b) \
+    X(xor_b32, uint32_t, x ^ b) \
+    X(xor_b64, uint64_t, x ^ b)
+
+/* Other workers may do the same to global memory: each element is replaced at once. */
+#define COMBINE_FN(name, T, value) \
+    static void combine_##name(uint8_t *to, const uint8_t *from, uint32_t bytes) \
+    { \
+        for (uint32_t at = 0; at < bytes; at += sizeof(T)) { \
+            T *place = (T *)(void *)(to + at), x = __atomic_load_n(place, __ATOMIC_RELAXED), b; \
+            memcpy(&b, from + at, sizeof b); \
+            while (!__atomic_compare_exchange_n(place, &x, (T)(value), true, __ATOMIC_ACQ_REL, \
+                                                __ATOMIC_RELAXED)) {} \
+        } \
+    }
+ELEMENTS(COMBINE_FN)
+
+void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
+{
+    switch (op) {
+#define COMBINE_CASE(name, T, value) \
+    case OP_atom_##name: combine_##name(to, from, bytes); break;
+        ELEMENTS(COMBINE_CASE)
+    default: memmove(to, from, bytes);
+    }
+}
+
+bool bulk_combines(unsigned op)
+{
+    switch (op) {
+#define COMBINES(name, T, value) case OP_atom_##name:
+        ELEMENTS(COMBINES)
+        return true;
+    default: return false;
+    }
+}
+
+/* --- copies -------------------------------------------------------------------------------------------- */
+
+static bool move(const Bulk *x)
+{
+    const Reach source = {.address = x->source,
+                          .bytes = x->bytes,
+                          .unit = BULK_UNIT,
+                          .shared = x->insn->mods & BULK_FROM_SHARED};
+    const Reach target = {.address = x->target,
+                          .bytes = x->bytes,
+                          .unit = BULK_UNIT,
+                          .shared = x->insn->mods & BULK_TO_SHARED,
+                          .write = true};
+    bool combines = x->insn->op == OP_cp_bulk_reduce;
+    const uint8_t *from = range_reach(x->warp, x->insn, x->lane, &source);
+    uint8_t *to = from ? range_reach(x->warp, x->insn, x->lane, &target) : NULL;
+    if (!to) return false;
+    if (x->warp->block->checker
+        && (!check_reach(x->warp, x->insn, x->lane, from, x->bytes, ACCESS_READ)
+            || !check_reach(x->warp, x->insn, x->lane, to, x->bytes,
+                            combines ? ACCESS_ATOMIC : ACCESS_WRITE)))
+        return false;
+    bulk_combine(combines ? (unsigned)x->insn->imm : OP_cp_bulk, to, from, x->bytes);
+    return true;
+}
+
+/* To one place, and the bytes arrive there. */
+static bool deliver(const Bulk *x)
+{
+    if (x->bytes && !x->move(x)) return false;
+    return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
+}
+
+/* To the same place in the shared memory of each block of a mask. */
+static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
+{
+    const Cluster *cluster = x->warp->block->cluster;
+    uint64_t target, barrier;
+    for (; ranks; ranks &= ranks - 1) {
+        Bulk one = *x;
+        uint32_t rank = (uint32_t)__builtin_ctz(ranks);
+        if (rank >= cluster->size) {
+            exec_fault(x->warp, x->insn, x->lane, CUDA_ERROR_LAUNCH_FAILED,
+                       "a copy to block %u of a cluster of %u", rank, cluster->size);
+            return false;
+        }
+        if (cluster_block_of(x->warp->block, x->target, &target))
+            one.target = cluster_address(cluster->blocks[rank], target);
+        if (cluster_block_of(x->warp->block, x->barrier, &barrier))
+            one.barrier = cluster_address(cluster->blocks[rank], barrier);
+        if (!deliver(&one)) return false;
+    }
+    return true;
+}
+
+bool bulk_deliver(const Bulk *x, uint32_t ranks)
+{
+    return x->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(x, ranks & 0xffff) : deliver(x);
+}
+
+static bool copy_lane(Warp *warp, const Insn *insn, int lane)
+{
+    uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
+    if (bytes % BULK_UNIT) {
+        exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
+                   "a copy of %u bytes, which is no multiple of %d", bytes, BULK_UNIT);
+        return false;
+    }
+    const Bulk x = {.warp = warp,
+                    .insn = insn,
+                    .lane = lane,
+                    .bytes = bytes,
+                    .source = ROW(const uint64_t, warp, insn->a)[lane],
+                    .target = ROW(const uint64_t, warp, insn->b)[lane],
+                    .barrier = ROW(const uint64_t, warp, insn->e)[lane],
+                    .move = move};
+    bool several = insn->mods & BULK_TO_BLOCKS;
+    Ref ranks = several ? warp->current->function->refs[insn->more] : REF_ABSENT;
+    return bulk_deliver(&x, several ? ROW(const uint32_t, warp, ranks)[lane] : 0);
+}
+
+const Insn *bulk_copy(Warp *warp, const Insn *insn)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
+        if (!copy_lane(warp, insn, __builtin_ctz(rest))) return NULL;
+    return insn + 1;
+}

@@ -1,0 +1,311 @@
+/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the cluster's worker alone. */
+#include "exec/async/mbarrier.h"
+#include "exec/checks/check.h"
+
+#include <string.h>
+
+/* From the lowest bit: threads of a phase, threads to come, bytes to come, a mark, the phase's parity. */
+enum { COUNT_BITS = 20, TX_BITS = 22, PENDING_SHIFT = COUNT_BITS, TX_SHIFT = 2 * COUNT_BITS };
+#define COUNT_MASK ((UINT64_C(1) << COUNT_BITS) - 1)
+#define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)
+#define VALID (UINT64_C(1) << 62)
+#define PHASE (UINT64_C(1) << 63)
+enum { COUNT_MOST = (1 << 20) - 1 };
+
+typedef struct Mbarrier {
+    uint32_t threads, pending;
+    int32_t tx;
+    bool valid, parity;
+} Mbarrier;
+
+static Mbarrier unpack(uint64_t word)
+{
+    int32_t tx = (int32_t)(word >> TX_SHIFT & TX_MASK);
+    return (Mbarrier){.threads = (uint32_t)(word & COUNT_MASK),
+                      .pending = (uint32_t)(word >> PENDING_SHIFT & COUNT_MASK),
+                      .tx = tx >> (TX_BITS - 1) ? tx - (1 << TX_BITS) : tx,
+                      .valid = word & VALID,
+                      .parity = word & PHASE};
+}
+
+static uint64_t pack(const Mbarrier *m)
+{
+    return m->threads | (uint64_t)m->pending << PENDING_SHIFT
+           | ((uint64_t)(int64_t)m->tx & TX_MASK) << TX_SHIFT | (m->valid ? VALID : 0)
+           | (m->parity ? PHASE : 0);
+}
+
+/* One lane's barrier: whose it is, its offset in that block's shared memory, its state while it is worked on.
+ */
+typedef struct Place {
+    Warp *warp;
+    const Insn *insn;
+    int lane;
+    Block *block;
+    uint64_t offset;
+    Mbarrier state;
+} Place;
+
+/* An address of the cluster's shared memory, or an offset in the block's. */
+static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
+{
+    uint64_t address = insn->mods & MEM_ADDR32 ? ROW(const uint32_t, warp, insn->a)[lane]
+                                               : ROW(const uint64_t, warp, insn->a)[lane];
+    address = memory_offset(insn, address);
+    if (insn->mods & MEM_SHARED) return address;
+    const Block *holder = cluster_holder(warp->block, address);
+    if (!holder || holder == warp->block) return address - (uintptr_t)warp->block->shared;
+    return cluster_address(holder, address - (uintptr_t)holder->shared);
+}
+
+/* Is there room for a barrier at that address? Finds whose it is. */
+static bool find_place(Place *p, uint64_t address)
+{
+    enum { SIZE = sizeof(uint64_t) };
+    const Reach reach = {.address = address, .bytes = SIZE, .unit = SIZE, .shared = true, .write = true};
+    if (!range_reach(p->warp, p->insn, p->lane, &reach)) return false;
+    p->block = cluster_block_of(p->warp->block, address, &p->offset);
+    return true;
+}
+
+static bool locate(Place *p) { return find_place(p, address_of(p->warp, p->insn, p->lane)); }
+
+static bool read_state(Place *p)
+{
+    uint64_t word;
+    memcpy(&word, p->block->shared + p->offset, sizeof word);
+    p->state = unpack(word);
+    if (p->state.valid) return true;
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
+               "the mbarrier at offset 0x%llx of shared memory was not initialised, or written over",
+               (unsigned long long)p->offset);
+    return false;
+}
+
+/* False where a check finds a fault. */
+static bool check(const Place *p, AccessKind kind)
+{
+    const Block *block = p->block;
+    return !block->checker
+           || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
+}
+
+static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, ACCESS_ATOMIC); }
+
+/* Release: what the lane did before happens before what follows a wait for the phase. */
+static void release_clock(const Place *p)
+{
+    if (p->block->checker) check_release(p->warp, p->lane, p->block, p->offset);
+}
+
+static void store(const Place *p)
+{
+    uint64_t word = pack(&p->state);
+    memcpy(p->block->shared + p->offset, &word, sizeof word);
+}
+
+/* --- waits --------------------------------------------------------------------------------------------- */
+
+/* Ends the wait of a group with a result. */
+static void release(Warp *warp, Group *g, bool result)
+{
+    uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
+    if (result && warp->block->checker) check_acquire(warp, g->mask, warp->block, g->mbarrier);
+    *word = (*word & ~g->mask) | (result ? g->mask : 0);
+    g->state = GROUP_READY;
+    g->pc++;
+    warp->parked = false;
+}
+
+static void release_all(Block *block, uint64_t offset, bool every, bool result, bool *any)
+{
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        if (!warp->started || warp->done) continue;
+        for (uint32_t n = 0; n < warp->group_count; n++) {
+            Group *g = &warp->groups[n];
+            if (g->state != GROUP_MBARRIER || (!every && g->mbarrier != offset)) continue;
+            release(warp, g, result);
+            *any = true;
+        }
+    }
+}
+
+bool mbarrier_expire(Block *block)
+{
+    bool any = false;
+    if (block->mbarrier_waits) release_all(block, 0, true, false, &any);
+    block->mbarrier_waits = false;
+    return any;
+}
+
+/* Releases those who wait there: the phase is complete, or they look again. */
+static void wake(const Place *p, bool result)
+{
+    bool any = false;
+    if (!p->block->mbarrier_waits) return;
+    release_all(p->block, p->offset, false, result, &any);
+    if (any && p->warp->current) group_refresh(p->warp);
+}
+
+/* Completes the phase if nothing is pending. */
+static void settle(Place *p)
+{
+    Mbarrier *m = &p->state;
+    bool over = m->pending == 0 && m->tx == 0;
+    if (over) {
+        m->parity = !m->parity;
+        m->pending = m->threads;
+        cluster_advance(p->block->cluster);
+    }
+    store(p);
+    if (over) wake(p, true);
+}
+
+/* True when the phase that the lane waits for is complete. */
+static bool is_over(const Place *p)
+{
+    if (p->insn->mods & MBARRIER_PARITY)
+        return p->state.parity != (ROW(const uint32_t, p->warp, p->insn->b)[p->lane] & 1);
+    return p->state.parity != unpack(ROW(const uint64_t, p->warp, p->insn->b)[p->lane]).parity;
+}
+
+const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
+{
+    uint32_t over = 0, *d = &PRED(warp, insn->d);
+    Place p = {.warp = warp, .insn = insn};
+    uint64_t first = 0;
+    bool together = true;
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
+        p.lane = __builtin_ctz(rest);
+        if (!fetch(&p)) return NULL;
+        if (rest == warp->mask) first = p.offset;
+        if (is_over(&p)) {
+            over |= 1u << p.lane;
+            if (warp->block->checker) check_acquire(warp, 1u << p.lane, p.block, p.offset);
+        }
+        together &= p.offset == first && p.block == warp->block;
+    }
+    if (!over && together) {
+        Group *g = warp->current;
+        g->pc = insn;
+        g->state = GROUP_MBARRIER;
+        g->mbarrier = (uint32_t)first;
+        g->waited = ++warp->turn;
+        warp->fuel = FUEL_PLAIN; /* for its next turn */
+        warp->block->mbarrier_waits = true;
+        return group_next(warp);
+    }
+    if (over != warp->mask) warp_rest(warp, FUEL_SLEEP);
+    *d = (*d & ~warp->mask) | over;
+    return insn + 1;
+}
+
+/* --- arrivals ------------------------------------------------------------------------------------------ */
+
+static bool check_count(const Place *p, uint32_t count, uint32_t most)
+{
+    if (count >= 1 && count <= most) return true;
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
+               "%u threads at the mbarrier at offset 0x%llx of shared memory, where 1 to %u are possible",
+               count, (unsigned long long)p->offset, most);
+    return false;
+}
+
+static bool add_bytes(Place *p, int64_t bytes)
+{
+    int64_t sum = p->state.tx + bytes;
+    p->state.tx = (int32_t)sum;
+    if (sum >= -COUNT_MOST && sum <= COUNT_MOST) return true;
+    exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
+               "the mbarrier at offset 0x%llx of shared memory would wait for %lld bytes: it counts to %d",
+               (unsigned long long)p->offset, (long long)sum, COUNT_MOST);
+    return false;
+}
+
+/* Runs a step for each lane in turn. */
+static const Insn *each_lane(Warp *warp, const Insn *insn, bool (*step)(Place *))
+{
+    Place p = {.warp = warp, .insn = insn};
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
+        p.lane = __builtin_ctz(rest);
+        if (!step(&p)) return NULL;
+    }
+    return insn + 1;
+}
+
+static bool init_step(Place *p)
+{
+    uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
+    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, ACCESS_WRITE)) return false;
+    p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
+    store(p);
+    wake(p, false);
+    return true;
+}
+
+static bool inval_step(Place *p)
+{
+    if (!fetch(p)) return false;
+    p->state = (Mbarrier){0};
+    store(p);
+    wake(p, false);
+    return true;
+}
+
+static bool tx_step(Place *p)
+{
+    int64_t bytes = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
+    bool complete = p->insn->mods & MBARRIER_COMPLETE;
+    if (!fetch(p) || !add_bytes(p, complete ? -bytes : bytes)) return false;
+    release_clock(p);
+    if (complete)
+        settle(p);
+    else
+        store(p);
+    return true;
+}
+
+static bool arrive_step(Place *p)
+{
+    const Insn *insn = p->insn;
+    uint32_t count = insn->b == REF_ABSENT ? 1 : ROW(const uint32_t, p->warp, insn->b)[p->lane];
+    if (!fetch(p)) return false;
+    if (insn->d != REF_ABSENT) ROW(uint64_t, p->warp, insn->d)[p->lane] = pack(&p->state);
+    if (insn->mods & MBARRIER_EXPECT) {
+        if (!add_bytes(p, count)) return false;
+        count = 1;
+    }
+    uint32_t most = p->state.pending - (insn->mods & MBARRIER_NO_COMPLETE && p->state.pending ? 1 : 0);
+    if (!check_count(p, count, most)) return false;
+    release_clock(p);
+    p->state.pending -= count;
+    if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
+    settle(p);
+    return true;
+}
+
+bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes)
+{
+    Place p = {.warp = warp, .insn = insn, .lane = lane};
+    if (!find_place(&p, address) || !read_state(&p) || !check(&p, ACCESS_ATOMIC)
+        || !add_bytes(&p, -(int64_t)bytes))
+        return false;
+    release_clock(&p);
+    settle(&p);
+    return true;
+}
+
+const Insn *mbarrier_init(Warp *warp, const Insn *insn) { return each_lane(warp, insn, init_step); }
+const Insn *mbarrier_inval(Warp *warp, const Insn *insn) { return each_lane(warp, insn, inval_step); }
+const Insn *mbarrier_tx(Warp *warp, const Insn *insn) { return each_lane(warp, insn, tx_step); }
+const Insn *mbarrier_arrive(Warp *warp, const Insn *insn) { return each_lane(warp, insn, arrive_step); }
+
+const Insn *mbarrier_pending(Warp *warp, const Insn *insn)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
+        int l = __builtin_ctz(rest);
+        ROW(uint32_t, warp, insn->d)[l] = unpack(ROW(const uint64_t, warp, insn->a)[l]).pending;
+    }
+    return insn + 1;
+}

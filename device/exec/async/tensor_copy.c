@@ -1,0 +1,232 @@
+/* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a lane moves a box of a tensor to shared memory or
+ * back, row by row of its innermost dimension. Done when it is issued, like cp.async.bulk.
+ *
+ * In shared memory the rows of the box follow each other; a swizzle mode changes the places of chunks of 16
+ * bytes by the address that they would have. What is out of the tensor's bounds is filled, or left out. */
+#include <string.h>
+
+#include "exec/async/bulk.h"
+#include "exec/async/mbarrier.h"
+#include "exec/async/tensor_map.h"
+#include "exec/checks/check.h"
+#include "exec/numbers/half.h"
+
+enum { CHUNK = 16, SHARED_ALIGN = 128, MOST_ROW = TENSOR_MOST_BOX * 8 };
+
+typedef struct TensorCopy {
+    TensorMap map;
+    int32_t corner[TENSOR_RANK];  /* of the box, the innermost coordinate first */
+    uint32_t count[TENSOR_RANK];  /* elements that are taken along each dimension */
+    uint32_t element, row, rows;  /* bytes of an element, of a row; how many rows */
+    uint32_t first, end;          /* elements of a row that are within the tensor */
+    unsigned op;                  /* OP_cp_bulk, or the atomic operation that combines elements */
+    bool store;
+} TensorCopy;
+
+/* --- where things are --------------------------------------------------------------------------------- */
+
+/* The address of element 0 of a row, if the row has any in the tensor. */
+static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
+{
+    *address = t->map.address;
+    for (unsigned d = 1; d <= t->map.rank; d++) {
+        int64_t place = t->corner[d] + (int64_t)(number % t->count[d]) * (t->map.steps[d] + 1);
+        number /= t->count[d];
+        if (place < 0 || place > t->map.dims[d]) return false;
+        *address += (uint64_t)place * t->map.strides[d - 1];
+    }
+    return t->first < t->end;
+}
+
+/* Where a byte of shared memory is put. */
+static uint64_t swizzled(unsigned mode, uint64_t address)
+{
+    const uint64_t bits = (1u << mode) - 1;
+    return address ^ (address >> 7 & bits) << 4;
+}
+
+/* A row from or to the box in shared memory, which lies at that offset and there for the host. */
+static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_t number, uint8_t *row)
+{
+    for (uint32_t at = 0; at < t->row; at += CHUNK) {
+        uint64_t plain = offset + (uint64_t)number * t->row + at;
+        uint8_t *place = box + (swizzled(t->map.swizzle, plain) - offset);
+        if (t->store)
+            memcpy(row + at, place, CHUNK);
+        else
+            memcpy(place, row + at, CHUNK);
+    }
+}
+
+/* --- rows --------------------------------------------------------------------------------------------- */
+
+/* Zeros, or a NaN that fma.oob knows. */
+static void fill_row(const TensorCopy *t, uint8_t *row)
+{
+    const uint16_t nan = HALF_OUT_OF_BOUNDS;
+    if (!t->map.fill)
+        memset(row, 0, t->row);
+    else
+        for (uint32_t at = 0; at < t->row; at += sizeof nan) memcpy(row + at, &nan, sizeof nan);
+}
+
+/* The elements of a row that are in the tensor; NULL after a fault. */
+static uint8_t *reach_row(const Bulk *x, uint64_t address)
+{
+    const TensorCopy *t = x->tensor;
+    const Reach reach = {.address = address + (uint64_t)((int64_t)t->corner[0] + t->first) * t->element,
+                         .bytes = (uint64_t)(t->end - t->first) * t->element,
+                         .unit = t->element,
+                         .write = t->store};
+    AccessKind kind = !t->store ? ACCESS_READ : t->op == OP_cp_bulk ? ACCESS_WRITE : ACCESS_ATOMIC;
+    uint8_t *place = range_reach(x->warp, x->insn, x->lane, &reach);
+    bool seen = place && x->warp->block->checker;
+    return seen && !check_reach(x->warp, x->insn, x->lane, place, reach.bytes, kind) ? NULL : place;
+}
+
+static bool move_row(const Bulk *x, uint8_t *box, uint32_t number)
+{
+    const TensorCopy *t = x->tensor;
+    uint8_t row[MOST_ROW];
+    uint64_t address;
+    bool some = find_row(t, number, &address);
+    uint8_t *place = some ? reach_row(x, address) : NULL;
+    if (some && !place) return false;
+    uint32_t first = t->first * t->element, bytes = (t->end - t->first) * t->element;
+    if (t->store) {
+        pass_row(t, box, x->target, number, row);
+        if (some) bulk_combine(t->op, place, row + first, bytes);
+        return true;
+    }
+    if (!some || bytes < t->row) fill_row(t, row);
+    if (some) memcpy(row + first, place, bytes);
+    pass_row(t, box, x->target, number, row);
+    return true;
+}
+
+/* The last bytes of a box may be swizzled with what follows it. */
+static bool move_box(const Bulk *x)
+{
+    const TensorCopy *t = x->tensor;
+    uint64_t span = tensor_swizzle_bytes(t->map.swizzle), unit = span ? span : 1;
+    const Reach reach = {.address = x->target,
+                         .bytes = (x->bytes + unit - 1) / unit * unit,
+                         .unit = SHARED_ALIGN,
+                         .shared = true,
+                         .write = !t->store};
+    uint8_t *box = range_reach(x->warp, x->insn, x->lane, &reach);
+    if (!box) return false;
+    if (x->warp->block->checker
+        && !check_reach(x->warp, x->insn, x->lane, box, x->bytes, t->store ? ACCESS_READ : ACCESS_WRITE))
+        return false;
+    for (uint32_t number = 0; number < t->rows; number++)
+        if (!move_row(x, box, number)) return false;
+    return true;
+}
+
+/* --- the instruction ---------------------------------------------------------------------------------- */
+
+/* The atomic operation of a reduction; OP_COUNT where there is none for these elements: an H100 takes sums
+ * and bit operations of signed 64-bit integers for illegal instructions. */
+static unsigned operation_of(TensorReduction reduction, unsigned type)
+{
+#define NOT_SIGNED_64(unsigned_32, signed_32, unsigned_64) \
+    [TENSOR_U32] = OP_atom_##unsigned_32, [TENSOR_S32] = OP_atom_##signed_32, \
+    [TENSOR_U64] = OP_atom_##unsigned_64
+#define INTEGERS(name) NOT_SIGNED_64(name##_u32, name##_s32, name##_u64), [TENSOR_S64] = OP_atom_##name##_s64
+#define HALVES(name) [TENSOR_F16] = OP_atom_##name##_f16, [TENSOR_BF16] = OP_atom_##name##_bf16
+#define ORDER(name) INTEGERS(name), HALVES(name)
+#define BITS(name) NOT_SIGNED_64(name##_b32, name##_b32, name##_b64)
+    static const uint16_t operations[][TENSOR_TYPE_COUNT] = {
+        [TENSOR_ADD] = {NOT_SIGNED_64(add_u32, add_u32, add_u64),
+                        HALVES(add), [TENSOR_F32] = OP_atom_add_f32, [TENSOR_F64] = OP_atom_add_f64},
+        [TENSOR_MIN] = {ORDER(min)},
+        [TENSOR_MAX] = {ORDER(max)},
+        [TENSOR_INC] = {[TENSOR_U32] = OP_atom_inc_u32},
+        [TENSOR_DEC] = {[TENSOR_U32] = OP_atom_dec_u32},
+        [TENSOR_AND] = {BITS(and)},
+        [TENSOR_OR] = {BITS(or)},
+        [TENSOR_XOR] = {BITS(xor)},
+    };
+#undef NOT_SIGNED_64
+#undef INTEGERS
+#undef HALVES
+#undef ORDER
+#undef BITS
+    unsigned op = reduction == TENSOR_COPIED ? OP_cp_bulk : operations[reduction][type];
+    return op ? op : OP_COUNT;
+}
+
+/* The elements of the innermost dimension that are there; the step is ignored in it. */
+static void clip(TensorCopy *t)
+{
+    int64_t corner = t->corner[0], size = (int64_t)t->map.dims[0] + 1, count = t->count[0];
+    int64_t first = corner < 0 ? -corner : 0, end = size - corner;
+    t->first = (uint32_t)(first < count ? first : count);
+    t->end = end < t->first ? t->first : (uint32_t)(end < count ? end : count);
+}
+
+/* What an H100 takes for an illegal instruction. */
+static const char *corner_problem(const TensorCopy *t, unsigned rank)
+{
+    if ((int64_t)t->corner[0] * t->element % CHUNK)
+        return "the innermost coordinate is no multiple of 16 bytes";
+    for (unsigned d = 0; d < rank; d++)
+        if (t->store && t->corner[d] < 0) return "a coordinate of a store or a reduction is negative";
+    return NULL;
+}
+
+static const char *prepare(TensorCopy *t, unsigned rank, TensorReduction reduction)
+{
+    const char *problem = tensor_map_problem(&t->map);
+    if (problem) return problem;
+    if (t->map.rank + 1u != rank) return "the tensor has another number of dimensions";
+    t->element = tensor_type_bytes(t->map.type);
+    t->op = operation_of(reduction, t->map.type);
+    t->rows = 1;
+    for (unsigned d = 0; d < rank; d++) {
+        unsigned step = d ? t->map.steps[d] + 1u : 1;
+        t->count[d] = (t->map.box[d] + step) / step;
+        if (d && __builtin_mul_overflow(t->rows, t->count[d], &t->rows)) return "the box is too large";
+    }
+    t->row = t->count[0] * t->element;
+    if (t->rows > UINT32_MAX / t->row) return "the box is too large";
+    clip(t);
+    return t->op == OP_COUNT ? "there is no such reduction of its elements" : corner_problem(t, rank);
+}
+
+static bool copy_lane(Warp *warp, const Insn *insn, int lane)
+{
+    const Ref *refs = warp->current->function->refs + insn->more;
+    unsigned rank = insn->imm & TENSOR_IMM_RANK;
+    TensorCopy t = {.store = insn->imm & TENSOR_STORE};
+    const Reach reach = {
+        .address = ROW(const uint64_t, warp, insn->a)[lane], .bytes = sizeof t.map, .unit = TENSOR_MAP_ALIGN};
+    const uint8_t *map = range_reach(warp, insn, lane, &reach);
+    if (!map) return false;
+    memcpy(&t.map, map, sizeof t.map);
+    for (unsigned d = 0; d < rank; d++) t.corner[d] = ROW(const int32_t, warp, refs[d])[lane];
+    const char *problem = prepare(&t, rank, (TensorReduction)(insn->imm >> TENSOR_REDUCE_SHIFT));
+    if (problem) {
+        exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_INSTRUCTION, "tensor map at 0x%llx: %s",
+                   (unsigned long long)reach.address, problem);
+        return false;
+    }
+    const Bulk x = {.warp = warp,
+                    .insn = insn,
+                    .lane = lane,
+                    .bytes = t.row * t.rows,
+                    .target = ROW(const uint64_t, warp, insn->b)[lane],
+                    .barrier = ROW(const uint64_t, warp, insn->e)[lane],
+                    .move = move_box,
+                    .tensor = &t};
+    bool several = insn->mods & BULK_TO_BLOCKS;
+    return bulk_deliver(&x, several ? ROW(const uint32_t, warp, refs[rank])[lane] : 0);
+}
+
+const Insn *tensor_copy(Warp *warp, const Insn *insn)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
+        if (!copy_lane(warp, insn, __builtin_ctz(rest))) return NULL;
+    return insn + 1;
+}

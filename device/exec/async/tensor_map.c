@@ -1,0 +1,160 @@
+/* The fields of tensor maps: what may stand in them, and kernels that change them. */
+#include "exec/async/tensor_map.h"
+
+#include <string.h>
+
+#include "exec/checks/check.h"
+
+static const char mark[sizeof((TensorMap){0}.mark)] = "tensmap";
+
+uint32_t tensor_type_bytes(unsigned type)
+{
+    static const uint8_t bytes[TENSOR_TYPE_COUNT] = {
+#define TENSOR_TYPE(name, driver, bytes, is_float) [TENSOR_##name] = bytes,
+        TENSOR_TYPES(TENSOR_TYPE)
+#undef TENSOR_TYPE
+    };
+    return type < TENSOR_TYPE_COUNT ? bytes[type] : 0;
+}
+
+bool tensor_type_is_float(unsigned type)
+{
+    static const bool floats[TENSOR_TYPE_COUNT] = {
+#define TENSOR_TYPE(name, driver, bytes, is_float) [TENSOR_##name] = is_float,
+        TENSOR_TYPES(TENSOR_TYPE)
+#undef TENSOR_TYPE
+    };
+    return type < TENSOR_TYPE_COUNT && floats[type];
+}
+
+uint32_t tensor_swizzle_bytes(unsigned swizzle) { return swizzle ? 16u << swizzle : 0; }
+
+void tensor_map_begin(TensorMap *map)
+{
+    *map = (TensorMap){0};
+    memcpy(map->mark, mark, sizeof mark);
+}
+
+bool tensor_map_is_one(const TensorMap *map) { return !memcmp(map->mark, mark, sizeof mark); }
+
+/* --- fields ------------------------------------------------------------------------------------------- */
+
+const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension, uint64_t value)
+{
+    if (dimension >= TENSOR_RANK - (field == TENSOR_GLOBAL_STRIDE))
+        return "a tensor has at most 5 dimensions, and one stride less";
+    switch (field) {
+    case TENSOR_ADDRESS:
+        if (value % 16) return "the address must be a multiple of 16";
+        map->address = value;
+        break;
+    case TENSOR_RANK_LESS_1:
+        if (value >= TENSOR_RANK) return "a tensor has 1 to 5 dimensions (the rank is given less 1)";
+        map->rank = (uint8_t)value;
+        break;
+    case TENSOR_BOX_DIM:
+        if (value - 1 >= TENSOR_MOST_BOX) return "a dimension of the box is 1 to 256";
+        map->box[dimension] = (uint8_t)(value - 1);
+        break;
+    case TENSOR_GLOBAL_DIM:
+        if (value - 1 >= TENSOR_MOST_DIM) return "a dimension of the tensor is 1 to 2^32";
+        map->dims[dimension] = (uint32_t)(value - 1);
+        break;
+    case TENSOR_GLOBAL_STRIDE:
+        if (value % 16 || value >= TENSOR_STRIDE_END)
+            return "a stride is a multiple of 16 bytes, and less than 2^40";
+        map->strides[dimension] = value;
+        break;
+    case TENSOR_ELEMENT_STRIDE:
+        if (value - 1 >= TENSOR_MOST_STEP) return "a stride of elements is 1 to 8";
+        map->steps[dimension] = (uint8_t)(value - 1);
+        break;
+    case TENSOR_ELEMTYPE:
+        if (!tensor_type_bytes((unsigned)value)) return "elements of this type are not supported";
+        map->type = (uint8_t)value;
+        break;
+    case TENSOR_INTERLEAVE:
+        if (value) return "interleaved layouts are not supported";
+        break;
+    case TENSOR_SWIZZLE:
+        if (value >= TENSOR_SWIZZLES) return "this swizzle mode is not supported";
+        map->swizzle = (uint8_t)value;
+        break;
+    case TENSOR_ATOMICITY:
+        if (value) return "only chunks of 16 bytes are supported";
+        break;
+    case TENSOR_FILL:
+        if (value > 1) return "what is out of bounds is filled with zeros (0) or NaN (1)";
+        map->fill = (uint8_t)value;
+        break;
+    }
+    return NULL;
+}
+
+const char *tensor_map_problem(const TensorMap *map)
+{
+    uint32_t element = tensor_type_bytes(map->type), inner = (map->box[0] + 1u) * element;
+    if (!tensor_map_is_one(map) || !element || map->swizzle >= TENSOR_SWIZZLES)
+        return "the bytes are no tensor map";
+    if (inner % 16) return "the inner dimension of the box is no multiple of 16 bytes";
+    if (map->swizzle && inner > tensor_swizzle_bytes(map->swizzle))
+        return "the inner dimension of the box is larger than what the swizzle mode holds";
+    return map->fill && !tensor_type_is_float(map->type) ? "only floats are filled with NaN" : NULL;
+}
+
+/* --- kernels ------------------------------------------------------------------------------------------ */
+
+static uint8_t *reach_map(Warp *warp, const Insn *insn, int lane, uint64_t address, bool shared, bool write)
+{
+    const Reach reach = {.address = address,
+                         .bytes = sizeof(TensorMap),
+                         .unit = TENSOR_MAP_ALIGN,
+                         .shared = shared,
+                         .write = write};
+    uint8_t *place = range_reach(warp, insn, lane, &reach);
+    bool seen = place && warp->block->checker;
+    AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
+    return seen && !check_reach(warp, insn, lane, place, sizeof(TensorMap), kind) ? NULL : place;
+}
+
+/* Zeros become a map by their first field. */
+static bool replace_lane(Warp *warp, const Insn *insn, int lane)
+{
+    static const TensorMap zeros;
+    TensorField field = (TensorField)(insn->imm & 0xff);
+    bool wide = field == TENSOR_ADDRESS || field == TENSOR_GLOBAL_STRIDE;
+    uint64_t value =
+        wide ? ROW(const uint64_t, warp, insn->b)[lane] : ROW(const uint32_t, warp, insn->b)[lane];
+    uint64_t address = ROW(const uint64_t, warp, insn->a)[lane];
+    uint8_t *place = reach_map(warp, insn, lane, address, insn->mods & MEM_SHARED, true);
+    if (!place) return false;
+    TensorMap map;
+    memcpy(&map, place, sizeof map);
+    if (!memcmp(&map, &zeros, sizeof map)) tensor_map_begin(&map);
+    const char *problem = tensor_map_is_one(&map)
+                              ? tensor_map_set(&map, field, (unsigned)(insn->imm >> 8), value)
+                              : "the bytes are neither a tensor map nor zeros";
+    if (problem) exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED, "tensor map: %s", problem);
+    if (!problem) memcpy(place, &map, sizeof map);
+    return !problem;
+}
+
+const Insn *tensor_map_replace(Warp *warp, const Insn *insn)
+{
+    for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
+        if (!replace_lane(warp, insn, __builtin_ctz(rest))) return NULL;
+    return insn + 1;
+}
+
+/* The warp does it once, then others may see it. */
+const Insn *tensor_map_copy(Warp *warp, const Insn *insn)
+{
+    int lane = __builtin_ctz(warp->mask);
+    const uint8_t *from = reach_map(warp, insn, lane, ROW(const uint64_t, warp, insn->a)[lane], true, false);
+    uint8_t *to =
+        from ? reach_map(warp, insn, lane, ROW(const uint64_t, warp, insn->b)[lane], false, true) : NULL;
+    if (!to) return NULL;
+    memcpy(to, from, sizeof(TensorMap));
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return insn + 1;
+}

@@ -1,0 +1,25 @@
+/* Operands of the fused operations, which lower/fuse.c makes and exec/ops/fused.c runs. */
+#ifndef DEVICE_EXEC_CODE_FUSED_H
+#define DEVICE_EXEC_CODE_FUSED_H
+
+#include <stdint.h>
+
+/* fused_dot_shared_f32: mods times (load, load, fma) follow, the first loads at one address each, the second
+ * ones at another. The bounds of their offsets are packed into imm. */
+typedef struct FusedDot {
+    int16_t first_least, first_most, second_least, second_most;
+} FusedDot;
+
+static inline int64_t fused_dot_pack(FusedDot x)
+{
+    return (int64_t)((uint64_t)(uint16_t)x.first_least | (uint64_t)(uint16_t)x.first_most << 16
+                     | (uint64_t)(uint16_t)x.second_least << 32 | (uint64_t)(uint16_t)x.second_most << 48);
+}
+
+static inline FusedDot fused_dot_unpack(int64_t imm)
+{
+    uint64_t bits = (uint64_t)imm;
+    return (FusedDot){(int16_t)bits, (int16_t)(bits >> 16), (int16_t)(bits >> 32), (int16_t)(bits >> 48)};
+}
+
+#endif

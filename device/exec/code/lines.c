@@ -1,0 +1,188 @@
+/* Arithmetic of lines: the operations of affine.def, for all threads of a block. */
+#include "exec/code/lines.h"
+
+typedef int32_t s32;
+typedef uint32_t u32;
+typedef int64_t s64;
+typedef uint64_t u64;
+__extension__ typedef __int128 Exact;
+
+const uint8_t line_bits[OP_COUNT][4] = {
+#define AFFINE(name, rule, d, a, b, c) [OP_affine_##name] = {d, a, b, c},
+#include "exec/code/affine.def"
+#undef AFFINE
+};
+
+/* The values of the first and the last thread, as numbers of a type. */
+typedef struct Ends {
+    Exact first, last;
+} Ends;
+
+/* False where the line leaves the type's range, least to most. */
+static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact least, Exact most, Ends *ends)
+{
+    ends->first = first;
+    ends->last = first + (Exact)stride * (threads - 1);
+    return ends->last >= least && ends->last <= most;
+}
+#define ENDS_FN(T, least, most) \
+    static bool ends_##T(Line x, uint32_t threads, Ends *ends) \
+    { \
+        return find_ends((T)x.base, x.stride, threads, least, most, ends); \
+    }
+ENDS_FN(s32, INT32_MIN, INT32_MAX)
+ENDS_FN(u32, 0, UINT32_MAX)
+ENDS_FN(s64, INT64_MIN, INT64_MAX)
+ENDS_FN(u64, 0, UINT64_MAX)
+
+#define WIDEN_FN(T) \
+    static bool widen_##T(Line *x, uint32_t threads) \
+    { \
+        Ends ends; \
+        x->base = (T)x->base; \
+        return ends_##T(*x, threads, &ends); \
+    }
+WIDEN_FN(s32)
+WIDEN_FN(u32)
+
+/* --- results ------------------------------------------------------------------------------------------- */
+
+static Line sum(Line a, Line b)
+{
+    return (Line){(s64)((u64)a.base + (u64)b.base), (s64)((u64)a.stride + (u64)b.stride)};
+}
+
+static Line scaled(Line a, s64 factor)
+{
+    return (Line){(s64)((u64)a.base * (u64)factor), (s64)((u64)a.stride * (u64)factor)};
+}
+
+/* a * b + c; false where both factors vary. */
+static bool multiply(Line a, Line b, Line c, Line *r)
+{
+    *r = sum(b.stride ? scaled(b, a.base) : scaled(a, b.base), c);
+    return a.stride == 0 || b.stride == 0;
+}
+
+static bool shift_left(Line a, Line by, unsigned bits, Line *r)
+{
+    *r = scaled(a, (u32)by.base < bits ? (s64)((u64)1 << by.base) : 0);
+    return by.stride == 0;
+}
+
+/* Bits above those in which the first value and the last differ are the same in all threads. */
+static bool shift_right(Line a, Line by, uint32_t threads, Line *r)
+{
+    Ends ends;
+    const u32 bits = (u32)by.base;
+    if (by.stride || !ends_u32(a, threads, &ends)) return false;
+    *r = (Line){bits > 31 ? 0 : (u32)ends.first >> bits, 0};
+    return bits > 31 || (u32)ends.first >> bits == (u32)ends.last >> bits;
+}
+
+static bool mask(Line a, Line b, uint32_t threads, Line *r)
+{
+    Ends ends;
+    const Line x = b.stride ? b : a;
+    const u32 kept = (u32)(b.stride ? a.base : b.base);
+    *r = (Line){(u32)x.base & kept, x.stride};
+    if (a.stride && b.stride) return false;
+    if (x.stride == 0) return true;
+    return (kept & (kept + 1)) == 0 && ends_u32(x, threads, &ends)
+           && (((u32)ends.first ^ (u32)ends.last) & ~kept) == 0;
+}
+
+/* Of values that are the same in all threads. */
+#define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, even)
+static bool choose(unsigned op, Line a, Line b, Line *r)
+{
+    const bool even = (a.stride | b.stride) == 0;
+    const u32 by = (u32)b.base > 31 ? 31 : (u32)b.base;
+    r->stride = 0;
+    switch (op) {
+    case OP_affine_or_b32: r->base = a.base | b.base; return even;
+    case OP_affine_shr_s32: r->base = (s32)a.base >> by; return even;
+    case OP_affine_min_s32: return CHOICE(s32, <);
+    case OP_affine_max_s32: return CHOICE(s32, >);
+    case OP_affine_min_u32: return CHOICE(u32, <);
+    case OP_affine_max_u32: return CHOICE(u32, >);
+    case OP_affine_min_s64: return CHOICE(s64, <);
+    case OP_affine_max_s64: return CHOICE(s64, >);
+    case OP_affine_min_u64: return CHOICE(u64, <);
+    case OP_affine_max_u64: return CHOICE(u64, >);
+    default: return false;
+    }
+}
+
+static bool find_line(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *r)
+{
+    switch (op) {
+    case OP_affine_mov_b32:
+    case OP_affine_mov_b64:
+    case OP_affine_cvt_b32_b64: *r = a; return true;
+    case OP_affine_cvt_s64_s32: *r = a; return widen_s32(r, threads);
+    case OP_affine_cvt_u64_u32: *r = a; return widen_u32(r, threads);
+    case OP_affine_add_b32:
+    case OP_affine_add_b64: *r = sum(a, b); return true;
+    case OP_affine_sub_b32:
+    case OP_affine_sub_b64: *r = sum(a, scaled(b, -1)); return true;
+    case OP_affine_mul_lo_b32:
+    case OP_affine_mul_lo_b64:
+    case OP_affine_mad_lo_b32:
+    case OP_affine_mad_lo_b64: return multiply(a, b, c, r);
+    case OP_affine_mul_wide_s32:
+    case OP_affine_mad_wide_s32:
+        return widen_s32(&a, threads) && widen_s32(&b, threads) && multiply(a, b, c, r);
+    case OP_affine_mul_wide_u32:
+    case OP_affine_mad_wide_u32:
+        return widen_u32(&a, threads) && widen_u32(&b, threads) && multiply(a, b, c, r);
+    case OP_affine_shl_b32: return shift_left(a, b, 32, r);
+    case OP_affine_shl_b64: return shift_left(a, b, 64, r);
+    case OP_affine_shr_u32: return shift_right(a, b, threads, r);
+    case OP_affine_and_b32: return mask(a, b, threads, r);
+    default: return choose(op, a, b, r);
+    }
+}
+
+bool line_compute_any(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result)
+{
+    Line r;
+    if (!find_line(op, threads, a, b, c, &r)) return false;
+    *result = line_bits[op][0] == 32 ? (Line){(u32)r.base, (s32)r.stride} : r;
+    return true;
+}
+
+/* --- comparisons --------------------------------------------------------------------------------------- */
+
+/* The difference of two lines rises or falls: an order that both ends have, all threads have. */
+#define ORDER(T, operator) \
+    known = ends_##T(a, threads, &x) && ends_##T(b, threads, &y); \
+    first = x.first operator y.first; \
+    last = x.last operator y.last
+#define EQUAL(operator) \
+    known = (a.stride | b.stride) == 0; \
+    first = last = a.base operator b.base
+#define ORDERS(T) \
+    case OP_affine_setp_lt_##T: ORDER(T, <); break; \
+    case OP_affine_setp_le_##T: ORDER(T, <=); break; \
+    case OP_affine_setp_gt_##T: ORDER(T, >); break; \
+    case OP_affine_setp_ge_##T: ORDER(T, >=); break;
+
+bool line_compare(unsigned op, uint32_t threads, Line a, Line b, bool *result)
+{
+    Ends x = {0, 0}, y = {0, 0};
+    bool known = false, first = false, last = false;
+    switch (op) {
+        ORDERS(s32)
+        ORDERS(u32)
+        ORDERS(s64)
+        ORDERS(u64)
+    case OP_affine_setp_eq_b32:
+    case OP_affine_setp_eq_b64: EQUAL(==); break;
+    case OP_affine_setp_ne_b32:
+    case OP_affine_setp_ne_b64: EQUAL(!=); break;
+    default: break;
+    }
+    *result = first;
+    return known && first == last;
+}

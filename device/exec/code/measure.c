@@ -1,0 +1,38 @@
+/* How much local memory a thread needs: the longest path through the call graph, where that can be known.
+ *
+ * Recursion, indirect calls and alloca make it unknown (UINT32_MAX): then every thread gets what the stack
+ * limit says.
+ */
+#include "exec/code/code.h"
+
+enum { UNKNOWN = UINT32_MAX, VISITING = UINT32_MAX - 1, UNVISITED = UINT32_MAX - 2 };
+
+static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect || insn->op == OP_alloca; }
+
+/* Sums the largest callee; depth limits the recursion of this function itself. */
+static uint32_t measure(CodeFunction *function, int depth)
+{
+    uint32_t most = 0;
+    if (function->stack_size == VISITING || depth == 0) return UNKNOWN;
+    if (function->stack_size != UNVISITED) return function->stack_size;
+    function->stack_size = VISITING;
+    for (uint32_t k = 0; k < function->insn_count && most != UNKNOWN; k++) {
+        const Insn *insn = &function->insns[k];
+        uint32_t size = 0;
+        if (grows_freely(insn)) size = UNKNOWN;
+        if (insn->op == OP_call) {
+            CodeFunction *callee = (CodeFunction *)(uintptr_t)insn->pointer;
+            size = callee->module == function->module ? measure(callee, depth - 1) : callee->stack_size;
+        }
+        if (size > most) most = size;
+    }
+    if (most != UNKNOWN) most += function->local_size;
+    function->stack_size = most;
+    return most;
+}
+
+void exec_measure(CodeModule *module)
+{
+    for (uint32_t k = 0; k < module->function_count; k++) module->functions[k]->stack_size = UNVISITED;
+    for (uint32_t k = 0; k < module->function_count; k++) measure(module->functions[k], 200);
+}

@@ -1,0 +1,39 @@
+/* Operations on elements of many threads, next to each other: see exec/code/stream.h and
+ * exec/code/front.h. */
+#ifndef DEVICE_EXEC_CODE_WIDE_H
+#define DEVICE_EXEC_CODE_WIDE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exec/code/ops.h"
+
+typedef enum WideOp {
+#define WIDE(name, size, sources) WIDE_##name,
+#include "exec/code/wide.def"
+#undef WIDE
+    WIDE_COUNT
+} WideOp;
+
+/* What an operation of alu.def is here; size 0: nothing. */
+typedef struct WideForm {
+    uint8_t op, size, sources; /* enum WideOp, bytes of an element, how many */
+} WideForm;
+extern const WideForm wide_forms[OP_COUNT];
+
+/* Destination and sources may be the same memory; of absent sources the first one stands in. */
+typedef void (*WideFn)(void *d, const void *a, const void *b, const void *c, size_t count);
+
+/* Vectors of 2 or 4 elements, one a thread, to the rows of each element. */
+typedef void WideSplitFn(void *const rows[4], unsigned count, const void *from, unsigned warps);
+/* Each lane's 32 bits from the lane at a distance in its warp. */
+typedef void WideExchangeFn(void *d, const void *a, unsigned distance, unsigned warps);
+
+/* All of one instruction set. */
+typedef struct WideTable {
+    WideFn ops[WIDE_COUNT];
+    WideSplitFn *split_32, *split_64;
+    WideExchangeFn *exchange;
+} WideTable;
+
+#endif

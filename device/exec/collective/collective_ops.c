@@ -1,0 +1,153 @@
+/* What each collective of a warp computes, lane by lane (see collective.c for who takes part). */
+#include "exec/checks/check.h"
+#include "exec/collective/matrix.h"
+
+#define EACH_LANE(l, mask) \
+    for (uint32_t rest_##l = (mask), l = 0; rest_##l && (l = (uint32_t)__builtin_ctz(rest_##l), 1); \
+         rest_##l &= rest_##l - 1)
+
+static uint32_t *word_of(const Collective *all, uint32_t l, Ref ref)
+{
+    return (uint32_t *)(void *)collective_rows(all, l, ref);
+}
+
+static uint32_t read_b32(const Collective *all, uint32_t l, Ref ref) { return word_of(all, l, ref)[l]; }
+
+static uint64_t read_value(const Collective *all, uint32_t l, bool wide)
+{
+    Ref a = all->insn[l]->a;
+    return wide ? ((const uint64_t *)(const void *)collective_rows(all, l, a))[l] : read_b32(all, l, a);
+}
+
+static bool read_pred(const Collective *all, uint32_t l, Ref ref)
+{
+    bool negate = (all->insn[l]->mods & MODS_NEGATE) != 0;
+    return (*word_of(all, l, ref) >> l & 1) != negate;
+}
+
+static void write_b32(const Collective *all, uint32_t l, Ref ref, uint32_t value)
+{
+    if (ref != REF_ABSENT) word_of(all, l, ref)[l] = value;
+}
+
+static void write_pred(const Collective *all, uint32_t l, Ref ref, bool value)
+{
+    uint32_t *word;
+    if (ref == REF_ABSENT) return;
+    word = word_of(all, l, ref);
+    *word = (*word & ~(1u << l)) | (uint32_t)value << l;
+}
+
+/* A lane outside the collective has no value to give: the reader keeps its own. */
+static void shuffle(const Collective *all)
+{
+    uint32_t value[WARP_LANES], result[WARP_LANES];
+    bool valid[WARP_LANES];
+    EACH_LANE(l, all->lanes) value[l] = read_b32(all, l, all->insn[l]->a);
+    EACH_LANE(l, all->lanes)
+    {
+        const Insn *i = all->insn[l];
+        int source = shuffle_source(i->op, (int)l, read_b32(all, l, i->b), read_b32(all, l, i->c), &valid[l]);
+        result[l] = all->lanes >> source & 1 ? value[source] : value[l];
+    }
+    EACH_LANE(l, all->lanes)
+    {
+        write_b32(all, l, all->insn[l]->d, result[l]);
+        write_pred(all, l, all->insn[l]->e, valid[l]);
+    }
+}
+
+static void vote(const Collective *all, unsigned op)
+{
+    uint32_t votes = 0;
+    EACH_LANE(l, all->lanes) votes |= (uint32_t)read_pred(all, l, all->insn[l]->a) << l;
+    EACH_LANE(l, all->lanes)
+    {
+        Ref d = all->insn[l]->d;
+        switch (op) {
+        case OP_vote_all: write_pred(all, l, d, votes == all->lanes); break;
+        case OP_vote_any: write_pred(all, l, d, votes != 0); break;
+        case OP_vote_uni: write_pred(all, l, d, votes == 0 || votes == all->lanes); break;
+        default: write_b32(all, l, d, votes); break;
+        }
+    }
+}
+
+static void match(const Collective *all, bool wide, bool every)
+{
+    uint64_t value[WARP_LANES];
+    uint32_t same[WARP_LANES];
+    EACH_LANE(l, all->lanes) value[l] = read_value(all, l, wide);
+    EACH_LANE(l, all->lanes)
+    {
+        same[l] = 0;
+        EACH_LANE(k, all->lanes) same[l] |= (uint32_t)(value[k] == value[l]) << k;
+    }
+    EACH_LANE(l, all->lanes)
+    {
+        bool alike = same[l] == all->lanes;
+        write_b32(all, l, all->insn[l]->d, every && !alike ? 0 : same[l]);
+        if (every) write_pred(all, l, all->insn[l]->e, alike);
+    }
+}
+
+static uint32_t combine(unsigned op, uint32_t x, uint32_t y)
+{
+    switch (op) {
+    case OP_redux_add_b32: return x + y;
+    case OP_redux_min_u32: return x < y ? x : y;
+    case OP_redux_min_s32: return (int32_t)x < (int32_t)y ? x : y;
+    case OP_redux_max_u32: return x > y ? x : y;
+    case OP_redux_max_s32: return (int32_t)x > (int32_t)y ? x : y;
+    case OP_redux_and_b32: return x & y;
+    case OP_redux_or_b32: return x | y;
+    default: return x ^ y;
+    }
+}
+
+static void reduce(const Collective *all, unsigned op)
+{
+    uint32_t first = (uint32_t)__builtin_ctz(all->lanes), total = read_b32(all, first, all->insn[first]->a);
+    EACH_LANE(l, all->lanes & (all->lanes - 1)) total = combine(op, total, read_b32(all, l, all->insn[l]->a));
+    EACH_LANE(l, all->lanes) write_b32(all, l, all->insn[l]->d, total);
+}
+
+static void elect(const Collective *all)
+{
+    uint32_t leader = (uint32_t)__builtin_ctz(all->lanes);
+    EACH_LANE(l, all->lanes)
+    {
+        write_b32(all, l, all->insn[l]->d, leader);
+        write_pred(all, l, all->insn[l]->e, l == leader);
+    }
+}
+
+void collective_execute(const Collective *all)
+{
+    unsigned op = all->insn[__builtin_ctz(all->lanes)]->op;
+    switch (op) {
+    case OP_shfl_up:
+    case OP_shfl_down:
+    case OP_shfl_bfly:
+    case OP_shfl_idx: shuffle(all); break;
+    case OP_vote_all:
+    case OP_vote_any:
+    case OP_vote_uni:
+    case OP_vote_ballot: vote(all, op); break;
+    case OP_match_any_b32: match(all, false, false); break;
+    case OP_match_any_b64: match(all, true, false); break;
+    case OP_match_all_b32: match(all, false, true); break;
+    case OP_match_all_b64: match(all, true, true); break;
+    case OP_elect: elect(all); break;
+    case OP_bar_warp_sync:
+        if (all->warp->block->checker) check_warp_sync(all->warp, all->lanes);
+        break;
+    case OP_mma:
+    case OP_wmma_load:
+    case OP_wmma_store:
+    case OP_ldmatrix:
+    case OP_stmatrix:
+    case OP_movmatrix: matrix_execute(all); break;
+    default: reduce(all, op); break;
+    }
+}

@@ -1,0 +1,254 @@
+/* Fragments of matrices to and from memory, and across the lanes of a warp: ldmatrix, stmatrix, movmatrix,
+ * wmma.load and wmma.store. All 32 lanes take part, or there is a fault. */
+#include <string.h>
+
+#include "exec/checks/check.h"
+#include "exec/collective/matrix.h"
+
+enum { TILE = 8, TILE_ROW_BYTES = 16 };
+
+/* --- memory -------------------------------------------------------------------------------------------- */
+
+static uint64_t address_of(const Collective *all, unsigned lane)
+{
+    const Insn *insn = all->insn[lane];
+    const uint8_t *row = collective_rows(all, lane, insn->a);
+    return insn->mods & MEM_ADDR32 ? ((const uint32_t *)(const void *)row)[lane]
+                                   : ((const uint64_t *)(const void *)row)[lane];
+}
+
+/* The host's address of bytes, aligned for `unit`; NULL and, unless it only asks, a fault where there are
+ * none. */
+static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address, uint64_t bytes,
+                         uint32_t unit, bool write, bool ask)
+{
+    const Insn *insn = all->insn[lane];
+    const Reach reach = {
+        .address = address, .bytes = bytes, .unit = unit, .shared = insn->mods & MEM_SHARED, .write = write};
+    return ask ? range_look(all->warp, insn, &reach) : range_reach(all->warp, insn, (int)lane, &reach);
+}
+
+/* The bytes at a place, once a check has found no fault; else NULL. */
+static uint8_t *checked(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes, bool write)
+{
+    if (!place || !all->warp->block->checker) return place;
+    AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
+    return check_reach(all->warp, all->insn[lane], (int)lane, place, bytes, kind) ? place : NULL;
+}
+
+static uint32_t *register_of(const Collective *all, unsigned lane, unsigned r)
+{
+    Ref ref = matrix_refs(all, lane)[r];
+    return ref == REF_ABSENT ? NULL : (uint32_t *)(void *)collective_rows(all, lane, ref) + lane;
+}
+
+/* --- tiles of 8 x 8 halves ----------------------------------------------------------------------------- */
+
+typedef struct Tile {
+    uint16_t at[TILE][TILE];
+} Tile;
+
+/* The word of a lane: two neighbours in a row, or in a column. */
+static uint32_t tile_word(const Tile *t, unsigned lane, bool transposed)
+{
+    unsigned i = lane / 4, j = lane % 4 * 2;
+    return transposed ? t->at[j][i] | (uint32_t)t->at[j + 1][i] << 16
+                      : t->at[i][j] | (uint32_t)t->at[i][j + 1] << 16;
+}
+
+static void set_tile_word(Tile *t, unsigned lane, bool transposed, uint32_t word)
+{
+    unsigned i = lane / 4, j = lane % 4 * 2;
+    *(transposed ? &t->at[j][i] : &t->at[i][j]) = (uint16_t)word;
+    *(transposed ? &t->at[j + 1][i] : &t->at[i][j + 1]) = (uint16_t)(word >> 16);
+}
+
+/* Lanes 8 t to 8 t + 7 have the addresses of the rows of tile t. */
+static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, bool write)
+{
+    unsigned lane = tile * TILE + row;
+    uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)),
+                              TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
+    return checked(all, lane, place, TILE_ROW_BYTES, write);
+}
+
+static void load_tiles(const Collective *all)
+{
+    unsigned count = all->insn[0]->mods & MEM_COUNT;
+    bool transposed = all->insn[0]->mods & MATRIX_TRANSPOSED;
+    Tile tiles[4];
+    for (unsigned t = 0; t < count; t++) {
+        for (unsigned row = 0; row < TILE; row++) {
+            const uint8_t *from = tile_row(all, t, row, false);
+            if (!from) return;
+            memcpy(tiles[t].at[row], from, TILE_ROW_BYTES);
+        }
+    }
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        for (unsigned t = 0; t < count; t++) {
+            uint32_t *d = register_of(all, l, t);
+            if (d) *d = tile_word(&tiles[t], l, transposed);
+        }
+    }
+}
+
+static void store_tiles(const Collective *all)
+{
+    unsigned count = all->insn[0]->mods & MEM_COUNT;
+    bool transposed = all->insn[0]->mods & MATRIX_TRANSPOSED;
+    for (unsigned t = 0; t < count; t++) {
+        Tile tile;
+        for (unsigned l = 0; l < WARP_LANES; l++)
+            set_tile_word(&tile, l, transposed, *register_of(all, l, t));
+        for (unsigned row = 0; row < TILE; row++) {
+            uint8_t *to = tile_row(all, t, row, true);
+            if (!to) return;
+            memcpy(to, tile.at[row], TILE_ROW_BYTES);
+        }
+    }
+}
+
+static void transpose_tile(const Collective *all)
+{
+    Tile tile;
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        const uint8_t *row = collective_rows(all, l, all->insn[l]->a);
+        set_tile_word(&tile, l, false, ((const uint32_t *)(const void *)row)[l]);
+    }
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        uint8_t *row = collective_rows(all, l, all->insn[l]->d);
+        ((uint32_t *)(void *)row)[l] = tile_word(&tile, l, true);
+    }
+}
+
+/* --- wmma ---------------------------------------------------------------------------------------------- */
+
+/* A matrix in memory, `stride` elements from one line to the next. */
+typedef struct Stored {
+    const Collective *all;
+    const MatrixAccess *access;
+    uint64_t address, stride;
+    unsigned bits; /* of an element */
+    uint8_t *whole; /* all of it, or NULL: each element is looked for */
+    bool write;
+} Stored;
+
+static uint64_t stride_of(const Collective *all, unsigned lane, const MatrixAccess *access)
+{
+    const Insn *insn = all->insn[lane];
+    const Fragment *f = &access->fragment;
+    if (insn->b == REF_ABSENT) return access->columns ? f->rows : f->columns;
+    return ((const uint32_t *)(const void *)collective_rows(all, lane, insn->b))[lane];
+}
+
+static bool find_stored(Stored *s, const Collective *all, bool write)
+{
+    const MatrixAccess *access = all->insn[0]->pointer;
+    const Fragment *f = &access->fragment;
+    unsigned lines = access->columns ? f->columns : f->rows, length = access->columns ? f->rows : f->columns;
+    *s = (Stored){.all = all, .access = access, .address = address_of(all, 0), .write = write};
+    s->stride = stride_of(all, 0, access);
+    s->bits = matrix_type_bits(f->type);
+    for (unsigned l = 1; l < WARP_LANES; l++) {
+        if (address_of(all, l) == s->address && stride_of(all, l, access) == s->stride) continue;
+        exec_fault(all->warp, all->insn[l], (int)l, CUDA_ERROR_LAUNCH_FAILED,
+                   "the lanes of a warp give different addresses or strides of one matrix");
+        return false;
+    }
+    s->whole = place_of(all, 0, s->address, ((lines - 1) * s->stride + length) * s->bits / 8,
+                        s->bits < 32 ? 4 : s->bits / 8, write, true);
+    return true;
+}
+
+/* The address of an element; NULL: a fault. */
+static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32_t bytes)
+{
+    uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
+    uint64_t offset = (line * s->stride + along) * s->bits / 8;
+    uint8_t *place = s->whole ? s->whole + offset
+                              : place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
+    return checked(s->all, lane, place, bytes, s->write);
+}
+
+/* One register from or to memory, element by element; those of less than a byte lie in one word. */
+static bool move_register(const Stored *s, unsigned lane, unsigned r, uint8_t *words)
+{
+    const Fragment *f = &s->access->fragment;
+    unsigned bytes = s->bits < 8 ? 4 : s->bits / 8, count = s->bits < 8 ? 1 : fragment_packed(f);
+    for (unsigned e = 0; e < count; e++) {
+        uint8_t *at = stored_at(s, lane, fragment_place(f, lane, r, e), bytes);
+        if (!at) return false;
+        memcpy(s->write ? at : words + e * bytes, s->write ? words + e * bytes : at, bytes);
+    }
+    return true;
+}
+
+static void move_stored(const Collective *all, bool write)
+{
+    Stored s;
+    if (!find_stored(&s, all, write)) return;
+    const Fragment *f = &s.access->fragment;
+    unsigned size = f->type == MATRIX_F64 ? 8 : 4;
+    for (unsigned l = 0; l < WARP_LANES; l++) {
+        for (unsigned r = 0; r < f->registers; r++) {
+            Ref ref = matrix_refs(all, l)[r];
+            uint8_t words[8] = {0}, *reg = collective_rows(all, l, ref) + l * size;
+            if (write) memcpy(words, reg, size);
+            if (!move_register(&s, l, r, words)) return;
+            if (!write && ref != REF_ABSENT) memcpy(reg, words, size);
+        }
+    }
+}
+
+/* --- all of them --------------------------------------------------------------------------------------- */
+
+/* What Insn.pointer of the operation points to, in bytes; 0: nothing. */
+static size_t described(const Insn *insn)
+{
+    switch (insn->op) {
+    case OP_mma: return sizeof(MatrixProduct);
+    case OP_wmma_load:
+    case OP_wmma_store: return sizeof(MatrixAccess);
+    default: return 0;
+    }
+}
+
+static bool is_one_form(const Collective *all)
+{
+    const Insn *first = all->insn[0];
+    size_t size = described(first);
+    for (unsigned l = 1; l < WARP_LANES; l++) {
+        const Insn *insn = all->insn[l];
+        if (insn == first) continue;
+        if (insn->mods != first->mods || (size && memcmp(insn->pointer, first->pointer, size) != 0))
+            return false;
+    }
+    return true;
+}
+
+void matrix_execute(const Collective *all)
+{
+    int first = __builtin_ctz(all->lanes);
+    const Insn *insn = all->insn[first];
+    if (all->lanes != FULL_MASK || !is_one_form(all)) {
+        exec_fault(all->warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+                   "%s is for all 32 threads of a warp, at one instruction", exec_op_names[insn->op]);
+        return;
+    }
+    switch (insn->op) {
+    case OP_mma: matrix_multiply(all); break;
+    case OP_ldmatrix: load_tiles(all); break;
+    case OP_stmatrix: store_tiles(all); break;
+    case OP_movmatrix: transpose_tile(all); break;
+    default: move_stored(all, insn->op == OP_wmma_store); break;
+    }
+}
+
+/* c is a row of full masks. */
+const Insn *matrix_enter(Warp *warp, const Insn *insn)
+{
+    if (warp->mask != warp->live) return collective_enter(warp, insn, insn->c);
+    collective_now(warp, insn);
+    if (atomic_load_explicit(&warp->block->grid->faulted, memory_order_relaxed)) return NULL;
+    return insn + 1;
+}

@@ -1,0 +1,407 @@
+/* Products of matrices: fragments to arrays, sums of products, arrays to fragments.
+ *
+ * Products of halves, bfloat16 and tf32 are exact. A sum of up to GROUP products and the number they are
+ * added to is taken as tensor cores take it: all are aligned to the largest exponent among them, truncated
+ * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
+ *
+ * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of
+ * halves one after the other, of the lower and of the upper two bytes of each register; c is added last,
+ * rounded to nearest.
+ */
+#include "exec/collective/product.h"
+
+#include <fenv.h>
+#include <math.h>
+#include <string.h>
+
+#include "exec/numbers/half.h"
+
+enum {
+    MOST_COLUMNS = 32,
+    MOST_RESULTS = 512,
+    BELOW = 23 + 2,            /* bits that are kept below the first one */
+    NO_EXPONENT = -4096,       /* of zero */
+    GROUP = 16,
+    GROUP_TF32 = 8
+};
+
+/* --- numbers ------------------------------------------------------------------------------------------- */
+
+static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + exponent) << 52); }
+
+static bool is_narrow(MatrixType type) { return type == MATRIX_E4M3 || type == MATRIX_E5M2; }
+
+/* The exponent that a number is stored with: subnormal ones have the least. Those of eight bits
+ * are halves by then. */
+static int32_t exponent_of(double x, MatrixType type)
+{
+    int least = type == MATRIX_F16 || is_narrow(type) ? -14 : -126, exponent;
+    if (x == 0) return NO_EXPONENT;
+    exponent = (int)(f64_bits(x) >> 52 & 2047) - 1023;
+    return exponent < least ? least : exponent;
+}
+
+/* The exponent of a half is moved by a product, which is exact. */
+static double e4m3_to_f32(uint32_t byte)
+{
+    uint32_t magnitude = byte & 0x7f, half = (byte & 0x80) << 8 | magnitude << 7;
+    return magnitude == 0x7f ? NAN : f16_to_f32(half) * 0x1p8;
+}
+
+/* Towards zero; what is no float any more is infinite. */
+static uint32_t to_f32(double x)
+{
+    float f = (float)x;
+    uint32_t bits = f32_bits(f);
+    if (x != x) return F32_NAN;
+    if (fabs(x) >= 0x1p128 || fabs((double)f) <= fabs(x)) return bits;
+    return bits - 1;
+}
+
+/* To nearest even. */
+static uint32_t to_f16(double x)
+{
+    uint32_t sign = signbit(x) ? 0x8000 : 0, bits;
+    double a = fabs(x);
+    if (x != x) return HALF_NAN;
+    if (a < 0x1p-14) return sign | (uint32_t)rint(a * 0x1p24);
+    if (a >= 0x1p16) return sign | 0x7c00;
+    int exponent = ilogb(a);
+    bits = ((uint32_t)(exponent + 14) << 10) + (uint32_t)rint(a * power_of_2(10 - exponent));
+    return sign | bits;
+}
+
+/* --- fragments ----------------------------------------------------------------------------------------- */
+
+static int64_t whole_element(MatrixType type, uint32_t word, unsigned element)
+{
+    unsigned bits = matrix_type_bits(type);
+    if (type == MATRIX_S32) return (int32_t)word;
+    uint32_t raw = word >> bits * element & ((1u << bits) - 1);
+    bool negative = (type == MATRIX_S8 || type == MATRIX_S4) && raw >> (bits - 1);
+    return (int64_t)raw - (negative ? (int64_t)1 << bits : 0);
+}
+
+static double real_element(MatrixType type, uint32_t word, unsigned element)
+{
+    switch (type) {
+    case MATRIX_F16: return f16_to_f32(word >> 16 * element & 0xffff);
+    case MATRIX_BF16: return bf16_to_f32(word >> 16 * element & 0xffff);
+    case MATRIX_TF32: return f32_from(word & 0xffffe000);
+    case MATRIX_E4M3: return e4m3_to_f32(word >> 8 * element & 0xff);
+    case MATRIX_E5M2: return f16_to_f32((word >> 8 * element & 0xff) << 8);
+    default: return f32_from(word);
+    }
+}
+
+/* Bits go to words of 32: `whole` has them by row of a, by column of b. */
+static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned e, uint64_t word)
+{
+    if (f->type == MATRIX_F64) {
+        memcpy(&m->value[index], &word, sizeof word);
+    } else if (matrix_is_real(f->type)) {
+        m->value[index] = real_element((MatrixType)f->type, (uint32_t)word, e);
+        m->exponent[index] = exponent_of(m->value[index], (MatrixType)f->type);
+    } else {
+        m->whole[index] = whole_element((MatrixType)f->type, (uint32_t)word, e);
+    }
+}
+
+/* A fragment of bits: a register is 32 neighbours along k. */
+static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, uint32_t word)
+{
+    MatrixPlace at = fragment_place(f, lane, reg, 0);
+    unsigned depth = (f->role == MATRIX_A ? f->columns : f->rows) / 32u;
+    unsigned line = f->role == MATRIX_A ? at.row : at.column,
+             along = f->role == MATRIX_A ? at.column : at.row;
+    m->whole[line * depth + along / 32] = word;
+}
+
+static uint64_t word_of(const Collective *all, const Fragment *f, unsigned lane, unsigned r)
+{
+    const uint8_t *row = collective_rows(all, lane, matrix_refs(all, lane)[r]);
+    return f->type == MATRIX_F64 ? ((const uint64_t *)(const void *)row)[lane]
+                                 : ((const uint32_t *)(const void *)row)[lane];
+}
+
+/* The index of an element in a matrix, row by row. */
+static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, unsigned lane, unsigned e)
+{
+    MatrixPlace at = fragment_lane(f, packed, lane, e);
+    return (start.row + at.row) * f->columns + start.column + at.column;
+}
+
+static void take(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
+{
+    unsigned packed = fragment_packed(f), registers = fragment_needed(f);
+    for (unsigned r = 0; r < registers; r++) {
+        MatrixPlace start = fragment_register(f, r);
+        for (unsigned l = 0; l < WARP_LANES; l++) {
+            uint64_t word = word_of(all, f, l, first + r);
+            if (f->type == MATRIX_B1) take_bits(f, m, l, r, (uint32_t)word);
+            for (unsigned e = 0; f->type != MATRIX_B1 && e < packed; e++)
+                take_element(f, m, index_of(f, packed, start, l, e), e, word);
+        }
+    }
+}
+
+static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
+{
+    uint64_t bits;
+    switch (f->type) {
+    case MATRIX_F64: memcpy(&bits, &m->value[index], sizeof bits); return bits;
+    case MATRIX_F16: return to_f16(m->value[index]);
+    case MATRIX_S32: return (uint32_t)m->whole[index];
+    default: return to_f32(m->value[index]);
+    }
+}
+
+static void give(const Collective *all, const Fragment *f, const Matrix *m)
+{
+    unsigned packed = fragment_packed(f);
+    for (unsigned r = 0; r < f->registers; r++) {
+        MatrixPlace start = fragment_register(f, r);
+        for (unsigned l = 0; l < WARP_LANES; l++) {
+            Ref ref = matrix_refs(all, l)[r];
+            uint64_t word = 0;
+            if (ref == REF_ABSENT) continue;
+            for (unsigned e = 0; e < packed; e++)
+                word |= result_bits(f, m, index_of(f, packed, start, l, e)) << 16 * e;
+            uint8_t *row = collective_rows(all, l, ref);
+            if (f->type == MATRIX_F64)
+                ((uint64_t *)(void *)row)[l] = word;
+            else
+                ((uint32_t *)(void *)row)[l] = (uint32_t)word;
+        }
+    }
+}
+
+/* --- products ------------------------------------------------------------------------------------------ */
+
+/* One row of results, n numbers, on its way. */
+typedef struct Sums {
+    double value[MOST_COLUMNS];
+    int32_t exponent[MOST_COLUMNS];
+} Sums;
+
+/* Adds products of a row's elements with `count` rows of b, all truncated at the same bit. */
+static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
+                      unsigned count, unsigned n)
+{
+    int32_t top[MOST_COLUMNS];
+    double scale[MOST_COLUMNS], sum[MOST_COLUMNS];
+    for (unsigned j = 0; j < n; j++) top[j] = s->exponent[j];
+    for (unsigned k = 0; k < count; k++) {
+        for (unsigned j = 0; j < n; j++) {
+            int32_t e = ea[k] + eb[k * n + j];
+            top[j] = e > top[j] ? e : top[j];
+        }
+    }
+    for (unsigned j = 0; j < n; j++) {
+        top[j] = top[j] > NO_EXPONENT / 2 ? top[j] : 0;
+        scale[j] = power_of_2(BELOW - top[j]);
+        sum[j] = (int32_t)(s->value[j] * scale[j]);
+    }
+    for (unsigned k = 0; k < count; k++) {
+        for (unsigned j = 0; j < n; j++) sum[j] += (int32_t)(a[k] * b[k * n + j] * scale[j]);
+    }
+    for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - BELOW);
+}
+
+/* What is not finite is found by plain sums, and left out of the others. */
+static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, double *odd)
+{
+    unsigned m = p->a.rows, k = p->a.columns, n = p->b.columns;
+    bool finite = true;
+    Matrix *parts[] = {a, b, c};
+    unsigned sizes[] = {m * k, k * n, m * n};
+    for (int part = 0; part < 3; part++) {
+        const double *value = parts[part]->value;
+        /* All elements have values, but that no dimension is 0 is known to nobody here. */
+        for (unsigned x = 0; x < sizes[part]; x++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
+            finite &= value[x] - value[x] == 0;
+        }
+    }
+    if (finite) return false;
+    for (unsigned i = 0; i < m; i++) {
+        for (unsigned j = 0; j < n; j++) {
+            odd[i * n + j] = c->value[i * n + j];
+            for (unsigned x = 0; x < k; x++) odd[i * n + j] += a->value[i * k + x] * b->value[x * n + j];
+        }
+    }
+    for (int part = 0; part < 3; part++) {
+        for (unsigned x = 0; x < sizes[part]; x++) {
+            if (parts[part]->value[x] - parts[part]->value[x] == 0) continue;
+            parts[part]->value[x] = 0;
+            parts[part]->exponent[x] = NO_EXPONENT;
+        }
+    }
+    return true;
+}
+
+static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    unsigned group = p->a.type == MATRIX_TF32 ? GROUP_TF32 : GROUP;
+    double odd[MOST_RESULTS];
+    bool some_odd = set_apart(p, a, b, c, odd);
+    for (unsigned i = 0; i < m; i++) {
+        Sums s;
+        memcpy(s.value, c->value + i * n, n * sizeof(double));
+        memcpy(s.exponent, c->exponent + i * n, n * sizeof(int32_t));
+        for (unsigned k = 0; k < depth; k += group) {
+            unsigned count = depth - k < group ? depth - k : group;
+            for (unsigned j = 0; k && j < n; j++) {
+                s.value[j] = f32_from(to_f32(s.value[j]));
+                s.exponent[j] = exponent_of(s.value[j], MATRIX_F32);
+            }
+            add_group(&s, a->value + i * depth + k, a->exponent + i * depth + k, b->value + k * n,
+                      b->exponent + k * n, count, n);
+        }
+        memcpy(c->value + i * n, s.value, n * sizeof(double));
+    }
+    for (unsigned x = 0; some_odd && x < m * n; x++)
+        if (odd[x] - odd[x] != 0) c->value[x] = odd[x];
+}
+
+/* A sum as the type that it goes on with. */
+static double rounded(double x, unsigned type)
+{
+    return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
+}
+
+/* Columns of a and rows of b that stand first, or else last, among four neighbours: as many halves. */
+static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x,
+                      Matrix *y)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, half = depth / 2;
+    for (unsigned k = 0; k < half; k++) {
+        unsigned from = k / 2 * 4 + 2 * part + k % 2;
+        for (unsigned i = 0; i < m; i++) {
+            x->value[i * half + k] = a->value[i * depth + from];
+            x->exponent[i * half + k] = a->exponent[i * depth + from];
+        }
+        memcpy(y->value + k * n, b->value + from * n, n * sizeof(double));
+        memcpy(y->exponent + k * n, b->exponent + from * n, n * sizeof(int32_t));
+    }
+}
+
+static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned size = (unsigned)p->d.rows * p->d.columns;
+    MatrixProduct halves = *p;
+    Matrix x, y, sum;
+    halves.a.type = halves.b.type = MATRIX_F16;
+    halves.a.columns = halves.b.rows = p->a.columns / 2;
+    for (unsigned k = 0; k < size; k++) {
+        sum.value[k] = 0;
+        sum.exponent[k] = NO_EXPONENT;
+    }
+    for (unsigned part = 0; part < 2; part++) {
+        take_half(p, a, b, part, &x, &y);
+        multiply_reals(&halves, &x, &y, &sum);
+        for (unsigned k = 0; k < size; k++) {
+            sum.value[k] = rounded(sum.value[k], p->d.type);
+            sum.exponent[k] = exponent_of(sum.value[k], (MatrixType)p->d.type);
+        }
+    }
+    for (unsigned k = 0; k < size; k++)
+        c->value[k] = p->d.type == MATRIX_F16 ? c->value[k] + sum.value[k]
+                                              : (double)((float)c->value[k] + (float)sum.value[k]);
+}
+
+/* wmma may add to a half in floats, or make halves of sums of floats. */
+static void take_as_floats(const MatrixProduct *p, Matrix *c)
+{
+    for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++)
+        c->exponent[k] = exponent_of(c->value[k], MATRIX_F32);
+}
+
+/* .satfinite cuts the float off, so that what is finite stays so; on sm_90 it does nothing else. */
+static void make_halves(const MatrixProduct *p, Matrix *c)
+{
+    for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++) {
+        float sum = f32_from(to_f32(c->value[k]));
+        c->value[k] = p->saturated ? f16_to_f32(f32_to_f16_round(sum, MODS_RZ)) : sum;
+    }
+}
+
+static void multiply_floats(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    if (p->d.type == MATRIX_F32 && p->c.type == MATRIX_F16) take_as_floats(p, c);
+    multiply_reals(p, a, b, c);
+    if (p->d.type == MATRIX_F16 && p->c.type == MATRIX_F32) make_halves(p, c);
+}
+
+/* A function of its own, so that no arithmetic moves across the change of mode. */
+static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, const Matrix *a,
+                                                       const Matrix *b, Matrix *c)
+{
+    static const int modes[] = {
+        [MODS_RN] = FE_TONEAREST, [MODS_RZ] = FE_TOWARDZERO, [MODS_RM] = FE_DOWNWARD, [MODS_RP] = FE_UPWARD};
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    fesetround(modes[p->round]);
+    for (unsigned x = 0; x < m * n; x++) {
+        double sum = c->value[x];
+        for (unsigned k = 0; k < depth; k++)
+            sum = fma(a->value[x / n * depth + k], b->value[k * n + x % n], sum);
+        c->value[x] = sum;
+    }
+    fesetround(FE_TONEAREST);
+}
+
+static void multiply_wholes(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
+    for (unsigned x = 0; x < m * n; x++) {
+        int64_t sum = c->whole[x];
+        for (unsigned k = 0; k < depth; k++) sum += a->whole[x / n * depth + k] * b->whole[k * n + x % n];
+        if (p->saturated) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+        c->whole[x] = sum;
+    }
+}
+
+static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+{
+    unsigned m = p->a.rows, words = p->a.columns / 32u, n = p->b.columns;
+    for (unsigned x = 0; x < m * n; x++) {
+        for (unsigned k = 0; k < words; k++) {
+            uint32_t u = (uint32_t)a->whole[x / n * words + k], v = (uint32_t)b->whole[x % n * words + k];
+            c->whole[x] += __builtin_popcount(p->conjunction ? u & v : u ^ v);
+        }
+    }
+}
+
+void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+{
+    if (p->a.type == MATRIX_B1)
+        multiply_bits(p, a, b, c);
+    else if (p->a.type == MATRIX_F64)
+        multiply_doubles(p, a, b, c);
+    else if (is_narrow((MatrixType)p->a.type))
+        multiply_narrow(p, a, b, c);
+    else if (matrix_is_real(p->a.type))
+        multiply_floats(p, a, b, c);
+    else
+        multiply_wholes(p, a, b, c);
+}
+
+void matrix_multiply(const Collective *all)
+{
+    const MatrixProduct *p = all->insn[0]->pointer;
+    Matrix a = {0}, b = {0}, c = {0};
+    unsigned first = p->d.registers;
+    if (p->quads) {
+        matrix_multiply_quads(all, p);
+        return;
+    }
+    take(all, &p->a, first, &a);
+    take(all, &p->b, first + p->a.registers, &b);
+    take(all, &p->c, first + p->a.registers + p->b.registers, &c);
+    if (p->sparse)
+        matrix_multiply_sparse(all, p, &a, &b, &c);
+    else
+        matrix_multiply_numbers(p, &a, &b, &c);
+    give(all, &p->d, &c);
+}

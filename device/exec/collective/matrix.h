@@ -1,0 +1,133 @@
+/* Matrices that the 32 lanes of a warp hold together, a fragment each: where an element is, products, and
+ * the ways between fragments and memory.
+ *
+ * One rule places the elements of every shape (fragment_place): that of mma in the PTX manual, applied to
+ * tiles of 8 rows and 4 registers. wmma leaves its layout open and takes the same.
+ */
+#ifndef DEVICE_EXEC_COLLECTIVE_MATRIX_H
+#define DEVICE_EXEC_COLLECTIVE_MATRIX_H
+
+#include "exec/control/collective.h"
+
+typedef enum MatrixType {
+    MATRIX_F16,
+    MATRIX_BF16,
+    MATRIX_TF32,
+    MATRIX_E4M3,
+    MATRIX_E5M2,
+    MATRIX_F32,
+    MATRIX_F64,
+    MATRIX_S8,
+    MATRIX_U8,
+    MATRIX_S4,
+    MATRIX_U4,
+    MATRIX_B1,
+    MATRIX_S32,
+    MATRIX_TYPES
+} MatrixType;
+
+/* d = a * b + c: a is m x k, b is k x n, c and d are m x n. */
+typedef enum MatrixRole { MATRIX_A, MATRIX_B, MATRIX_C } MatrixRole;
+
+typedef struct Fragment {
+    uint8_t role, type;        /* MatrixRole, MatrixType */
+    uint16_t rows, columns;
+    uint8_t registers;         /* of a lane; more than needed hold the same again */
+} Fragment;
+
+/* Insn.pointer of mma. Its registers are refs[more ...] in the order d, a, b, c, metadata if a is sparse. */
+typedef struct MatrixProduct {
+    Fragment d, a, b, c;
+    uint8_t round;             /* MODS_RN ... of each step, doubles */
+    bool saturated;            /* integers; floats that become halves are truncated */
+    bool conjunction;          /* bits are combined by and, else by xor */
+    bool quads;                /* m8n8k4 of halves: four products at once */
+    bool a_columns, b_columns; /* of those: which matrices lie by columns */
+    bool sparse;               /* a has half of its columns; metadata say which */
+    uint8_t selector;          /* of those: which lanes have the metadata */
+} MatrixProduct;
+
+/* Insn.pointer of wmma_load and wmma_store. */
+typedef struct MatrixAccess {
+    Fragment fragment;
+    bool columns;              /* of the matrix lie one after the other, else rows */
+} MatrixAccess;
+
+/* Insn.mods of ldmatrix and stmatrix. */
+enum { MATRIX_TRANSPOSED = 1 << 8 };
+
+static inline unsigned matrix_type_bits(unsigned type)
+{
+    static const uint8_t bits[MATRIX_TYPES] = {16, 16, 32, 8, 8, 32, 64, 8, 8, 4, 4, 1, 32};
+    return bits[type];
+}
+
+/* Elements in a register. */
+static inline unsigned fragment_packed(const Fragment *f)
+{
+    unsigned bits = matrix_type_bits(f->type);
+    return bits >= 32 ? 1 : 32 / bits;
+}
+
+/* Registers that hold all elements once. */
+static inline unsigned fragment_needed(const Fragment *f)
+{
+    return (unsigned)f->rows * f->columns / (WARP_LANES * fragment_packed(f));
+}
+
+/* Of a sparse a: bits of a row that one register has metadata for. */
+enum { MATRIX_PART_BITS = 128 };
+/* Bits that metadata choose as one. */
+static inline unsigned matrix_unit_bits(const Fragment *a) { return matrix_type_bits(a->type) < 16 ? 8 : 16; }
+/* Registers with the metadata of a row. */
+static inline unsigned matrix_parts(const Fragment *a)
+{
+    return a->columns * matrix_type_bits(a->type) / MATRIX_PART_BITS;
+}
+/* Values of the selector. */
+static inline unsigned matrix_selectors(const Fragment *a)
+{
+    return (matrix_unit_bits(a) == 16 ? 4 : 2) / matrix_parts(a);
+}
+
+typedef struct MatrixPlace {
+    unsigned row, column;
+} MatrixPlace;
+
+static inline MatrixPlace fragment_place(const Fragment *f, unsigned lane, unsigned reg, unsigned element)
+{
+    const unsigned packed = fragment_packed(f), group = lane / 4, within = lane % 4;
+    const unsigned r = reg % fragment_needed(f), along = within * packed + element;
+    if (f->role == MATRIX_C) {
+        const unsigned index = r * packed + element, tiles = f->rows / 8u, tile = index / 2;
+        return (MatrixPlace){group + 8 * (tile % tiles), 2 * within + index % 2 + 8 * (tile / tiles)};
+    }
+    const unsigned tiles = f->role == MATRIX_A ? f->rows / 8u : f->rows / (4 * packed);
+    if (f->role == MATRIX_A) return (MatrixPlace){group + 8 * (r % tiles), along + r / tiles * 4 * packed};
+    return (MatrixPlace){along + r % tiles * 4 * packed, group + 8 * (r / tiles)};
+}
+
+/* The same in two parts, to be added: of a register, and of a lane and an element. */
+static inline MatrixPlace fragment_register(const Fragment *f, unsigned reg)
+{
+    return fragment_place(f, 0, reg, 0);
+}
+static inline MatrixPlace fragment_lane(const Fragment *f, unsigned packed, unsigned lane, unsigned element)
+{
+    const unsigned across = lane / 4, along = lane % 4 * (f->role == MATRIX_C ? 2 : packed) + element;
+    return f->role == MATRIX_B ? (MatrixPlace){along, across} : (MatrixPlace){across, along};
+}
+
+/* A lane's registers, in the operation's order. */
+static inline const Ref *matrix_refs(const Collective *all, unsigned lane)
+{
+    return all->function[lane]->refs + all->insn[lane]->more;
+}
+
+/* Carries out a matrix operation of a whole warp. */
+void matrix_execute(const Collective *all);
+void matrix_multiply(const Collective *all);
+void matrix_multiply_quads(const Collective *all, const MatrixProduct *p);
+const Insn *matrix_enter(Warp *warp, const Insn *insn);
+
+#endif

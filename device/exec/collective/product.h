@@ -1,0 +1,27 @@
+/* What is inside a product of matrices: fragments are arrays of numbers by then, row by row. */
+#ifndef DEVICE_EXEC_COLLECTIVE_PRODUCT_H
+#define DEVICE_EXEC_COLLECTIVE_PRODUCT_H
+
+#include "exec/collective/matrix.h"
+
+enum { MATRIX_MOST_ELEMENTS = 1024 };
+
+/* A matrix of reals, with their exponents, or of integers. */
+typedef struct Matrix {
+    union {
+        double value[MATRIX_MOST_ELEMENTS];
+        int64_t whole[MATRIX_MOST_ELEMENTS];
+    };
+    int32_t exponent[MATRIX_MOST_ELEMENTS];
+} Matrix;
+
+static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
+
+/* c becomes a * b + c; what is no number may be taken out of a and b. Sizes and types are those of p->a, p->b
+ * and p->d; a has as many columns as b has rows. */
+void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
+/* The same where a has every second column of what b has rows, and metadata. */
+void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,
+                            Matrix *c);
+
+#endif

@@ -1,0 +1,58 @@
+/* One collective operation of a warp, ready to be carried out: which lanes, at which instruction, in which
+ * frame. */
+#ifndef DEVICE_EXEC_CONTROL_COLLECTIVE_H
+#define DEVICE_EXEC_CONTROL_COLLECTIVE_H
+
+#include "exec/state/state.h"
+
+typedef struct Collective {
+    uint32_t lanes, members;          /* the lanes that take part; the member mask they agree on */
+    const Insn *insn[WARP_LANES];
+    uint8_t *frame[WARP_LANES];
+    uint8_t *constants[WARP_LANES];
+    const CodeFunction *function[WARP_LANES];
+    Warp *warp;
+} Collective;
+
+/* The rows of an operand as lane l sees it. */
+static inline uint8_t *collective_rows(const Collective *all, uint32_t l, Ref ref)
+{
+    uint32_t base = ref >> REF_BASE_SHIFT;
+    uint8_t *rows = base == REF_FRAME   ? all->frame[l]
+                    : base == REF_CONST ? all->constants[l]
+                                        : warp_base(all->warp, base);
+    return rows + (ref & REF_OFFSET_MASK);
+}
+
+void collective_execute(const Collective *all);
+void collective_now(Warp *warp, const Insn *insn);
+
+/* Source lane of a shuffle by the rules of the ISA: b = lane, delta or mask, c = clamp and segment mask.
+ * Sets *valid; the lane itself where the source is out of its segment. */
+static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, bool *valid)
+{
+    int bval = (int)(b & 31), cval = (int)(c & 31), segment = (int)(c >> 8 & 31);
+    int max_lane = (lane & segment) | (cval & ~segment & 31), min_lane = lane & segment;
+    int source = lane;
+    switch (op) {
+    case OP_shfl_up:
+        source = lane - bval;
+        *valid = source >= max_lane;
+        break;
+    case OP_shfl_down:
+        source = lane + bval;
+        *valid = source <= max_lane;
+        break;
+    case OP_shfl_bfly:
+        source = lane ^ bval;
+        *valid = source <= max_lane;
+        break;
+    default:
+        source = min_lane | (bval & ~segment & 31);
+        *valid = source <= max_lane;
+        break;
+    }
+    return *valid ? source : lane;
+}
+
+#endif

@@ -1,0 +1,104 @@
+/* Shadow bits of uninitialised bytes: see unwritten.h. */
+#define _GNU_SOURCE
+#include "exec/memory/unwritten.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+enum { BYTE = 8 };
+#define PAGE UINT64_C(65536) /* or smaller ones, as the system has them */
+#define LARGE (UINT64_C(1) << 20) /* bytes of bits: the pages of more are given back */
+
+bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)
+{
+    uint64_t bytes = (size + BYTE - 1) / BYTE;
+    void *bits = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    *u = (Unwritten){0};
+    if (bits == MAP_FAILED) return false;
+    *u = (Unwritten){start, size, bits};
+    return true;
+}
+
+void unwritten_close(Unwritten *u)
+{
+    if (u->bits) munmap(u->bits, u->size ? (u->size + BYTE - 1) / BYTE : 1);
+    *u = (Unwritten){0};
+}
+
+/* The part of [address, address + size) that lies in the range, counted from its start; false: none does. */
+static bool clip(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first, uint64_t *end)
+{
+    if (address < u->start) {
+        uint64_t before = u->start - address;
+        if (size <= before) return false;
+        size -= before;
+        address = u->start;
+    }
+    *first = address - u->start;
+    if (*first >= u->size || !size) return false;
+    *end = size < u->size - *first ? *first + size : u->size;
+    return true;
+}
+
+static void change(uint8_t *byte, uint8_t mask, bool set)
+{
+    if (set)
+        __atomic_fetch_or(byte, mask, __ATOMIC_RELAXED);
+    else if (__atomic_load_n(byte, __ATOMIC_RELAXED) & mask)
+        __atomic_fetch_and(byte, (uint8_t)~mask, __ATOMIC_RELAXED);
+}
+
+/* Whole bytes of bits. Zeros for many are pages given back. */
+static void change_bytes(uint8_t *first, uint8_t *end, bool set)
+{
+    uint64_t page = ((uintptr_t)first + PAGE - 1) & ~(PAGE - 1), last = (uintptr_t)end & ~(PAGE - 1);
+    if (set || (uint64_t)(end - first) < LARGE) {
+        memset(first, set ? 0xff : 0, (size_t)(end - first));
+        return;
+    }
+    memset(first, 0, page - (uintptr_t)first);
+    madvise((void *)(uintptr_t)page, last - page, MADV_DONTNEED);
+    memset((void *)(uintptr_t)last, 0, (uintptr_t)end - last);
+}
+
+static void change_range(const Unwritten *u, uint64_t address, uint64_t size, bool set)
+{
+    uint64_t first, end;
+    if (!clip(u, address, size, &first, &end)) return;
+    uint8_t *low = u->bits + first / BYTE, *high = u->bits + end / BYTE;
+    uint8_t head = (uint8_t)(0xff << first % BYTE), tail = (uint8_t)((1u << end % BYTE) - 1);
+    if (low == high) {
+        change(low, head & tail, set);
+        return;
+    }
+    if (head != 0xff) change(low++, head, set);
+    if (low < high) change_bytes(low, high, set);
+    if (tail) change(high, tail, set);
+}
+
+void unwritten_set(const Unwritten *u, uint64_t address, uint64_t size)
+{
+    change_range(u, address, size, true);
+}
+
+void unwritten_clear(const Unwritten *u, uint64_t address, uint64_t size)
+{
+    change_range(u, address, size, false);
+}
+
+bool unwritten_find(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first)
+{
+    uint64_t at, end;
+    if (!clip(u, address, size, &at, &end)) return false;
+    while (at < end) {
+        uint8_t bits = __atomic_load_n(&u->bits[at / BYTE], __ATOMIC_RELAXED) >> at % BYTE;
+        if (bits) {
+            at += (uint64_t)__builtin_ctz(bits);
+            *first = u->start + at;
+            return at < end;
+        }
+        at += BYTE - at % BYTE;
+    }
+    return false;
+}

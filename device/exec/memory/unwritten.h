@@ -1,0 +1,28 @@
+/* Shadow memory for uninitialised bytes: one bit a byte of a range of addresses, set where nothing was
+ * written.
+ *
+ * Bits of a large range are pages that appear when they are first set. Several threads may set and clear bits
+ * at a time.
+ */
+#ifndef DEVICE_EXEC_MEMORY_UNWRITTEN_H
+#define DEVICE_EXEC_MEMORY_UNWRITTEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct Unwritten {
+    uint64_t start, size; /* size 0: nothing is remembered */
+    uint8_t *bits;
+} Unwritten;
+
+/* All of it counts as written. false without address space. */
+bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size);
+void unwritten_close(Unwritten *u);
+
+/* What lies outside the range is left aside, and counts as written. */
+void unwritten_set(const Unwritten *u, uint64_t address, uint64_t size);
+void unwritten_clear(const Unwritten *u, uint64_t address, uint64_t size);
+/* True when some byte is unwritten; *first is the first of them. */
+bool unwritten_find(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first);
+
+#endif

@@ -1,0 +1,452 @@
+/* Runs one block: its warps in turn, each until it parks, ends, or has spent its fuel.
+ *
+ * A warp is set up when its first turn comes and borrows registers and local memory from the worker until
+ * its end. A pass in which every warp only spins counts as waiting for another block: after some of these
+ * the worker is notified. When no warp can run and some have not ended, the block is deadlocked: a fault
+ * that says where each group waits.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "exec/async/mbarrier.h"
+#include "exec/checks/check.h"
+
+/* Blocks of a cooperative grid or of a cluster wait for each other as a rule, and so do those of a worker
+ * that has set some aside: they go round sooner. */
+enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+
+/* What an absent operand reads. */
+static const _Alignas(64) uint8_t zeros[512];
+
+/* --- stores -------------------------------------------------------------------------------------------- */
+
+static size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+
+static void store_free(WarpStore *store)
+{
+    if (store->local) munmap(store->local, store->local_size);
+    free(store->registers);
+    free(store);
+}
+
+/* A larger register file for a running warp: its content moves, and the base of the running frame with it. */
+bool store_grow(Warp *warp, size_t registers)
+{
+    size_t size = round_up(registers + registers / 2, 4096), offset = 0;
+    uint8_t *grown = aligned_alloc(64, size);
+    if (!grown) return false;
+    if (warp->registers) {
+        offset = (size_t)(warp->base[REF_FRAME] - warp->registers);
+        memcpy(grown, warp->registers, warp->registers_size);
+        free(warp->registers);
+    }
+    warp->store->registers = warp->registers = grown;
+    warp->store->registers_size = warp->registers_size = size;
+    warp->base[REF_FRAME] = grown + offset;
+    return true;
+}
+
+static bool store_map_local(WarpStore *store, size_t size)
+{
+    void *map;
+    if (store->local) munmap(store->local, store->local_size);
+    store->local = NULL;
+    store->local_size = 0;
+    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return false;
+    store->local = map;
+    store->local_size = size;
+    return true;
+}
+
+static bool store_borrow(Warp *warp, Worker *worker)
+{
+    const Grid *grid = warp->block->grid;
+    size_t registers = (size_t)grid->function->frame_size + WARP_CALL_HEADER + WARP_CALL_ROWS;
+    size_t local = grid->local_stride * WARP_LANES;
+    WarpStore *store = worker->free_stores;
+    if (store)
+        worker->free_stores = store->next;
+    else
+        store = calloc(1, sizeof *store);
+    if (!store) return false;
+    warp->store = store;
+    warp->registers = store->registers;
+    warp->registers_size = store->registers_size;
+    if (store->registers_size < registers
+        && !store_grow(warp, registers < REGISTERS_FIRST ? REGISTERS_FIRST : registers))
+        return false;
+    if (store->local_size < local && !store_map_local(store, local)) return false;
+    warp->local = store->local;
+    warp->local_stride = grid->local_stride;
+    return true;
+}
+
+static void store_return(Warp *warp, Worker *worker)
+{
+    if (!warp->store) return;
+    warp->store->next = worker->free_stores;
+    worker->free_stores = warp->store;
+    warp->store = NULL;
+}
+
+/* --- warps --------------------------------------------------------------------------------------------- */
+
+bool warp_begin(Warp *warp, Worker *worker)
+{
+    uint32_t first = warp->index * WARP_LANES, threads = warp->block->threads - first;
+    if (!store_borrow(warp, worker)) return false;
+    warp->started = true;
+    warp->carry = 0;
+    warp->erred = 0;
+    group_start(warp, threads >= WARP_LANES ? FULL_MASK : (1u << threads) - 1);
+    return true;
+}
+
+/* Random scheduler: a few instructions of one lane, then another lane. */
+static void warp_run_randomized(Warp *warp, const Insn *insn)
+{
+    uint32_t steps = 1 + worker_random(warp->worker) % SCATTER_STEPS;
+    while (insn) {
+        if (steps-- == 0) {
+            group_preempt(warp, insn);
+            return;
+        }
+        insn = insn->run[warp->full](warp, insn);
+    }
+}
+
+static void warp_run(Warp *warp)
+{
+    const Insn *insn = warp->current ? warp->current->pc : group_next(warp);
+    warp->spinning = warp->watching = false;
+    if (warp->randomized) {
+        warp_run_randomized(warp, insn);
+        return;
+    }
+    while (insn) insn = insn->run[warp->full](warp, insn);
+}
+
+/* --- deadlock --------------------------------------------------------------------------- */
+
+static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t room)
+{
+    char place[256];
+    int count;
+    exec_place(g->function, g->pc, place, sizeof place);
+    if (g->state == GROUP_BARRIER)
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
+                         g->barrier, place);
+    else if (g->state == GROUP_CLUSTER)
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at the cluster's barrier, %s", warp->index,
+                         g->mask, place);
+    else if (g->state == GROUP_MBARRIER)
+        count = snprintf(out, room,
+                         "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
+                         warp->index, g->mask, g->mbarrier, place);
+    else
+        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
+                         g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
+    return count < 0 ? 0 : (size_t)count < room ? (size_t)count : room;
+}
+
+static size_t tell_block(const Block *block, char *out, size_t room)
+{
+    size_t used = 0;
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        const Warp *warp = &block->warps[k];
+        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < room; n++)
+            used += tell_group(warp, &warp->groups[n], out + used, room - used);
+    }
+    return used < room ? used : room;
+}
+
+/* The blocks of its cluster that wait, too. */
+void block_fault_stuck(Block *block)
+{
+    char waits[760] = "";
+    size_t used = tell_block(block, waits, sizeof waits);
+    for (uint32_t r = 0; r < block->cluster->size && used < sizeof waits; r++) {
+        const Block *other = block->cluster->blocks[r];
+        if (other == block || !other->live) continue;
+        int count = snprintf(waits + used, sizeof waits - used, "; in block (%u,%u,%u)", other->id[0],
+                             other->id[1], other->id[2]);
+        used += count > 0 ? (size_t)count : 0;
+        if (used < sizeof waits) used += tell_block(other, waits + used, sizeof waits - used);
+    }
+    exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
+                     "kernel %s, block (%u,%u,%u): deadlock, its threads wait for each other%s",
+                     block->grid->function->name, block->id[0], block->id[1], block->id[2], waits);
+}
+
+/* --- blocks -------------------------------------------------------------------------------------------- */
+
+static bool turn_of(Warp *warp, Worker *worker, bool *failed)
+{
+    if (!warp->started && !warp_begin(warp, worker)) {
+        exec_fault_plain(warp->block->grid, CUDA_ERROR_OUT_OF_MEMORY,
+                         "kernel %s: no memory for registers or local memory of a warp",
+                         warp->block->grid->function->name);
+        *failed = true;
+        return false;
+    }
+    if (warp->parked) return false;
+    if (!warp->randomized || worker_random(worker) & 1) warp_run(warp);
+    *failed = grid_stops(warp->block->grid, worker);
+    return true;
+}
+
+/* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
+static bool go_on_without(Block *block)
+{
+    return cluster_is_patient(block->cluster) && mbarrier_expire(block);
+}
+
+/* What a turn tells of its block: whether it may be waiting, and that it is not stuck. Lanes that sleep for
+ * less than a pass takes are awake again in each. */
+static bool is_waiting(const Warp *warp)
+{
+    if (warp->done || warp->watching || !(warp->parked || warp->spinning))
+        cluster_advance(warp->block->cluster);
+    return warp->randomized || warp->spinning;
+}
+
+static bool has_spun(Block *block, const Worker *worker)
+{
+    bool soon = block->grid->launch->cooperative || block->cluster->size > 1 || worker->live;
+    uint32_t most = soon ? SPIN_PASSES_FEW : SPIN_PASSES;
+    if (++block->spins < most) return false;
+    block->spins = 0;
+    return true;
+}
+
+/* DONE, WAITING (for other blocks, it seems), or STOPPED by a fault of this block or another, or from
+ * outside. */
+BlockResult block_run(Block *block, Worker *worker)
+{
+    if (block->grid->function->front) front_run(block, worker);
+    for (bool first = true;; first = false) {
+        bool alive = false, ran = false, waiting = true, failed = false;
+        if (block->wake_at) sleep_wake(block);
+        for (uint32_t k = 0; k < block->warp_count; k++) {
+            Warp *warp = &block->warps[k];
+            if (warp->done) continue;
+            alive = true;
+            if (!turn_of(warp, worker, &failed)) {
+                if (failed) return BLOCK_STOPPED;
+                continue;
+            }
+            ran = true;
+            if (warp->done) store_return(warp, worker);
+            if (failed) return BLOCK_STOPPED;
+            if (!is_waiting(warp)) waiting = false;
+        }
+        if (!alive) return BLOCK_DONE;
+        if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
+        block->asleep = !ran && block->wake_at;
+        block->idle = !ran && first;
+        if (!ran && block->cluster->size > 1) return BLOCK_WAITING;
+        if (!ran && !block->asleep && !go_on_without(block)) {
+            block_fault_stuck(block);
+            return BLOCK_STOPPED;
+        }
+        if (ran && waiting) mbarrier_expire(block);
+        grid_ask_help(block->grid);
+        if (block->asleep) return BLOCK_WAITING;
+        if (waiting && has_spun(block, worker)) return BLOCK_WAITING;
+    }
+}
+
+static Block *block_new(void)
+{
+    Block *block = aligned_alloc(64, sizeof *block);
+    if (block) memset(block, 0, sizeof *block);
+    return block;
+}
+
+static void block_free(Block *block)
+{
+    if (!block) return;
+    free(block->shared);
+    free(block->warps);
+    checker_free(block->checker);
+    free(block);
+}
+
+/* Finds out whether the row is affine in its first lanes: the others are beyond the block. */
+static void find_affine(SpecialRow *row, uint32_t lanes)
+{
+    const uint32_t *lane = row->lane, step = lane[1] - lane[0];
+    bool known = true;
+    for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
+    row->affine =
+        (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .known = known, .spread = 1};
+}
+
+static void fill_tids(Block *block, const uint32_t dims[3])
+{
+    uint32_t x = 0, y = 0, z = 0;
+    for (uint32_t t = 0; t < block->warp_count * WARP_LANES; t++) {
+        Warp *warp = &block->warps[t / WARP_LANES];
+        uint32_t l = t % WARP_LANES;
+        warp->rows[WARP_ROW_TID].lane[l] = x;
+        warp->rows[WARP_ROW_TID + 1].lane[l] = y;
+        warp->rows[WARP_ROW_TID + 2].lane[l] = z;
+        warp->rows[WARP_ROW_LANEID].lane[l] = l;
+        if (++x < dims[0]) continue;
+        x = 0;
+        if (++y < dims[1]) continue;
+        y = 0;
+        z++;
+    }
+    for (uint32_t k = 0; k < block->warp_count * WARP_ROWS; k++)
+        find_affine(&block->warps[k / WARP_ROWS].rows[k % WARP_ROWS],
+                    block->threads - k / WARP_ROWS * WARP_LANES);
+    memcpy(block->dims, dims, sizeof block->dims);
+}
+
+static bool make_room(Block *block, uint32_t warps, size_t shared)
+{
+    if (warps > block->warp_capacity) {
+        free(block->warps);
+        block->warps = aligned_alloc(64, warps * sizeof *block->warps);
+        block->warp_capacity = block->warps ? warps : 0;
+        if (!block->warps) return false;
+        memset(block->warps, 0, warps * sizeof *block->warps);
+        memset(block->dims, 0, sizeof block->dims);
+    }
+    if (shared > block->shared_capacity) {
+        free(block->shared);
+        block->shared = aligned_alloc(1024, round_up(shared, 1024));
+        block->shared_capacity = block->shared ? round_up(shared, 1024) : 0;
+        if (!block->shared) return false;
+    }
+    return true;
+}
+
+/* Most blocks have the y and z of the one before. */
+static void fill_even(SpecialRow *row, uint32_t value)
+{
+    if (row->affine.known && row->lane[0] == value) return;
+    for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
+    affine_set_uniform(row->lane, value);
+}
+
+/* One value for each axis, in three rows. */
+static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
+{
+    for (int axis = 0; axis < 3; axis++) fill_even(&block->rows[(int)row + axis], values[axis]);
+}
+
+/* A block state fitted to the grid; NULL without memory. */
+Block *block_take(Worker *worker, Grid *grid)
+{
+    Block *block = worker->free_blocks;
+    const uint32_t *dims = grid->launch->block;
+    if (block)
+        worker->free_blocks = block->next;
+    else
+        block = block_new();
+    if (!block || !make_room(block, grid->warps, grid->shared_size)) {
+        block_free(block);
+        return NULL;
+    }
+    block->grid = grid;
+    block->next = NULL;
+    block->cluster = &block->own;
+    block->rank = 0;
+    block->own = (Cluster){.blocks = {block}, .size = 1};
+    block->shared_size = grid->shared_size;
+    block->threads = grid->threads;
+    if (block->warp_count != grid->warps || memcmp(block->dims, dims, sizeof block->dims) != 0) {
+        block->warp_count = grid->warps;
+        fill_tids(block, dims);
+    }
+    fill_axes(block, BLOCK_ROW_NTID, dims);
+    fill_axes(block, BLOCK_ROW_NCTAID, grid->launch->grid);
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        warp->block = block;
+        warp->worker = worker;
+        warp->index = k;
+        warp->randomized = worker->random != 0;
+        warp_set_base(warp, REF_PARAM, grid->param_rows);
+        warp_set_base(warp, REF_NONE, zeros);
+        warp_set_base(warp, REF_WARP, warp->rows);
+        warp_set_base(warp, REF_BLOCK, block->rows);
+    }
+    if (checker_take(block)) return block;
+    block_free(block);
+    return NULL;
+}
+
+/* Makes the state that of block number linear, nothing run yet. */
+void block_begin(Block *block, uint64_t linear)
+{
+    const uint32_t *dims = block->grid->launch->grid;
+    block->linear = linear;
+    block->id[0] = (uint32_t)(linear % dims[0]);
+    block->id[1] = (uint32_t)(linear / dims[0] % dims[1]);
+    block->id[2] = (uint32_t)(linear / dims[0] / dims[1]);
+    fill_axes(block, BLOCK_ROW_CTAID, block->id);
+    block->live = block->threads;
+    block->spins = 0;
+    block->mbarrier_waits = block->asleep = block->idle = false;
+    block->wake_at = 0;
+    if (block->barriers_busy) memset(block->barriers, 0, sizeof block->barriers);
+    block->barriers_busy = 0;
+    for (uint32_t k = 0; k < block->warp_count; k++) {
+        Warp *warp = &block->warps[k];
+        warp->started = warp->parked = warp->done = false;
+        warp->arrived = warp->complete = 0;
+        warp->store = NULL;
+    }
+    if (block->checker) checker_begin(block);
+}
+
+void block_give_back(Worker *worker, Block *block)
+{
+    for (uint32_t k = 0; k < block->warp_count; k++) store_return(&block->warps[k], worker);
+    block->next = worker->free_blocks;
+    worker->free_blocks = block;
+}
+
+/* --- workers ------------------------------------------------------------------------------------------- */
+
+Worker *worker_create(uint32_t index)
+{
+    Worker *worker = calloc(1, sizeof *worker);
+    if (worker) worker->index = index;
+    return worker;
+}
+
+void worker_destroy(Worker *worker)
+{
+    if (!worker) return;
+    while (worker->free_blocks) {
+        Block *next = worker->free_blocks->next;
+        block_free(worker->free_blocks);
+        worker->free_blocks = next;
+    }
+    while (worker->free_stores) {
+        WarpStore *next = worker->free_stores->next;
+        store_free(worker->free_stores);
+        worker->free_stores = next;
+    }
+    front_free(worker->front);
+    grid_run_free(worker->run);
+    free(worker);
+}
+
+/* xorshift64* */
+uint32_t worker_random(Worker *worker)
+{
+    uint64_t x = worker->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    worker->random = x;
+    return (uint32_t)((x * 0x2545f4914f6cdd1dull) >> 32);
+}

@@ -1,0 +1,208 @@
+/* Clusters: blocks that run at the same time and reach each other's shared memory.
+ *
+ * The worker that takes a cluster runs its blocks in turn, each until it waits. So what two blocks of a
+ * cluster share needs no locks, as what two warps of a block share does not; and the memory of a block that
+ * has ended stays until its cluster ends. Where no block can run, waits for mbarriers time out in all of
+ * them; a cluster in which nothing waits for one, or nothing else has happened for long, is deadlocked.
+ */
+#include "exec/async/mbarrier.h"
+
+/* A cluster waits for another one, it seems, after so many rounds in which no block did more than wait. */
+enum { SPIN_ROUNDS = 16 };
+
+/* It is deadlocked when waits for mbarriers have timed out for so many passes and so long. */
+enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
+#define STUCK_NS UINT64_C(1000000000)
+
+/* --- the blocks ---------------------------------------------------------------------------------------- */
+
+void cluster_give_back(Worker *worker, Block *leader)
+{
+    const Cluster *cluster = &leader->own;
+    for (uint32_t r = cluster->size; r-- > 0;) block_give_back(worker, cluster->blocks[r]);
+}
+
+/* Block states fitted to the grid, for a cluster; the first one, or NULL without memory. */
+Block *cluster_take(Worker *worker, Grid *grid)
+{
+    Block *leader = block_take(worker, grid);
+    while (leader && leader->own.size < grid->cluster_size) {
+        Block *block = block_take(worker, grid);
+        if (!block) {
+            cluster_give_back(worker, leader);
+            return NULL;
+        }
+        block->cluster = &leader->own;
+        block->rank = leader->own.size++;
+        leader->own.blocks[block->rank] = block;
+    }
+    return leader;
+}
+
+void grid_set_cluster(GridLaunch *launch, const uint32_t given[3])
+{
+    const CodeFunction *code = launch->function;
+    launch->explicit_cluster = code->cluster[0] || given[0];
+    for (int axis = 0; axis < 3; axis++) {
+        launch->cluster[axis] = code->cluster[0] ? code->cluster[axis] : given[axis];
+        if (code->blocks_are_clusters) launch->grid[axis] *= launch->cluster[axis];
+    }
+}
+
+static uint32_t axis_size(const GridLaunch *launch, unsigned axis)
+{
+    return launch->cluster[axis] ? launch->cluster[axis] : 1;
+}
+
+/* The number in its grid of the block of that rank. */
+static uint64_t block_number(const GridLaunch *launch, uint64_t cluster, uint32_t rank)
+{
+    uint64_t number = 0, stride = 1;
+    for (unsigned axis = 0; axis < 3; axis++) {
+        uint32_t size = axis_size(launch, axis), count = launch->grid[axis] / size;
+        number += stride * (cluster % count * size + rank % size);
+        cluster /= count;
+        rank /= size;
+        stride *= launch->grid[axis];
+    }
+    return number;
+}
+
+void cluster_begin(Block *leader, uint64_t number)
+{
+    Cluster *cluster = &leader->own;
+    cluster->arrived = cluster->stuck = cluster->spins = 0;
+    if (cluster->size == 1) {
+        block_begin(leader, number);
+        return;
+    }
+    for (uint32_t r = 0; r < cluster->size; r++)
+        block_begin(cluster->blocks[r], block_number(leader->grid->launch, number, r));
+}
+
+uint32_t cluster_place(const Block *block, unsigned place)
+{
+    const GridLaunch *launch = block->grid->launch;
+    uint32_t axis = place % 3, size = axis_size(launch, axis);
+    switch (place) {
+    case CLUSTER_RANK: return block->rank;
+    case CLUSTER_SIZE: return block->cluster->size;
+    case CLUSTER_EXPLICIT: return launch->explicit_cluster;
+    default: break;
+    }
+    switch (place - axis) {
+    case CLUSTER_ID: return block->id[axis] / size;
+    case CLUSTER_COUNT: return launch->grid[axis] / size;
+    case CLUSTER_CTAID: return block->id[axis] % size;
+    default: return size;
+    }
+}
+
+/* --- running ------------------------------------------------------------------------------------------- */
+
+bool cluster_is_patient(Cluster *cluster)
+{
+    if (cluster->stuck == 0) cluster->stuck_since = exec_now_ns();
+    cluster->stuck++;
+    bool look = cluster->stuck >= STUCK_PASSES && cluster->stuck % STUCK_LOOK == 0;
+    return !look || exec_now_ns() - cluster->stuck_since <= STUCK_NS;
+}
+
+/* What became of the blocks in a round. */
+typedef struct Round {
+    bool alive, stopped;
+    bool ran; /* some block could */
+    uint64_t wake_at; /* when the first of the groups that sleep wakes; 0: none does */
+    Block *idle; /* one of those that could not */
+} Round;
+
+static Round run_round(Cluster *cluster, Worker *worker)
+{
+    Round round = {0};
+    for (uint32_t r = 0; r < cluster->size; r++) {
+        Block *block = cluster->blocks[r];
+        if (!block->live) continue;
+        BlockResult result = block_run(block, worker);
+        round.stopped = result == BLOCK_STOPPED;
+        if (round.stopped) return round;
+        if (result == BLOCK_DONE || !block->idle) round.ran = true;
+        if (result == BLOCK_DONE) continue;
+        round.alive = true;
+        if (block->idle) round.idle = block;
+        if (block->wake_at && (!round.wake_at || block->wake_at < round.wake_at))
+            round.wake_at = block->wake_at;
+    }
+    return round;
+}
+
+static bool expire_all(Cluster *cluster)
+{
+    bool any = false;
+    for (uint32_t r = 0; r < cluster->size; r++) any |= mbarrier_expire(cluster->blocks[r]);
+    return any;
+}
+
+/* Several blocks in turn, to the end of all; as block_run, by the first one. */
+static BlockResult run_blocks(Block *leader, Worker *worker)
+{
+    Cluster *cluster = &leader->own;
+    for (;;) {
+        cluster->advanced = false;
+        Round round = run_round(cluster, worker);
+        if (round.stopped) return BLOCK_STOPPED;
+        if (!round.alive) return BLOCK_DONE;
+        leader->asleep = !round.ran && round.wake_at;
+        if (leader->asleep) {
+            leader->wake_at = round.wake_at;
+            return BLOCK_WAITING;
+        }
+        if (!round.ran && !(cluster_is_patient(cluster) && expire_all(cluster))) {
+            block_fault_stuck(round.idle);
+            return BLOCK_STOPPED;
+        }
+        if (cluster->advanced) cluster->spins = 0;
+        if (++cluster->spins < SPIN_ROUNDS) continue;
+        cluster->spins = 0;
+        return BLOCK_WAITING;
+    }
+}
+
+BlockResult cluster_run(Block *leader, Worker *worker)
+{
+    return leader->own.size == 1 ? block_run(leader, worker) : run_blocks(leader, worker);
+}
+
+/* --- shared memory ------------------------------------------------------------------------------------- */
+
+Block *cluster_holder(const Block *block, uint64_t address)
+{
+    const Cluster *cluster = block->cluster;
+    for (uint32_t r = 0; r < cluster->size; r++) {
+        Block *holder = cluster->blocks[r];
+        if (address - (uintptr_t)holder->shared < holder->shared_size) return holder;
+    }
+    return NULL;
+}
+
+uint32_t cluster_address(const Block *of, uint64_t offset)
+{
+    const uint32_t below = (1u << CLUSTER_SHIFT) - 1;
+    return (of->rank + CLUSTER_FIRST) << CLUSTER_SHIFT | ((uint32_t)offset & below);
+}
+
+Block *cluster_block_of(const Block *block, uint64_t address, uint64_t *offset)
+{
+    const Cluster *cluster = block->cluster;
+    uint64_t number = address >> CLUSTER_SHIFT;
+    *offset = address & ((1u << CLUSTER_SHIFT) - 1);
+    if (number == 0) return cluster->blocks[block->rank];
+    return number - CLUSTER_FIRST < cluster->size ? cluster->blocks[number - CLUSTER_FIRST] : NULL;
+}
+
+uint8_t *cluster_shared_at(const Block *block, uint64_t address, uint64_t bytes)
+{
+    uint64_t offset;
+    const Block *holder = cluster_block_of(block, address, &offset);
+    bool inside = holder && offset < holder->shared_size && offset + bytes <= holder->shared_size;
+    return inside ? holder->shared + offset : NULL;
+}
