@@ -51,12 +51,12 @@ _BLOCK = (source.THREADS, 1, 1)
 
 
 class _Plan(NamedTuple):
-    """What a call with arguments of one form launches. room: bytes for what several blocks leave."""
+    """What a call with arguments of one form launches. scratch: bytes for what several blocks leave."""
 
     launch: object
     grid: tuple
     numbers: tuple  # n and the length of a tile
-    room: int
+    scratch: int
     geometry: tuple
 
 
@@ -249,7 +249,7 @@ class ReductionKernel:
             if out.size < 1:
                 raise ValueError(f"{self.name}: out has no element for the result")
         launch = plan.launch if kernel_wrapper is None else kernel_wrapper(plan.launch)
-        counter, parts = scratch.area(stream, plan.room) if plan.room else (0, 0)
+        counter, parts = scratch.area(stream, plan.scratch) if plan.scratch else (0, 0)
         try:
             launch(plan.grid, _BLOCK, stream, *args, *plan.numbers, result, counter, parts, *plan.geometry)
         except TypeError:
@@ -351,7 +351,7 @@ class ReductionKernel:
         target = result
         if not final:
             size = division.results * division.parts * text.accumulator.itemsize
-            target = scratch.area(stream, size).room
+            target = scratch.area(stream, size).memory
         numbers = division.results, division.length, division.parts
         wrap(launch)(division.grid, _BLOCK, stream, *args, *numbers, target, division.geometry)
         if final:
@@ -394,11 +394,11 @@ class ReductionKernel:
         launch = self._function(walk.signature if walk.geometry else None)
         tile = self._shape.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
-        room = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
+        nbytes = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
         geometry = (walk.geometry,) if walk.geometry else ()
-        plan = _Plan(launch, (blocks, 1), (walk.size, tile), room, geometry)
+        plan = _Plan(launch, (blocks, 1), (walk.size, tile), nbytes, geometry)
         alone = launch, plan.grid, _BLOCK, (walk.size, tile, ..., 0, 0, *geometry), ((), self.dtype_out)
-        self._calls.remember(args, plan, None if room else alone)
+        self._calls.remember(args, plan, None if nbytes else alone)
         return plan
 
     def _function(self, signature):

@@ -175,7 +175,7 @@ class _ScanKernel:
             out_strides // self.dtype.itemsize,
             size,
             tiles,
-            *scratch.states(stream, scratch.told_by_tiles(1, tiles), itemsize),
+            *scratch.states(stream, scratch.partials_of_tiles(1, tiles), itemsize),
             *more,
         )
         return output_ary

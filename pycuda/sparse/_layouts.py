@@ -35,8 +35,8 @@ class _LongRows:
         self._size = pieces * dtype.itemsize
         self._rows = gpuarray.to_gpu(rows.view(np.int64))
 
-    def room(self, stream: _Stream) -> GPUArray | int:
-        return scratch.area(stream, self._size).room if self._size else 0
+    def memory(self, stream: _Stream) -> GPUArray | int:
+        return scratch.area(stream, self._size).memory if self._size else 0
 
     def sum(self, pieces: GPUArray | int, y: GPUArray, add: bool, stream: _Stream) -> None:
         if self.count:
@@ -59,7 +59,7 @@ class InOrder:
 
     def launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
         """y = A x or y += A x."""
-        pieces = self._long_rows.room(stream)
+        pieces = self._long_rows.memory(stream)
         kernels.multiply(x.dtype, self._starts.dtype, self._kind).prepared_async_call(
             (self.tile_count, 1), (kernels.THREADS, 1, 1), stream,
             self._tiles, self._starts, _address(self._low), _address(self._high), _address(self._values),
@@ -84,7 +84,7 @@ class ByColumn:
 
     def launch(self, x: GPUArray, y: GPUArray, add: bool, stream: _Stream) -> None:
         """y = A x or y += A x."""
-        pieces = self._long_rows.room(stream)
+        pieces = self._long_rows.memory(stream)
         sorted_kernels.kernel(x.dtype, self._starts.dtype).prepared_async_call(
             (self.tile_count, 1), self._block, stream,
             self._tiles, self._starts, self._targets, *self._elements, x, y, pieces, add,

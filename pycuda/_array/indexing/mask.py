@@ -64,7 +64,7 @@ def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.keep_changes(order, equal_nan)
     most = kernels.CHANGES_RESIDENT * drv.Context.get_device().multiprocessor_count
-    shared = scratch.states(stream, scratch.told_by_tiles(1, tiles), 8)
+    shared = scratch.states(stream, scratch.partials_of_tiles(1, tiles), 8)
     function.prepared_async_call(
         (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared
     )

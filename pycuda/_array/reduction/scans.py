@@ -46,7 +46,7 @@ def _launch(name, a, axis, out, stream) -> None:
     plan, function, acc_size = _recipes(
         name, a.dtype, a.shape, a.strides, (a._address & 15, out._address & 15), axis, out.dtype, out.strides
     )
-    shared = scratch.states(stream, plan.told, acc_size) if plan.told.values else _ALONE
+    shared = scratch.states(stream, plan.partials, acc_size) if plan.partials.values else _ALONE
     function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
 
 

@@ -27,7 +27,7 @@ def first_of_rows(rows, k, descending, stream, allocator):
     functions = kernels.kernels(order, 16 // rows.itemsize if whole else 1)
     pair = kernels.pair_size(rows.itemsize)
     scratch = Parts(
-        allocator, count * kernels.GROUPS * pair, count * kernels.LIMIT_BYTES, count * plan.room * pair
+        allocator, count * kernels.GROUPS * pair, count * kernels.LIMIT_BYTES, count * plan.capacity * pair
     )
     samples, limits, pairs = scratch.parts
     values, indices = new((count, k), rows.dtype, allocator), new((count, k), np.int64, allocator)
@@ -37,7 +37,7 @@ def first_of_rows(rows, k, descending, stream, allocator):
 
     run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group, plan.step, samples)
     run(functions.find_limits, 1, _FIRST_BLOCK, samples, plan.rank, limits)
-    run(functions.collect, kernels.collect_grid(length, rows.itemsize), _BLOCK, limits, pairs, plan.room)
-    run(functions.collect_anyway, plan.parts, _FIRST_BLOCK, limits, pairs, plan.room, k)
-    run(functions.finish, 1, _FIRST_BLOCK, limits, pairs, plan.room, k, plan.parts, values, indices)
+    run(functions.collect, kernels.collect_grid(length, rows.itemsize), _BLOCK, limits, pairs, plan.capacity)
+    run(functions.collect_anyway, plan.parts, _FIRST_BLOCK, limits, pairs, plan.capacity, k)
+    run(functions.finish, 1, _FIRST_BLOCK, limits, pairs, plan.capacity, k, plan.parts, values, indices)
     return values, indices

@@ -242,7 +242,7 @@ def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
             kernels.grid(a.size), _BLOCK, stream, numbers, a.size, every
         )
         return apply("copy", every[:bins], out=counts, stream=stream)
-    kind = element, edge, _vector(a), kernels.room(bins)
+    kind = element, edge, _vector(a), kernels.capacity(bins)
     blocks, chunk = kernels.chunk(a.size)
     plan = kernels.even(edges, edge) if even else None
     arguments = (a, a.size, chunk, there, bins) if plan is None else (a, a.size, chunk, there, bins, plan)

@@ -33,13 +33,13 @@ class Shape(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A launch made ready. `told`: what blocks learn from each other (scratch.States)."""
+    """A launch made ready. `partials`: what blocks learn from each other (scratch.States)."""
 
     shape: Shape
     grid: tuple[int, int]
     block: tuple[int, int, int]
     arguments: bytes
-    told: scratch.Told
+    partials: scratch.Partials
 
 
 _SOURCE = """{include}#include "reduce/pycuda-reduce-ops.hpp"
@@ -115,7 +115,7 @@ class _Cut(NamedTuple):
     name: str  # a ScanShape of pycuda-axis-scan.hpp
     tiles: int  # of each
     blocks: int
-    told: scratch.Told
+    partials: scratch.Partials
     groups: int  # warps for a row, or blocks of columns side by side
 
 
@@ -128,7 +128,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
     most = RESIDENT * drv.Context.get_device().multiprocessor_count
     if rows >= _MANY:
         return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
-    return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.told_by_tiles(rows, tiles), _WARPS)
+    return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.partials_of_tiles(rows, tiles), _WARPS)
 
 
 def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
@@ -140,8 +140,8 @@ def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
     blocks = groups * outer
     if tiles == 1:
         return _Cut("COLUMN_BLOCK", 1, blocks, scratch.NOTHING, groups)
-    told = scratch.Told(blocks * tiles * _VALUES_OF_COLUMNS, 0)
-    return _Cut("COLUMN_TILES", tiles, blocks * tiles, told, groups)
+    partials = scratch.Partials(blocks * tiles * _VALUES_OF_COLUMNS, 0)
+    return _Cut("COLUMN_TILES", tiles, blocks * tiles, partials, groups)
 
 
 def plan(
@@ -171,5 +171,5 @@ def plan(
         (cut.blocks, 1),
         (threads, 1, 1),
         arguments + layout.packed(kept, room),
-        cut.told,
+        cut.partials,
     )

@@ -10,21 +10,21 @@ from pycuda.tools import context_dependent_memoize
 
 THREADS = 128
 
-# A thread has a line: elements that lie `lines` apart. What an operation gives is rounded to the dtype.
+# A thread folds a column: elements that lie `columns` apart. What an operation gives is rounded to the dtype.
 _SOURCE = """{head}
-extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long lines,
+extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long columns,
                                          long long length, int running)
 {{
     const long long stride = (long long)gridDim.x * blockDim.x;
-    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < lines; i += stride) {{
+    for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < columns; i += stride) {{
         T0 last = from[i];
         if (running) to[i] = last;
 #pragma unroll 1
         for (long long k = 1; k < length; k++) {{
             X0 x;
-            operation(x, pycuda::convert<L1>(last), pycuda::convert<L2>(from[k * lines + i]));
+            operation(x, pycuda::convert<L1>(last), pycuda::convert<L2>(from[k * columns + i]));
             last = pycuda::convert<T0>(x);
-            if (running) to[k * lines + i] = last;
+            if (running) to[k * columns + i] = last;
         }}
         if (!running) to[i] = last;
     }}
@@ -34,7 +34,7 @@ extern "C" __global__ void fold_in_order(const T0 *from, T0 *to, long long lines
 
 @context_dependent_memoize
 def kernel(name: str, dtype: np.dtype):
-    """Function(from, to, lines, length, running) for a function of two operands and one result of a dtype."""
+    """Function(from, to, columns, length, running) for a function of two operands of a dtype."""
     loop, _, _ = elementwise.resolve(name, ((dtype, False), (dtype, False)), (None,), None)
     if loop.storage != (dtype,) * 3:
         raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results are not folded on")

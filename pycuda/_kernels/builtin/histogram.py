@@ -13,8 +13,8 @@ THREADS = 256
 NUMBERS = 4096  # bins of a block for numbers
 _CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at most
 _STEP = 1 << 14  # elements that a block loads at once, at most
-_ROOMS = {256: 32, 2048: 1}  # bins of a block between edges, and counters of each of them
-LARGEST = max(_ROOMS)
+_CAPACITIES = {256: 32, 2048: 1}  # bins of a block between edges, and counters of each of them
+LARGEST = max(_CAPACITIES)
 _LARGEST_GRID = 1 << 16
 
 _COUNTS = "unsigned long long *counts"
@@ -52,19 +52,19 @@ def many_numbers(element: str):
 
 
 @context_dependent_memoize
-def between(element: str, edge: str, vector: int, room: int):
+def between(element: str, edge: str, vector: int, capacity: int):
     """Function(in, count, chunk, edges, bins, counts)."""
     return _build(
         f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, {_COUNTS}",
-        f"count_between<{element}, {edge}, {vector}, {room}>(in, count, chunk, edges, bins, counts)",
+        f"count_between<{element}, {edge}, {vector}, {capacity}>(in, count, chunk, edges, bins, counts)",
         "PqqPiP",
     )
 
 
 @context_dependent_memoize
-def between_even(element: str, edge: str, vector: int, room: int):
+def between_even(element: str, edge: str, vector: int, capacity: int):
     """Function(in, count, chunk, edges, bins, even, counts)."""
-    template = f"count_between_even<{element}, {edge}, {vector}, {room}, {_ROOMS[room]}>"
+    template = f"count_between_even<{element}, {edge}, {vector}, {capacity}, {_CAPACITIES[capacity]}>"
     size = 4 * np.dtype(_EDGES[edge]).itemsize
     return _build(
         f"const char *in, index_t count, index_t chunk, const {edge} *edges, int bins, Even<{edge}> even, "
@@ -138,9 +138,9 @@ def even(edges, edge: str) -> bytes | None:
     return np.array([1 / width / parts, (0.5 - first / width) / parts, parts, sure], dtype).tobytes()
 
 
-def room(bins: int) -> int:
+def capacity(bins: int) -> int:
     """For how many bins the kernel is made that counts so many."""
-    return next(each for each in _ROOMS if each >= bins)
+    return next(each for each in _CAPACITIES if each >= bins)
 
 
 def chunk(count: int) -> tuple[int, int]:

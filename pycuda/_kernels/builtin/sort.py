@@ -195,10 +195,10 @@ class PassShape(NamedTuple):
     wide: bool  # whether counts need 64 bits
 
 
-def pass_shape(count: int, length: int, moved: int, alone: bool) -> PassShape:
-    """For so many rows; `moved` is the size of a key, or of a value where that is larger."""
-    third = alone and moved == 4
-    choices = _FEW_ITEMS[moved], _ALONE if third else _ITEMS[moved]
+def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape:
+    """For so many rows; `itemsize` is that of a key, or of a value where that is larger."""
+    third = alone and itemsize == 4
+    choices = _FEW_ITEMS[itemsize], _ALONE if third else _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
     # Small tiles where large ones would be half empty, or few.
     tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))

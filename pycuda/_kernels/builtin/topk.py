@@ -35,21 +35,21 @@ find_limits(const Keys::Raw *keys, index_t length, const KeyPair *samples, unsig
     find_limit<Keys>(keys, length, samples, rank, limits);
 }}
 extern "C" __global__ void __launch_bounds__(256)
-collect_pairs(const Keys::Raw *keys, index_t length, Limit<Keys> *limits, KeyPair *pairs, unsigned room)
+collect_pairs(const Keys::Raw *keys, index_t length, Limit<Keys> *limits, KeyPair *pairs, unsigned capacity)
 {{
-    collect<Keys, {vector}>(keys, length, limits, pairs, room);
+    collect<Keys, {vector}>(keys, length, limits, pairs, capacity);
 }}
 extern "C" __global__ void __launch_bounds__(1024)
 collect_otherwise(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, KeyPair *pairs,
-                  unsigned room, unsigned k)
+                  unsigned capacity, unsigned k)
 {{
-    collect_anyway<Keys>(keys, length, limits, pairs, room, k);
+    collect_anyway<Keys>(keys, length, limits, pairs, capacity, k);
 }}
 extern "C" __global__ void __launch_bounds__(1024)
 finish_rows(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, const KeyPair *pairs,
-            unsigned room, unsigned k, unsigned parts, Keys::Raw *values, index_t *indices)
+            unsigned capacity, unsigned k, unsigned parts, Keys::Raw *values, index_t *indices)
 {{
-    finish<Keys>(keys, length, limits, pairs, room, k, parts, values, indices);
+    finish<Keys>(keys, length, limits, pairs, capacity, k, parts, values, indices);
 }}
 """
 
@@ -59,9 +59,9 @@ class Kernels(NamedTuple):
 
     sample: object  # group, step, samples
     find_limits: object  # samples, rank, limits
-    collect: object  # limits, pairs, room
-    collect_anyway: object  # limits, pairs, room, k
-    finish: object  # limits, pairs, room, k, parts, values, indices
+    collect: object  # limits, pairs, capacity
+    collect_anyway: object  # limits, pairs, capacity, k
+    finish: object  # limits, pairs, capacity, k, parts, values, indices
 
 
 @context_dependent_memoize
@@ -84,14 +84,14 @@ class Plan(NamedTuple):
     group: int  # elements that a thread samples
     step: int  # a sampled element is one of so many
     rank: int  # of the limit in the sample
-    room: int  # pairs that are collected of a row, at most
+    capacity: int  # pairs that are collected of a row, at most
     parts: int  # of a row, where its sample misled
 
 
 def plan(rows: int, length: int, k: int) -> Plan:
     """For the first k elements. About rank * step elements are before the limit: fewer than k of them in one
-    of ten thousand rows of any order, more than there is room for in none. Of several elements of a thread
-    that are before the limit the sample has one: the limit is later then, on the safe side.
+    of ten thousand rows of any order, more than fit in none. Of several elements of a thread that are before
+    the limit the sample has one: the limit is later then, on the safe side.
     """
     group = min(max(length >> 23, _LEAST_GROUP), _LARGEST_GROUP)
     step = length // (group * GROUPS)

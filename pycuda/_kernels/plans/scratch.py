@@ -49,10 +49,10 @@ def _of_stream(cache, stream):
 
 
 class Area(NamedTuple):
-    """Words that are 0 between kernels, and room for anything. Both keep the memory alive."""
+    """Words that are 0 between kernels, and memory for anything. Both keep the memory alive."""
 
     words: GPUArray
-    room: GPUArray
+    memory: GPUArray
 
 
 def _new_area(nbytes: int, stream, captured: bool) -> Area:
@@ -69,50 +69,50 @@ def area(stream, nbytes: int) -> Area:
     if areas is None:
         return _new_area(nbytes, stream, False)  # freeing it waits for the kernel
     found = areas.get(key)
-    if found is None or found.room.size < nbytes:
+    if found is None or found.memory.size < nbytes:
         size = max(_LEAST, power_at_least(_WORDS + nbytes))
         found = areas[key] = _new_area(size - _WORDS, stream, False)
     return found
 
 
-class Told(NamedTuple):
+class Partials(NamedTuple):
     """How many values blocks leave for each other, and how many counts (scan_row of pycuda-scan.hpp)."""
 
     values: int
     counts: int
 
 
-NOTHING = Told(0, 0)
+NOTHING = Partials(0, 0)
 
 
-def told_by_tiles(rows: int, tiles: int) -> Told:
+def partials_of_tiles(rows: int, tiles: int) -> Partials:
     """By so many tiles of each row."""
     groups = ceil_div(tiles, _GROUP)
     supers = ceil_div(groups, _GROUP)
-    return Told(rows * (tiles + groups + supers), rows * (groups + supers))
+    return Partials(rows * (tiles + groups + supers), rows * (groups + supers))
 
 
 class States:
     """Entries by which the blocks of one launch wait for each other, for the kernels of one stream.
 
-    parts: words, counts and entries of 64 bits, then room for values. An entry counts when it has the number
+    parts: words, counts and entries of 64 bits, then bytes for values. An entry counts when it has the number
     of the launch in its lower half, a count when it has it in its upper half, so they are cleared only here.
     What becomes of values is the mailbox of pycuda-scan.hpp: those of up to 16 bytes are in entries.
     """
 
     _LAUNCHES = 1 << 32
 
-    def __init__(self, stream, counts: int, entries: int, room: int, captured: bool):
-        ends = tuple(itertools.accumulate((_WORDS, 8 * counts, 8 * entries, room)))
+    def __init__(self, stream, counts: int, entries: int, value_bytes: int, captured: bool):
+        ends = tuple(itertools.accumulate((_WORDS, 8 * counts, 8 * entries, value_bytes)))
         memory = _new(ends[-1], ends[2], stream, captured)
-        self._sizes = counts, entries, room
+        self._sizes = counts, entries, value_bytes
         self.parts = tuple(
             memory[start:end] if end > start else 0 for start, end in zip((0, *ends), ends, strict=False)
         )
         self._launches = itertools.count(1)
 
     def holds(self, *sizes: int) -> bool:
-        """Whether there are so many counts and entries, and so much room."""
+        """Whether there are so many counts and entries, and so many bytes of values."""
         return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
 
     def launch(self) -> int:
@@ -121,22 +121,22 @@ class States:
         return number if number < self._LAUNCHES else 0
 
 
-def states(stream, told: Told, itemsize: int) -> tuple:
+def states(stream, partials: Partials, itemsize: int) -> tuple:
     """The parts of a scan_state for values of this size, as arguments of the next kernel in the stream."""
-    entries, room = told.values, told.values * itemsize
+    entries, value_bytes = partials.values, partials.values * itemsize
     if itemsize <= 16:
-        entries, room = entries * ceil_div(itemsize, 4), 0
+        entries, value_bytes = entries * ceil_div(itemsize, 4), 0
     stream = drv.current_stream() if stream is None else stream
     captured = _is_captured(stream)
     known, key = (None, None) if captured else _of_stream(_states, stream)
     if known is None:
-        found = States(stream, told.counts, entries, room, captured)
+        found = States(stream, partials.counts, entries, value_bytes, captured)
         return *found.parts, found.launch()
     found = known.get(key)
-    if found is not None and found.holds(told.counts, entries, room):
+    if found is not None and found.holds(partials.counts, entries, value_bytes):
         number = found.launch()
         if number:
             return *found.parts, number
-    sizes = (power_at_least(max(size, 1 << 8)) for size in (told.counts, entries, room))
+    sizes = (power_at_least(max(size, 1 << 8)) for size in (partials.counts, entries, value_bytes))
     found = known[key] = States(stream, *sizes, False)
     return *found.parts, found.launch()

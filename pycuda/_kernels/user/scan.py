@@ -34,7 +34,7 @@ class Named(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a block scans: scan_room of pycuda-scan.hpp."""
+    """How a block scans: scan_shared of pycuda-scan.hpp."""
 
     threads: int
     slots: int

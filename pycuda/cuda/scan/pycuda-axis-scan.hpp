@@ -164,16 +164,16 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
         OF_CHUNK = V * sizeof(Element) + sizeof(Acc),
         CHUNKS = 112 / OF_CHUNK < 4 ? 112 / OF_CHUNK : 4
     };
-    typedef scan_room<TILED_THREADS, SLOTS, CHUNKS, V, Element, Acc> Room;
+    typedef scan_shared<TILED_THREADS, SLOTS, CHUNKS, V, Element, Acc> Shared;
 
-    Room &room;
+    Shared &shared;
     const char *in;
     char *out;
     const AxisScan<KD> &plan;
     alignas(16) Element mine[CHUNKS][V];
 
-    __device__ __forceinline__ TiledRow(Room &room, const char *in, char *out, const AxisScan<KD> &plan)
-        : room(room), in(in), out(out), plan(plan)
+    __device__ __forceinline__ TiledRow(Shared &shared, const char *in, char *out, const AxisScan<KD> &plan)
+        : shared(shared), in(in), out(out), plan(plan)
     {
     }
 
@@ -183,11 +183,11 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
     // The thread's first element in its row; whether the warp's part is whole.
     static __device__ __forceinline__ index_t first(unsigned tile)
     {
-        return (index_t)tile * Room::TILE + threadIdx.x / 32 * Room::OF_WARP + threadIdx.x % 32 * V;
+        return (index_t)tile * Shared::TILE + threadIdx.x / 32 * Shared::OF_WARP + threadIdx.x % 32 * V;
     }
     __device__ __forceinline__ bool whole(index_t at) const
     {
-        return at - (index_t)(threadIdx.x % 32 * V) + Room::OF_WARP <= plan.length;
+        return at - (index_t)(threadIdx.x % 32 * V) + Shared::OF_WARP <= plan.length;
     }
 
     __device__ __forceinline__ void load(unsigned row, unsigned tile)
@@ -211,7 +211,7 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
 
     __device__ __forceinline__ Acc sum(int slot)
     {
-        return scan_sum<Acc>(room, slot, mine, read, combine);
+        return scan_sum<Acc>(shared, slot, mine, read, combine);
     }
 
     __device__ __forceinline__ void finish(int slot, unsigned row, unsigned tile, bool has, const Acc &before)
@@ -221,7 +221,7 @@ template <class Op, bool ALIGNED, int SLOTS, int KD> struct TiledRow {
         char *to = out + place<KD>(plan.kept, row).other + at * plan.out;
         alignas(16) Result results[V];
         scan_finish<CHUNKS, V>(
-            room, slot, has, before, read, combine,
+            shared, slot, has, before, read, combine,
             [&](int, int v, bool, const Acc &, const Acc &, const Acc &with) {
                 Op::finish(results[v], with);
             },
@@ -243,8 +243,8 @@ __device__ __forceinline__ void scan_tiled_rows(const char *in, char *out, const
 {
     enum { SLOTS = 3 };
     typedef TiledRow<Op, ALIGNED, SLOTS, KD> Work;
-    __shared__ typename Work::Room room;
-    Work work(room, in, out, plan);
+    __shared__ typename Work::Shared shared;
+    Work work(shared, in, out, plan);
     scan_tiles<TILED_THREADS, SLOTS, typename Op::Acc>(state, (unsigned)plan.rows, (unsigned)plan.tiles, work,
                                                        Work::combine);
 }
@@ -253,8 +253,8 @@ template <class Op, bool ALIGNED, int KD>
 __device__ __forceinline__ void scan_block_rows(const char *in, char *out, const AxisScan<KD> &plan)
 {
     typedef TiledRow<Op, ALIGNED, 1, KD> Work;
-    __shared__ typename Work::Room room;
-    Work work(room, in, out, plan);
+    __shared__ typename Work::Shared shared;
+    Work work(shared, in, out, plan);
     scan_whole_rows<TILED_THREADS, typename Op::Acc>((unsigned)plan.rows, (unsigned)plan.tiles, work,
                                                      Work::combine);
 }

@@ -12,7 +12,7 @@ namespace pycuda {
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Item, class Value, class Make, class Combine,
           class Emit>
 struct UserScan {
-    typedef scan_room<THREADS, SLOTS, CHUNKS, V, Item, Item> Room;
+    typedef scan_shared<THREADS, SLOTS, CHUNKS, V, Item, Item> Shared;
     enum { PACKED = V * sizeof(Value) == 16 };
     union Vector { // of values, which may have constructors
         uint4 whole;
@@ -20,7 +20,7 @@ struct UserScan {
         __device__ __forceinline__ Vector() {}
     };
 
-    Room &room;
+    Shared &shared;
     const Value *const in;
     const long long in_step;
     Value *const out;
@@ -31,9 +31,9 @@ struct UserScan {
     const Emit emit;
     Item mine[CHUNKS][V];
 
-    __device__ __forceinline__ UserScan(Room &room, const Value *in, long long in_step, Value *out,
+    __device__ __forceinline__ UserScan(Shared &shared, const Value *in, long long in_step, Value *out,
                                         long long out_step, size_t n, Make make, Combine combine, Emit emit)
-        : room(room), in(in), in_step(in_step), out(out), out_step(out_step), n(n), make(make),
+        : shared(shared), in(in), in_step(in_step), out(out), out_step(out_step), n(n), make(make),
           combine(combine), emit(emit)
     {
     }
@@ -43,12 +43,12 @@ struct UserScan {
     // The thread's first element; whether the warp's part of a tile is moved in vectors.
     static __device__ __forceinline__ size_t first(unsigned tile)
     {
-        return (size_t)tile * Room::TILE + threadIdx.x / 32 * Room::OF_WARP + threadIdx.x % 32 * V;
+        return (size_t)tile * Shared::TILE + threadIdx.x / 32 * Shared::OF_WARP + threadIdx.x % 32 * V;
     }
     __device__ __forceinline__ bool packed(const Value *where, long long step, size_t at) const
     {
         return PACKED && step == 1 && (size_t)where % 16 == 0 &&
-               at - threadIdx.x % 32 * V + Room::OF_WARP <= n;
+               at - threadIdx.x % 32 * V + Shared::OF_WARP <= n;
     }
 
     __device__ __forceinline__ void load(unsigned, unsigned tile)
@@ -76,7 +76,7 @@ struct UserScan {
 
     __device__ __forceinline__ Item sum(int slot)
     {
-        return scan_sum<Item>(room, slot, mine, read, combine);
+        return scan_sum<Item>(shared, slot, mine, read, combine);
     }
 
     __device__ __forceinline__ void finish(int slot, unsigned, unsigned tile, bool has, const Item &before)
@@ -85,7 +85,7 @@ struct UserScan {
         const bool together = packed(out, out_step, at);
         Vector moved;
         scan_finish<CHUNKS, V>(
-            room, slot, has, before, read, combine,
+            shared, slot, has, before, read, combine,
             [&](int c, int v, bool has, const Item &before, const Item &item, const Item &with) {
                 const size_t k = at + c * (32 * V) + v;
                 const Value value = emit(has, before, item, with);
@@ -107,8 +107,8 @@ __device__ __forceinline__ void scan(const Value *in, long long in_step, Value *
                                      Combine combine, Emit emit)
 {
     typedef UserScan<THREADS, SLOTS, CHUNKS, V, Item, Value, Make, Combine, Emit> Work;
-    __shared__ typename Work::Room room;
-    Work work(room, in, in_step, out, out_step, n, make, combine, emit);
+    __shared__ typename Work::Shared shared;
+    Work work(shared, in, in_step, out, out_step, n, make, combine, emit);
     scan_tiles<THREADS, SLOTS, Item>(state, 1, tiles, work, combine);
 }
 

@@ -42,7 +42,7 @@ struct scan_state {
 };
 
 // Values of up to 16 bytes travel in entries, 32 bits in each, which no fence need keep together; larger ones
-// lie beside an entry. pycuda/_kernels/plans/scratch.py makes the room.
+// lie beside an entry. pycuda/_kernels/plans/scratch.py makes the memory.
 template <class T, bool IN_ENTRIES = sizeof(T) <= 16> struct mailbox;
 
 template <class T> struct mailbox<T, true> {
@@ -327,7 +327,7 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
 
 // ---- a tile of neighbours: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
 
-template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_room {
+template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_shared {
     enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };
     struct __align__(sizeof(Raw) * V % 16 ? 4 : 16) Vector { parcel<Raw> items[V]; };
     Vector raw[SLOTS][CHUNKS][THREADS];
@@ -336,8 +336,8 @@ template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> stru
 
 // read(raw) is the item of what was loaded. What is beyond the end of a row is loaded as its last element
 // once more: nothing reads what becomes of it.
-template <class Item, class Room, int CHUNKS, int V, class Raw, class Read, class Combine>
-__device__ __forceinline__ Item scan_sum(Room &room, int slot, const Raw (&mine)[CHUNKS][V], Read read,
+template <class Item, class Shared, int CHUNKS, int V, class Raw, class Read, class Combine>
+__device__ __forceinline__ Item scan_sum(Shared &shared, int slot, const Raw (&mine)[CHUNKS][V], Read read,
                                          Combine combine)
 {
     const int lane = threadIdx.x % 32;
@@ -345,22 +345,22 @@ __device__ __forceinline__ Item scan_sum(Room &room, int slot, const Raw (&mine)
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) {
         Item sum = read(mine[c][0]);
-        typename Room::Vector kept;
+        typename Shared::Vector kept;
         kept.items[0] = parcel<Raw>(mine[c][0]);
 #pragma unroll
         for (int v = 1; v < V; v++) {
             sum = combine(sum, read(mine[c][v]));
             kept.items[v] = parcel<Raw>(mine[c][v]);
         }
-        room.raw[slot][c][threadIdx.x] = kept;
+        shared.raw[slot][c][threadIdx.x] = kept;
         const Item up_to = scan_lanes(sum, combine), left = from_lane_below(up_to, 1);
         const Item whole = from_lane(up_to, 31);
         if (c == 0) {
-            room.below[slot][c][threadIdx.x] = parcel<Item>(left);
+            shared.below[slot][c][threadIdx.x] = parcel<Item>(left);
             carry = parcel<Item>(whole);
         } else {
             const Item before = carry.value();
-            room.below[slot][c][threadIdx.x] =
+            shared.below[slot][c][threadIdx.x] =
                 parcel<Item>(choose(lane > 0, combine(before, left), before));
             carry = parcel<Item>(combine(before, whole));
         }
@@ -370,16 +370,16 @@ __device__ __forceinline__ Item scan_sum(Room &room, int slot, const Raw (&mine)
 
 // give(c, v, has, before, item, with): `before` is all items before it where `has`, `with` those and itself.
 // After each vector done(c).
-template <int CHUNKS, int V, class Room, class Item, class Read, class Combine, class Give, class Done>
-__device__ __forceinline__ void scan_finish(Room &room, int slot, bool has, const Item &before, Read read,
+template <int CHUNKS, int V, class Shared, class Item, class Read, class Combine, class Give, class Done>
+__device__ __forceinline__ void scan_finish(Shared &shared, int slot, bool has, const Item &before, Read read,
                                             Combine combine, Give give, Done done)
 {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int c = 0; c < CHUNKS; c++) {
         const bool first = c == 0 && lane == 0;
-        const Item below = room.below[slot][c][threadIdx.x].value();
-        const typename Room::Vector kept = room.raw[slot][c][threadIdx.x];
+        const Item below = shared.below[slot][c][threadIdx.x].value();
+        const typename Shared::Vector kept = shared.raw[slot][c][threadIdx.x];
         Item sum = choose(first, before, choose(has, combine(before, below), below));
 #pragma unroll
         for (int v = 0; v < V; v++) {

@@ -12,7 +12,7 @@ namespace pycuda {
 enum { CHANGES_THREADS = 256, CHANGES_SLOTS = 2 };
 
 // A warp has 32 * ROWS neighbours of a tile, and of these each lane every 32nd.
-template <class T, int ROWS> struct changes_room {
+template <class T, int ROWS> struct changes_shared {
     T kept[CHANGES_SLOTS][CHANGES_THREADS * ROWS];
     unsigned counts[CHANGES_SLOTS][CHANGES_THREADS / 32];
 };
@@ -20,7 +20,7 @@ template <class T, int ROWS> struct changes_room {
 template <class T, int ROWS, class Same> struct Changes {
     enum { WARP = 32 * ROWS, TILE = CHANGES_THREADS * ROWS };
 
-    changes_room<T, ROWS> &room;
+    changes_shared<T, ROWS> &shared;
     const T *const in;
     const index_t count;
     T *const out;
@@ -30,9 +30,9 @@ template <class T, int ROWS, class Same> struct Changes {
     index_t first; // of the warp's elements
     T value[ROWS], before_first; // of the tile that was read last; the latter in lane 0
 
-    __device__ __forceinline__ Changes(changes_room<T, ROWS> &room, const T *in, index_t count, T *out,
+    __device__ __forceinline__ Changes(changes_shared<T, ROWS> &shared, const T *in, index_t count, T *out,
                                        index_t *total, Same same)
-        : room(room), in(in), count(count), out(out), total(total), same(same), lane(threadIdx.x % 32),
+        : shared(shared), in(in), count(count), out(out), total(total), same(same), lane(threadIdx.x % 32),
           warp(threadIdx.x / 32), first(0), before_first()
     {
     }
@@ -54,7 +54,7 @@ template <class T, int ROWS, class Same> struct Changes {
 
     __device__ __forceinline__ index_t sum(int slot)
     {
-        T *const kept = room.kept[slot] + warp * WARP;
+        T *const kept = shared.kept[slot] + warp * WARP;
         const unsigned below = (1u << lane) - 1;
         unsigned has = 0;
         T last = before_first; // of the row before, in lane 0
@@ -68,14 +68,14 @@ template <class T, int ROWS, class Same> struct Changes {
             has += __popc(votes);
             last = from_lane(value[k], 31);
         }
-        if (lane == 0) room.counts[slot][warp] = has;
+        if (lane == 0) shared.counts[slot][warp] = has;
         return has;
     }
 
     __device__ __forceinline__ void finish(int slot, unsigned, unsigned tile, bool has, index_t before)
     {
-        const T *const kept = room.kept[slot] + warp * WARP;
-        const unsigned all = room.counts[slot][warp];
+        const T *const kept = shared.kept[slot] + warp * WARP;
+        const unsigned all = shared.counts[slot][warp];
         before = has ? before : 0;
         for (unsigned k = lane; k < all; k += 32) out[before + k] = kept[k];
         __syncwarp();
@@ -90,8 +90,8 @@ template <int ROWS, class T, class Same>
 __device__ __forceinline__ void keep_changes(const scan_state &state, const T *in, index_t count,
                                              unsigned tiles, T *out, index_t *total, Same same)
 {
-    __shared__ changes_room<T, ROWS> room;
-    Changes<T, ROWS, Same> work(room, in, count, out, total, same);
+    __shared__ changes_shared<T, ROWS> shared;
+    Changes<T, ROWS, Same> work(shared, in, count, out, total, same);
     scan_tiles<CHANGES_THREADS, CHANGES_SLOTS, index_t>(state, 1, tiles, work,
                                                         [](index_t a, index_t b) { return a + b; });
 }

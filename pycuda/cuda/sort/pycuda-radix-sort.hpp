@@ -138,19 +138,19 @@ __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsig
     return before;
 }
 
-// What blocks tell each other of a value in a tile: a count, and in the two upper bits what it is of.
-template <class Count> struct Told {
+// What blocks leave for each other of a value in a tile: a count, and in the two upper bits what it is of.
+template <class Count> struct TileCount {
     static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1)
                                                                              << (8 * sizeof(Count) - 1);
     static constexpr Count NUMBER = TILE - 1;
 };
 
-// Of all tiles of the row before this one; tells the later tiles. `states` are those of the digit. Several
-// tiles are asked at a time, as an answer takes long: the first of a row always tells of all.
+// Of all tiles of the row before this one; leaves that for the later tiles. `states` are those of the digit.
+// Several tiles are asked at a time, as an answer takes long: the first of a row always has it of all.
 template <class Count>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
-    typedef Told<Count> told;
+    typedef TileCount<Count> tile_count;
     Count before = 0;
     for (unsigned back = 1; back <= place;) {
         Count there[LOOK_BACK];
@@ -161,14 +161,14 @@ __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile,
 #pragma unroll
         for (unsigned k = 0; k < LOOK_BACK; k++) {
             if (known != k || !there[k]) continue;
-            before += there[k] & told::NUMBER;
-            known = there[k] & told::ALL ? LOOK_BACK + 1 : k + 1;
+            before += there[k] & tile_count::NUMBER;
+            known = there[k] & tile_count::ALL ? LOOK_BACK + 1 : k + 1;
         }
         if (known > LOOK_BACK) break;
         if (known == 0) __nanosleep(20);
         back += known;
     }
-    if (place) states[tile * DIGITS] = told::ALL | (before + own);
+    if (place) states[tile * DIGITS] = tile_count::ALL | (before + own);
     return before;
 }
 
@@ -255,7 +255,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
     // ones.
     __device__ __forceinline__ void count_digits(Count *states)
     {
-        typedef Told<Count> told;
+        typedef TileCount<Count> tile_count;
 #pragma unroll
         for (int k = 0; k < ITEMS; k++) atomicAdd(counters() + warp * DIGITS + rank[k], 1u);
         __syncthreads();
@@ -268,7 +268,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
                 own += here;
             }
             *(volatile Count *)(states + number * DIGITS + thread) =
-                (place ? told::TILE : told::ALL) | (Count)own;
+                (place ? tile_count::TILE : tile_count::ALL) | (Count)own;
             before = sum_of_lanes(own);
             if (lane == 31) shared.warps[warp] = before;
             before -= own;

@@ -191,10 +191,10 @@ __device__ __forceinline__ bool all_after(const typename Order::Raw *keys, const
 }
 
 // The pairs before the limit, V elements loaded together. `collected` says how many there are while they fit,
-// more than `room` otherwise. Grid: blocks of TOP_THREADS * TOP_BYTES bytes, rows.
+// more than `capacity` otherwise. Grid: blocks of TOP_THREADS * TOP_BYTES bytes, rows.
 template <class Order, int V>
 __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t length, Limit<Order> *limits,
-                                        Pair<typename Order::Bits> *pairs, unsigned room)
+                                        Pair<typename Order::Bits> *pairs, unsigned capacity)
 {
     typedef typename Order::Raw Raw;
     typedef typename Order::Bits Bits;
@@ -216,8 +216,8 @@ __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t
                               : all_after<Order, false, ITEMS>(loaded, key)))
             return;
     }
-    if (*(volatile unsigned *)&there->collected > room) return;
-    pairs += (index_t)blockIdx.y * room;
+    if (*(volatile unsigned *)&there->collected > capacity) return;
+    pairs += (index_t)blockIdx.y * capacity;
 #pragma unroll 1
     for (int k = 0; k < ITEMS; k++) {
         const index_t i = mine + k / V * STEP + k % V;
@@ -225,46 +225,47 @@ __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t
         const auto found = pair<Order>(keys, (unsigned)i);
         if (!before(found, limit)) continue;
         const unsigned number = atomicAdd(&there->collected, 1u);
-        if (number < room) pairs[number] = found;
+        if (number < capacity) pairs[number] = found;
     }
 }
 
-__device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned room)
+__device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned capacity)
 {
-    return collected < k || collected > room;
+    return collected < k || collected > capacity;
 }
 
 // Where the sample misled: k pairs of each part of a row, in place of those before the limit.
-// Grid: parts of a row, of which k pairs each have room; rows.
+// Grid: parts of a row, each with k pairs; rows.
 template <class Order>
 __device__ __forceinline__ void collect_anyway(const typename Order::Raw *keys, index_t length,
                                                const Limit<Order> *limits,
-                                               Pair<typename Order::Bits> *pairs, unsigned room, unsigned k)
+                                               Pair<typename Order::Bits> *pairs, unsigned capacity,
+                                               unsigned k)
 {
     __shared__ alignas(16) unsigned char memory[sizeof(FirstSlots<typename Order::Bits>)];
-    if (!misled(limits[blockIdx.y].collected, k, room)) return;
+    if (!misled(limits[blockIdx.y].collected, k, capacity)) return;
     auto &slots = *reinterpret_cast<FirstSlots<typename Order::Bits> *>(memory);
     const index_t part = quotient(length - 1, gridDim.x) + 1, begin = min(part * blockIdx.x, length);
     keys += blockIdx.y * length;
     keep_first(slots, (unsigned)min(part, length - begin), k,
                [&](unsigned i) { return pair<Order>(keys, (unsigned)begin + i); });
     if (threadIdx.x < k)
-        pairs[(index_t)blockIdx.y * room + blockIdx.x * k + threadIdx.x] = slots.get(threadIdx.x);
+        pairs[(index_t)blockIdx.y * capacity + blockIdx.x * k + threadIdx.x] = slots.get(threadIdx.x);
 }
 
 // The result. Grid: 1, rows.
 template <class Order>
 __device__ __forceinline__ void finish(const typename Order::Raw *keys, index_t length,
                                        const Limit<Order> *limits, const Pair<typename Order::Bits> *pairs,
-                                       unsigned room, unsigned k, unsigned parts,
+                                       unsigned capacity, unsigned k, unsigned parts,
                                        typename Order::Raw *values, index_t *indices)
 {
     __shared__ alignas(16) unsigned char memory[sizeof(FirstSlots<typename Order::Bits>)];
     auto &slots = *reinterpret_cast<FirstSlots<typename Order::Bits> *>(memory);
     const index_t row = blockIdx.y;
     const unsigned collected = limits[row].collected;
-    keep_first(slots, misled(collected, k, room) ? parts * k : collected, k,
-               [&](unsigned i) { return pairs[row * room + i]; });
+    keep_first(slots, misled(collected, k, capacity) ? parts * k : collected, k,
+               [&](unsigned i) { return pairs[row * capacity + i]; });
     if (threadIdx.x >= k) return;
     const unsigned place = slots.places[threadIdx.x];
     values[row * k + threadIdx.x] = keys[row * length + place];
