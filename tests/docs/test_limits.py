@@ -24,7 +24,7 @@ def check():
     selected = names("device/lower/select.def", r"^(?:ALU|SELECT)\((\w+)")
     missing = (known - selected) | {name for name, text in coverage.EXAMPLES.items() if coverage.answer(text)}
     text = (ROOT / "docs" / "cpu_device.md").read_text()
-    told = re.search(r"Instructions that are not:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)
+    told = re.search(r"Unsupported instructions:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)
     assert set(re.findall(r"`([\w.]+)`", told)) == missing
 
 

@@ -28,7 +28,7 @@ def constant(path, pattern):
 
 # Page, its words with # for each number, the numbers.
 NUMBERS = [
-    ("kernels", "Arrays from # elements on", [elementwise.STREAMING_FROM]),
+    ("kernels", "Arrays of # elements or more", [elementwise.STREAMING_FROM]),
     ("sparse", "tiles of # elements and rows", [spmv.window(4)]),
     ("sparse", "elements and rows (# of elements of 8 bytes)", [spmv.window(8)]),
     ("sparse", "Rows of more than # elements have blocks of their own", [spmv._LONG]),
@@ -51,7 +51,7 @@ NUMBERS = [
     ("random", "There are always # quasi-random generators", [generators.DIMENSIONS]),
     ("random", "has #, after which they repeat", [sobol.LIMIT]),
     ("compiler", "takes more than # seconds", [progress.AFTER]),
-    ("cpu_device", "a cooperative grid has at most so many times the blocks that fit on one | #",
+    ("cpu_device", "a cooperative grid has at most that many times the blocks that fit on one | #",
      [setting("PYCUDA_CPU_MULTIPROCESSORS")]),
     ("cpu_device", "`DEV_RUNTIME_PENDING_LAUNCH_COUNT` of them (#)",
      [constant("device/api/context/context.c", r"PENDING_LAUNCH_COUNT\] = (\d+)")]),

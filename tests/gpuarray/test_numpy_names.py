@@ -513,7 +513,7 @@ __dlpack_device__ None
 """
 
 FACTORISED = "needs a factorisation of matrices: hand the array to another library"
-HOST_ONLY = "is not asked of arrays: it makes host data, or says something about NumPy"
+HOST_ONLY = "does not take arrays: it creates host data, or describes NumPy"
 NO_KIND = "of dates, strings or objects, which kernels do not know"
 COEFFICIENTS = "works on coefficients, a few numbers of the host"
 NO_KERNEL = "has no kernel"
@@ -644,7 +644,7 @@ def test_what_is_not_here_is_refused(name):
     """By an error, not by a copy to the host; one that says the name where NumPy asks us."""
     function = find(name)
     if function is None or name in NOT_HERE[HOST_ONLY].split():
-        pytest.skip("not asked of arrays, or not in this NumPy")
+        pytest.skip("takes no arrays, or not in this NumPy")
     asked = any(name in NOT_HERE[reason].split() for reason in (FACTORISED, COEFFICIENTS, NO_KERNEL))
     kinds = TypeError if asked else (TypeError, ValueError, AttributeError, RuntimeError, BufferError)
     with pytest.raises(kinds, match=name.rpartition(".")[2] if asked else None):
