@@ -34,7 +34,7 @@ def _driver(problems) -> int | None:
         memory = size_text(device.total_memory())
         print(f"device {number}  {device.name()}, compute capability {major}.{minor}, {memory}")
     if not drv.Device.count():
-        problems.append("the driver shows no device: CUDA_VISIBLE_DEVICES may hide them.")
+        problems.append("the driver reports no device: CUDA_VISIBLE_DEVICES may hide them.")
     return version // 1000
 
 

@@ -78,7 +78,8 @@ def _address_of(memory) -> int:
         return operator.index(memory)
     except TypeError:
         raise TypeError(
-            f"the allocator gave a {type(memory).__name__}: it may give an address, or an object with one"
+            f"the allocator returned a {type(memory).__name__}: it must return an address, or an object "
+            "with one"
         ) from None
 
 
@@ -103,8 +104,8 @@ class Resource:
             self._allocate, self._stream = resource, lambda stream: ((), {})
         else:
             raise TypeError(
-                f"resource is a {type(resource).__name__}: "
-                "it may have allocate(nbytes, stream), or be called with the bytes"
+                f"resource is a {type(resource).__name__}: it must have allocate(nbytes, stream), or be "
+                "callable with a size"
             )
 
     def allocate(self, size: int, stream: int) -> int:
@@ -126,7 +127,7 @@ class Resource:
         if isinstance(memory, numbers.Integral):
             if not callable(getattr(self.resource, "deallocate", None)):
                 raise TypeError(
-                    "the allocator gave an address, but has no deallocate(address, nbytes, stream)"
+                    "the allocator returned an address, but has no deallocate(address, nbytes, stream)"
                 )
             return int(memory)
         address = _address_of(memory)

@@ -44,7 +44,7 @@ def dtype_to_array_format(dtype):
 
 def _check_order(order):
     if order not in ("C", "F"):
-        raise drv.LogicError(f"order is {order!r}: it may be C or F")
+        raise drv.LogicError(f"order is {order!r}: it must be C or F")
 
 
 def _describe(shape, array_format, channels, flags=0, deep=False):
@@ -99,7 +99,7 @@ def matrix_to_array(matrix, order, allow_double_hack=False):
     _check_order(order)
     matrix = np.asarray(matrix, order=order)
     if matrix.ndim != 2:
-        raise drv.LogicError(f"matrix_to_array takes an array of 2 dimensions, not {matrix.ndim}")
+        raise drv.LogicError(f"matrix_to_array takes a 2-dimensional array, not {matrix.ndim}-dimensional")
     shape = matrix.shape if order == "C" else matrix.shape[::-1]
     if matrix.dtype == np.float64 and allow_double_hack:
         descr = _describe(shape, drv.array_format.SIGNED_INT32, 2)

@@ -329,7 +329,7 @@ def generate_scramble_constants64(count: SupportsIndex) -> GPUArray:
 def _dimensions(count: SupportsIndex) -> int:
     count = operator.index(count)
     if count < 0:
-        raise ValueError(f"count is {count}: it may be 0 or more")
+        raise ValueError(f"count is {count}: it must be 0 or more")
     return count
 
 

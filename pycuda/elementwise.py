@@ -69,7 +69,8 @@ def _read(arguments, text: source.Text) -> _Reading:
     positions, vectors, pick = source.vectors_of(arguments)
     if not positions:
         raise AssertionError(
-            f"{text.name}: an elementwise kernel needs a pointer among its arguments: it gives the size"
+            f"{text.name}: an elementwise kernel needs a pointer among its arguments, which determines the "
+            "size"
         )
     texts = (text.operation, text.loop_prep, text.after_loop)
     analysis = parsing.analyse([vector.name for vector in vectors], texts, text.preamble)

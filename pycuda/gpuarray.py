@@ -249,7 +249,7 @@ def empty_like(
     if order in ("C", "F"):
         return GPUArray(other.shape, dtype, allocator, order=order)
     if order not in ("K", "A"):
-        raise ValueError(f"order is {order!r}: it may be C, F, A or K")
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     strides = tuple(stride // other.dtype.itemsize * dtype.itemsize for stride in _compact_strides(other))
     return GPUArray(other.shape, dtype, allocator, strides=strides)
 

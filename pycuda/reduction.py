@@ -140,7 +140,7 @@ class ReductionKernel:
         self._positions, self._vectors, self._pick = vectors_of(self._arguments)
         if not self._vectors:
             raise AssertionError(
-                f"{name}: a reduction needs a pointer among its arguments: it gives the size"
+                f"{name}: a reduction needs a pointer among its arguments, which determines the size"
             )
         # a and b are the two values there, whatever the arguments are called.
         texts = (self._text.map_expr, re.sub(r"\b[ab]\b", " ", self._text.reduce_expr))
@@ -540,7 +540,7 @@ def _dot_dtypes(dtype_out, dtype_a, dtype_b):
     """The three, made of those that are given."""
     if dtype_a is None and dtype_b is None:
         if dtype_out is None:
-            raise ValueError("one of dtype_out, dtype_a and dtype_b must be given")
+            raise ValueError("at least one of dtype_out, dtype_a and dtype_b is required")
         dtype_a = dtype_b = dtype_out
     dtype_a = dtype_b if dtype_a is None else dtype_a
     dtype_b = dtype_a if dtype_b is None else dtype_b
@@ -592,13 +592,13 @@ def get_minmax_neutral(what: str, dtype) -> str:
     """
     dtype = np.dtype(dtype)
     if what not in ("min", "max"):
-        raise ValueError(f"what is {what!r}: it may be 'min' or 'max'")
+        raise ValueError(f"what is {what!r}: it must be 'min' or 'max'")
     if dtype.kind == "f":
         return f"{'' if what == 'min' else '-'}__int_as_float(0x7f800000)"
     if dtype.kind == "b":
         return "true" if what == "min" else "false"
     if dtype.kind not in "iu":
-        raise TypeError(f"{dtype} has no order: no minimum, no maximum")
+        raise TypeError(f"{dtype} has no order, so no minimum or maximum")
     info = np.iinfo(dtype)
     if what == "min":
         return f"{info.max}{'u' if dtype.kind == 'u' else ''}{'ll' if dtype.itemsize == 8 else ''}"

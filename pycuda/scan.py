@@ -43,7 +43,7 @@ class _ScanKernel:
         self.dtype = np.dtype(dtype)
         self.neutral = neutral
         if self._exclusive and neutral is None:
-            raise ValueError("an exclusive scan needs a neutral element: its first result")
+            raise ValueError("an exclusive scan needs a neutral element, its first result")
         self._text = source.Text(
             self.dtype,
             neutral=None if neutral is None else str(neutral),
@@ -136,7 +136,7 @@ class _ScanKernel:
         shape, strides = self._checked(input_ary, "input_ary", self.dtype)
         if isinstance(output_ary, str):
             if output_ary != "new":
-                raise ValueError(f"output_ary is {output_ary!r}: it may be a GPUArray, None or 'new'")
+                raise ValueError(f"output_ary is {output_ary!r}: it must be a GPUArray, None or 'new'")
             allocator = getattr(input_ary, "allocator", None) if allocator is None else allocator
             output_ary = GPUArray(shape, self.dtype, allocator)
         elif output_ary is None:
@@ -159,7 +159,7 @@ class _ScanKernel:
         one = operands.address(input_ary) == operands.address(output_ary) and strides == out_strides
         if not one and _share_memory(input_ary, output_ary):
             raise ValueError(
-                "the input and the output overlap in part: one must be the other, or apart from it"
+                "the input and the output overlap in part: they must be the same array, or not overlap"
             )
         function = self._function(segments is not None)
         tiles = -(-size // items.tile)

@@ -431,9 +431,9 @@ def _count(value: Any, what: str, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{what} is {value!r}: it may be an integer") from None
+        raise TypeError(f"{what} is {value!r}: it must be an integer") from None
     if number < least:
-        raise ValueError(f"{what} is {number}: it may be {least} or more")
+        raise ValueError(f"{what} is {number}: it must be {least} or more")
     return number
 
 

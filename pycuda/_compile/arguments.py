@@ -10,7 +10,7 @@ _FILE_NAME = re.compile(r"[^\s;{}#()]+\.(?:cu|cuh|c|cc|cpp|cxx|h|hpp|ptx|cubin|f
 
 
 def _wrong(what: str, value, may_be: str) -> TypeError:
-    return TypeError(f"{what} is {value!r}: it may be {may_be}")
+    return TypeError(f"{what} is {value!r}: it must be {may_be}")
 
 
 def _sequence(value, what: str, of: str) -> tuple:
@@ -95,7 +95,7 @@ def source(value) -> str:
 def target(value) -> None:
     """One of TARGETS."""
     if value not in TARGETS:
-        raise ValueError(f"target is {value!r}: it may be cubin, ptx or fatbin")
+        raise ValueError(f"target is {value!r}: it must be cubin, ptx or fatbin")
 
 
 def name(value, what: str) -> None:

@@ -87,7 +87,7 @@ def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
     if job.target == "fatbin":
         return 'target="fatbin" needs nvcc'
     if parsed.needs_nvcc:
-        return f"the option {parsed.needs_nvcc} is one that only nvcc takes"
+        return f"the option {parsed.needs_nvcc} is one that only nvcc accepts"
     real = options.real_arch(parsed.arch, parsed.code)
     if parsed.arch and options.capability(real) is None:
         return (
@@ -170,7 +170,7 @@ def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> tuple[bytes, tuple[s
         command = ["nvrtc", *arguments, NAME]
         option, header = nvrtc.refused_option(log), nvrtc.missing_header(log)
         if option:
-            raise _UseNvcc(f"NVRTC does not take the option {option}")
+            raise _UseNvcc(f"NVRTC does not accept the option {option}")
         refused = None if header else nvrtc.refused_source(log, has_host, compiler.folders)
         is_hosts = header is not None and header.isidentifier() and header not in dict(_cuda_std())
         needs_nvcc = (refused is not None or is_hosts) and _nvcc_of(job) is None

@@ -97,13 +97,13 @@ def _distrust(status: os.stat_result) -> str | None:
     """
     owner, mode = _stranger(status), status.st_mode
     if owner is not None:
-        return f"belongs to another user, number {owner}"
+        return f"is owned by another user (uid {owner})"
     others = mode & (stat.S_IWGRP | stat.S_IWOTH)
     if not others or (stat.S_ISDIR(mode) and mode & stat.S_ISVTX):
         return None
     if others == stat.S_IWGRP and _is_private_group(status.st_gid):
         return None
-    return f"may be written to by other users, as its mode {stat.S_IMODE(mode):03o} says: chmod go-w"
+    return f"is writable by other users (mode {stat.S_IMODE(mode):03o}): chmod go-w"
 
 
 def _is_ours(where: str) -> bool:

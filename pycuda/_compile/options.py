@@ -19,7 +19,7 @@ class Parsed(NamedTuple):
     forced: list[str]  # headers of -include
     arch: str | None  # of -arch, -gencode
     code: str | None  # of -code, -gencode
-    needs_nvcc: str | None  # the option that only nvcc takes
+    needs_nvcc: str | None  # the option that only nvcc accepts
 
 
 class _Row(NamedTuple):

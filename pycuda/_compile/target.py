@@ -52,7 +52,7 @@ def default_ordinal() -> int | None:
     text = os.environ.get("CUDA_DEVICE")
     if text:
         if not text.strip().isdecimal():
-            raise ValueError(f'CUDA_DEVICE is "{text}": it may be the number of a device')
+            raise ValueError(f'CUDA_DEVICE is "{text}": it must be a device ordinal')
         return int(text)
     with passing, open(os.path.join(os.path.expanduser("~"), ".cuda_device"), errors="replace") as file:
         text = file.read().strip()

@@ -26,7 +26,7 @@ class TypeNameNotKnown(RuntimeError, KeyError):
 def _list_of_names(c_names: str | Sequence[str]) -> list[str]:
     names = [c_names] if isinstance(c_names, str) else c_names
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"c_names is {c_names!r}: it may be a str, or a list or tuple of str")
+        raise TypeError(f"c_names is {c_names!r}: it must be a str, or a list or tuple of str")
     if not names:
         raise ValueError(f"c_names is {c_names!r}: a dtype needs at least one name")
     return list(names)

@@ -41,7 +41,7 @@ def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
     if not sparse.issparse(mat) and not isinstance(mat, np.ndarray):
         raise TypeError(f"mat must be a sparse matrix of SciPy, not {type(mat).__name__}")
     if mat.ndim != 2:
-        raise ValueError(f"mat has the shape {mat.shape}: a matrix has two axes")
+        raise ValueError(f"mat has the shape {mat.shape}: a matrix has two dimensions")
     if max(mat.shape) > _MOST:
         raise ValueError(f"mat has the shape {mat.shape}: at most {_MOST} rows and columns are possible")
     if not np.can_cast(mat.dtype, dtype, "same_kind"):
@@ -74,7 +74,8 @@ class DeviceMatrix:
         """TypeError or ValueError unless it can be multiplied with."""
         if not isinstance(vector, GPUArray):
             raise TypeError(
-                f"{name} must be a GPUArray, not {type(vector).__name__}: pycuda.gpuarray.to_gpu() makes one"
+                f"{name} must be a GPUArray, not {type(vector).__name__}: create one with "
+                "pycuda.gpuarray.to_gpu()"
             )
         if vector.dtype != self.dtype:
             raise TypeError(f"{name} is of {vector.dtype}, the matrix of {self.dtype}")

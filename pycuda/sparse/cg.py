@@ -233,7 +233,7 @@ class _Limit:
         if not np.isfinite(self.delta):
             raise ConvergenceError(
                 f"conjugate gradients: the residual became {self.delta}: is the operator positive definite, "
-                "and are all of its numbers finite?"
+                "and are all of its elements finite?"
             )
         return bool(abs(self.delta) <= self.tol**2 * self.largest())
 
@@ -242,8 +242,8 @@ class _Limit:
             return f"conjugate gradients: max_iterations is {iterations}: nothing was done"
         ratio = np.sqrt(abs(self.delta) / self.largest())
         return (
-            f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the first or "
-            f"of the right side, and tol is {self.tol:g}: allow more iterations or a larger tol"
+            f"conjugate gradients: after {iterations} iterations the residual is {ratio:.3g} of the initial "
+            f"one or of the right-hand side, and tol is {self.tol:g}: allow more iterations or a larger tol"
         )
 
 

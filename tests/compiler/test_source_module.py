@@ -54,7 +54,7 @@ def test_references_that_are_not_there(method):
     module = SourceModule("__device__ int t[8]; " + DOUBLE)
     with pytest.raises(drv.LogicError, match=rf"^cuModuleGet{method[4:7].title()}.* failed: .*'none'"):
         getattr(module, method)("none")
-    with pytest.raises(drv.LogicError, match="variable 't' is no (texture|surface) reference"):
+    with pytest.raises(drv.LogicError, match="variable 't' is not a (texture|surface) reference"):
         getattr(module, method)("t")
 
 
@@ -298,7 +298,7 @@ WRONG_ARGUMENTS = [
 @pytest.mark.parametrize(("arguments", "said"), WRONG_ARGUMENTS, ids=lambda value: str(value))
 @pytest.mark.parametrize("call", [SourceModule, compile_source, compiler.DynamicSourceModule])
 def test_argument_of_the_wrong_type(call, arguments, said):
-    with pytest.raises(TypeError, match=said + ".*it may be"):
+    with pytest.raises(TypeError, match=said + ".*it must be"):
         call(**{"source": DOUBLE, **arguments})
 
 

@@ -181,7 +181,7 @@ def test_wrong_seeds(cls):
     ):
         with pytest.raises(TypeError, match="seed_getter"):
             cls(wrong)
-    with pytest.raises(ValueError, match="ahead"):
+    with pytest.raises(ValueError, match="cannot skip"):
         cls(counting, -1)
 
 
@@ -248,7 +248,7 @@ def test_raw_outputs(cls):
     one.fill_raw(signed)
     assert (signed.get().view(word) == other.gen_raw(7).get()).all()
     for dtype in np.float32, np.uint16, "U3":
-        with pytest.raises(NotImplementedError, match="has no such numbers of dtype"):
+        with pytest.raises(NotImplementedError, match="does not support such numbers of dtype"):
             one.gen_raw(3, dtype)
 
 
@@ -336,7 +336,7 @@ def test_wrong_skips(cls):
             with pytest.raises(TypeError):
                 call(1.5)
             for wrong in -1, 1 << 64:
-                with pytest.raises(ValueError, match="ahead"):
+                with pytest.raises(ValueError, match="cannot skip"):
                     call(wrong)
 
 

@@ -342,7 +342,7 @@ def test_capsules_are_taken_once(ours):
     capsule = ours.__dlpack__(max_version=(1, 0))
     gpuarray.from_dlpack(Holds(capsule))
     assert capsule_name(capsule) == b"used_dltensor_versioned"
-    with pytest.raises(BufferError, match="once"):
+    with pytest.raises(BufferError, match="unused capsule"):
         gpuarray.from_dlpack(Holds(capsule))
     with pytest.raises(TypeError, match="capsule"):
         gpuarray.from_dlpack(Holds(5))
@@ -351,13 +351,13 @@ def test_capsules_are_taken_once(ours):
 @pytest.mark.parametrize(
     "changes, error, words",
     [
-        ({"version": (2, 0)}, BufferError, "version 2.0"),
-        ({"version": (0, 9)}, BufferError, "version 0.9"),
+        ({"version": (2, 0)}, BufferError, "DLPack 2.0"),
+        ({"version": (0, 9)}, BufferError, "DLPack 0.9"),
         ({"code": 3}, BufferError, "code 3"),
         ({"bits": 4}, BufferError, "4 bits"),
         ({"lanes": 4}, BufferError, "4 lanes"),
-        ({"ndim": 65}, BufferError, "65 axes"),
-        ({"ndim": -1}, BufferError, "axes"),
+        ({"ndim": 65}, BufferError, "65 dimensions"),
+        ({"ndim": -1}, BufferError, "dimensions"),
         ({"length": -1}, BufferError, "negative"),
         ({"length": 1 << 62}, BufferError, "too many"),
     ],
@@ -372,10 +372,10 @@ def test_bad_tensors_are_given_back_once(ours, changes, error, words, take_it):
 
 def test_kinds_of_devices_that_are_refused(ours):
     producer = Producer(ours, kind=10)
-    with pytest.raises(BufferError, match="kind 10"):
+    with pytest.raises(BufferError, match="type 10"):
         gpuarray.from_dlpack(producer)
     assert producer.deleted == 0
-    with pytest.raises(BufferError, match="kind 10"):
+    with pytest.raises(BufferError, match="type 10"):
         ours + producer
     assert producer.deleted == 1
 

@@ -114,7 +114,7 @@ def test_output():
     check(array, np.concatenate([[0], host[:-1] + 1]).astype(np.float32))
     with pytest.raises(ValueError, match="non-broadcastable output operand"):
         apply("add", array, 1, out=array[1:])
-    with pytest.raises(TypeError, match="not cast"):
+    with pytest.raises(TypeError, match="cannot be cast"):
         apply("add", array, 1, out=gpuarray.zeros(10, np.int32))
     with pytest.raises(ValueError, match="broadcast"):
         array + array[1:]
@@ -148,7 +148,7 @@ def test_in_place():
     assert array is same
     check(array, (host + 1) ** 2 / np.float32(2))
     numbers = gpuarray.to_gpu(np.arange(3))
-    with pytest.raises(TypeError, match="not cast"):
+    with pytest.raises(TypeError, match="cannot be cast"):
         numbers += 0.5
 
 
@@ -247,7 +247,7 @@ def test_in_place_product_of_matrices():
     row @= gpuarray.to_gpu(other)
     host[1] @= other
     check(array, host)
-    with pytest.raises(ValueError, match="a row or matrices and a matrix"):
+    with pytest.raises(ValueError, match="inplace matrix multiplication requires"):
         array @= gpuarray.to_gpu(other)[0]
     with pytest.raises(ValueError, match="out has the shape"):
         array @= gpuarray.to_gpu(other)[:, :2]

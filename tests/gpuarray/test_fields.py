@@ -78,9 +78,9 @@ def test_fields_that_are_none():
         device["q"]
     with pytest.raises(ValueError, match="no field of name q"):
         device["q"] = 1
-    with pytest.raises(IndexError, match="no fields"):
+    with pytest.raises(IndexError, match="are valid indices"):
         device["a"]["a"]
-    with pytest.raises(IndexError, match="one by one"):
+    with pytest.raises(IndexError, match="one field at a time"):
         device[["a", "b"]]
 
 

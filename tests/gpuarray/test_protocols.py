@@ -168,7 +168,7 @@ def test_where_of_a_call(data):
 
 def test_where_is_boolean():
     array = gpuarray.to_gpu(np.arange(3.0))
-    with pytest.raises(TypeError, match="boolean"):
+    with pytest.raises(TypeError, match="according to the rule 'safe'"):
         np.add(array, 1, where=array)
     with pytest.raises(ValueError, match="shape"):
         np.add(array, 1, where=array > 1, out=gpuarray.zeros(4))

@@ -120,7 +120,7 @@ def test_no_convergence():
     mat = positive(300, np.float64)
     operator, b = PacketedSpMV(mat, True, np.float64), gpuarray.to_gpu(vector(300, np.float64))
     with pytest.raises(
-        ConvergenceError, match=r"after 3 iterations the residual is 0\.\d+ of the first"
+        ConvergenceError, match=r"after 3 iterations the residual is 0\.\d+ of the initial one"
     ) as error:
         solve_pkt_with_cg(operator, b, tol=1e-12, max_iterations=3)
     assert isinstance(error.value, RuntimeError)

@@ -222,7 +222,9 @@ def test_what_is_refused():
         operator(x, x)
     with pytest.raises(TypeError, match="x is of float64, the matrix of float32"):
         operator(gpuarray.zeros(4, np.float64))
-    with pytest.raises(TypeError, match=r"x must be a GPUArray, not ndarray: pycuda.gpuarray.to_gpu\(\)"):
+    with pytest.raises(
+        TypeError, match=r"x must be a GPUArray, not ndarray: create one with pycuda.gpuarray.to_gpu\(\)"
+    ):
         operator(np.zeros(4, np.float32))
     with pytest.raises(TypeError, match="dtype int32 are not supported: use float32"):
         CoordinateSpMV(poisson(3), np.int32)

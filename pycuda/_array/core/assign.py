@@ -31,7 +31,7 @@ def check_broadcast(shape, to) -> tuple[int, ...]:
     if math.prod(shape[:extra]) != 1 or any(
         length not in (1, wanted) for length, wanted in zip(short[::-1], to[::-1], strict=False)
     ):
-        raise ValueError(f"values of shape {shape} do not broadcast to {to}")
+        raise ValueError(f"could not broadcast input array from shape {shape} into shape {to}")
     return short
 
 
@@ -76,7 +76,7 @@ def assign(view, value, stream=None) -> None:
 def _assign_raw(view, value, stream) -> None:
     """Elements that kernels only move."""
     if value.dtype != view.dtype:
-        raise TypeError(f"elements of {value.dtype} do not become {view.dtype}")
+        raise TypeError(f"Cannot cast array data from {value.dtype!r} to {view.dtype!r}")
     steps = broadcast_strides(value, view.shape)
     axes = [
         (length, stride, 0, step)

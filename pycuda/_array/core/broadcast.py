@@ -32,7 +32,7 @@ def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
     if np.broadcast_shapes(a.shape, shape) != shape:
-        raise ValueError(f"an array of shape {a.shape} does not broadcast to {shape}")
+        raise ValueError(f"could not broadcast input array from shape {a.shape} into shape {shape}")
     if 0 in shape:
         return _forbid_writing(new(shape, a.dtype, a.allocator))
     strides = broadcast_strides(a, shape)

@@ -29,7 +29,9 @@ def last_work(stream: Any) -> drv.Event:
     """An event after what is queued on a stream; of one that is captured, after what was queued before."""
     before = _before_capture(stream)
     if before is None and is_captured(stream):
-        raise drv.LogicError("the last work on this memory is on a stream that is captured by others")
+        raise drv.LogicError(
+            "the last work on this memory is on a stream that is being captured outside of pycuda"
+        )
     return before or drv.Event(drv.event_flags.DISABLE_TIMING).record(stream)
 
 

@@ -100,12 +100,12 @@ def _read_range(args, kwargs) -> _Range:
     given.update(zip(names, args, strict=False))
     for name, value in kwargs.items():
         if name not in given:
-            raise ValueError(f"arange has no argument {name!r}")
+            raise ValueError(f"arange() got an unexpected keyword argument {name!r}")
         if given[name] is not None:
-            raise ValueError(f"{name} is given twice: by position and by name")
+            raise ValueError(f"arange() got multiple values for argument {name!r}")
         given[name] = value
     if given["stop"] is None:
-        raise ValueError("missing required argument 'stop'")
+        raise ValueError("arange() requires stop to be specified.")
     given["start"] = 0 if given["start"] is None else given["start"]
     given["step"] = 1 if given["step"] is None else given["step"]
     return _Range(**given)
@@ -139,7 +139,9 @@ def arange(*args: Any, **kwargs: Any) -> GPUArray:
     guess = np.array([asked.start, asked.stop, asked.step]).dtype
     dtype = guess if asked.dtype is None else np.dtype(asked.dtype)
     if asked.dtype is None and dtype != np.float32:
-        warnings.warn(f"arange takes the dtype of its numbers, {dtype}: give one to be sure", stacklevel=2)
+        warnings.warn(
+            f"arange uses the dtype of its arguments, {dtype}: pass dtype= to be sure", stacklevel=2
+        )
     count = length_of_range(asked.start, asked.stop, asked.step)
     number = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
     start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
@@ -175,7 +177,7 @@ def linspace(
     """num numbers at equal distances from start to stop, computed in double, as numpy.linspace."""
     num = operator.index(num)
     if num < 0:
-        raise ValueError(f"num is {num}: it may be 0 or more")
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
     start, stop = float(start), float(stop)
     dtype = np.dtype(np.float64 if dtype is None else dtype)
     gaps = num - 1 if endpoint else num
@@ -252,7 +254,7 @@ def tri(
 
 def _triangle(m, k, lower: bool, stream) -> GPUArray:
     if m.ndim == 0:
-        raise TypeError("a triangle is of an array of one axis or more")
+        raise TypeError("Input array must be at least 1-d.")
     shape = m.shape if m.ndim > 1 else m.shape * 2  # rows that are all the same
     result = new(shape, m.dtype, m.allocator)
     if result.size:
@@ -279,7 +281,7 @@ def meshgrid(
     along the other axes, without `copy` they are views.
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"indexing is {indexing!r}: it may be xy or ij")
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
     order = list(range(len(xi)))
     if indexing == "xy" and len(xi) > 1:
         order[:2] = [1, 0]

@@ -96,7 +96,7 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
             result = apply("copy", result, out=out[0] if isinstance(out, tuple) else out, stream=stream)
     if result is NotImplemented:
         kinds = ", ".join(type(operand).__name__ for operand in operands)
-        raise TypeError(f"{name} takes GPUArrays and numbers, not ({kinds}): to_gpu makes arrays of NumPy's")
+        raise TypeError(f"{name} takes GPUArrays and scalars, not ({kinds}): copy NumPy arrays with to_gpu")
     return result
 
 

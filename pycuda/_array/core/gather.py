@@ -86,7 +86,7 @@ class _Check:
         self.used.remove(word)
         self.spare.append(word)
         if wrong:
-            raise IndexError("an index is out of bounds: the array has no such element")
+            raise IndexError("index is out of bounds")
 
 
 def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
@@ -98,7 +98,7 @@ def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
     wrong = (numbers >= length) | (numbers < -length)
     if wrong.any():
         first = numbers[wrong].flat[0] if numbers.ndim else numbers
-        raise IndexError(f"index {first} is out of bounds for an axis of length {length}")
+        raise IndexError(f"index {first} is out of bounds for axis with size {length}")
     numbers = numbers.astype(np.int64)
     return np.where(numbers < 0, numbers + length, numbers)
 
@@ -109,7 +109,7 @@ def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: 
     if count == 0:
         return None
     if mode != "OFFSET" and length == 0:
-        raise IndexError("an index is out of bounds: the array has no elements along this axis")
+        raise IndexError("index is out of bounds for axis with size 0")
     axes = kernels.merged(axes)
     element, number = elements.raw(dtype), elements.stored(number_dtype)
     if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:

@@ -22,8 +22,8 @@ def is_number(value) -> bool:
 def refused(value) -> TypeError:
     """What is raised for data in host memory, and for what is no array at all."""
     return TypeError(
-        f"{type(value).__name__} beside a GPUArray: data in host memory is not copied by itself, "
-        "pycuda.gpuarray.to_gpu() makes a GPUArray of an array"
+        f"{type(value).__name__} beside a GPUArray: data in host memory is never copied implicitly, copy it "
+        "with pycuda.gpuarray.to_gpu()"
     )
 
 
@@ -60,12 +60,12 @@ def finfo(dtype):
 def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     """out=, where it can take a result of this shape and dtype."""
     if not isinstance(out, GPUArray):
-        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+        raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     check_writable(out)
     if out.shape != tuple(shape):
         raise ValueError(f"out has the shape {out.shape}, the result has {tuple(shape)}")
     if not np.can_cast(dtype, out.dtype, casting):
-        raise TypeError(f"the result is {dtype}, which does not become the dtype of out, {out.dtype}")
+        raise TypeError(f"Cannot cast output from {dtype!r} to {out.dtype!r} with casting rule 'same_kind'")
     return out
 
 
@@ -74,7 +74,8 @@ def mask(where) -> GPUArray:
     where = as_array(bool(where) if type(where) is int else where)
     if where.dtype.kind != "b":
         raise TypeError(
-            f"where= is boolean, and {where.dtype} is not cast to bool under the rule 'safe': use where != 0"
+            f"Cannot cast array data from {where.dtype!r} to dtype('bool') according to the rule 'safe': "
+            "use where != 0"
         )
     return where
 

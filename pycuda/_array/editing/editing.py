@@ -50,7 +50,10 @@ def append(arr, values, axis=None) -> GPUArray:
 
 def _depth(blocks) -> int:
     if isinstance(blocks, tuple):
-        raise TypeError("blocks are nested lists of arrays, not tuples")
+        raise TypeError(
+            "Only lists can be used to arrange blocks, and np.block does not allow implicit conversion "
+            "from tuple to list."
+        )
     if not isinstance(blocks, list):
         return 0
     if not blocks:

@@ -37,15 +37,18 @@ def repeat(
     self, axis = flat_or_axis(self, axis, scalars=True)
     allocator = allocator or self.allocator
     if isinstance(repeats, GPUArray):
-        captures.refuse("repeat() by counts on the device", "they are read", stream)
+        captures.refuse("repeat() with counts on the device", "they are read", stream)
     counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
     if counts.size == 0 or counts.dtype.kind == "b":
         counts = counts.astype(np.intp)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
-        raise ValueError("repeats are integers of at least 0: one, or one for each part")
+        raise ValueError("repeats may not contain negative values.")
     if counts.size != 1:
         if counts.size != self.shape[axis]:
-            raise ValueError(f"{counts.size} repeats for {self.shape[axis]} parts")
+            raise ValueError(
+                f"operands could not be broadcast together with shape ({self.shape[axis]},) "
+                f"({counts.size},)"
+            )
         numbers = np.repeat(np.arange(counts.size), counts)
         return take(self, numbers, axis, stream=stream, allocator=allocator)
     count = int(counts.reshape(()))

@@ -84,5 +84,6 @@ def set_flat(a, value) -> None:
 def data(a):
     """a.data, which NumPy's arrays show of memory that the host can look at."""
     raise AttributeError(
-        "a GPUArray has no data that the host could look at: gpudata and ptr are its memory, get() copies it"
+        "a GPUArray has no data attribute, as its memory is on the device: use gpudata or ptr, or copy it "
+        "with get()"
     )

@@ -20,7 +20,10 @@ from pycuda._driver import GPUArray
 if TYPE_CHECKING:
     pass
 
-_BAD_ITEM = "an index is an integer, a slice, ..., None, or an array of integers or truths"
+_BAD_ITEM = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
+    "arrays are valid indices"
+)
 
 
 class _Index(NamedTuple):
@@ -47,9 +50,9 @@ def _read_item(item):
         item = np.asarray(item)
         item = item.astype(np.intp) if item.size == 0 and item.dtype == np.float64 else item
     if item.dtype.kind == "U":
-        raise IndexError("fields are views one by one: a list of names is no index")
+        raise IndexError("multi-field indexing is not supported: index one field at a time")
     if item.dtype.kind not in "biu":
-        raise IndexError(f"{_BAD_ITEM}, not one of {item.dtype}")
+        raise IndexError(f"{_BAD_ITEM}, not an array of {item.dtype}")
     return item
 
 
@@ -67,9 +70,9 @@ def _completed(items, ndim: int) -> list:
     taken = sum(map(_axes_taken, items))
     dots = [position for position, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
-        raise IndexError("an index has one ellipsis at most")
+        raise IndexError("an index can only have a single ellipsis ('...')")
     if taken > ndim:
-        raise IndexError(f"too many indices: the array has {ndim} axes, {taken} were indexed")
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {taken} were indexed")
     at = dots[0] if dots else len(items)
     slices = [slice(None)] * (ndim - taken)
     return [*items[:at], *(slices or items[at : at + 1]), *items[at + 1 :]]
@@ -113,7 +116,9 @@ def check_mask(mask, view, axes) -> None:
     for number, axis in enumerate(axes):
         if mask.shape[number] != view.shape[axis]:
             raise IndexError(
-                f"a mask of length {mask.shape[number]} along an axis of length {view.shape[axis]}"
+                f"boolean index did not match indexed array along axis {axis}; size of axis is "
+                f"{view.shape[axis]} "
+                f"but size of corresponding boolean axis is {mask.shape[number]}"
             )
 
 
@@ -140,7 +145,9 @@ def _parts(read: _Index, stream) -> tuple[list[Numbers], tuple[int, ...]]:
         shapes = [part.array.shape for part in parts] + [each.shape for each in host]
         if fit(*shapes):
             raise
-        raise IndexError(f"arrays of an index do not broadcast together: {shapes}") from None
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
+        ) from None
     if offsets is not None:
         parts.append(Numbers(on_device(offsets, stream), "OFFSET"))
     return parts, shape

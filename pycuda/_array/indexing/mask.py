@@ -43,7 +43,7 @@ class Chosen(NamedTuple):
 
 def refuse(what: str, stream=None) -> None:
     """LogicError under capture."""
-    captures.refuse(what, "how many elements the result has depends on values", stream)
+    captures.refuse(what, "the size of the result depends on values", stream)
 
 
 def choose(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Chosen:
@@ -124,5 +124,5 @@ def pick_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
 def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
     """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
     if a.ndim == 0:
-        raise ValueError("an array without axes has no indices: use a.reshape(1)")
+        raise ValueError("Calling nonzero on 0d arrays is not allowed: use a.reshape(1).nonzero()")
     return coordinates_of_true(a, stream)

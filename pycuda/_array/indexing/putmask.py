@@ -41,7 +41,10 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
         return
     check_writable(dst)
     if np.broadcast_shapes(dst.shape, np.shape(src), np.shape(where)) != dst.shape:
-        raise ValueError(f"values of {np.shape(src)} where {np.shape(where)} do not broadcast to {dst.shape}")
+        raise ValueError(
+            f"could not broadcast input array from shape {np.shape(src)} where {np.shape(where)} into "
+            f"shape {dst.shape}"
+        )
     if dst.size:
         value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else src
         apply("where", mask(where), value, dst, out=dst)

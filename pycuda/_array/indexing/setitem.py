@@ -36,8 +36,8 @@ def _refuse_sequence(a, items, value) -> None:
         return
     if np.ndim(value):
         raise ValueError(
-            f"one element is set, and the value has the shape {np.shape(value)}: setting an array element "
-            "with a sequence. value[0] is an element, a[0, ...] = value sets a view"
+            f"setting an array element with a sequence: the value has the shape {np.shape(value)}. Assign "
+            "value[0], or assign to a view, a[0, ...] = value"
         )
 
 

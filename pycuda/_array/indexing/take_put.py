@@ -28,7 +28,7 @@ def _numbers(indices) -> GPUArray | np.ndarray:
         indices = np.asarray(indices)
         indices = indices.astype(np.intp) if indices.size == 0 else indices
     if indices.dtype.kind not in "iu":
-        raise TypeError(f"indices are integers, not {indices.dtype}")
+        raise TypeError(f"arrays used as indices must be of integer (or boolean) type, not {indices.dtype}")
     return indices
 
 
@@ -36,13 +36,13 @@ def _read_mode(mode: str) -> str:
     try:
         return MODES[mode]
     except KeyError:
-        raise ValueError(f"mode is {mode!r}: it may be raise, wrap or clip") from None
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})") from None
 
 
 def _along(indices, length: int, step: int, mode: str, stream) -> Numbers:
     """Indices along an axis of this length and stride as numbers on the device."""
     if length == 0 and indices.size:
-        raise IndexError("cannot take elements from an axis of length 0")
+        raise IndexError("cannot do a non-empty take from an empty axes.")
     if isinstance(indices, GPUArray):
         return Numbers(indices, mode, length, step)
     return Numbers(on_device(host_numbers(indices, length, mode) * step, stream), "OFFSET")
@@ -50,7 +50,7 @@ def _along(indices, length: int, step: int, mode: str, stream) -> Numbers:
 
 def _into(result, out, stream):
     if not isinstance(out, GPUArray):
-        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+        raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
     return write_back(result, out, stream)
@@ -84,11 +84,13 @@ def _values_along(a, indices, axis):
     """For the functions _along_axis: (a and indices, axis), flattened where axis is None."""
     if axis is None:
         if indices.ndim != 1:
-            raise ValueError("without an axis the indices have one axis")
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
         return a.ravel(), 0
     (axis,) = normalized_axes(operator.index(axis), a.ndim)
     if indices.ndim != a.ndim:
-        raise ValueError(f"indices have {indices.ndim} axes, the array has {a.ndim}")
+        raise ValueError(
+            f"`indices` and `arr` must have the same number of dimensions: {indices.ndim} and {a.ndim}"
+        )
     return a, axis
 
 
@@ -163,7 +165,7 @@ def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
     """The elements along an axis where the condition is true, as numpy.compress."""
     condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
     if condition.ndim != 1:
-        raise ValueError("the condition has one axis")
+        raise ValueError("condition must be a 1-d array")
     if isinstance(condition, GPUArray) and out is None and (axis is None or self.ndim == 1):
         flat = self.ravel()
         if fits_whole(condition, flat):

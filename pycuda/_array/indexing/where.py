@@ -57,7 +57,7 @@ def choose(a, choices, out=None, mode="raise") -> GPUArray:
     a = as_array(a)
     choices = list(choices)
     if not choices:
-        raise ValueError("choose takes at least one choice")
+        raise ValueError("choose needs at least one choice")
     if a.dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {a.dtype!r} to {INDEX!r} according to the rule 'safe'")
     count = len(choices)
@@ -66,7 +66,7 @@ def choose(a, choices, out=None, mode="raise") -> GPUArray:
     elif mode == "clip":
         a = apply("clip", a.astype(INDEX), 0, count - 1)
     elif mode != "raise":
-        raise ValueError(f"mode is {mode!r}: it may be raise, wrap or clip")
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     elif a.size and not 0 <= int(a.min()) <= int(a.max()) < count:
         raise ValueError("invalid entry in choice array")
     choices = [as_array(each) for each in choices]

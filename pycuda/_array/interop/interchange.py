@@ -121,7 +121,7 @@ def from_dlpack(
         `x` is on a device that the current context does not reach.
     """
     if device is not None and not _is_here(device):
-        raise BufferError("device= is not the device of the current context, where GPUArrays are made")
+        raise BufferError("device= is not the device of the current context, where GPUArrays are allocated")
     if type(x).__name__ == "PyCapsule":
         view = _from_capsule(x, stream)
         return _copied(view, stream) if copy else view
@@ -133,7 +133,7 @@ def from_dlpack(
 
         return to_gpu_async(np.array(np.from_dlpack(x)), stream=stream)
     if kind not in (_CUDA, _CUDA_HOST, _CUDA_MANAGED):
-        raise BufferError(f"the array is on a device of DLPack's kind {int(kind)}, which is not CUDA's")
+        raise BufferError(f"the array is on a device of DLPack's type {int(kind)}, which is not CUDA")
     if copy is None:
         view = _from_table(x, stream)
         return _from_capsule(_capsule(x, stream, None), stream) if view is None else view

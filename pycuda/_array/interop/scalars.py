@@ -6,13 +6,18 @@ from __future__ import annotations
 def item(array, *args):
     """GPUArray.item."""
     if not args and array.size != 1:
-        raise ValueError(f"item() takes an index: the array has {array.size} elements")
+        raise ValueError(
+            f"can only convert an array of size 1 to a Python scalar: this one has size {array.size}"
+        )
     if not args:
         return array.get().item()
     index = args[0] if len(args) == 1 else args
     if isinstance(index, tuple):
         if len(index) != array.ndim:
-            raise ValueError(f"item() takes an index of {array.ndim} numbers, not {len(index)}")
+            raise ValueError(
+                f"incorrect number of indices for array: item() of {array.ndim} dimensions, not "
+                f"{len(index)}"
+            )
         return array[index].get().item()
     flat = range(array.size)[index]
     position = []

@@ -9,7 +9,7 @@ import pycuda.driver as drv
 
 def _bind(array, texref, allow_offset):
     if not array.flags.forc:
-        raise ValueError("a texture reads contiguous memory: the array has gaps or another order")
+        raise ValueError("a texture needs contiguous memory: the array is not C-contiguous")
     return texref.set_address(array, array.nbytes, allow_offset=allow_offset) / array.dtype.itemsize
 
 

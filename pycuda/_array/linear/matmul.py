@@ -26,7 +26,9 @@ _BLOCK = (kernels.THREADS, 1, 1)
 def _as_matrix(a, second: bool) -> GPUArray:
     """With a missing axis of length 1: a row as first operand, a column as second."""
     if a.ndim == 0:
-        raise ValueError("matmul takes no operands without axes: * multiplies with numbers")
+        raise ValueError(
+            "matmul: Input operand does not have enough dimensions: use * to multiply by a scalar"
+        )
     if a.ndim > 1:
         return a
     return a[:, None] if second else a[None, :]
@@ -72,7 +74,8 @@ def matmul(
     a, b = _as_matrix(x1, False), _as_matrix(x2, True)
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(
-            f"matmul of shapes {x1.shape} and {x2.shape}: {a.shape[-1]} columns for {b.shape[-2]} rows"
+            f"matmul: Input operand 1 has a mismatch in its core dimension 0: shapes {x1.shape} and "
+            f"{x2.shape} (size {b.shape[-2]} is different from {a.shape[-1]})"
         )
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     whole = (*batch, a.shape[-2], b.shape[-1])
@@ -82,7 +85,9 @@ def matmul(
     if out is not None and out.shape != shape:
         raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
     if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
-        raise TypeError(f"the product is of {result}, which cannot become the dtype of out, {out.dtype}")
+        raise TypeError(
+            f"Cannot cast matmul output from {result!r} to {out.dtype!r} with casting rule 'same_kind'"
+        )
     if out is not None:
         check_writable(out)
     direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
@@ -98,7 +103,10 @@ def matmul(
 def matmul_into_first(x1, x2) -> GPUArray:
     """x1 @= x2"""
     if x1.ndim < 1 or x2.ndim < 2:
-        raise ValueError(f"@= takes a row or matrices and a matrix, not {x1.ndim} and {x2.ndim} axes")
+        raise ValueError(
+            "inplace matrix multiplication requires a first operand with at least one and a second "
+            f"with two dimensions, not {x1.ndim} and {x2.ndim}"
+        )
     return matmul(x1, x2, out=x1)
 
 

@@ -53,7 +53,9 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
     if order in (None, "fro", "f"):
         return _vector(x, 2, (row, column), keepdims)
     if order in (2, -2, "nuc"):
-        raise TypeError(f"the norm of order {order!r} is of singular values, which GPUArrays have not got")
+        raise TypeError(
+            f"the norm of order {order!r} needs singular values, which are not supported for GPUArrays"
+        )
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)

@@ -158,10 +158,13 @@ def vecdot(x1, x2, /, out=None, *, axis=-1, keepdims=False, dtype=None) -> GPUAr
     """Sums of products along an axis, those of `x1` conjugated; the other axes broadcast."""
     x1, x2 = as_array(x1), as_array(x2)
     if not x1.ndim or not x2.ndim:
-        raise ValueError("vecdot takes no operands without axes")
+        raise ValueError("vecdot: Input operand does not have enough dimensions")
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
-        raise ValueError(f"vecdot of vectors of {x1.shape[-1]} and {x2.shape[-1]} elements")
+        raise ValueError(
+            f"vecdot: Input operand 1 has a mismatch in its core dimension 0 (size {x2.shape[-1]} is "
+            f"different from {x1.shape[-1]})"
+        )
     if dtype is not None:
         x1, x2 = (each.astype(dtype, copy=False) for each in (x1, x2))
     if x1.ndim == x2.ndim == 1:
@@ -269,7 +272,7 @@ def matrix_power(a, n) -> GPUArray:
         raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
     n = operator.index(n)
     if n < 0:
-        raise TypeError("a negative power takes an inverse, which GPUArrays have not got")
+        raise TypeError("a negative power needs an inverse, which is not supported for GPUArrays")
     if n == 0:
         result = new(a.shape, a.dtype, a.allocator)
         result[...] = identity(a.shape[-1], a.dtype)

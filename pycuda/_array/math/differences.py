@@ -163,7 +163,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
                 "elements are required."
             )
         if f.dtype.kind == "b":
-            raise TypeError("boolean elements have no slope: convert them to numbers first")
+            raise TypeError("gradient is not supported for boolean arrays: convert them to numbers first")
         first, last = _edges(f, each, step, edge_order)
         parts = (first, _inside(f, each, step), last) if f.shape[each] > 2 else (first, last)
         results.append(concatenate(parts, each, dtype=f.dtype))
@@ -249,7 +249,7 @@ def interp(x, xp, fp, left=None, right=None, period=None) -> GPUArray:
     """Values at x of the function that is fp at xp, which increase, and linear between them; in double."""
     x, xp, fp = as_array(x), as_array(xp), as_array(fp)
     if "c" in (x.dtype.kind, xp.dtype.kind):
-        raise TypeError("interp of complex places: they have no order")
+        raise TypeError("interp is not supported for complex x")
     x, xp = x.astype(np.float64, copy=False), xp.astype(np.float64, copy=False)
     fp = fp.astype(np.complex128 if fp.dtype.kind == "c" else np.float64, copy=False)
     if xp.ndim != 1 or fp.ndim != 1:

@@ -28,7 +28,7 @@ def minimum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = N
 def _check_no_host(*operands) -> None:
     for operand in operands:
         if isinstance(operand, np.ndarray):
-            raise ValueError("an array on the host cannot be an operand: to_gpu copies it to the device")
+            raise ValueError("arrays in host memory cannot be operands: copy them to the device with to_gpu")
 
 
 def logical_and(
@@ -91,7 +91,7 @@ def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: S
     """The elements rounded to so many decimals, ties to even, as numpy.round."""
     decimals = operator.index(decimals)
     if self.dtype.kind == "b" and decimals != 0:
-        raise TypeError("truths have no decimals")
+        raise TypeError("round is not supported for boolean arrays")
     if self.dtype.kind in "iu" and decimals >= 0:
         return apply("copy", self, out=out, stream=stream)
     if decimals == 0:

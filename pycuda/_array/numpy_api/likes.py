@@ -25,7 +25,7 @@ from pycuda._driver import _to_gpu as to_gpu
 
 def _no_device(device) -> None:
     if device is not None:
-        raise ValueError(f"device is {device!r}: GPUArrays are on that of the current context")
+        raise ValueError(f"device is {device!r}: GPUArrays are on the device of the current context")
 
 
 def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndmax=0) -> GPUArray:
@@ -226,7 +226,7 @@ def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, devi
     be kept in the fields of one array, which it makes on the host.
     """
     if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
-        raise TypeError(f"{dtype} for elements of {prototype.dtype}: pycuda.gpuarray.empty_like() makes it")
+        raise TypeError(f"{dtype} for elements of {prototype.dtype}: use pycuda.gpuarray.empty_like()")
     return _fresh(prototype, dtype, order, shape, device)
 
 

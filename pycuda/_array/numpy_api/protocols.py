@@ -19,7 +19,7 @@ from pycuda._driver import GPUArray
 
 def __array__(array, *args, **kwargs):
     raise TypeError(
-        "a GPUArray is not made a NumPy array by itself, which would hide a copy to the host: use get()"
+        "Implicit conversion to a NumPy array is not allowed, as it would hide a copy to the host: use get()"
     )
 
 
@@ -41,9 +41,9 @@ def _refuse_parts(results) -> None:
     for each in results:
         if isinstance(each, GPUArray) and each._is_of_part:
             raise ValueError(
-                "z.real and z.imag are copies, and what is written to this one would not reach z: assign to "
-                "the property (z.real = x), write to the view numpy.real(z), or to a copy of your own "
-                "(r = z.real.copy())"
+                "z.real and z.imag are copies, so writing to this one would not change z: assign to the "
+                "property (z.real = x), write to the view numpy.real(z), or to a copy of your own (r = "
+                "z.real.copy())"
             )
 
 

@@ -51,7 +51,7 @@ def places(name, indices, length: int) -> np.ndarray:
     host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
     host = host if host.size else host.astype(INDEX)
     if host.ndim != 1 or host.dtype.kind not in "iu":
-        raise TypeError("the places of reduceat are integers, with one axis")
+        raise TypeError("the indices of reduceat must be a 1-d array of integers")
     host = host.astype(INDEX)
     wrong = (host < 0) | (host >= length)
     if wrong.any():
@@ -83,7 +83,7 @@ def assign_at(name, a, indices, values, folds) -> None:
     check_writable(a)
     inner = _FOLDED.get(name, name)
     if inner not in folds:
-        raise TypeError(f"np.{name}.at on GPUArrays: operands of one element cannot be folded")
+        raise TypeError(f"np.{name}.at on GPUArrays: operands of one element are not supported")
     numbers = arange(a.size, dtype=INDEX).reshape(a.shape)[indices]
     values = as_array(values)
     ufunc_dtypes(getattr(np, name), (a.dtype, values.dtype))  # or TypeError

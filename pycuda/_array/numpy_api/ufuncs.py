@@ -62,8 +62,8 @@ _GENERALISED = {
 def _refuse_host(name, inputs) -> None:
     if any(isinstance(each, np.ndarray) and each.ndim for each in inputs):
         raise TypeError(
-            f"np.{name} of a GPUArray and an array of NumPy, which is in host memory: "
-            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+            f"np.{name} of a GPUArray and a NumPy array, which is in host memory: copy it with "
+            "pycuda.gpuarray.to_gpu()"
         )
 
 
@@ -81,7 +81,7 @@ def _single(out):
 
 def _refuse_host_out(out) -> None:
     if any(isinstance(each, np.ndarray) for each in (out if isinstance(out, tuple) else (out,))):
-        raise TypeError("out= is a NumPy array: results of GPUArrays are GPUArrays")
+        raise TypeError("out= must be a GPUArray, not a NumPy array")
 
 
 # ---- the call
@@ -160,7 +160,7 @@ def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", d
     loop = ufunc_dtypes(ufunc, tuple(each.dtype for each in inputs), dtype and np.dtype(dtype), casting)
     if out is not None and isinstance(out, GPUArray) and not np.can_cast(loop[-1], out.dtype, casting):
         raise TypeError(
-            f"the product is {loop[-1]}, which is not cast to {out.dtype} under the rule {casting!r}"
+            f"Cannot cast output from {loop[-1]!r} to {out.dtype!r} with casting rule {casting!r}"
         )
     inputs = tuple(
         each if each.dtype == wanted or dtype is None else each.astype(wanted)
@@ -268,7 +268,9 @@ def _masked(ufunc, a, where, initial) -> GPUArray:
         )
     neutral = initial if name in _IDEMPOTENT else _NEUTRAL_SECOND.get(name, ufunc.identity)
     if neutral is None:
-        raise TypeError(f"np.{ufunc.__name__}.reduce on GPUArrays takes no where=: no number changes nothing")
+        raise TypeError(
+            f"np.{ufunc.__name__}.reduce on GPUArrays does not support where=: it has no identity"
+        )
     return apply("where", where, a, _number(neutral, a.dtype))
 
 
@@ -409,7 +411,7 @@ def run(ufunc, method, inputs, keywords):
     if method != "__call__":
         _refuse_host(ufunc.__name__, inputs[:1] if method in ("at", "reduceat") else inputs)
         if method != "at" and ufunc.nin != 2:
-            raise TypeError(f"np.{ufunc.__name__}.{method}: only functions of two operands have it")
+            raise TypeError(f"np.{ufunc.__name__}.{method}: only supported for binary functions")
         if method not in ("outer", "at") and not isinstance(inputs[0], GPUArray):
             inputs = (as_array(inputs[0]), *inputs[1:])
     return _METHODS[method](ufunc, *inputs, **keywords)

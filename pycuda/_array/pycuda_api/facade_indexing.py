@@ -56,7 +56,7 @@ def _smallest_first(arrays) -> list[int]:
 
 def _check_flat(name, indices) -> None:
     if len(indices.shape) != 1:
-        raise ValueError(f"{name} has one axis, not {len(indices.shape)}")
+        raise ValueError(f"{name} must be 1-d, not {len(indices.shape)}-d")
 
 
 def multi_take(

@@ -62,7 +62,7 @@ sum._quick = _sums
 def _extreme(name):
     def extreme(a: Array, stream: Stream = None) -> GPUArray:
         if a.dtype.kind == "c":
-            raise TypeError(f"{name} of complex numbers: they have no order")
+            raise TypeError(f"{name} is not supported for complex numbers")
         return reduce(f"nan{name}", a, None, None, None, False, stream)
 
     extreme.__name__ = name

@@ -83,7 +83,7 @@ def _time(i: SupportsIndex) -> int:
     """How far a jump goes."""
     number = operator.index(i)
     if not 0 <= number < 1 << 64:
-        raise ValueError(f"cannot go {number} ahead: from 0 to 2**64 - 1")
+        raise ValueError(f"cannot skip {number} numbers: it must be 0 to 2**64 - 1")
     return number
 
 
@@ -229,7 +229,7 @@ class Generator:
     def _mean(value: float) -> float:
         value = float(value)
         if not 0 <= value < float("inf"):
-            raise ValueError(f"lambda_value is {value}: a mean of counts is 0 or more, and finite")
+            raise ValueError(f"lambda_value is {value}: it must be finite and 0 or more")
         return value
 
     def _raw(self, dtype: np.dtype[Any]) -> str | None:
@@ -257,7 +257,7 @@ class Generator:
     def _distribution(self, choose: _Choice, dtype: np.dtype[Any]) -> str:
         name = choose(dtype)
         if name is None or not dtype.isnative:
-            raise NotImplementedError(f"{type(self).__name__} has no such numbers of dtype {dtype}")
+            raise NotImplementedError(f"{type(self).__name__} does not support such numbers of dtype {dtype}")
         return name
 
     # ---- arrays
@@ -276,7 +276,7 @@ class Generator:
     @on_its_stream
     def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
         if not isinstance(data, GPUArray):
-            raise TypeError(f"data is a {type(data).__name__}: a GPUArray is needed")
+            raise TypeError(f"data must be a GPUArray, not {type(data).__name__}")
         name = self._distribution(choose, data.dtype)
         check_writable(data)
         if data.flags.forc:
@@ -380,9 +380,9 @@ class Generator:
     def _times(self, i: GPUArray) -> GPUArray:
         """The array of a skip, checked, as the kernels read it."""
         if not isinstance(i, GPUArray) or i.dtype.kind not in "iu":
-            raise TypeError("how far each generator goes is said by a GPUArray of integers")
+            raise TypeError("the offsets of the generators must be a GPUArray of integers")
         if i.size != self._count():
-            raise ValueError(f"there are {self._count()} generators: {i.size} numbers do not fit")
+            raise ValueError(f"there are {self._count()} generators: {i.size} offsets do not match")
         return i
 
     @on_its_stream
@@ -411,7 +411,7 @@ def _seeds_from(seed: Seed) -> SeedGetter:
         )
     except TypeError:
         raise TypeError(
-            "seed_getter must be a function that takes a number and returns a GPUArray of so many seeds, an "
+            "seed_getter must be a function that takes a count and returns a GPUArray of that many seeds, an "
             f"integer, or a numpy.random.SeedSequence, not {type(seed).__name__}"
         ) from None
     return lambda count: to_gpu((sequence.generate_state(count) >> np.uint32(1)).astype(np.int32))
@@ -434,7 +434,7 @@ class PseudoRandom(Generator):
             seed_getter = _seeds_from(seed_getter)
         seeds = (unique_seeds if seed_getter is None else seed_getter)(count)
         if not isinstance(seeds, GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
-            raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} numbers of int32")
+            raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} elements of int32")
         # Ours: the states are made when they are needed, and the caller may change the array before.
         self._seeds = seeds if seed_getter is None else _packed(seeds)
         self._states = GPUArray((kernels.STATE_WORDS, count), np.uint32)

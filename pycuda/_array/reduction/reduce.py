@@ -49,7 +49,7 @@ def folded_dtype(ufunc, given, dtype=None, out=None) -> np.dtype:
     first, second, result = ufunc_dtypes(ufunc, (out, given), dtype, "unsafe", reduction=True)
     if not first == second == result:
         raise TypeError(
-            f"np.{ufunc.__name__} of {first} and {second} is {result}: such results are not folded on"
+            f"np.{ufunc.__name__} of {first} and {second} is {result}: such results cannot be accumulated"
         )
     by_float = out is not None and dtype is None and result.kind == "f"
     if by_float and given.kind in _INTEGERS and out.kind in _INTEGERS:
@@ -248,7 +248,10 @@ def reduce(
         dtype = np.dtype(dtype)
         warn_discarded(a.dtype, dtype)
     if type(axis) is list:
-        raise TypeError("axis is None, an integer or a tuple of integers, not a list")
+        raise TypeError(
+            "'list' object cannot be interpreted as an integer: axis must be None, an integer or a "
+            "tuple of integers"
+        )
     if out is None and name not in _ABOUT_THE_MEAN:
         said = name, axis, dtype, keepdims, parameter
         if known is None:
@@ -304,7 +307,7 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     """With out=, which may be of another dtype and lie anywhere."""
     name, given, shape, strides, address, axis, dtype, keepdims, _, parameter = key
     if not isinstance(out, GPUArray):
-        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+        raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     check_writable(out)
     if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):
         dtype = folded_dtype(LOOPS[name], given, None, out.dtype)
@@ -314,9 +317,12 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
     rule = _RULES[name]
     _, result_dtype = rule.dtypes(given, dtype)
     if name in _NUMBERED and not np.can_cast(out.dtype, result_dtype, "safe"):
-        raise TypeError(f"out has the dtype {out.dtype}, numbers of elements are {result_dtype} or less")
+        raise TypeError(f"out has the dtype {out.dtype}, but indices need {result_dtype}")
     if not np.can_cast(result_dtype, out.dtype, rule.casting):
-        raise TypeError(f"{name} gives {result_dtype}, which cannot become the dtype of out, {out.dtype}")
+        raise TypeError(
+            f"Cannot cast {name} output from {result_dtype!r} to {out.dtype!r} with casting rule "
+            "'same_kind'"
+        )
     if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:
         key = name, given, shape, strides, address, axis, dtype, keepdims, None, parameter
         return write_back(_reduce_new(key, a, stream, allocator), out, stream)

@@ -174,7 +174,7 @@ def _spread(name):
     ) -> GPUArray:
         if correction is not None:
             if ddof:
-                raise ValueError("ddof and correction are one and the same: give one of them")
+                raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         if where is not True or mean is not None:
             from pycuda._array.reduction.masked import spread_of_some
@@ -226,14 +226,14 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
     if name == "var":
         return result
     if result.ndim and dtype.kind in "biu":
-        raise TypeError(f"std of several results is not cast to {dtype} under the rule 'same_kind'")
+        raise TypeError(f"Cannot cast std output to {dtype!r} with casting rule 'same_kind'")
     root = apply("sqrt", result, stream=stream)
     return apply("copy", root, out=result, stream=stream, casting="unsafe")
 
 
 def _into(name, result, out, stream) -> GPUArray:
     if name == "std" and out.dtype.kind in "biu":
-        raise TypeError(f"the result is a root, which does not become the dtype of out, {out.dtype}")
+        raise TypeError(f"the result is a float, which cannot be cast to the dtype of out, {out.dtype}")
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
     check_writable(out)

@@ -54,7 +54,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     """Element i along the axis combines elements 0 to i of `a` as the reduction of this name does."""
     allocator = allocator or a.allocator
     if out is not None and not isinstance(out, GPUArray):
-        raise TypeError(f"out is a GPUArray, not {type(out).__name__}")
+        raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if axis is None:
         a, axis = a.ravel(), 0
     else:

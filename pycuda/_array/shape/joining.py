@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 def _arrays(arrays) -> list[GPUArray]:
     arrays = list(arrays)
     if not arrays:
-        raise ValueError("at least one array is needed")
+        raise ValueError("need at least one array to concatenate")
     for array in arrays:
         if not isinstance(array, GPUArray):
-            raise TypeError(f"GPUArrays are put together, not {type(array).__name__}")
+            raise TypeError(f"only GPUArrays can be concatenated, not {type(array).__name__}")
     return arrays
 
 
@@ -37,7 +37,7 @@ def _target(arrays, shape, dtype, out, allocator):
         dtype = np.result_type(*(array.dtype for array in arrays)) if dtype is None else np.dtype(dtype)
         return new(shape, dtype, allocator or arrays[0].allocator)
     if dtype is not None:
-        raise TypeError("out and dtype are given: one says the dtype")
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     if out.shape != shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {shape}")
     return out
@@ -81,12 +81,15 @@ def concatenate(
         arrays, axis = [array.ravel() for array in arrays], 0
     first = arrays[0]
     if first.ndim == 0:
-        raise ValueError("arrays without axes cannot be put one after the other: stack() makes an axis")
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
     axis = one_axis(axis, first.ndim)
     rest = first.shape[:axis] + first.shape[axis + 1 :]
     for array in arrays:
         if array.ndim != first.ndim or array.shape[:axis] + array.shape[axis + 1 :] != rest:
-            raise ValueError(f"shapes {first.shape} and {array.shape} differ beyond axis {axis}")
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly: "
+                f"shapes {first.shape} and {array.shape}, axis {axis}"
+            )
     total = sum(array.shape[axis] for array in arrays)
     result = _target(arrays, (*rest[:axis], total, *rest[axis:]), dtype, out, allocator)
     start, before = 0, (slice(None),) * axis
@@ -111,7 +114,7 @@ def stack(
     arrays = _arrays(arrays)
     first = arrays[0]
     if any(array.shape != first.shape for array in arrays):
-        raise ValueError("arrays of one shape are stacked")
+        raise ValueError("all input arrays must have the same shape")
     axis = one_axis(axis, first.ndim + 1)
     place = (slice(None),) * axis + (None,)
     return concatenate(
@@ -188,9 +191,9 @@ _MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
 def places_of_parts(length: int, count: int) -> list[int]:
     """Where all but the first of so many parts, as equal as can be, begin."""
     if count > sys.maxsize:
-        raise OverflowError(f"{count} parts are more than there can be")
+        raise OverflowError(f"{count} sections are too many")
     if count > max(length, _MOST_PARTS):
-        raise MemoryError(f"{count} parts of an axis of length {length}")
+        raise MemoryError(f"{count} sections of an axis of length {length}")
     each, longer = divmod(length, count)
     return [part * each + min(part, longer) for part in range(1, count)]
 
@@ -201,7 +204,7 @@ def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]
     length = a.shape[axis]
     if isinstance(parts, int | np.integer):
         if parts <= 0 or length % parts:
-            raise ValueError(f"an axis of length {length} has no {parts} equal parts")
+            raise ValueError("array split does not result in an equal division")
         places = places_of_parts(length, int(parts))
     else:
         places = list(parts)
@@ -213,7 +216,7 @@ def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]
 def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
     """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten."""
     if order not in ("C", "F", "A", "K"):
-        raise ValueError(f"order is {order!r}: it may be C, F, A or K")
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     source = in_order(self, order)
     result = new(source.shape, self.dtype, self.allocator)
     if result.size:

@@ -158,7 +158,7 @@ def sort_by_key(
         The keys and the values.
     """
     if keys.ndim != 1 or values.ndim == 0 or len(values) != len(keys):
-        raise ValueError(f"keys have one axis, and there is a value for each: {keys.shape}, {values.shape}")
+        raise ValueError(f"keys and values must be 1-d and of the same length: {keys.shape}, {values.shape}")
     allocator = allocator or keys.allocator
     kernels.order(keys.dtype)
     packed = as_packed(keys, stream)

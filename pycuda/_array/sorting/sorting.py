@@ -253,7 +253,7 @@ def searchsorted(
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if a.ndim != 1:
-        raise ValueError("a sorted array has one axis")
+        raise ValueError("object too deep for desired array")
     values = v if isinstance(v, GPUArray) else np.asarray(v)
     dtype = np.promote_types(a.dtype, values.dtype)
     order = kernels.order(dtype)
@@ -275,5 +275,5 @@ def read_count(k, length: int) -> int:
     """How many of an axis of this length."""
     k = operator.index(k)
     if not 0 <= k <= length:
-        raise ValueError(f"k is {k}: an axis of length {length} has no so many elements")
+        raise ValueError(f"k is {k}, but the axis has length {length}")
     return k

@@ -193,7 +193,7 @@ def _edges(a, bins, limits, stream):
                 "histogram() by edges on the device",
                 "they are checked",
                 stream,
-                "by those of a host array it can",
+                "use the edges of a host array",
             )
         edges = bins.get() if isinstance(bins, GPUArray) else np.asarray(bins)
         if np.any(edges[:-1] > edges[1:]):

@@ -58,8 +58,8 @@ def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
 def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
     if not np.can_cast(result, out, casting):
         raise TypeError(
-            f"{row.name} gives {result}, which is not cast to {out} under the rule {casting!r}: "
-            f"use an array of another dtype, or astype"
+            f"{row.name} gives {result}, which cannot be cast to {out} with casting rule {casting!r}: use "
+            "an array of another dtype, or astype"
         )
 
 

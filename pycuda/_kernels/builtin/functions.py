@@ -57,7 +57,7 @@ def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=Fal
     """
     for each in operands:
         if not (isinstance(each, np.dtype) or each in _WEAK or (each is None and reduction)):
-            raise TypeError(f"{each!r} is no dtype")
+            raise TypeError(f"{each!r} is not a dtype")
     casting = "no" if casting == "equiv" else casting  # there are no other byte orders here
     given = (*operands, *(None,) * ufunc.nout)
     if dtype is None:

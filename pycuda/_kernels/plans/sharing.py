@@ -132,6 +132,6 @@ def check_writable(array) -> None:
     """ValueError for what may not be written to."""
     if isinstance(array, GPUArray) and not array.flags.writeable:
         raise ValueError(
-            "this array is read-only: elements of it are one in memory, as in views by broadcast_to(), or "
-            "the library that its memory is from said so"
+            "assignment destination is read-only: elements share memory, as in views by broadcast_to(), or "
+            "the library that exported the array forbids writing"
         )

@@ -47,8 +47,8 @@ def describe(value, argument, kernel: str, written=False):
             )
     elif isinstance(value, np.ndarray):
         raise TypeError(
-            f"{kernel}: the argument {argument.name!r} is a NumPy array, in host memory: "
-            "pycuda.gpuarray.to_gpu() makes a GPUArray of it"
+            f"{kernel}: the argument {argument.name!r} is a NumPy array in host memory: copy it with "
+            "pycuda.gpuarray.to_gpu()"
         )
     else:
         raise TypeError(
@@ -91,7 +91,7 @@ def indices(name: str, range_, slice_, shape) -> range:
         raise TypeError(f"{name}: range= and slice= exclude each other")
     given, what = (range_, "range") if slice_ is None else (slice_, "slice")
     if not isinstance(given, slice):
-        raise TypeError(f"{name}: {what}= is {given!r}: it may be a slice object, as in slice(0, 10, 2)")
+        raise TypeError(f"{name}: {what}= is {given!r}: it must be a slice object, as in slice(0, 10, 2)")
     if slice_ is not None:
         size = 1
         for length in shape:

@@ -42,7 +42,7 @@ def read_arguments(arguments) -> list[Argument]:
     arguments = list(arguments)
     for argument in arguments:
         if not isinstance(argument, Argument):
-            raise TypeError(f"an argument is {argument!r}: it may be a VectorArg or a ScalarArg")
+            raise TypeError(f"an argument is {argument!r}: it must be a VectorArg or a ScalarArg")
     return arguments
 
 

@@ -305,7 +305,7 @@ def get_reduction_kernel_and_types(
         before them, and ``seq_count`` and ``n`` after them.
     """
     if stage not in (1, 2):
-        raise ValueError(f"stage is {stage!r}: it may be 1 or 2")
+        raise ValueError(f"stage is {stage!r}: it must be 1 or 2")
     arguments = default_arguments(arguments, out_type)
     if stage == 2:
         map_expr = "pycuda_reduction_inp[i]"

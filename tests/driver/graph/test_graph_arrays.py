@@ -170,7 +170,7 @@ REFUSED = {
     "bincount": (lambda x, n, i: gpuarray.bincount(n), r"bincount\(\) cannot be captured"),
     "repeat": (
         lambda x, n, i: gpuarray.repeat(x, n),
-        r"repeat\(\) by counts on the device cannot be captured",
+        r"repeat\(\) with counts on the device cannot be captured",
     ),
     "take": (lambda x, n, i: x.take(i), "indexing by an array on the device cannot.*mode='wrap'"),
     "indexing": (lambda x, n, i: x[i], "indexing by an array on the device cannot.*mode='wrap'"),

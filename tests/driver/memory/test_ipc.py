@@ -125,7 +125,7 @@ memory.close()
 try:
     memory.close()
 except drv.LogicError as problem:
-    assert "closed before" in str(problem)
+    assert "already closed" in str(problem)
 try:
     int(memory)
 except drv.LogicError as problem:

@@ -65,7 +65,7 @@ def test_arrays(book):
     assert (result == 2 * host).all() and [size for size, _ in book.asked] == [400, 400]
     array = GPUArray(10, np.float32, allocator=drv.DeviceMemoryPool())
     assert type(array.gpudata) is drv.PooledDeviceAllocation
-    with pytest.raises(TypeError, match="resource is a int: it may have allocate"):
+    with pytest.raises(TypeError, match="resource is a int: it must have allocate"):
         GPUArray(10, np.float32, allocator=3)
 
 
@@ -211,7 +211,7 @@ def test_owners(names, kind):
 
 
 @pytest.mark.parametrize(
-    "answer, message", [(7, "has no deallocate"), (None, "it may give an address"), ("x", "address")]
+    "answer, message", [(7, "has no deallocate"), (None, "it must return an address"), ("x", "address")]
 )
 def test_what_is_no_memory(answer, message):
     pool = drv.ExternalMemoryPool(lambda size: answer)
