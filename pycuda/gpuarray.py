@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import GPUArray, _empty_like
+from pycuda._driver import GPUArray, _empty_like, _packed_strides
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
 from pycuda._public import name_public_module as _name_public_module
@@ -205,12 +205,7 @@ empty = GPUArray
 
 def _compact_strides(ary):
     """Strides of a packed array with the axis order of ary."""
-    strides, stride = [0] * ary.ndim, ary.dtype.itemsize
-    # Equal strides keep C order: the last axis is the innermost.
-    for axis in sorted(reversed(range(ary.ndim)), key=lambda axis: abs(ary.strides[axis])):
-        strides[axis] = stride
-        stride *= builtins.max(ary.shape[axis], 1)
-    return tuple(strides)
+    return _packed_strides(ary.shape, ary.dtype.itemsize, ary.strides)
 
 
 def zeros(
@@ -250,7 +245,7 @@ def empty_like(
         return GPUArray(other.shape, dtype, allocator, order=order)
     if order not in ("K", "A"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    strides = tuple(stride // other.dtype.itemsize * dtype.itemsize for stride in _compact_strides(other))
+    strides = _packed_strides(other.shape, dtype.itemsize, other.strides)
     return GPUArray(other.shape, dtype, allocator, strides=strides)
 
 

@@ -19,9 +19,10 @@ bool loop_broadcast(int *ndim, ptrdiff_t *shape, int other_ndim, const ptrdiff_t
     return true;
 }
 
-void loop_start(LoopPlan *plan, int ndim, const ptrdiff_t *shape)
+void loop_start(LoopPlan *plan, LoopOperand *operands, int ndim, const ptrdiff_t *shape)
 {
     plan->count = 0;
+    plan->operands = operands;
     plan->ndim = ndim;
     plan->size = 1;
     for (int i = 0; i < ndim; i++) {
@@ -30,19 +31,21 @@ void loop_start(LoopPlan *plan, int ndim, const ptrdiff_t *shape)
     }
 }
 
-void loop_add(LoopPlan *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides)
+void loop_add(LoopPlan *plan, int number, uint64_t address, const StridedForm *form)
 {
-    ptrdiff_t *own = plan->strides[plan->count];
-    int missing = plan->ndim - ndim;
+    LoopOperand *own = &plan->operands[plan->count++];
+    int missing = plan->ndim - form->ndim;
+    own->number = number;
+    own->address = address;
+    own->itemsize = form->itemsize;
     for (int i = 0; i < plan->ndim; i++)
-        own[i] = i < missing || shape[i - missing] == 1 ? 0 : strides[i - missing];
-    plan->start[plan->count++] = 0;
+        own->strides[i] = i < missing || form->shape[i - missing] == 1 ? 0 : form->strides[i - missing];
 }
 
 static void move_axis(LoopPlan *plan, int to, int from)
 {
     plan->shape[to] = plan->shape[from];
-    for (int k = 0; k < plan->count; k++) plan->strides[k][to] = plan->strides[k][from];
+    for (int k = 0; k < plan->count; k++) plan->operands[k].strides[to] = plan->operands[k].strides[from];
 }
 
 static void drop_short_axes(LoopPlan *plan)
@@ -53,28 +56,26 @@ static void drop_short_axes(LoopPlan *plan)
     plan->ndim = kept;
 }
 
-/* The first operand that moves along an axis decides about its direction. */
-static void turn_axes(LoopPlan *plan)
+static void reverse_axes(LoopPlan *plan)
 {
     for (int i = 0; i < plan->ndim; i++) {
         int k = 0;
-        while (k < plan->count && plan->strides[k][i] == 0) k++;
-        if (k == plan->count || plan->strides[k][i] > 0) continue;
+        while (k < plan->count && plan->operands[k].strides[i] == 0) k++;
+        if (k == plan->count || plan->operands[k].strides[i] > 0) continue;
         for (k = 0; k < plan->count; k++) {
-            plan->start[k] += (plan->shape[i] - 1) * plan->strides[k][i];
-            plan->strides[k][i] = -plan->strides[k][i];
+            LoopOperand *operand = &plan->operands[k];
+            operand->address += (uint64_t)((plan->shape[i] - 1) * operand->strides[i]);
+            operand->strides[i] = -operand->strides[i];
         }
     }
 }
 
-static ptrdiff_t distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
-
-/* True when axis a belongs outside of axis b. */
 static bool is_outer(const LoopPlan *plan, int a, int b)
 {
     for (int k = 0; k < plan->count; k++) {
-        ptrdiff_t of_a = distance(plan->strides[k][a]), of_b = distance(plan->strides[k][b]);
-        if (of_a && of_b && of_a != of_b) return of_a > of_b;
+        ptrdiff_t of_a = strides_distance(plan->operands[k].strides[a]),
+                  of_b = strides_distance(plan->operands[k].strides[b]);
+        if (of_a != of_b) return of_b && (!of_a || of_a > of_b);
     }
     return false;
 }
@@ -85,9 +86,9 @@ static void swap_axes(LoopPlan *plan, int a, int b)
     plan->shape[a] = plan->shape[b];
     plan->shape[b] = length;
     for (int k = 0; k < plan->count; k++) {
-        ptrdiff_t stride = plan->strides[k][a];
-        plan->strides[k][a] = plan->strides[k][b];
-        plan->strides[k][b] = stride;
+        ptrdiff_t stride = plan->operands[k].strides[a];
+        plan->operands[k].strides[a] = plan->operands[k].strides[b];
+        plan->operands[k].strides[b] = stride;
     }
 }
 
@@ -101,7 +102,8 @@ static void sort_axes(LoopPlan *plan)
 static bool can_merge(const LoopPlan *plan, int outer, int inner)
 {
     for (int k = 0; k < plan->count; k++)
-        if (plan->strides[k][outer] != plan->strides[k][inner] * plan->shape[inner]) return false;
+        if (plan->operands[k].strides[outer] != plan->operands[k].strides[inner] * plan->shape[inner])
+            return false;
     return true;
 }
 
@@ -119,43 +121,35 @@ static void merge_axes(LoopPlan *plan)
     if (plan->ndim > 0) plan->ndim = kept + 1;
 }
 
-void loop_collapse(LoopPlan *plan)
+void loop_collapse(LoopPlan *plan, int order)
 {
     drop_short_axes(plan);
     if (plan->size == 0) return;
-    turn_axes(plan);
-    sort_axes(plan);
+    if (order & LOOP_REVERSE) reverse_axes(plan);
+    if (order & LOOP_SORT) sort_axes(plan);
     merge_axes(plan);
 }
 
 enum { TILE_LEAST = 16 }; /* elements along both axes: in shorter ones tiles are mostly empty */
 
-static bool is_along(const LoopPlan *plan, int k, int axis, ptrdiff_t size)
+static bool is_contiguous_along(const LoopPlan *plan, int k, int axis)
 {
-    return distance(plan->strides[k][axis]) == size && plan->shape[axis] >= TILE_LEAST;
+    const LoopOperand *operand = &plan->operands[k];
+    return strides_distance(operand->strides[axis]) == operand->itemsize && plan->shape[axis] >= TILE_LEAST;
 }
 
-bool loop_tile(LoopPlan *plan, const ptrdiff_t *sizes, uint64_t *turned)
+bool loop_tile(LoopPlan *plan, uint64_t *transposed)
 {
     int last = plan->ndim - 1, other = -1;
-    *turned = 0;
-    if (last < 1 || !is_along(plan, 0, last, sizes[0])) return false;
+    *transposed = 0;
+    if (last < 1 || !is_contiguous_along(plan, 0, last)) return false;
     for (int k = 1; k < plan->count; k++)
         for (int i = 0; i < last; i++)
-            if (is_along(plan, k, i, sizes[k]) && (other < 0 || plan->shape[i] > plan->shape[other]))
+            if (is_contiguous_along(plan, k, i) && (other < 0 || plan->shape[i] > plan->shape[other]))
                 other = i;
     if (other < 0) return false;
     swap_axes(plan, other, last - 1);
     for (int k = 1; k < plan->count; k++)
-        if (is_along(plan, k, last - 1, sizes[k])) *turned |= UINT64_C(1) << k;
+        if (is_contiguous_along(plan, k, last - 1)) *transposed |= UINT64_C(1) << plan->operands[k].number;
     return true;
-}
-
-LoopDivider loop_divider(uint32_t divisor)
-{
-    uint32_t shift = 0;
-    while (shift < 31 && (UINT32_C(1) << shift) < divisor) shift++;
-    uint64_t power = UINT64_C(1) << shift;
-    uint32_t factor = (uint32_t)(((power - divisor) << 32) / divisor + 1);
-    return (LoopDivider){divisor, factor, shift};
 }

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-static ptrdiff_t distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
-
 static bool is_empty(int ndim, const ptrdiff_t *shape)
 {
     for (int axis = 0; axis < ndim; axis++)
@@ -61,7 +59,7 @@ void strides_sort(int ndim, const ptrdiff_t *strides, int *order)
 {
     for (int axis = 0; axis < ndim; axis++) {
         int place = axis;
-        while (place > 0 && distance(strides[order[place - 1]]) < distance(strides[axis])) {
+        while (place > 0 && strides_distance(strides[order[place - 1]]) < strides_distance(strides[axis])) {
             order[place] = order[place - 1];
             place--;
         }
@@ -76,7 +74,7 @@ static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *s
     ptrdiff_t follow = 0;
     for (int axis = ndim - 1; axis >= 0; axis--) {
         out[axis] = shape[axis] == 1 ? follow : strides[axis];
-        follow = distance(out[axis]);
+        follow = strides_distance(out[axis]);
     }
 }
 
@@ -85,7 +83,7 @@ void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *ou
     ptrdiff_t follow = 0;
     for (int axis = ndim - 1; axis >= 0; axis--) {
         out[axis] = strides[axis] ? strides[axis] : follow;
-        follow = distance(out[axis]);
+        follow = strides_distance(out[axis]);
     }
 }
 
@@ -154,7 +152,7 @@ bool strides_may_overlap(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stri
     if (is_empty(ndim, shape)) return false;
     strides_sort(ndim, strides, order);
     for (int i = ndim - 1; i >= 0; i--) {
-        ptrdiff_t length = shape[order[i]], step = distance(strides[order[i]]);
+        ptrdiff_t length = shape[order[i]], step = strides_distance(strides[order[i]]);
         if (length == 1) continue;
         if (step < reach) return true;
         reach += (length - 1) * step;
@@ -197,7 +195,7 @@ static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff
 static bool shows_apart(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, const StridedForm *of)
 {
     for (int axis = 0; axis < of->ndim; axis++) {
-        ptrdiff_t step = distance(of->strides[axis]);
+        ptrdiff_t step = strides_distance(of->strides[axis]);
         if (of->shape[axis] > 1 && step && are_apart_within(a, b, offset, step)) return true;
     }
     return false;
@@ -206,7 +204,7 @@ static bool shows_apart(const StridedForm *a, const StridedForm *b, ptrdiff_t of
 static ptrdiff_t common_step(const StridedForm *form, ptrdiff_t step)
 {
     for (int axis = 0; axis < form->ndim; axis++)
-        if (form->shape[axis] > 1) step = common_divisor(distance(form->strides[axis]), step);
+        if (form->shape[axis] > 1) step = common_divisor(strides_distance(form->strides[axis]), step);
     return step;
 }
 
@@ -257,80 +255,4 @@ bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff
         }
     }
     return true;
-}
-
-/* Sorts the axes by the destination, drops those of length 1 and turns all to positive steps there. */
-static void arrange(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
-                    const ptrdiff_t *from)
-{
-    int order[STRIDES_MAX_DIMS];
-    strides_sort(ndim, to, order);
-    *plan = (StridedCopy){.height = 1};
-    for (int i = 0; i < ndim; i++) {
-        ptrdiff_t length = shape[order[i]], to_step = to[order[i]], from_step = from[order[i]];
-        if (length == 1) continue;
-        if (to_step < 0) {
-            plan->to_start += (length - 1) * to_step;
-            plan->from_start += (length - 1) * from_step;
-            to_step = -to_step;
-            from_step = -from_step;
-        }
-        plan->shape[plan->outer] = length;
-        plan->to[plan->outer] = to_step;
-        plan->from[plan->outer++] = from_step;
-    }
-}
-
-/* Joins neighbouring axes that step through both sides as one axis would. */
-static void merge(StridedCopy *plan)
-{
-    int kept = 0;
-    for (int axis = 1; axis < plan->outer; axis++) {
-        ptrdiff_t length = plan->shape[axis];
-        if (plan->to[kept] == plan->to[axis] * length && plan->from[kept] == plan->from[axis] * length) {
-            plan->shape[kept] *= length;
-        } else {
-            plan->shape[++kept] = length;
-        }
-        plan->to[kept] = plan->to[axis];
-        plan->from[kept] = plan->from[axis];
-    }
-    plan->outer = plan->outer ? kept + 1 : 0;
-}
-
-bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
-                       const ptrdiff_t *from, ptrdiff_t itemsize)
-{
-    if (strides_may_overlap(ndim, shape, to, itemsize)) return false;
-    arrange(plan, ndim, shape, to, from);
-    merge(plan);
-    plan->width = itemsize;
-    int last = plan->outer - 1;
-    if (last >= 0 && plan->to[last] == itemsize && plan->from[last] == itemsize) {
-        plan->width *= plan->shape[last];
-        last--;
-    }
-    if (last >= 0 && plan->from[last] >= plan->width && plan->to[last] >= plan->width) {
-        plan->height = plan->shape[last];
-        plan->to_pitch = plan->to[last];
-        plan->from_pitch = plan->from[last];
-        last--;
-    }
-    plan->outer = last + 1;
-    plan->calls = 1;
-    for (int axis = 0; axis < plan->outer; axis++) plan->calls *= plan->shape[axis];
-    return true;
-}
-
-bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offset, ptrdiff_t *from_offset)
-{
-    for (int axis = plan->outer - 1; axis >= 0; axis--) {
-        *to_offset += plan->to[axis];
-        *from_offset += plan->from[axis];
-        if (++index[axis] < plan->shape[axis]) return true;
-        *to_offset -= plan->shape[axis] * plan->to[axis];
-        *from_offset -= plan->shape[axis] * plan->from[axis];
-        index[axis] = 0;
-    }
-    return false;
 }

@@ -1,4 +1,4 @@
-/* Shapes and strides of arrays: contiguity, the bytes an array spans, and copies between two layouts.
+/* Shapes and strides of arrays: contiguity, packed strides, the bytes an array spans.
  *
  * Strides are in bytes and may be negative or zero. Nothing here reads memory: it is arithmetic on
  * descriptions.
@@ -12,6 +12,9 @@
 
 enum { STRIDES_MAX_DIMS = 64 };     /* NumPy's own limit */
 enum { STRIDES_MOST_ALIGNED = 16 }; /* bytes that a kernel's instruction moves at most */
+
+/* Bytes from one element to the next, whatever the direction. */
+static inline ptrdiff_t strides_distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
 
 /* Elements of this shape, or -1 when a length is negative or the number of bytes overflows. */
 ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize);
@@ -76,27 +79,5 @@ bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offs
  * elements. */
 bool strides_reshape(char order, int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, int new_ndim,
                      const ptrdiff_t *new_shape, ptrdiff_t itemsize, ptrdiff_t *new_strides);
-
-/* A copy between two layouts of one shape, as rows that a pitched copy can do. Axes are sorted by the
- * destination, turned to positive steps there, and merged where both sides allow it. */
-typedef struct StridedCopy {
-    ptrdiff_t to_start, from_start; /* bytes to add to the two addresses */
-    ptrdiff_t width; /* bytes that lie together on both sides */
-    ptrdiff_t height, to_pitch,
-        from_pitch; /* rows of one pitched copy; height 1 when there is no second axis */
-    int outer; /* further axes, to be walked */
-    ptrdiff_t calls; /* pitched copies in all */
-    ptrdiff_t shape[STRIDES_MAX_DIMS], to[STRIDES_MAX_DIMS], from[STRIDES_MAX_DIMS];
-} StridedCopy;
-
-/* False when elements of the destination may share memory: then no order of copies is right. The source may
- * have any steps; where it runs backwards against the destination or repeats elements there are many calls,
- * one for each element at worst. The arrays must have elements. */
-bool strides_plan_copy(StridedCopy *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
-                       const ptrdiff_t *from, ptrdiff_t itemsize);
-
-/* Steps to the next pitched copy: index[] counts the outer axes, the offsets move along. False after the
- * last. */
-bool strides_next(const StridedCopy *plan, ptrdiff_t *index, ptrdiff_t *to_offset, ptrdiff_t *from_offset);
 
 #endif

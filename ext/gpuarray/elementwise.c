@@ -1,11 +1,11 @@
 /* See elementwise.h. In the order of a call: operands are read, dtypes found, shapes broadcast, results
- * allocated, the loop is planned (core/layout/loop_plan.h), its kernel found, the parameter block filled, the
- * launch made. */
+ * allocated, the loop is planned and its parameters packed (core/layout/), the kernel found, the launch made.
+ */
 #include "ext/gpuarray/elementwise.h"
 
 #include <string.h>
 
-#include "core/layout/loop_plan.h"
+#include "core/layout/elementwise_layout.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"
@@ -17,15 +17,10 @@
 #include "ext/numpy_api.h"
 
 enum {
-    SLOT = 16,
     THREADS = 256,
     MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS,
-    BLOCK_BYTES = 16 + SLOT * MAX_OPERANDS + STRIDES_MAX_DIMS * (8 * (MAX_OPERANDS + 1) + 12),
-    BLOCK_MOST = 4096, /* what kernels may take */
+    BLOCK_MOST = 4096, /* bytes of parameters that kernels may take */
 };
-
-static const int strided_axes[STRIDED_COUNT] = {1, 2, 3, 4, 8, STRIDES_MAX_DIMS};
-static const int tiles_axes[TILES_COUNT] = {2, 4};
 
 /* A call in progress. Operand k of the loop is an output for k < outputs. */
 typedef struct Work {
@@ -43,7 +38,7 @@ typedef struct Work {
     TransferMode mode;
     /* From here on nothing is set before it is known. */
     ElementwiseKey key;
-    unsigned char scalars[MAX_OPERANDS][SLOT];
+    unsigned char scalars[MAX_OPERANDS][LAYOUT_SLOT];
     Py_ssize_t shape[STRIDES_MAX_DIMS];
 } Work;
 
@@ -135,14 +130,14 @@ static int read_out(Work *work)
 static int pack_scalar(Work *work, int i)
 {
     PyArray_Descr *dtype = work->loop->inputs[i];
-    unsigned char *bytes = memset(work->scalars[work->outputs + i], 0, SLOT);
+    unsigned char *bytes = memset(work->scalars[work->outputs + i], 0, LAYOUT_SLOT);
     PyObject *value = work->call->operands[i];
     if (PyFloat_CheckExact(value) && dtype->type_num == NPY_FLOAT) {
         float number = (float)PyFloat_AS_DOUBLE(value);
         memcpy(bytes, &number, sizeof number);
         return 0;
     }
-    if (PyDataType_ELSIZE(dtype) > SLOT) {
+    if (PyDataType_ELSIZE(dtype) > LAYOUT_SLOT) {
         PyErr_Format(PyExc_TypeError, "a scalar of %zd bytes: put it on the device first (to_gpu)",
                      (Py_ssize_t)PyDataType_ELSIZE(dtype));
         return -1;
@@ -332,141 +327,6 @@ static int make_results(Work *work)
 
 /* ---- The launch ---- */
 
-/* An array in the loop's plan: which operand it is, and what the kernel gets of it. */
-typedef struct Member {
-    int operand;
-    Py_ssize_t itemsize;
-    CUdeviceptr pointer; /* of its element 0, then of the loop's */
-} Member;
-
-/* True when the loop is dense for every operand; *uniform: those of which all elements are one. */
-static bool is_flat(const LoopPlan *plan, const Member *members, uint64_t *uniform)
-{
-    *uniform = 0;
-    if (plan->ndim > 1) return false;
-    for (int j = 0; j < plan->count && plan->ndim; j++) {
-        if (plan->strides[j][0] == 0)
-            *uniform |= UINT64_C(1) << members[j].operand;
-        else if (plan->strides[j][0] != members[j].itemsize)
-            return false;
-    }
-    return true;
-}
-
-/* Whether a number of an element, or of bytes along an axis, needs more than 31 bits. */
-static bool is_wide(const LoopPlan *plan)
-{
-    bool wide = plan->size > INT32_MAX;
-    for (int j = 0; j < plan->count; j++)
-        for (int i = 0; i < plan->ndim; i++)
-            wide = wide || plan->strides[j][i] > INT32_MAX || plan->strides[j][i] < -INT32_MAX;
-    return wide;
-}
-
-static int strided_layout(const LoopPlan *plan, int *axes)
-{
-    int which = 0;
-    while (strided_axes[which] < plan->ndim) which++;
-    *axes = strided_axes[which];
-    return LAYOUT_STRIDED + which + (is_wide(plan) ? STRIDED_COUNT : 0);
-}
-
-/* Where operands are contiguous along different axes. *turned: those that are transposed against the
- * result. */
-static bool is_tiled(LoopPlan *plan, const Member *members, uint64_t *turned)
-{
-    ptrdiff_t sizes[LOOP_MAX_OPERANDS];
-    uint64_t found, bits = 0;
-    if (plan->ndim < 2 || plan->ndim > tiles_axes[TILES_COUNT - 1]) return false;
-    for (int j = 0; j < plan->count; j++) sizes[j] = members[j].itemsize;
-    if (!loop_tile(plan, sizes, &found)) return false;
-    for (int j = 0; j < plan->count; j++) bits |= (found >> j & 1) << members[j].operand;
-    *turned = bits;
-    return true;
-}
-
-static int tiles_layout(const LoopPlan *plan, int *axes)
-{
-    int which = 0;
-    while (which < TILES_COUNT - 1 && tiles_axes[which] < plan->ndim) which++;
-    *axes = tiles_axes[which];
-    return LAYOUT_TILES + which;
-}
-
-static Py_ssize_t count_blocks(const LoopPlan *plan, int layout, Py_ssize_t elements)
-{
-    if (layout < LAYOUT_TILES) return plan->size / elements + (plan->size % elements != 0);
-    Py_ssize_t blocks = 1;
-    for (int i = 0; i < plan->ndim; i++)
-        blocks *= i < plan->ndim - 2 ? plan->shape[i] : (plan->shape[i] - 1) / elements + 1;
-    return blocks;
-}
-
-static void put(unsigned char *block, size_t *at, const void *value, size_t size)
-{
-    memcpy(block + *at, value, size);
-    *at += size;
-}
-
-/* The number of elements, then a slot for each operand: a scalar's value, or what put_address puts. */
-static size_t put_head(const Work *work, uint64_t n, uint64_t uniform, unsigned char *block)
-{
-    size_t at = 0;
-    put(block, &at, &n, sizeof n);
-    put(block, &at, &uniform, sizeof uniform);
-    for (int k = 0; k < work->outputs + work->inputs; k++, at += SLOT) {
-        if (work->arrays[k])
-            memset(block + at, 0, SLOT);
-        else
-            memcpy(block + at, work->scalars[k], SLOT);
-    }
-    return at;
-}
-
-static void put_address(unsigned char *block, int operand, uint64_t address)
-{
-    memcpy(block + 2 * sizeof(uint64_t) + (size_t)SLOT * (size_t)operand, &address, sizeof address);
-}
-
-/* Strides, lengths and dividers of `axes` axes, of which the first may be made up. */
-static size_t put_axes(const Work *work, const LoopPlan *plan, const Member *members, int axes, size_t at,
-                       unsigned char *block)
-{
-    int missing = axes - plan->ndim, count = work->outputs + work->inputs;
-    int64_t strides[MAX_OPERANDS][STRIDES_MAX_DIMS] = {{0}};
-    for (int j = 0; j < plan->count; j++)
-        for (int i = 0; i < plan->ndim; i++) strides[members[j].operand][missing + i] = plan->strides[j][i];
-    for (int k = 0; k < count; k++) put(block, &at, strides[k], (size_t)axes * sizeof **strides);
-    for (int i = 0; i < axes; i++) {
-        uint64_t length = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
-        put(block, &at, &length, sizeof length);
-    }
-    for (int i = 0; i < axes; i++) {
-        uint64_t length = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
-        LoopDivider divider = loop_divider(length > INT32_MAX ? 1 : (uint32_t)length);
-        put(block, &at, &divider, sizeof divider);
-    }
-    return (at + SLOT - 1) / SLOT * SLOT;
-}
-
-/* Whether all arrays begin, where the kernel begins, at a multiple of the bytes that a thread moves at
- * once. */
-static bool is_aligned(const Member *members, int count)
-{
-    CUdeviceptr together = 0;
-    for (int j = 0; j < count; j++) together |= members[j].pointer;
-    return together % SLOT == 0;
-}
-
-/* The parameter block is laid out twice, here and in pycuda/_kernels/builtin/elementwise.py. */
-static int check_block(FunctionObject *function, size_t bytes)
-{
-    if (!function->layout.known || function->layout.bytes == bytes) return 0;
-    PyErr_Format(PyExc_SystemError, "kernel '%s' takes %u bytes of parameters, its launch has %zu",
-                 function_name(function), function->layout.bytes, bytes);
-    return -1;
-}
-
 static int use_arrays(Work *work)
 {
     for (int k = 0; k < work->outputs + work->inputs; k++) {
@@ -483,79 +343,56 @@ static int use_arrays(Work *work)
     return 0;
 }
 
-/* axes: of the kernel's parameters, 0 for flat ones. */
-static int choose_layout(LoopPlan *plan, const Member *members, int *axes, uint64_t *bits)
+/* The loop over all arrays. Where they are alike, new results too, it is one along a single axis. */
+static void plan_loop(const Work *work, LoopPlan *plan, LoopOperand *operands)
 {
-    *axes = 0;
-    if (is_flat(plan, members, bits))
-        return !*bits && is_aligned(members, plan->count) ? LAYOUT_VECTOR : LAYOUT_FLAT;
-    *bits = 0;
-    return is_tiled(plan, members, bits) ? tiles_layout(plan, axes) : strided_layout(plan, axes);
+    const GPUArrayObject *alike = work->alike;
+    loop_start(plan, operands, alike ? 1 : work->ndim, alike ? &alike->size : work->shape);
+    for (int k = 0; k < work->outputs + work->inputs; k++) {
+        const GPUArrayObject *array = work->arrays[k];
+        if (!array) continue;
+        if (alike)
+            loop_add_dense(plan, k, array->pointer, array->itemsize);
+        else
+            loop_add(plan, k, array->pointer,
+                     &(StridedForm){array->ndim, array->shape, array->strides, array->itemsize});
+    }
+    if (!alike) loop_collapse(plan, LOOP_REVERSE | LOOP_SORT);
 }
 
 /* A kernel's launch with its parameter block. */
-static int launch_kernel(Work *work, const ElementwiseKernel *kernel, Py_ssize_t blocks, unsigned char *block,
+static int launch_kernel(Work *work, const ElementwiseKernel *kernel, ptrdiff_t blocks, unsigned char *block,
                          size_t bytes)
 {
-    FunctionObject *function = function_cast(kernel->function);
     LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
-    if (check_block(function, bytes) < 0 || use_arrays(work) < 0) return -1;
-    return function_launch_buffer(function, &shape, NULL, work->mode.stream, block, bytes);
+    if (use_arrays(work) < 0) return -1;
+    return function_launch_buffer(function_cast(kernel->function), &shape, NULL, work->mode.stream, block,
+                                  bytes);
 }
 
 static int launch_plan(Work *work)
 {
+    LoopOperand operands[MAX_OPERANDS];
     LoopPlan plan;
-    uint64_t bits; /* of operands: of one element for all, or across the others */
-    _Alignas(SLOT) unsigned char block[BLOCK_BYTES];
-    Member members[MAX_OPERANDS] = {{0}};
-    int axes = 0, count = work->outputs + work->inputs;
+    uint64_t marked;
+    _Alignas(LAYOUT_SLOT) unsigned char block[BLOCK_MOST];
+    int count = work->outputs + work->inputs;
     ElementwiseKernel kernel;
-    loop_start(&plan, work->ndim, work->shape);
-    for (int k = 0; k < count; k++) {
-        const GPUArrayObject *array = work->arrays[k];
-        if (!array) continue;
-        members[plan.count] = (Member){k, array->itemsize, array->pointer};
-        loop_add(&plan, array->ndim, array->shape, array->strides);
-    }
+    plan_loop(work, &plan, operands);
     if (plan.size == 0) return 0;
-    loop_collapse(&plan);
-    for (int j = 0; j < plan.count; j++) members[j].pointer += (CUdeviceptr)plan.start[j];
-    int layout = choose_layout(&plan, members, &axes, &bits);
-    size_t bytes = put_head(work, (uint64_t)plan.size, bits, block);
-    for (int j = 0; j < plan.count; j++) put_address(block, members[j].operand, members[j].pointer);
-    if (axes) bytes = put_axes(work, &plan, members, axes, bytes, block);
+    int layout = layout_choose(&plan, &marked);
+    size_t bytes = layout_size(count, layout);
     if (bytes > BLOCK_MOST) {
         PyErr_SetString(
             PyExc_ValueError,
             "operands with this many axes of different strides do not fit into a kernel's parameters");
         return -1;
     }
+    layout_pack(&plan, count, layout, marked, block);
+    for (int k = work->outputs; k < count; k++)
+        if (!work->arrays[k]) memcpy(layout_slot(block, k), work->scalars[k], LAYOUT_SLOT);
     if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
-    int failed = launch_kernel(work, &kernel, count_blocks(&plan, layout, kernel.elements), block, bytes);
-    Py_DECREF(kernel.function);
-    return failed;
-}
-
-/* The same where all arrays are alike. So are new ones, which take the layout that the others have. */
-static int launch_alike(Work *work)
-{
-    _Alignas(SLOT) unsigned char block[2 * sizeof(uint64_t) + SLOT * MAX_OPERANDS];
-    Py_ssize_t size = work->alike->size;
-    ElementwiseKernel kernel;
-    size_t bytes = put_head(work, (uint64_t)size, 0, block);
-    Member members[MAX_OPERANDS];
-    int count = 0;
-    for (int k = 0; k < work->outputs + work->inputs; k++) {
-        const GPUArrayObject *array = work->arrays[k];
-        if (!array) continue;
-        members[count++] = (Member){k, array->itemsize, array->pointer};
-        put_address(block, k, array->pointer);
-    }
-    int layout = is_aligned(members, count) ? LAYOUT_VECTOR : LAYOUT_FLAT;
-    if (elementwise_kernel(work->state, work->loop, layout, &kernel) < 0) return -1;
-    Py_ssize_t blocks = size / kernel.elements + (size % kernel.elements != 0);
-    int failed = launch_kernel(work, &kernel, blocks, block, bytes);
+    int failed = launch_kernel(work, &kernel, layout_blocks(&plan, layout, kernel.elements), block, bytes);
     Py_DECREF(kernel.function);
     return failed;
 }
@@ -568,7 +405,7 @@ static int launch(Work *work)
                         "the shape, the strides or the dtype of an array changed during a calculation");
         return -1;
     }
-    return work->alike ? launch_alike(work) : launch_plan(work);
+    return launch_plan(work);
 }
 
 /* ---- The whole ---- */

@@ -35,7 +35,7 @@ void elementwise_drop(ElementwiseLoop *loop)
     Py_XDECREF(loop->held);
     for (int i = 0; i < ELEMENTWISE_MAX_OUTPUTS; i++) Py_XDECREF(loop->results[i]);
     for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) Py_XDECREF(loop->inputs[i]);
-    for (int i = 0; i < ELEMENTWISE_LAYOUTS; i++) Py_XDECREF(loop->kernels[i].function);
+    for (int i = 0; i < LAYOUT_COUNT; i++) Py_XDECREF(loop->kernels[i].function);
     PyMem_Free(loop);
 }
 

@@ -2,20 +2,8 @@
 #ifndef EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
 #define EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
 
+#include "core/layout/elementwise_layout.h"
 #include "ext/gpuarray/elementwise.h"
-
-/* Flat with 16-byte accesses, flat without, then strided kernels by number of axes (the numbers of
- * _kernels/builtin/elementwise.py), with 32-bit and with 64-bit indices; then kernels in tiles of two axes,
- * for so many axes. */
-enum {
-    LAYOUT_VECTOR,
-    LAYOUT_FLAT,
-    LAYOUT_STRIDED,
-    STRIDED_COUNT = 6,
-    LAYOUT_TILES = LAYOUT_STRIDED + 2 * STRIDED_COUNT,
-    TILES_COUNT = 2,
-    ELEMENTWISE_LAYOUTS = LAYOUT_TILES + TILES_COUNT
-};
 
 /* All that decides about a loop. The objects are borrowed. */
 typedef struct ElementwiseKey {
@@ -38,7 +26,7 @@ typedef struct ElementwiseLoop {
     PyObject *held; /* owned: the objects of the key */
     int output_count;
     struct _PyArray_Descr *results[ELEMENTWISE_MAX_OUTPUTS], *inputs[ELEMENTWISE_MAX_INPUTS]; /* owned */
-    ElementwiseKernel kernels[ELEMENTWISE_LAYOUTS];
+    ElementwiseKernel kernels[LAYOUT_COUNT];
 } ElementwiseLoop;
 
 /* The loop in this context, which is the current one; asked for once. To be dropped. NULL with an exception.

@@ -5,7 +5,7 @@
 #include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/strided_copy.h"
 
-#include "core/layout/strides.h"
+#include "core/layout/copy_plan.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
@@ -75,7 +75,7 @@ static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
     return failed;
 }
 
-static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCopy *plan, CUstream stream)
+static int copy_pitched(ModuleState *state, Side to, Side from, const CopyPlan *plan, CUstream stream)
 {
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = from.device ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST,
@@ -93,7 +93,7 @@ static int copy_pitched(ModuleState *state, Side to, Side from, const StridedCop
 }
 
 /* The rows of one pitched copy, one by one where the driver would refuse the pitch. */
-static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
+static int copy_rows(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {
     if (plan->height > 1 && plan->to_pitch <= MAX_PITCH && plan->from_pitch <= MAX_PITCH)
         return copy_pitched(state, to, from, plan, mode.stream);
@@ -107,7 +107,7 @@ static int copy_rows(ModuleState *state, Side to, Side from, const StridedCopy *
 
 /* The whole plan, in order on the stream; what is queued is waited for unless both sides are on the device.
  */
-static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *plan, TransferMode mode)
+static int copy_plan(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {
     ptrdiff_t index[STRIDES_MAX_DIMS] = {0}, to_offset = plan->to_start, from_offset = plan->from_start;
     bool waits = !(to.device && from.device);
@@ -117,7 +117,7 @@ static int copy_plan(ModuleState *state, Side to, Side from, const StridedCopy *
         Side part_to = {to.device, to.address + (uintptr_t)to_offset};
         Side part_from = {from.device, from.address + (uintptr_t)from_offset};
         if (copy_rows(state, part_to, part_from, plan, mode) < 0) return -1;
-    } while (strides_next(plan, index, &to_offset, &from_offset));
+    } while (copy_plan_next(plan, index, &to_offset, &from_offset));
     return waits ? wait_after(state, mode.stream) : 0;
 }
 
@@ -236,13 +236,13 @@ static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t
 static int copy_to_host(GPUArrayObject *from, PyObject *host_object, TransferMode mode)
 {
     PyArrayObject *host = (PyArrayObject *)host_object;
-    StridedCopy plan;
+    CopyPlan plan;
     ptrdiff_t low, high;
     if (same_layout(from, host))
         return transfer_direct(from, host_object, host_side(host), device_side(from), mode);
     strides_extent(from->ndim, from->shape, from->strides, from->itemsize, &low, &high);
-    bool planned = strides_plan_copy(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides,
-                                     from->itemsize);
+    bool planned =
+        copy_plan_make(&plan, from->ndim, from->shape, PyArray_STRIDES(host), from->strides, from->itemsize);
     if (planned && (plan.calls * plan.height <= FEW_CALLS || high - low > 2 * from->nbytes + STAGED_EXTRA))
         return copy_plan(from->state, host_side(host), device_side(from), &plan, mode);
     return to_host_by_block(from, host, low, high, mode);
@@ -266,11 +266,11 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
 /* Rearranges on the host, into the order in which the elements lie on the device. */
 static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMode mode)
 {
-    StridedCopy plan;
+    CopyPlan plan;
     PyArrayObject *staged = packed_host(to);
     int failed = staged ? PyArray_CopyInto(staged, host) : -1;
     if (!failed
-        && strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
+        && copy_plan_make(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
         failed = copy_plan(to->state, device_side(to), host_side(staged), &plan, mode);
     Py_XDECREF(staged);
     return failed;
@@ -279,12 +279,12 @@ static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMod
 int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode mode)
 {
     PyArrayObject *host = (PyArrayObject *)host_object;
-    StridedCopy plan;
+    CopyPlan plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0) return -1;
     if (same_layout(to, host))
         return transfer_direct(to, host_object, device_side(to), host_side(host), mode);
-    if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
+    if (!copy_plan_make(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(host), to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }
@@ -308,12 +308,12 @@ static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 
 int transfer_on_device(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
-    StridedCopy plan;
+    CopyPlan plan;
     if (to->size == 0 || to->itemsize == 0) return 0;
     if (gpuarray_check_writable(to) < 0 || transfer_use(to, mode) < 0 || transfer_use(from, mode) < 0)
         return -1;
     bool apart = !shared_memory_is_possible(to, from);
-    if (!strides_plan_copy(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
+    if (!copy_plan_make(&plan, to->ndim, to->shape, to->strides, from->strides, to->itemsize)) {
         PyErr_SetString(PyExc_ValueError, "several elements of this array share memory: it cannot be filled");
         return -1;
     }

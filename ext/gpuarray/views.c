@@ -431,7 +431,7 @@ static bool is_aligned(const GPUArrayObject *view)
  * new reference. */
 static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t offset)
 {
-    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS], step;
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     int ndim = array->ndim, inner = 0;
     PyObject *subarray = PyObject_GetAttrString((PyObject *)dtype, "subdtype"), *lengths = NULL;
     if (!subarray) return NULL;
@@ -446,11 +446,8 @@ static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t
     } else {
         memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
         memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
-        step = PyDataType_ELSIZE(dtype);
-        for (int i = inner; i-- > 0; step *= shape[ndim + i]) {
-            shape[ndim + i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(lengths, i));
-            strides[ndim + i] = step;
-        }
+        for (int i = 0; i < inner; i++) shape[ndim + i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(lengths, i));
+        strides_fill('C', inner, shape + ndim, PyDataType_ELSIZE(dtype), strides + ndim);
         Py_INCREF(dtype);
         view = gpuarray_new_view(array, dtype, ndim + inner, shape, strides,
                                  array->pointer + (CUdeviceptr)(array->size ? offset : 0));

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pycuda._driver import _packed_strides
+
 
 def f_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]:
     """Strides in bytes of a packed Fortran-ordered array; axes of length 0 count as 1.
@@ -21,11 +23,7 @@ def f_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]
     -------
     tuple of int
     """
-    strides, stride = [], itemsize
-    for length in shape:
-        strides.append(stride)
-        stride *= max(length, 1)
-    return tuple(strides)
+    return _packed_strides(shape, itemsize, "F")
 
 
 def c_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]:
@@ -41,7 +39,7 @@ def c_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]
     -------
     tuple of int
     """
-    return f_contiguous_strides(itemsize, tuple(shape)[::-1])[::-1]
+    return _packed_strides(shape, itemsize)
 
 
 def equal_strides(strides1: Sequence[int], strides2: Sequence[int], shape: Sequence[int]) -> bool:

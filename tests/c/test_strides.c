@@ -1,55 +1,9 @@
 /* Shapes and strides, against a memory that is walked element by element. */
 #include "check.h"
 
-#include <stdint.h>
-#include <string.h>
+#include "views.h"
 
 #include "core/layout/strides.c"
-
-enum { DIMS = 4, ROOM = 1 << 16 };
-
-static unsigned random_state = 2463534242u;
-static int random_below(int n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 17;
-    random_state ^= random_state << 5;
-    return (int)(random_state % (unsigned)n);
-}
-
-/* Calls back for every element, in row-major order, with its offset. */
-typedef void (*VisitFn)(ptrdiff_t offset, ptrdiff_t number, void *data);
-static void walk(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, VisitFn visit, void *data)
-{
-    ptrdiff_t count = strides_count(ndim, shape, 1);
-    for (ptrdiff_t number = 0; number < count; number++) {
-        ptrdiff_t rest = number, offset = 0;
-        for (int axis = ndim - 1; axis >= 0; axis--) {
-            offset += rest % shape[axis] * strides[axis];
-            rest /= shape[axis];
-        }
-        visit(offset, number, data);
-    }
-}
-
-/* A view of a packed array with random order of axes, gaps and directions: never overlapping. */
-static int random_view(ptrdiff_t *shape, ptrdiff_t *strides, ptrdiff_t itemsize)
-{
-    int ndim = random_below(DIMS + 1), order[DIMS];
-    ptrdiff_t step = itemsize * (1 + random_below(2));
-    for (int i = 0; i < ndim; i++) order[i] = i;
-    for (int i = ndim - 1; i > 0; i--) {
-        int other = random_below(i + 1), kept = order[i];
-        order[i] = order[other];
-        order[other] = kept;
-    }
-    for (int i = 0; i < ndim; i++) {
-        shape[order[i]] = 1 + random_below(4);
-        strides[order[i]] = random_below(4) ? step : -step;
-        step = step * shape[order[i]] + itemsize * random_below(2) * random_below(3);
-    }
-    return ndim;
-}
 
 typedef struct Extent {
     ptrdiff_t low, high, itemsize;
@@ -138,17 +92,6 @@ static void test_overlap(void)
     CHECK(!strides_may_overlap(2, (const ptrdiff_t[]){1, 4}, (const ptrdiff_t[]){0, 4}, 4));
 }
 
-typedef struct Images {
-    unsigned char *to, *from;
-    ptrdiff_t itemsize;
-    ptrdiff_t offsets[256];
-} Images;
-
-static void remember(ptrdiff_t offset, ptrdiff_t number, void *data)
-{
-    ((Images *)data)->offsets[number] = offset;
-}
-
 /* What says that two views do not meet is held against their bytes; what must be told apart is. */
 static void test_meeting(void)
 {
@@ -180,51 +123,6 @@ static void test_meeting(void)
     const StridedForm left = {2, matrix, rows, 4}, right = {2, column, rows, 4}, real = {2, matrix, pairs, 4};
     CHECK(!strides_may_meet(&left, &right, 16) && strides_may_meet(&left, &right, 12));
     CHECK(!strides_may_meet(&real, &real, 4) && strides_may_meet(&real, &real, 8));
-}
-
-/* Does what the plan says and compares with a copy element by element. */
-static void test_copies(void)
-{
-    static unsigned char from[ROOM], got[ROOM], expected[ROOM];
-    static Images a, b;
-    for (int i = 0; i < ROOM; i++) from[i] = (unsigned char)random_below(256);
-    for (int round = 0; round < 3000; round++) {
-        ptrdiff_t shape[DIMS], strides[DIMS], other[DIMS], itemsize = 1 + random_below(8),
-                                                           index[STRIDES_MAX_DIMS] = {0};
-        int ndim = random_view(shape, strides, itemsize);
-        StridedCopy plan;
-        strides_fill(random_below(2) ? 'C' : 'F', ndim, shape, itemsize, other);
-        if (random_below(2) && ndim)
-            other[random_below(ndim)] *= random_below(3) - 1; /* a source may repeat or run backwards */
-        CHECK(strides_plan_copy(&plan, ndim, shape, strides, other, itemsize));
-        memset(got, 0, sizeof got);
-        memset(expected, 0, sizeof expected);
-        walk(ndim, shape, strides, remember, &a);
-        walk(ndim, shape, other, remember, &b);
-        for (ptrdiff_t i = 0; i < strides_count(ndim, shape, 1); i++)
-            memcpy(expected + ROOM / 2 + a.offsets[i], from + ROOM / 2 + b.offsets[i], (size_t)itemsize);
-        ptrdiff_t to_offset = plan.to_start, from_offset = plan.from_start, calls = 0;
-        do {
-            calls++;
-            CHECK(plan.height == 1 || (plan.to_pitch >= plan.width && plan.from_pitch >= plan.width));
-            for (ptrdiff_t row = 0; row < plan.height; row++)
-                memcpy(got + ROOM / 2 + to_offset + row * plan.to_pitch,
-                       from + ROOM / 2 + from_offset + row * plan.from_pitch, (size_t)plan.width);
-        } while (strides_next(&plan, index, &to_offset, &from_offset));
-        CHECK(calls == plan.calls);
-        CHECK(memcmp(got, expected, sizeof got) == 0);
-    }
-}
-
-static void test_copy_joins_axes(void)
-{
-    const ptrdiff_t shape[] = {4, 5, 6}, packed[] = {120, 24, 4}, gap[] = {240, 24, 4};
-    StridedCopy plan;
-    CHECK(strides_plan_copy(&plan, 3, shape, packed, packed, 4) && plan.width == 480 && plan.calls == 1);
-    CHECK(strides_plan_copy(&plan, 3, shape, packed, gap, 4));
-    CHECK(plan.width == 120 && plan.height == 4 && plan.to_pitch == 120 && plan.from_pitch == 240
-          && plan.calls == 1);
-    CHECK(!strides_plan_copy(&plan, 3, shape, (const ptrdiff_t[]){0, 24, 4}, packed, 4));
 }
 
 /* A reshaped view visits the same elements in the same order. */
@@ -297,8 +195,6 @@ int main(void)
     test_views();
     test_overlap();
     test_meeting();
-    test_copies();
-    test_copy_joins_axes();
     test_reshape();
     return check_done();
 }

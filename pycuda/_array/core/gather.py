@@ -16,7 +16,7 @@ import pycuda.driver as drv
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new
-from pycuda._driver import GPUArray
+from pycuda._driver import GPUArray, _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans import axes as layout
@@ -110,14 +110,14 @@ def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: 
         return None
     if mode != "OFFSET" and length == 0:
         raise IndexError("index is out of bounds for axis with size 0")
-    axes = kernels.merged(axes)
+    axes, _ = _collapse_axes(axes, 3)
     element, number = elements.raw(dtype), elements.stored(number_dtype)
     if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:
         function = kernels.gather(element, number, mode)
         return function, kernels.grid(count, kernels.TOGETHER), (count, length, step)
-    rooms = layout.room(len(axes))
-    function = kernels.pick(element, number, mode, put, rooms)
-    return function, kernels.grid(count), (kernels.picking(count, length, step, axes, rooms),)
+    capacity = layout.capacity(len(axes))
+    function = kernels.pick(element, number, mode, put, capacity)
+    return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
 
 
 _plans = context_memory(_planned, 256)
@@ -162,13 +162,13 @@ def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
     if offsets.size == 0:
         return Numbers(offsets, "OFFSET")
     for position, part in enumerate(parts):
-        axes = kernels.merged(
-            (length, 0, stride, 0)
-            for length, stride in zip(shape, broadcast_strides(part.array, shape), strict=True)
+        strides = broadcast_strides(part.array, shape)
+        axes, _ = _collapse_axes(
+            [(length, 0, step, 0) for length, step in zip(shape, strides, strict=True)], 3
         )
-        rooms = layout.room(len(axes))
-        function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, rooms)
-        plan = kernels.picking(offsets.size, part.length, part.step, axes, rooms)
+        capacity = layout.capacity(len(axes))
+        function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, capacity)
+        plan = kernels.picking(offsets.size, part.length, part.step, axes, capacity)
         with _Check(part.mode, stream) as error:
             function.prepared_async_call(
                 kernels.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan

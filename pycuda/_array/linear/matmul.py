@@ -124,6 +124,6 @@ def _launch(a, b, c, batch, stream) -> None:
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
     batch_axes = list(zip(batch, *strides, strict=True))
-    rooms, grid, arguments = kernels.plan(rows, columns, a.shape[-1], steps, batch_axes)
-    function = kernels.kernel(a.dtype, b.dtype, c.dtype, rooms)
+    axes, grid, arguments = kernels.plan(rows, columns, a.shape[-1], steps, batch_axes)
+    function = kernels.kernel(a.dtype, b.dtype, c.dtype, axes)
     function.prepared_async_call(grid, _BLOCK, stream, a, b, c, arguments)

@@ -16,7 +16,7 @@ from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.shape.views import at, moveaxis
 from pycuda._array.shape.views import copy as copied
-from pycuda._driver import GPUArray
+from pycuda._driver import GPUArray, _packed_strides
 from pycuda._driver import _empty_like as packed_like
 from pycuda._driver import _to_gpu as to_gpu
 
@@ -213,9 +213,8 @@ def _fresh(a, dtype, order, shape, device) -> GPUArray:
     dtype = a.dtype if dtype is None else np.dtype(dtype)
     if order in ("A", "K"):
         if order == "K" and len(shape) == a.ndim and not (a.flags.c_contiguous or a.flags.f_contiguous):
-            axes = sorted(range(a.ndim), key=lambda axis: -abs(a.strides[axis]))
-            packed = GPUArray(tuple(shape[axis] for axis in axes), dtype, a.allocator)
-            return packed.transpose(tuple(axes.index(axis) for axis in range(a.ndim)))
+            strides = _packed_strides(shape, dtype.itemsize, a.strides)
+            return GPUArray(shape, dtype, a.allocator, strides=strides)
         fortran = a.flags.f_contiguous and not a.flags.c_contiguous
         order = "F" if fortran and (order == "A" or len(shape) == a.ndim) else "C"
     return GPUArray(shape, dtype, a.allocator, order=order)

@@ -14,7 +14,7 @@ import numpy as np
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import new, overlap, write_back
-from pycuda._driver import GPUArray
+from pycuda._driver import GPUArray, _packed_strides
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
@@ -162,14 +162,6 @@ def _kept_axes(shape, strides, axes, out_strides, keepdims) -> list[Axis]:
         elif keepdims:
             next(steps)
     return kept
-
-
-def _packed_strides(shape, itemsize) -> tuple[int, ...]:
-    strides, step = [], itemsize
-    for length in reversed(shape):
-        strides.append(step)
-        step *= max(length, 1)
-    return tuple(reversed(strides))
 
 
 def _check_empty(name, shape, axes) -> None:

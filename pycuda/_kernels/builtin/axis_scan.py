@@ -149,7 +149,7 @@ def plan(
 ) -> Plan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
     are the array's and the result's. There are elements."""
-    kept = layout.merged(layout.by_stride(kept))
+    kept, _ = layout.collapsed(kept, sort=True)
     rows = 1
     for each in kept:
         rows *= each.length
@@ -161,15 +161,14 @@ def plan(
         cut = _row_cut(axis.length, rows, *sizes, acc_size)
     else:
         cut = _column_cut(axis.length, inner.length, rows // inner.length, acc_size)
-    places = [*addresses, *(each.stride for each in kept), *(each.other for each in kept)]
-    aligned = by_row and (axis.stride, axis.other) == sizes and not any(place % 16 for place in places)
-    room = layout.room(len(kept))
+    aligned = by_row and (axis.stride, axis.other) == sizes and layout.are_aligned(kept, addresses, 16)
+    capacity = layout.capacity(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
     threads = TILED_THREADS if cut.name in _TILED else THREADS
     return Plan(
-        Shape(cut.name, aligned, room),
+        Shape(cut.name, aligned, capacity),
         (cut.blocks, 1),
         (threads, 1, 1),
-        arguments + layout.packed(kept, room),
+        arguments + layout.packed(kept, capacity),
         cut.partials,
     )

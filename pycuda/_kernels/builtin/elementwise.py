@@ -1,10 +1,8 @@
 """Elementwise operations: from name and dtypes to a compiled kernel.
 
 ext/gpuarray/elementwise.c asks twice, and remembers: `resolve` for the dtypes of the loop, `build` for the
-kernel of one layout. Kernels are of three kinds (pycuda/cuda/array/pycuda-elementwise.hpp has their parameter
-blocks): flat ones, for operands that are dense in one order, read 16 bytes at a time; strided ones take any
-strides; tiled ones are for operands that are contiguous along different axes, as an array and a transposed
-one.
+kernel of one layout. The layouts, and the parameter blocks of their kernels, are the rows of
+core/layout/elementwise_layouts.def.
 """
 
 from __future__ import annotations
@@ -14,15 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pycuda._driver import _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
 
 THREADS = 256
 
-# Kinds of kernels, in the order of C's enum Layout: flat with 16-byte accesses, flat without, then strided
-# ones by number # of axes, first with indices of 32 bits, then of 64.
-STRIDED_AXES = (1, 2, 3, 4, 8, 64)
-TILES_AXES = (2, 4)  # of the kernels in tiles, which come last
 _SHARED = 48 << 10  # bytes that a block may have
 
 
@@ -164,20 +159,25 @@ def _step(loop: Loop, read: str, write: str) -> str:
 
 
 def _parameters(loop: Loop, axes: int = 0) -> str:
-    """The parameter block, as ext/gpuarray/elementwise.c fills it. uniform: a bit for each operand that is
-    one element for all.
-    """
-    slots = []
+    """The parameter block, as core/layout/elementwise_layout.c fills it."""
+    slot = f"alignas({_PARAMETER_SLOT})"
+    fields = [f"{c_type} {field};" for c_type, field in _PARAMETER_HEAD]
     for k, scalar in enumerate(loop.scalars):
-        slots.append(
-            f"alignas(16) {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
+        fields.append(
+            f"{slot} {'' if k < loop.function.outputs else 'const '}T{k} {'' if scalar else '*'}s{k};"
         )
-    places = f"    alignas(16) pycuda::OperandAxes<{len(loop.storage)}, {axes}> axes;\n" if axes else ""
-    return f"""struct Parameters {{
-    unsigned long long n, uniform;
-    {" ".join(slots)}
-{places}}};
-"""
+    if axes:
+        fields.append(f"{slot} pycuda::OperandAxes<{len(loop.storage)}, {axes}> axes;")
+    return f"struct Parameters {{\n    {' '.join(fields)}\n}};\n"
+
+
+def _operand_axes() -> str:
+    """What the header makes struct OperandAxes of: N operands over D axes, the innermost last."""
+    fields = (
+        f"{c_type} {field}{'[N]' if per_operand else ''}[D];"
+        for c_type, field, per_operand in _PARAMETER_AXES
+    )
+    return f"#define PYCUDA_OPERAND_AXES {' '.join(fields)}\n"
 
 
 def _head(name: str) -> str:
@@ -196,12 +196,12 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
 {{
     const int V = {vector};
     const unsigned long long first = blockIdx.x * ({THREADS}ull * V), at = first + threadIdx.x * V;
-    if (first + {THREADS} * V <= p.n) {{
+    if (first + {THREADS} * V <= p.size) {{
 {vectors}{loads}#pragma unroll
         for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
 {stores}    }} else {{
 #pragma unroll 1
-        for (unsigned long long i = first + threadIdx.x; i < p.n; i += {THREADS}) {{
+        for (unsigned long long i = first + threadIdx.x; i < p.size; i += {THREADS}) {{
             {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
         }}
     }}
@@ -245,12 +245,12 @@ def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, 
 def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
     """Dense arrays, and arrays of one element."""
     body = _in_rounds(
-        loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.uniform >> {k} & 1 ? 0 : i[u]]",
+        loop, "unsigned long long", rounds, unroll, "", "p.s{k}[p.marked >> {k} & 1 ? 0 : i[u]]",
         "p.s{k}[i[u]] = {value};",
     )  # fmt: skip
     return f"""{_parameters(loop)}{_head(name)}
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.n;
+    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.size;
 {body}}}
 """
 
@@ -264,7 +264,7 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: 
     )  # fmt: skip
     return f"""{_parameters(loop, axes)}{_head(name)}
 {{
-    const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.n;
+    const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.size;
     long long at[{1 if unroll == 1 else rounds}][{len(loop.storage)}];
 {body}}}
 """
@@ -281,7 +281,7 @@ def _side(sizes: list[int]) -> int:
 
 
 def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
-    """(source, side of a tile). p.uniform: operands that are contiguous along the last axis but one."""
+    """(source, side of a tile). p.marked: operands that are contiguous along the last axis but one."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     side = _side([loop.storage[k].itemsize for k in inputs])
@@ -292,13 +292,11 @@ def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
         for k in inputs
     )
     loads = "".join(
-        f"    pycuda::load_tile<SIDE>(v{k}, tile{k}, p.uniform >> {k} & 1, (const char *)p.s{k} + at[{k}],\n"
+        f"    pycuda::load_tile<SIDE>(v{k}, tile{k}, p.marked >> {k} & 1, (const char *)p.s{k} + at[{k}],\n"
         f"        p.axes.strides[{k}][{axes - 2}], p.axes.strides[{k}][{axes - 1}], down, across);\n"
         for k in inputs
     )
-    turns = "".join(
-        f"    if (p.uniform >> {k} & 1) pycuda::turn_tile<SIDE>(v{k}, tile{k});\n" for k in inputs
-    )
+    turns = "".join(f"    if (p.marked >> {k} & 1) pycuda::turn_tile<SIDE>(v{k}, tile{k});\n" for k in inputs)
     target = f"at[{{k}}] + y * p.axes.strides[{{k}}][{axes - 2}] + x * p.axes.strides[{{k}}][{axes - 1}]"
     step = _step(loop, "v{k}[u]", f"*(T{{k}} *)((char *)p.s{{k}} + {target}) = {{value}};")
     return (
@@ -333,7 +331,9 @@ def head(loop: Loop) -> str:
     text = elements.include(*map(_stored, (*loop.storage, *loop.compute)))
     if _is_long(loop):
         text += '#include "complex/pycuda-complex-functions.hpp"\n'
-    return text + '#include "array/pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
+    return (
+        text + _operand_axes() + '#include "array/pycuda-elementwise.hpp"\n' + _types(loop) + _operation(loop)
+    )
 
 
 def options(loop: Loop) -> list[str]:
@@ -349,18 +349,20 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     name = f"elementwise_{loop.function.name}"
     widest = max(dtype.itemsize for dtype in (*loop.storage, *loop.compute))
     long, begin = _is_long(loop), head(loop)
-    if layout == 0 and not long:
+    kind, axes, wide = _LAYOUTS[layout]
+    unroll = 1 if long else 16
+    if kind == "VECTOR" and not long:
         vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
         return begin + _vectors(loop, name, vector), name, THREADS * vector
-    if layout < 2:
-        rounds = 4
-        return begin + _dense(loop, name, rounds, 1 if long else rounds), name, THREADS * rounds
-    wide, which = divmod(layout - 2, len(STRIDED_AXES))
-    if wide > 1:
-        text, side = _tiles(loop, name, TILES_AXES[which], 1 if long else 16)
+    if kind == "TILES":
+        text, side = _tiles(loop, name, axes, unroll)
         return begin + text, name, side
-    rounds = 4 if widest <= 8 else 2
-    text = _strided(loop, name, STRIDED_AXES[which], bool(wide), rounds, 1 if long else rounds)
+    rounds = 2 if kind == "STRIDED" and widest > 8 else 4
+    unroll = min(unroll, rounds)
+    if kind == "STRIDED":
+        text = _strided(loop, name, axes, wide, rounds, unroll)
+    else:
+        text = _dense(loop, name, rounds, unroll)
     return begin + text, name, THREADS * rounds
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
 
 from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans.modules import compiled
@@ -15,7 +14,7 @@ _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__(256)
-pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{rooms}> plan)
+pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
     pycuda::pick<{element}, {number}, {mode}, {put}>(array, numbers, other, error, plan);
@@ -32,7 +31,7 @@ gather(const char *array, const {number} *numbers, {element} *out, int *error, i
 """
 _OFFSETS = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__(256)
-offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{rooms}> plan)
+offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
     add_offsets<{number}, {mode}, {add}>(offsets, numbers, error, plan);
@@ -40,8 +39,8 @@ offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picki
 """
 
 
-def _walk_size(rooms: int) -> int:
-    return 8 * (3 + 4 * rooms)
+def _walk_size(axes: int) -> int:
+    return 8 * (3 + 4 * axes)
 
 
 def _flag(value: bool) -> str:
@@ -49,11 +48,11 @@ def _flag(value: bool) -> str:
 
 
 @context_dependent_memoize
-def pick(element: str, number: str, mode: str, put: bool, rooms: int):
+def pick(element: str, number: str, mode: str, put: bool, axes: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
-    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), rooms=rooms)
+    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), axes=axes)
     function = compiled(text).get_function("pick")
-    function._prepare_strided(f"PPPP{_walk_size(rooms)}s")
+    function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
 
 
@@ -65,34 +64,17 @@ def gather(element: str, number: str, mode: str):
 
 
 @context_dependent_memoize
-def offsets(number: str, mode: str, add: bool, rooms: int):
+def offsets(number: str, mode: str, add: bool, axes: int):
     """Function(offsets, numbers, error, plan): bytes from numbers."""
-    text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), rooms=rooms)
+    text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), axes=axes)
     function = compiled(text).get_function("offsets")
-    function._prepare_strided(f"PPP{_walk_size(rooms)}s")
+    function._prepare_strided(f"PPP{_walk_size(axes)}s")
     return function
 
 
-def merged(axes: Iterable[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Axes (length, stride, stride, stride), the neighbours that are walked as one made one."""
-    result: list[tuple[int, ...]] = []
-    for length, *strides in axes:
-        if length == 1:
-            continue
-        if result and all(
-            outer == length * inner for outer, inner in zip(result[-1][1:], strides, strict=True)
-        ):
-            length *= result.pop()[0]
-        result.append((length, *strides))
-    return result or [(1, 0, 0, 0)]
-
-
-def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], rooms: int) -> bytes:
-    """struct Picking<rooms>."""
-    full = [(1, 0, 0, 0)] * (rooms - len(axes)) + axes
-    return struct.pack(
-        f"{3 + 4 * rooms}q", count, length, step, *(axis[field] for field in range(4) for axis in full)
-    )
+def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], capacity: int) -> bytes:
+    """struct Picking<capacity>."""
+    return struct.pack("3q", count, length, step) + layout.packed(axes, capacity)
 
 
 def grid(count: int, together: int = 1) -> tuple[int, int]:

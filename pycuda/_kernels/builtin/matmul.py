@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import struct
 
-from pycuda._kernels.builtin import elements, gather
+from pycuda._driver import _collapse_axes
+from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
@@ -14,7 +16,7 @@ _SIDE = 64
 
 _SOURCE = """{include}#include "array/pycuda-matmul.hpp"
 extern "C" __global__ void __launch_bounds__(256)
-matmul(const char *a, const char *b, char *c, pycuda::Matmul<{rooms}> plan)
+matmul(const char *a, const char *b, char *c, pycuda::Matmul<{axes}> plan)
 {{
     using namespace pycuda;
     pycuda::matmul<{a}, {b}, {c}, {number}>(a, b, c, plan);
@@ -23,31 +25,25 @@ matmul(const char *a, const char *b, char *c, pycuda::Matmul<{rooms}> plan)
 
 
 @context_dependent_memoize
-def kernel(a, b, c, rooms: int):
+def kernel(a, b, c, axes: int):
     """Function(a, b, c, plan) for these dtypes."""
     number = elements.computed(c)
     types = {name: elements.stored(dtype) for name, dtype in zip("abc", (a, b, c), strict=True)}
-    text = _SOURCE.format(include=elements.include(*types.values()), number=number, rooms=rooms, **types)
+    text = _SOURCE.format(include=elements.include(*types.values()), number=number, axes=axes, **types)
     function = compiled(text).get_function("matmul")
-    function._prepare_strided(f"PPP{8 * (10 + 4 * rooms)}s")
+    function._prepare_strided(f"PPP{8 * (10 + 4 * axes)}s")
     return function
 
 
 def plan(rows, columns, inner, steps, batch_axes) -> tuple[int, tuple[int, int, int], bytes]:
-    """(rooms, grid, arguments). steps: row and inner of a, inner and column of b, row and column of c;
+    """(capacity, grid, arguments). steps: row and inner of a, inner and column of b, row and column of c;
     batch_axes: (length, stride in a, in b, in c).
     """
-    axes = gather.merged(batch_axes)
-    rooms = layout.room(len(axes))
-    batches = 1
-    for axis in axes:
-        batches *= axis[0]
-    full = [(1, 0, 0, 0)] * (rooms - len(axes)) + axes
-    arguments = struct.pack(
-        f"{10 + 4 * rooms}q", rows, columns, inner, batches, *steps,
-        *(axis[field] for field in range(4) for axis in full),
-    )  # fmt: skip
+    axes, _ = _collapse_axes(batch_axes, 3)
+    capacity = layout.capacity(len(axes))
+    batches = math.prod(axis[0] for axis in axes)
+    arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + layout.packed(axes, capacity)
     grid = layout.ceil_div(rows, _SIDE), layout.ceil_div(columns, _SIDE), min(batches, 65535)
     if grid[1] > 65535:
         raise ValueError(f"a product of {columns} columns: at most {65535 * _SIDE} are possible")
-    return rooms, grid, arguments
+    return capacity, grid, arguments

@@ -230,7 +230,7 @@ def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool
     return (
         unit > 8 * (vector == 1)
         and last.stride == itemsize
-        and not any(number % unit for number in (address, *(axis.stride for axis in outer)))
+        and layout.are_aligned([axis[:2] for axis in outer], (address,), unit)
     )
 
 
@@ -267,10 +267,9 @@ def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, sec
     the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
     asked for, or the stride in a second array, whose (address, itemsize) are then given.
     """
-    offset = 0
-    if not any(axis.other for axis in reduced):
-        reduced, offset = layout.turned(reduced)
-    kept, reduced = (layout.merged(layout.by_stride(axes)) for axes in (kept, reduced))
+    reverse = not any(axis.other for axis in reduced)
+    kept, _ = layout.collapsed(kept, sort=True)
+    reduced, offset = layout.collapsed(reduced, sort=True, reverse=reverse)
     results, count = _product(kept), _product(reduced)
     far = float("inf")
     kept_step = abs(kept[-1].stride) or far if results > 1 else far
@@ -294,13 +293,13 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
     if second:
         swapped = [Axis(axis.length, axis.other, axis.stride) for axis in reduced]
         aligned = aligned and _aligned(second[0], swapped, vector, second[1])
-    rooms = layout.room(len(kept)), layout.room(len(reduced))
-    shape = Shape(True, vector, aligned, splits > 1, *rooms)
-    axes = layout.packed(kept, rooms[0])
+    capacities = layout.capacity(len(kept)), layout.capacity(len(reduced))
+    shape = Shape(True, vector, aligned, splits > 1, *capacities)
+    axes = layout.packed(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, 0, lanes, parameter)
         + axes
-        + layout.packed(reduced, rooms[1])
+        + layout.packed(reduced, capacities[1])
     )
     grid = layout.ceil_div(results, THREADS // lanes), splits
     # Partial results lie result by result; one block combines those of one result.
@@ -315,13 +314,13 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
     aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
     groups = layout.ceil_div(inner, lanes * vector)
-    rooms = layout.room(len(kept)), layout.room(len(reduced))
-    shape = Shape(False, vector, aligned, splits > 1, *rooms)
-    axes = layout.packed(kept, rooms[0])
+    capacities = layout.capacity(len(kept)), layout.capacity(len(reduced))
+    shape = Shape(False, vector, aligned, splits > 1, *capacities)
+    axes = layout.packed(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, groups, lanes, parameter)
         + axes
-        + layout.packed(reduced, rooms[1])
+        + layout.packed(reduced, capacities[1])
     )
     grid = groups * (results // inner), splits
     # Partial results lie split by split.

@@ -41,11 +41,11 @@ def _mark(parameters: str, test: str, arguments: str, include: str = "", typedef
 
 
 @context_dependent_memoize
-def mark_true(element: str, rooms: int):
+def mark_true(element: str, axes: int):
     """..., array, axes: the elements of a stored type that are not 0."""
-    test = f"is_true(value(*(const {element} *)(in + place<{rooms}>(axes, i).offset)))"
+    test = f"is_true(value(*(const {element} *)(in + place<{axes}>(axes, i).offset)))"
     include = elements.include(element)
-    return _mark(f"const char *in, Axes<{rooms}> axes", test, f"P{24 * rooms}s", include)
+    return _mark(f"const char *in, Axes<{axes}> axes", test, f"P{24 * axes}s", include)
 
 
 _CHANGES = "i == 0 || !same(Keys::bits(keys[i - 1]), Keys::bits(keys[i]))"
@@ -115,21 +115,21 @@ __device__ __forceinline__ bool test(const Keys::Bits &key, const Keys::Bits &li
 
 
 @context_dependent_memoize
-def write_coordinates(rooms: int):
+def write_coordinates(axes: int):
     """..., out, total, axes."""
     body = (
         "write_chosen(words, ends, [&](index_t k, index_t i) { write_coordinates(out + k, total, i, axes); })"
     )
-    return _build(f"{_WRITE}, index_t *out, index_t total, Axes<{rooms}> axes", body, f"PPPq{24 * rooms}s")
+    return _build(f"{_WRITE}, index_t *out, index_t total, Axes<{axes}> axes", body, f"PPPq{24 * axes}s")
 
 
 @context_dependent_memoize
-def write_offsets(rooms: int):
+def write_offsets(axes: int):
     """..., out, axes: the sums of the coordinates by `axes.other`."""
     body = f"""write_chosen(words, ends, [&](index_t k, index_t i) {{
-        out[k] = place<{rooms}>(axes, i).other;
+        out[k] = place<{axes}>(axes, i).other;
     }})"""
-    return _build(f"{_WRITE}, index_t *out, Axes<{rooms}> axes", body, f"PPP{24 * rooms}s")
+    return _build(f"{_WRITE}, index_t *out, Axes<{axes}> axes", body, f"PPP{24 * axes}s")
 
 
 @context_dependent_memoize
@@ -158,14 +158,14 @@ def write_numbers():
 
 
 def element_axes(shape, strides, others=None) -> list[Axis]:
-    """Axes for mark_true and write_offsets, with as many rooms as they take."""
+    """Axes for mark_true and write_offsets, as many as the kernel has."""
     others = strides if others is None else others
-    axes = layout.merged(Axis(*axis) for axis in zip(shape, strides, others, strict=True))
-    return [layout.ONE] * (layout.room(len(axes)) - len(axes)) + axes
+    axes, _ = layout.collapsed(list(zip(shape, strides, others, strict=True)))
+    return [Axis(1, 0, 0)] * (layout.capacity(len(axes)) - len(axes)) + axes
 
 
 def coordinate_axes(shape) -> list[Axis]:
     """Axes for write_coordinates: `other` is the number of the axis, -1 for padding."""
-    rooms = layout.room(max(len(shape), 1))
+    capacity = layout.capacity(max(len(shape), 1))
     axes = [Axis(length, 0, number) for number, length in enumerate(shape)]
-    return [Axis(1, 0, -1)] * (rooms - len(axes)) + axes
+    return [Axis(1, 0, -1)] * (capacity - len(axes)) + axes

@@ -1,68 +1,51 @@
-"""Axes of arrays made few: sorted, turned round, merged, and packed for a kernel.
+"""Axes that arrays are walked along, for kernels: core/layout/ makes them few, here they are packed.
 
-An axis is (length, stride, other): the bytes from one element to the next in the array that is walked, and in
-a second one, or whatever else goes along.
+An axis is a tuple: its length, and the bytes from one element to the next in each array.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from pycuda._driver import _LAYOUTS, _alignment, _collapse_axes
 
 
 class Axis(NamedTuple):
-    """One axis of a walk."""
+    """One axis of an array, and its stride in a second one."""
 
     length: int
     stride: int
     other: int
 
 
-ONE = Axis(1, 0, 0)
-_ROOMS = (1, 2, 4, 8, 16, 32, 64)
+_CAPACITIES = tuple(axes for kind, axes, wide in _LAYOUTS if kind == "STRIDED" and not wide)
 
 
-def turned(axes: Iterable[Axis]) -> tuple[list[Axis], int]:
-    """The axes with no negative stride, and the bytes from the first element to the first of these."""
-    offset, result = 0, []
-    for axis in axes:
-        if axis.stride < 0:
-            offset += axis.stride * (axis.length - 1)
-            axis = Axis(axis.length, -axis.stride, -axis.other)
-        result.append(axis)
-    return result, offset
+def collapsed(axes: Sequence, sort=False, reverse=False) -> tuple[list[Axis], int]:
+    """(the fewest axes with the same order of elements, start): with sort in the order of memory, with
+    reverse without negative strides, from `start` bytes after the array's first element on."""
+    axes, start = _collapse_axes(axes, 2, sort, reverse)
+    return [Axis(*axis) for axis in axes], start
 
 
-def by_stride(axes: Iterable[Axis]) -> list[Axis]:
-    """The outermost in memory first; axes of stride 0, which cost nothing, before all others."""
-    return sorted(axes, key=lambda axis: (axis.stride != 0, -abs(axis.stride)))
-
-
-def merged(axes: Iterable[Axis]) -> list[Axis]:
-    """Neighbours that are walked as one are one; axes of length 1 go. At least one is left."""
-    result: list[Axis] = []
-    for axis in axes:
-        if axis.length == 1:
-            continue
-        outer = result[-1] if result else None
-        whole = axis.length * axis.stride, axis.length * axis.other
-        if outer and (outer.stride, outer.other) == whole:
-            result[-1] = Axis(outer.length * axis.length, axis.stride, axis.other)
-        else:
-            result.append(axis)
-    return result or [ONE]
-
-
-def room(count: int) -> int:
+def capacity(count: int) -> int:
     """How many axes a kernel for so many is made for: few kernels serve all."""
-    return next(number for number in _ROOMS if number >= count)
+    return next(number for number in _CAPACITIES if number >= count)
 
 
-def packed(axes: list[Axis], places: int) -> bytes:
-    """struct Axes<places> of pycuda-elements.hpp, filled up with outer axes of length 1."""
-    full = [ONE] * (places - len(axes)) + list(axes)
-    return struct.pack(f"{3 * places}q", *(axis[field] for field in range(3) for axis in full))
+def packed(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
+    """The lengths, then the strides in each array, as the structures Axes and Walk have them; filled up with
+    outer axes of length 1."""
+    width = len(axes[0])
+    full = [(1, *(0,) * (width - 1))] * (capacity - len(axes)) + list(axes)
+    return struct.pack(f"{width * capacity}q", *(axis[field] for field in range(width) for axis in full))
+
+
+def are_aligned(axes: Sequence[tuple[int, ...]], addresses: tuple[int, ...], unit: int) -> bool:
+    """Whether each array's elements along these axes lie at multiples of `unit` bytes, 16 at most."""
+    return min(_alignment(axes, addresses)) >= unit
 
 
 def power_at_most(n: int) -> int:

@@ -13,7 +13,8 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from pycuda.compyte.array import c_contiguous_strides, equal_strides, f_contiguous_strides
+from pycuda._driver import _axis_divider, _collapse_axes
+from pycuda.compyte.array import is_c_contiguous_strides, is_f_contiguous_strides
 
 _NARROW = 2**31  # fewer elements than that are counted in 32 bits
 
@@ -56,8 +57,8 @@ _PLAIN = (False, (), ())
 def _contiguous(shape, strides, itemsize) -> tuple[bool, bool]:
     """Whether C-contiguous, whether F-contiguous."""
     return (
-        equal_strides(strides, c_contiguous_strides(itemsize, shape), shape),
-        equal_strides(strides, f_contiguous_strides(itemsize, shape), shape),
+        is_c_contiguous_strides(strides, itemsize, shape),
+        is_f_contiguous_strides(strides, itemsize, shape),
     )
 
 
@@ -97,41 +98,20 @@ def _spread(operand: Operand, first: Operand, guarded: bool):
     return strides
 
 
-def merge(shape, strides):
-    """Axes without those of length 1, and merged where all strides allow it. strides has one tuple for each
-    vector.
+def merge(shape, strides, sort=False):
+    """(lengths, strides of each vector) of the fewest axes with the same order of elements, or with sort in
+    that of memory. strides has one tuple for each vector.
     """
-    lengths: list[int] = []
-    steps: list[list[int]] = [[] for _ in strides]
-    for axis, length in enumerate(shape):
-        if length == 1:
-            continue
-        here = [each[axis] for each in strides]
-        if lengths and all(own[-1] == step * length for own, step in zip(steps, here, strict=True)):
-            lengths[-1] *= length
-            for own, step in zip(steps, here, strict=True):
-                own[-1] = step
-        else:
-            lengths.append(length)
-            for own, step in zip(steps, here, strict=True):
-                own.append(step)
-    return (lengths, steps) if lengths else ([1], [[0] for _ in strides])
-
-
-def _memory_order(shape, strides):
-    """Axes from the largest stride to the smallest, as the first vectors have them."""
-    axes = sorted(range(len(shape)), key=lambda axis: tuple(-abs(each[axis]) for each in strides))
-    return tuple(shape[axis] for axis in axes), [tuple(each[axis] for axis in axes) for each in strides]
+    axes, _ = _collapse_axes(list(zip(shape, *strides, strict=True)), len(strides), sort)
+    lengths, *steps = zip(*axes, strict=True)
+    return lengths, steps
 
 
 def divider(length: int) -> tuple[int, int]:
     """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for
     larger lengths, which are divided by as they are.
     """
-    if not 0 < length < _NARROW:
-        return 0, 0
-    shift = (length - 1).bit_length()
-    return (2**32 * (2**shift - length)) // length + 1, shift
+    return _axis_divider(length) if 0 < length < _NARROW else (0, 0)
 
 
 class _Groups:
@@ -141,12 +121,11 @@ class _Groups:
         self.axes: list[int] = []
         self.numbers: list[int] = []
         self.of: dict[int, int] = {}
-        self.steps: dict[int, list[int]] = {}
+        self.steps: dict[int, tuple[int, ...]] = {}
         self.wide = False
 
-    def add(self, shape, members, strides) -> None:
-        """A group of the vectors at the positions `members`."""
-        lengths, steps = merge(shape, strides)
+    def add(self, lengths, members, steps) -> None:
+        """A group of the vectors at the positions `members`, along axes that are merged."""
         self.wide = self.wide or math.prod(lengths) >= _NARROW
         for length in lengths:
             self.numbers += [length, *divider(length)]
@@ -223,16 +202,14 @@ def _walk_with_strides(operands, forms, spread, order_free) -> Walk:
             _check_pointer(operand, forms[position])
             if forms[position][0] and position not in spread:
                 together.pop(position, None)
-    shape, members, strides = first.shape, list(together), list(together.values())
-    if free:
-        shape, strides = _memory_order(shape, strides)
-        lengths, steps = merge(shape, strides)
-        itemsizes = [operands[position].itemsize for position in members]
-        if all(own == [itemsize] for own, itemsize in zip(steps, itemsizes, strict=True)):
+    if together:
+        lengths, steps = merge(first.shape, list(together.values()), sort=free)
+        dense = [(operands[position].itemsize,) for position in together]
+        if free and steps == dense:
             return Walk(first.size, _PLAIN, b"")
-    if members:
-        groups.add(shape, members, strides)
+        groups.add(lengths, together, steps)
     for position, operand in enumerate(operands):
         if position not in together and not forms[position][0]:
-            groups.add(operand.shape, [position], [operand.strides])
+            lengths, steps = merge(operand.shape, [operand.strides])
+            groups.add(lengths, [position], steps)
     return groups.walk(first.size, len(operands))

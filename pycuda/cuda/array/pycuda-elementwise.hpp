@@ -1,4 +1,4 @@
-// What the kernels of elementwise operations are made of: the two parameter blocks, and functions that C++
+// What the kernels of elementwise operations are made of: parameter blocks, and functions that C++
 // lacks or has with other results than NumPy. Elements and their conversions are those of
 // pycuda-elements.hpp.
 #ifndef PYCUDA_ELEMENTWISE_HPP
@@ -18,11 +18,10 @@ struct Divider {
     PYCUDA_INLINE unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
 };
 
-// N operands over D axes, the innermost last; strides in bytes.
+// N operands over D axes, the innermost last; strides in bytes. The fields are those of the launch,
+// which core/layout/elementwise_layouts.def lists.
 template <int N, int D> struct OperandAxes {
-    long long strides[N][D];
-    unsigned long long shape[D];
-    Divider dividers[D];
+    PYCUDA_OPERAND_AXES
 };
 
 // Where element i lies in each operand, in bytes.

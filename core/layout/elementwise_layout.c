@@ -1,0 +1,138 @@
+/* See elementwise_layout.h. */
+#include "core/layout/elementwise_layout.h"
+
+#include <string.h>
+
+#define LAYOUT(kind, axes, wide) {LAYOUT_##kind, #kind, axes, wide},
+const ElementwiseLayout elementwise_layouts[LAYOUT_COUNT] = {
+#include "core/layout/elementwise_layouts.def"
+};
+
+#define HEAD_FIELD(type, device_type, name) type name;
+typedef struct Head {
+#include "core/layout/elementwise_layouts.def"
+} Head;
+_Static_assert(sizeof(Head) % LAYOUT_SLOT == 0, "slots are aligned");
+
+AxisDivider axis_divider(uint32_t divisor)
+{
+    uint32_t shift = 0;
+    while (shift < 31 && (UINT32_C(1) << shift) < divisor) shift++;
+    uint64_t power = UINT64_C(1) << shift;
+    uint32_t factor = (uint32_t)(((power - divisor) << 32) / divisor + 1);
+    return (AxisDivider){divisor, factor, shift};
+}
+
+/* ---- The choice ---- */
+
+/* Whether the loop is dense for every operand; *uniform: those of which all elements are one. */
+static bool is_flat(const LoopPlan *plan, uint64_t *uniform)
+{
+    *uniform = 0;
+    if (plan->ndim > 1) return false;
+    for (int k = 0; k < plan->count && plan->ndim; k++) {
+        const LoopOperand *operand = &plan->operands[k];
+        if (operand->strides[0] == 0)
+            *uniform |= UINT64_C(1) << operand->number;
+        else if (operand->strides[0] != operand->itemsize)
+            return false;
+    }
+    return true;
+}
+
+/* Whether all operands begin at a multiple of the bytes that a thread moves at once. */
+static bool is_aligned(const LoopPlan *plan)
+{
+    uint64_t together = 0;
+    for (int k = 0; k < plan->count; k++) together |= plan->operands[k].address;
+    return together % STRIDES_MOST_ALIGNED == 0;
+}
+
+/* Whether an element's index, or its bytes along an axis, needs more than 31 bits. */
+static bool is_wide(const LoopPlan *plan)
+{
+    bool wide = plan->size > INT32_MAX;
+    for (int k = 0; k < plan->count; k++)
+        for (int i = 0; i < plan->ndim; i++) {
+            ptrdiff_t stride = plan->operands[k].strides[i];
+            wide = wide || stride > INT32_MAX || stride < -INT32_MAX;
+        }
+    return wide;
+}
+
+/* The first row of a kind that has enough axes, or -1. */
+static int find_layout(LayoutKind kind, int ndim, bool wide)
+{
+    for (int i = 0; i < LAYOUT_COUNT; i++) {
+        const ElementwiseLayout *row = &elementwise_layouts[i];
+        if (row->kind == kind && row->axes >= ndim && row->wide == wide) return i;
+    }
+    return -1;
+}
+
+int layout_choose(LoopPlan *plan, uint64_t *marked)
+{
+    if (is_flat(plan, marked))
+        return find_layout(!*marked && is_aligned(plan) ? LAYOUT_VECTOR : LAYOUT_FLAT, 0, false);
+    *marked = 0;
+    int tiles = find_layout(LAYOUT_TILES, plan->ndim, false);
+    if (tiles >= 0 && loop_tile(plan, marked)) return tiles;
+    return find_layout(LAYOUT_STRIDED, plan->ndim, is_wide(plan));
+}
+
+ptrdiff_t layout_blocks(const LoopPlan *plan, int layout, ptrdiff_t elements)
+{
+    if (elementwise_layouts[layout].kind != LAYOUT_TILES)
+        return plan->size / elements + (plan->size % elements != 0);
+    ptrdiff_t blocks = 1;
+    for (int i = 0; i < plan->ndim; i++)
+        blocks *= i < plan->ndim - 2 ? plan->shape[i] : (plan->shape[i] - 1) / elements + 1;
+    return blocks;
+}
+
+/* ---- The parameter block ---- */
+
+unsigned char *layout_slot(unsigned char *block, int operand)
+{
+    return block + sizeof(Head) + (size_t)operand * LAYOUT_SLOT;
+}
+
+size_t layout_size(int operands, int layout)
+{
+    size_t axes = (size_t)elementwise_layouts[layout].axes, count = (size_t)operands;
+    size_t size = sizeof(Head) + count * LAYOUT_SLOT;
+#define AXES_FIELD(type, device_type, name, per_operand) \
+    size += sizeof(type) * axes * (per_operand ? count : 1);
+#include "core/layout/elementwise_layouts.def"
+    return (size + LAYOUT_SLOT - 1) / LAYOUT_SLOT * LAYOUT_SLOT;
+}
+
+static void pack_axes(const LoopPlan *plan, size_t count, size_t axes, void *at)
+{
+    size_t missing = axes - (size_t)plan->ndim;
+#define AXES_FIELD(type, device_type, name, per_operand) \
+    type *name = at; \
+    at = name + axes * (per_operand ? count : 1);
+#include "core/layout/elementwise_layouts.def"
+    memset(strides, 0, axes * count * sizeof *strides);
+    for (size_t i = 0; i < axes; i++) {
+        shape[i] = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
+        dividers[i] = axis_divider(shape[i] > INT32_MAX ? 1 : (uint32_t)shape[i]);
+    }
+    for (int k = 0; k < plan->count; k++) {
+        const LoopOperand *operand = &plan->operands[k];
+        memcpy(strides + (size_t)operand->number * axes + missing, operand->strides,
+               (size_t)plan->ndim * sizeof *strides);
+    }
+}
+
+void layout_pack(const LoopPlan *plan, int operands, int layout, uint64_t marked, unsigned char *block)
+{
+    Head head = {.size = (uint64_t)plan->size, .marked = marked};
+    int axes = elementwise_layouts[layout].axes;
+    memcpy(block, &head, sizeof head);
+    for (int k = 0; k < operands; k++) memset(layout_slot(block, k), 0, LAYOUT_SLOT);
+    for (int k = 0; k < plan->count; k++)
+        memcpy(layout_slot(block, plan->operands[k].number), &plan->operands[k].address, sizeof(uint64_t));
+    if (axes) pack_axes(plan, (size_t)operands, (size_t)axes, layout_slot(block, operands));
+}

@@ -1,0 +1,49 @@
+/* Which kernel an elementwise loop takes, and the parameter block of its launch. */
+#ifndef CORE_LAYOUT_ELEMENTWISE_LAYOUT_H
+#define CORE_LAYOUT_ELEMENTWISE_LAYOUT_H
+
+#include "core/layout/loop_plan.h"
+
+enum { LAYOUT_SLOT = STRIDES_MOST_ALIGNED }; /* bytes of a slot */
+
+typedef enum LayoutKind { LAYOUT_VECTOR, LAYOUT_FLAT, LAYOUT_TILES, LAYOUT_STRIDED } LayoutKind;
+
+typedef struct ElementwiseLayout {
+    LayoutKind kind;
+    const char *name; /* of the kind */
+    int axes;
+    bool wide;
+} ElementwiseLayout;
+
+#define LAYOUT(kind, axes, wide) +1
+enum {
+    LAYOUT_COUNT = 0
+#include "core/layout/elementwise_layouts.def"
+};
+
+extern const ElementwiseLayout elementwise_layouts[LAYOUT_COUNT];
+
+/* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. */
+typedef struct AxisDivider {
+    uint32_t divisor, factor, shift;
+} AxisDivider;
+
+AxisDivider axis_divider(uint32_t divisor);
+
+/* The row of a collapsed loop with elements, whose axes may be exchanged for it. Bit k of *marked: what a
+ * kernel of that layout must know of operand k. */
+int layout_choose(LoopPlan *plan, uint64_t *marked);
+
+/* Blocks of a launch; `elements`: of a block, or of one side of a tile. */
+ptrdiff_t layout_blocks(const LoopPlan *plan, int layout, ptrdiff_t elements);
+
+/* Bytes of a parameter block. */
+size_t layout_size(int operands, int layout);
+
+/* Fills a block, which is aligned as slots are, but for the slots of operands that the plan does not have:
+ * they are 0. */
+void layout_pack(const LoopPlan *plan, int operands, int layout, uint64_t marked, unsigned char *block);
+
+unsigned char *layout_slot(unsigned char *block, int operand);
+
+#endif
