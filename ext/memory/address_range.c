@@ -62,7 +62,7 @@ static int add_mapping(AddressRangeObject *range, const Part *part)
     state_unlock(range->state);
     if (free) return 0;
     PyMem_RawFree(mapping);
-    raise_logic(range->state, "something is mapped there already (AddressRange.mappings)");
+    raise_logic(range->state, "something is already mapped there (AddressRange.mappings)");
     return -1;
 }
 

@@ -55,7 +55,7 @@ FAULTS = {
     "nobody waits": ("fill(array, block=(65, 1, 1))", "past the end"),
     "caught": ("fill(array, block=(65, 1, 1))\ntry: array.get()\nexcept drv.Error: pass", "past the end"),
     "a race": ("get('sum')(array, block=(64, 1, 1))", "race at offset"),
-    "not written": ("get('sum')(gpuarray.empty(64, np.float32), block=(64, 1, 1))", "uninitialised"),
+    "not written": ("get('sum')(gpuarray.empty(64, np.float32), block=(64, 1, 1))", "uninitialized"),
     "freed, and made again": (
         "address = array.ptr; del array\nother = gpuarray.zeros(64, np.float32)\n"
         "fill(np.uintp(address), block=(64, 1, 1)); drv.Context.synchronize()",

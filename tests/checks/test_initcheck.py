@@ -14,7 +14,7 @@ def wrong(verdicts):
         if (
             text != ""
             if expected[name] is None
-            else "uninitialised memory" not in text or expected[name] not in text
+            else "uninitialized memory" not in text or expected[name] not in text
         )
     }
 
@@ -37,4 +37,4 @@ def test_nothing_is_looked_for_without_the_check(verdicts):
 def test_of_shared_memory_only_if_asked(verdicts):
     assert verdicts("init_programs", "initcheck", only=["shared_unwritten"])["shared_unwritten"] == ""
     found = verdicts("init_programs", "initcheck-shared", only=["shared_unwritten", "read_nothing_written"])
-    assert "uninitialised memory" in found["shared_unwritten"] and found["read_nothing_written"] == ""
+    assert "uninitialized memory" in found["shared_unwritten"] and found["read_nothing_written"] == ""

@@ -28,11 +28,11 @@ import numpy as np
 import scipy.sparse
 import pycuda.autoinit
 from pycuda import gpuarray
-from pycuda._kernels import sparse_sorted
+from pycuda._kernels.sparse import column_sorted
 from pycuda.sparse.coordinate import CoordinateSpMV
 
-sparse_sorted.is_worth_it = lambda *arguments: {by_column}
-sparse_sorted._tile_size = lambda *arguments: 700
+column_sorted.is_worth_it = lambda *arguments: {by_column}
+column_sorted._tile_size = lambda *arguments: 700
 mat = scipy.sparse.random(2000, 300_000, 0.00001, "csr", np.float32, np.random.default_rng(1))
 x = np.arange(300_000, dtype=np.float32) % 7 - 3
 y = CoordinateSpMV(mat, np.float32)(gpuarray.to_gpu(x)).get()

@@ -33,4 +33,4 @@ def test_all_checks_at_once(verdicts):
     race = verdicts("race_programs", checks, only=["histogram", "histogram_read_too_soon"])
     assert race["histogram"] == "" and "race at offset" in race["histogram_read_too_soon"]
     unwritten = verdicts("init_programs", checks, only=["read_all_written", "read_last_unwritten"])
-    assert unwritten["read_all_written"] == "" and "uninitialised memory" in unwritten["read_last_unwritten"]
+    assert unwritten["read_all_written"] == "" and "uninitialized memory" in unwritten["read_last_unwritten"]

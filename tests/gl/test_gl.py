@@ -249,7 +249,7 @@ def test_an_array_is_of_use_until_it_is_unmapped(gl, cuda):
 def test_what_is_not_mapped_of_a_texture_is_said(gl, cuda):
     name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 4, 4), np.uint8))
     mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
-    with pytest.raises(drv.LogicError, match="the first one alone, not level 1"):
+    with pytest.raises(drv.LogicError, match="only the first level of a texture, not level 1"):
         mapping.array(0, 1)
     with pytest.raises(drv.LogicError, match="index 2, level 0"):
         mapping.array(2, 0)

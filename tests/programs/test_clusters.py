@@ -341,7 +341,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) never(int *out)
 
 MESSAGES = {
     "race": ["race at offset", "shared memory"],
-    "unwritten": ["block (0,0,0)", "uninitialised"],
+    "unwritten": ["block (0,0,0)", "uninitialized"],
     "stuck": ["deadlock", "wait at barrier 1", "wait at the cluster's barrier", "in block ("],
     "beyond": ["invalid write of 4 bytes"],
     "rank": ["block 2 of a cluster of 2"],

@@ -141,12 +141,12 @@ def check_fault(text, message):
 @pytest.mark.parametrize(
     ("operands", "message"),
     [
-        ("[near], [from], 24, [bar]", "a copy of 24 bytes, which is no multiple of 16"),
+        ("[near], [from], 24, [bar]", "a copy of 24 bytes, which is not a multiple of 16"),
         ("[near+8], [from], 32, [bar]", "misaligned write of 16 bytes of shared memory"),
         ("[near], [from+4], 32, [bar]", "misaligned read of 16 bytes"),
         ("[near], [from], 1048576, [bar]", "invalid"),
         ("[near+8192], [from], 4096, [bar]", "invalid write"),
-        ("[near], [from], 32, [near]", "was not initialised, or written over"),
+        ("[near], [from], 32, [near]", "was not initialized, or overwritten"),
     ],
 )
 @pytest.mark.cpu("a GPU does not say what was wrong")

@@ -230,7 +230,7 @@ def test_lane_by_lane(at_capability, monkeypatch, seed):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("st.shared.u64 [bars], 0; bar.sync 0; mbarrier.arrive.shared.b64 s, [bars];", "was not initialised"),
+        ("st.shared.u64 [bars], 0; bar.sync 0; mbarrier.arrive.shared.b64 s, [bars];", "was not initialized"),
         ("mbarrier.init.shared.b64 [bars+4], 1;", "misaligned write of 8 bytes of shared memory"),
         ("mbarrier.init.shared.b64 [bars+65536], 1;", "invalid write of 8 bytes of shared memory"),
         ("mbarrier.arrive.b64 s, [out];", "of shared memory"),
@@ -239,7 +239,7 @@ def test_lane_by_lane(at_capability, monkeypatch, seed):
         ("mbarrier.arrive.noComplete.shared.b64 s, [bars], 64;", "where 1 to 63 are possible"),
         ("mbarrier.complete_tx.shared::cta.b64 [bars], 2000000;", "would wait for -2000000 bytes"),
         ("mbarrier.arrive.shared.b64 s, [bars], 1; mbarrier.inval.shared.b64 [bars]; "
-         "mbarrier.test_wait.shared.b64 p, [bars], s;", "was not initialised"),
+         "mbarrier.test_wait.shared.b64 p, [bars], s;", "was not initialized"),
     ],
 )  # fmt: skip
 @pytest.mark.cpu("a GPU does not see it, or does not say what was wrong")

@@ -255,12 +255,12 @@ FAULTS = [
     (GIVEN, (0, 0), {"box": (256, 16)}, "invalid write"),
     (GIVEN, (7, 0), {"shape": (1 << 20, 16)}, "invalid read"),
     (GIVEN + "add.u64 m, m, 16;", (0, 0), {}, "misaligned read of 64 bytes"),
-    ("mov.u64 m, at;", (0, 0), {}, "the bytes are no tensor map"),
+    ("mov.u64 m, at;", (0, 0), {}, "the bytes are not a tensor map"),
     (OTHER, (0, 0), {}, "neither a tensor map nor zeros"),
     (REPLACE.format("rank", 5), (0, 0), {}, "1 to 5 dimensions"),
     (REPLACE.format("global_dim", "0, 0"), (0, 0), {}, "is 1 to 2^32"),
     (STRIDE, (0, 0), {}, "one stride less"),
-    (REPLACE.format("box_dim", "0, 3"), (0, 0), {}, "no multiple of 16 bytes"),
+    (REPLACE.format("box_dim", "0, 3"), (0, 0), {}, "not a multiple of 16 bytes"),
 ]
 FIELD = "tensormap.replace.tile.{}.b1024.b32 {};"
 STORE = "cp.async.bulk.tensor.{}.global.shared::cta.{}.bulk_group [m{}], [room];"

@@ -27,12 +27,12 @@ bool ipc_is(const IpcHandle *handle, IpcKind kind)
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
 {
     if (!ipc_is(handle, kind)) {
-        log_error("these bytes are no IPC handle of %s of the CPU device",
+        log_error("these bytes are not an IPC handle of %s of the CPU device",
                   kind == IPC_MEMORY ? "memory" : "an event");
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (handle->process == getpid()) {
-        log_error("an IPC handle is for other processes: this one made it");
+        log_error("an IPC handle is for other processes: this process created it");
         return CUDA_ERROR_INVALID_CONTEXT;
     }
     return ipc_reach(handle, file);
@@ -43,8 +43,8 @@ CUresult ipc_reach(const IpcHandle *handle, SharedFile *file)
     int problem = shared_file_open(file, handle->process, handle->descriptor, handle->inode);
     if (!problem) return CUDA_SUCCESS;
     bool gone = problem == ENOENT || problem == ESTALE;
-    log_error("process %d, which made the IPC handle, %s: %s", handle->process,
-              gone ? "has ended or let go of what it stands for"
+    log_error("process %d, which created the IPC handle, %s: %s", handle->process,
+              gone ? "has ended or released the object"
                    : "cannot be reached (it must be of the same user and see the same processes)",
               strerror(problem));
     return gone ? CUDA_ERROR_INVALID_HANDLE : CUDA_ERROR_MAP_FAILED;

@@ -65,7 +65,7 @@ static CUresult refuse_elf(const unsigned char *data, size_t limit, PtxLog *log)
     enum { ELF_HEADER = 64, MACHINE_AT = 18, EM_CUDA = 190 };
     bool cuda = limit >= ELF_HEADER && data[4] == 2 && read_u16(data + MACHINE_AT) == EM_CUDA;
     if (!cuda) {
-        ptx_log_append(log, "the image is an ELF file, but not of CUDA device code (or cut off)\n");
+        ptx_log_append(log, "the image is an ELF file, but not of CUDA device code (or truncated)\n");
         return CUDA_ERROR_INVALID_IMAGE;
     }
     ptx_log_append(log, "the image is a cubin, machine code for a GPU; %s\n", CURE);
@@ -123,7 +123,7 @@ static CUresult refuse_packing(PtxLog *log, CUresult error, const char *why)
 static CUresult unpack(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
 {
     enum { LARGEST_TEXT = 1 << 30 };
-    static const char damaged[] = ", and damaged or cut off";
+    static const char damaged[] = ", and damaged or truncated";
     const uint8_t *packed = (const uint8_t *)payload;
     FatPacking packing = {0};
     if (entry->header_size >= sizeof *entry + sizeof packing)
@@ -131,7 +131,7 @@ static CUresult unpack(const FatEntry *entry, const char *payload, Image *image,
     size_t size = packing.original_size, packed_size = entry->compressed_size;
     if (!(packing.flags & (FAT_LZ4 | FAT_ZSTD)))
         return refuse_packing(log, CUDA_ERROR_NO_BINARY_FOR_GPU,
-                              " in a way that is not known here; nvcc --no-compress leaves it as it is");
+                              " with an unknown method; nvcc --no-compress leaves it uncompressed");
     if (packed_size > entry->size || !size || size > LARGEST_TEXT)
         return refuse_packing(log, CUDA_ERROR_INVALID_IMAGE, damaged);
     uint8_t *text = malloc(size + 1);
@@ -154,7 +154,7 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
 {
     FatChoice choice = {0};
     if (!scan_fat(data, limit, capability, &choice)) {
-        ptx_log_append(log, "the image is a fat binary whose sizes make no sense (it may be cut off)\n");
+        ptx_log_append(log, "the image is a fat binary with invalid sizes (it may be truncated)\n");
         return CUDA_ERROR_INVALID_IMAGE;
     }
     if (!choice.payload) {
@@ -205,7 +205,7 @@ static bool scan_link(const char *data, size_t limit, Image *image)
 static CUresult open_link(const char *data, size_t limit, Image *image, PtxLog *log)
 {
     if (scan_link(data, limit, image)) return CUDA_SUCCESS;
-    ptx_log_append(log, "the image is a linked one whose sizes make no sense (it may be cut off)\n");
+    ptx_log_append(log, "the image is a linked one with invalid sizes (it may be truncated)\n");
     return CUDA_ERROR_INVALID_IMAGE;
 }
 

@@ -111,11 +111,11 @@ static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Div
     if (flags & CLUSTERS && driver_settings()->capability < 90)
         return refuse(CUDA_ERROR_INVALID_VALUE, "clusters come with compute capability 9.0");
     if (least > range->count)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group shall have more than there are");
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group cannot have more than there are");
     if (size > range->count) size = range->count;
     unsigned most = size ? range->count / size : 0;
     if (g.unit == TOGETHER && range->eights < most) most = range->eights;
-    if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few lie together for a group");
+    if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few are adjacent for a group");
     *out = (Division){size, most};
     return CUDA_SUCCESS;
 }
@@ -132,7 +132,7 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
     if (!read_origin(input, &origin)) return CUDA_ERROR_INVALID_VALUE;
     if (origin.split)
         return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "groups are split again only once a green context was made of them");
+                      "groups can be split again only once a green context was created from them");
     TRY(divide(&origin.range, least, flags, &each));
     unsigned made = groups && *count < each.most ? *count : each.most;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
@@ -183,7 +183,7 @@ static CUresult add_range(const CUdevResource *resource, SmRange *sum)
     if (!read_origin(resource, &origin)) return CUDA_ERROR_INVALID_VALUE;
     if (sum->count && origin.range.device != sum->device)
         return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "the resources of a descriptor are of one device");
+                      "the resources of a descriptor must be of one device");
     sum->device = origin.range.device;
     sum->count += origin.range.count;
     sum->eights += origin.range.eights;

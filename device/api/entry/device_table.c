@@ -14,7 +14,7 @@ const CpuDeviceTable *cpuDeviceTable(void)
                                          function_parameter_kind,
                                          &marks,
                                          &numbers,
-                                         "make a new context, or start the program again",
+                                         "make a new context, or restart the program",
                                          driver_setting_names};
     driver_texts_are_read();
     return &table;

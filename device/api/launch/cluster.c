@@ -62,7 +62,8 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
         return launch_refuse(code, CUDA_ERROR_INVALID_CLUSTER_SIZE, "the number of blocks of a cluster",
                              blocks_of(cluster), largest_cluster(function));
     for (int axis = 0; axis < 3 && !code->blocks_are_clusters; axis++)
-        if (shape->grid[axis] % cluster[axis]) return refuse(code, "the grid is no multiple of the cluster");
+        if (shape->grid[axis] % cluster[axis])
+            return refuse(code, "the grid is not a multiple of the cluster");
     return CUDA_SUCCESS;
 }
 

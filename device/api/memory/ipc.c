@@ -37,12 +37,12 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     TRY(context_enter(&context));
     if (!out || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE || range.tag) {
-        log_error("only memory of cuMemAlloc has an IPC handle, no %s", memory_kind_name(range.kind));
+        log_error("only memory of cuMemAlloc has an IPC handle, not %s", memory_kind_name(range.kind));
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!memory_map_export(driver_memory(), &range, &place)) {
-        log_error("the system gives this process no memory to share (memfd_create; no limit on file sizes), "
-                  "or the program has closed its file");
+        log_error("the system provides no shared memory (memfd_create without a limit on file sizes is "
+                  "needed), or the program has closed its file");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     memory_map_written(driver_memory(), range.base, range.size); /* who else does is not seen from here */

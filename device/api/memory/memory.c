@@ -41,7 +41,7 @@ void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes)
 
 void memory_tell_short(Device *device, uint64_t size)
 {
-    log_error("out of memory: %llu bytes asked for, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
+    log_error("out of memory: %llu bytes requested, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
               "the size)",
               (unsigned long long)size, (unsigned long long)atomic_load(&device->memory_used),
               (unsigned long long)device->memory_size, device->ordinal);
@@ -102,7 +102,7 @@ CUresult memory_fail_closed(Context *context, const char *what)
 {
     char text[160];
     snprintf(text, sizeof text,
-             "%s needs reserved addresses to which nothing is mapped any more (cuMemMap), or to which no "
+             "%s uses reserved addresses to which nothing is mapped (cuMemMap), or to which no "
              "device has access (cuMemSetAccess)",
              what);
     context_fail(context, CUDA_ERROR_ILLEGAL_ADDRESS, text, 0);

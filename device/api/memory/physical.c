@@ -57,9 +57,9 @@ static CUresult check_properties(const CUmemAllocationProp *properties, Device *
     if (!(properties->requestedHandleTypes & ~(unsigned)physical_handle_types()) && physical_is_there())
         return CUDA_SUCCESS;
     log_error(physical_is_there()
-                  ? "of the shareable handles the CPU device has file descriptors only"
-                  : "the system gives this process no memory that can be mapped twice "
-                    "(memfd_create; no limit on file sizes), or the program has closed its file");
+                  ? "the CPU device supports file descriptors only, no other shareable handles"
+                  : "the system provides no memory that can be mapped twice (memfd_create without a limit on "
+                    "file sizes is needed), or the program has closed its file");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
@@ -128,8 +128,7 @@ static CUresult take_file(Physical *physical)
         return CUDA_SUCCESS;
     if (made) shared_file_close(&physical->file);
     memory_uncharge(physical->device, MEMORY_PHYSICAL, physical->size);
-    log_error("the system gives this process no more files in memory: each allocation that other processes "
-              "may have is one");
+    log_error("the system provides no more memory files: each exportable allocation is one");
     return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -287,7 +286,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void 
     }
     if (open) shared_file_close(&file);
     if (!known)
-        log_error("%lld is no descriptor of memory of the CPU device", (long long)(intptr_t)handle);
+        log_error("%lld is not a descriptor of memory of the CPU device", (long long)(intptr_t)handle);
     else if (!device)
         log_error("the memory is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)",
                   trailer.device);

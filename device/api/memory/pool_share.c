@@ -107,7 +107,7 @@ CUresult cuMemPoolImportFromShareableHandle(CUmemoryPool *out, void *handle, CUm
     if (!out || !is_known(type, flags)) return CUDA_ERROR_INVALID_VALUE;
     ssize_t length = pread((int)(intptr_t)handle, &bytes, sizeof bytes, 0);
     if (length != (ssize_t)sizeof bytes || !ipc_is(&bytes, IPC_POOL)) {
-        log_error("%lld is no descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);
+        log_error("%lld is not a descriptor of a memory pool of the CPU device", (long long)(intptr_t)handle);
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!driver_device(bytes.reserved)) {

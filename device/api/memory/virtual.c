@@ -243,7 +243,7 @@ static void take_pages_away(uint64_t address, uint64_t size)
     void *place = (void *)(uintptr_t)address;
     if (mmap(place, size, PROT_READ | PROT_WRITE, flags, -1, 0) == MAP_FAILED
         && mmap(place, size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
-        log_warning("the system does not unmap %llu bytes", (unsigned long long)size);
+        log_warning("the system could not unmap %llu bytes", (unsigned long long)size);
 }
 
 /* Takes over the mapping with its reference, if it succeeds. */
@@ -251,7 +251,7 @@ static CUresult map_locked(Mapping *mapping)
 {
     Reservation *r = reservation_of_locked(mapping->base, mapping->size);
     if (!r || !insert_locked(r, mapping)) {
-        log_error(r ? "something is mapped there already" : "the addresses are not reserved");
+        log_error(r ? "something is already mapped there" : "the addresses are not reserved");
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!physical_map(mapping->physical, mapping->base)) {
@@ -274,7 +274,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
     CUresult result = mapping ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
     if (!is_multiple(address) || flags) result = CUDA_ERROR_INVALID_VALUE;
     if (offset || size != physical->size) {
-        log_error("physical memory is mapped whole: %llu bytes from offset 0",
+        log_error("physical memory can only be mapped as a whole: %llu bytes from offset 0",
                   (unsigned long long)physical->size);
         result = CUDA_ERROR_NOT_SUPPORTED;
     }
@@ -332,7 +332,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size)
     Mapping *gone = empty ? NULL : unmap_locked(address, size);
     pthread_mutex_unlock(&virtual_lock);
     if (!gone && !empty) {
-        log_error("the addresses are not those of whole mappings that follow each other");
+        log_error("the addresses are not those of whole, adjacent mappings");
         return CUDA_ERROR_INVALID_VALUE;
     }
     while (gone) {
@@ -380,7 +380,7 @@ static CUresult set_access_locked(uint64_t address, uint64_t size, const CUmemAc
     Reservation *r = reservation_of_locked(address, size);
     Mapping *first = r ? whole_mappings_locked(r, address, size) : NULL;
     if (!first) {
-        log_error("the addresses are not those of whole mappings that follow each other");
+        log_error("the addresses are not those of whole, adjacent mappings");
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (Mapping *m = first; m && m->base < address + size; m = m->next)

@@ -90,11 +90,11 @@ static CUresult enter_gl(OpenGL *gl)
 {
     FindFn find = current_finder();
     bool complete = find != NULL;
-    if (!find) log_error("no context of OpenGL is current in this thread");
+    if (!find) log_error("no OpenGL context is current in this thread");
 #define X(name, result, params) complete = complete && (*(void **)&gl->name = find(#name));
     GL_FUNCTIONS(X)
 #undef X
-    if (find && !complete) log_error("the current context is not one of OpenGL 3.1 or later");
+    if (find && !complete) log_error("the current OpenGL context is older than 3.1");
     return complete ? CUDA_SUCCESS : CUDA_ERROR_INVALID_GRAPHICS_CONTEXT;
 }
 
@@ -235,7 +235,7 @@ CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *out, unsigned name, unsig
     if (!out || flags > 15) return CUDA_ERROR_INVALID_VALUE;
     TRY(enter_gl(&gl));
     if (target != GL_TEXTURE_2D && target != GL_TEXTURE_RECTANGLE) {
-        log_error("images of OpenGL's target 0x%x are not supported by the CPU device", target);
+        log_error("images with OpenGL target 0x%x are not supported by the CPU device", target);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     if (gl.glIsTexture(name)) return publish(out, name, target, flags);
@@ -321,7 +321,7 @@ static CUresult make_array(const OpenGL *gl, Resource *resource)
     gl->glGetTexLevelParameteriv(resource->target, 0, GL_TEXTURE_INTERNAL_FORMAT, &internal);
     resource->format = find_format(internal);
     if (!resource->format) {
-        log_error("textures of OpenGL's format 0x%x are not supported", (unsigned)internal);
+        log_error("textures with OpenGL format 0x%x are not supported", (unsigned)internal);
         return CUDA_ERROR_INVALID_VALUE;
     }
     bool stores = resource->flags & CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST;
@@ -447,7 +447,7 @@ static CUresult check_part(const CUarray *array, unsigned index, unsigned level)
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!level) return CUDA_SUCCESS;
-    log_error("of a texture's levels the CPU device maps the first one alone, not level %u", level);
+    log_error("the CPU device maps only the first level of a texture, not level %u", level);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

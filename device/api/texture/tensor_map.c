@@ -44,7 +44,7 @@ static CUresult check_kinds(unsigned type, unsigned rank, CUtensorMapInterleave 
 {
     if (type == TENSOR_TYPE_COUNT || interleave > CU_TENSOR_MAP_INTERLEAVE_32B
         || swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "a type or mode that there is not");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "an invalid type or mode");
     if (!rank || rank > TENSOR_RANK || (interleave && rank < 3))
         return refuse(CUDA_ERROR_INVALID_VALUE, "a tensor has 1 to 5 dimensions, an interleaved one 3 to 5");
     if (!tensor_type_bytes(type))
@@ -101,7 +101,7 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *tensor_map, void *address)
     TRY(enter());
     if (!tensor_map) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     memcpy(&map, tensor_map, sizeof map);
-    if (!tensor_map_is_one(&map)) return refuse(CUDA_ERROR_INVALID_VALUE, "the bytes are no tensor map");
+    if (!tensor_map_is_one(&map)) return refuse(CUDA_ERROR_INVALID_VALUE, "the bytes are not a tensor map");
     TRY(set(&map, TENSOR_ADDRESS, 0, (uintptr_t)address));
     memcpy(tensor_map, &map, sizeof map);
     return CUDA_SUCCESS;

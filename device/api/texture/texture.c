@@ -143,7 +143,7 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
     }
     if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
     if (linear && !blends && t->shape != TEXTURE_LINEAR)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "integers have no linear filter");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "linear filtering is not supported for integers");
     if (linear && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
         return refuse(CUDA_ERROR_NOT_SUPPORTED,
                       "the linear filter on sRGB or across the faces of a cube is not supported");
@@ -204,7 +204,7 @@ static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
             CUDA_ERROR_NOT_SUPPORTED,
             "resource views of another format or of some layers are not supported by the CPU device");
     if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= t->levels)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view are not there");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view do not exist");
     *t = texture_level(t, view->firstMipmapLevel);
     t->levels = (uint8_t)(view->lastMipmapLevel - view->firstMipmapLevel + 1);
     return CUDA_SUCCESS;

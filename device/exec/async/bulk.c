@@ -148,7 +148,7 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
     uint32_t bytes = ROW(const uint32_t, warp, insn->c)[lane];
     if (bytes % BULK_UNIT) {
         exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
-                   "a copy of %u bytes, which is no multiple of %d", bytes, BULK_UNIT);
+                   "a copy of %u bytes, which is not a multiple of %d", bytes, BULK_UNIT);
         return false;
     }
     const Bulk x = {.warp = warp,

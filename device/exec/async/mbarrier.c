@@ -77,7 +77,7 @@ static bool read_state(Place *p)
     p->state = unpack(word);
     if (p->state.valid) return true;
     exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
-               "the mbarrier at offset 0x%llx of shared memory was not initialised, or written over",
+               "the mbarrier at offset 0x%llx of shared memory was not initialized, or overwritten",
                (unsigned long long)p->offset);
     return false;
 }

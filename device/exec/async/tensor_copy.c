@@ -170,7 +170,7 @@ static void clip(TensorCopy *t)
 static const char *corner_problem(const TensorCopy *t, unsigned rank)
 {
     if ((int64_t)t->corner[0] * t->element % CHUNK)
-        return "the innermost coordinate is no multiple of 16 bytes";
+        return "the innermost coordinate is not a multiple of 16 bytes";
     for (unsigned d = 0; d < rank; d++)
         if (t->store && t->corner[d] < 0) return "a coordinate of a store or a reduction is negative";
     return NULL;
@@ -192,7 +192,7 @@ static const char *prepare(TensorCopy *t, unsigned rank, TensorReduction reducti
     t->row = t->count[0] * t->element;
     if (t->rows > UINT32_MAX / t->row) return "the box is too large";
     clip(t);
-    return t->op == OP_COUNT ? "there is no such reduction of its elements" : corner_problem(t, rank);
+    return t->op == OP_COUNT ? "this reduction of its elements is not supported" : corner_problem(t, rank);
 }
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)

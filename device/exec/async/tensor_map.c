@@ -95,8 +95,8 @@ const char *tensor_map_problem(const TensorMap *map)
 {
     uint32_t element = tensor_type_bytes(map->type), inner = (map->box[0] + 1u) * element;
     if (!tensor_map_is_one(map) || !element || map->swizzle >= TENSOR_SWIZZLES)
-        return "the bytes are no tensor map";
-    if (inner % 16) return "the inner dimension of the box is no multiple of 16 bytes";
+        return "the bytes are not a tensor map";
+    if (inner % 16) return "the inner dimension of the box is not a multiple of 16 bytes";
     if (map->swizzle && inner > tensor_swizzle_bytes(map->swizzle))
         return "the inner dimension of the box is larger than what the swizzle mode holds";
     return map->fill && !tensor_type_is_float(map->type) ? "only floats are filled with NaN" : NULL;

@@ -175,7 +175,7 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
     else
         tell_range(warp->block, first, where, sizeof where);
     exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
-               "%llu-byte read of uninitialised memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
+               "%llu-byte read of uninitialized memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
                shared ? "offset" : "the byte at", (unsigned long long)first,
                shared ? " of shared memory" : "", where,
                shared ? "a thread of the block must write it first"
@@ -189,10 +189,9 @@ void check_report_divergence(const Warp *warp, const Group *waiting, uint32_t ot
     const Block *block = warp->block;
     char place[256];
     place_of(block, waiting->pc, place, sizeof place);
-    exec_fault_plain(
-        block->grid, CUDA_ERROR_LAUNCH_FAILED,
-        "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x came "
-        "to it, lanes 0x%08x %s; all threads of a warp must come to the same __syncthreads()",
-        block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index, place,
-        waiting->mask, others, what);
+    exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
+                     "kernel %s, block (%u,%u,%u), warp %u, %s: divergent threads at a barrier: lanes 0x%08x "
+                     "arrived, lanes 0x%08x %s; all threads of a warp must reach the same __syncthreads()",
+                     block->grid->function->name, block->id[0], block->id[1], block->id[2], warp->index,
+                     place, waiting->mask, others, what);
 }

@@ -94,7 +94,7 @@ const Insn *call_indirect(Warp *warp, const Insn *insn, uint32_t lanes)
     }
     if (!is_function(warp->current->function->module, value))
         return exec_fault(warp, insn, first_lane(lanes), CUDA_ERROR_ILLEGAL_ADDRESS,
-                          "call through 0x%llx, which is no function", (unsigned long long)value);
+                          "call through 0x%llx, which is not a function", (unsigned long long)value);
     if (lanes & ~same) {
         group_fork(warp, lanes & ~same, insn);
         lanes = same;

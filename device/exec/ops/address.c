@@ -114,8 +114,8 @@ static const Block *find_block(Warp *w, const Insn *i, int l, uint64_t *offset)
     const Block *found = shared ? cluster_block_of(w->block, a, offset) : cluster_holder(w->block, a);
     if (found && !shared) *offset = a - (uintptr_t)found->shared;
     if (!found)
-        exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED, "0x%llx is no address in the cluster's shared memory",
-                   (unsigned long long)a);
+        exec_fault(w, i, l, CUDA_ERROR_LAUNCH_FAILED,
+                   "0x%llx is not an address in the cluster's shared memory", (unsigned long long)a);
     return found;
 }
 

@@ -38,7 +38,7 @@ static bool find(TexelAccess *a, int lane, bool surface)
     a->known = false;
     if (!handle) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
-                   "the kernel uses a %s that is bound to nothing", kind);
+                   "the kernel uses a %s that is not bound", kind);
         return false;
     }
     if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {

@@ -52,7 +52,7 @@ def test_later_calls_repeat_the_first_fault(run_python):
     message = first.partition(" cuCtxSynchronize ")[2]
     for line in later:
         assert re.search(r"^CUDA_ERROR_ILLEGAL_ADDRESS (\S+) \1 failed: the context is lost", line), line
-        assert message in line and "start the program again" in line
+        assert message in line and "restart the program" in line
 
 
 def test_whoever_meets_it_first(run_python):

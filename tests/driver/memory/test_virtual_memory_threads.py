@@ -86,7 +86,7 @@ def test_one_place_is_mapped_once(unit, together):
         space = drv.AddressRange(2 * unit)
         pieces = [drv.PhysicalMemory(unit) for _ in range(3)]
         problems = together(*((space.map, unit, piece) for piece in pieces))
-        assert ["mapped there already" in str(each) for each in problems] == [True, True]
+        assert ["already mapped there" in str(each) for each in problems] == [True, True]
         assert space.mappings == [(unit, unit)]
         problems = together(*((space.unmap,) for _ in range(3)))
         assert (len(problems), space.mappings) == (2, [])
