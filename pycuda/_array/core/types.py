@@ -29,5 +29,5 @@ Array: TypeAlias = GPUArray | OnDevice
 Arrays: TypeAlias = Sequence[Array]
 # Where numbers may stand beside arrays.
 Operand: TypeAlias = GPUArray | OnDevice | complex | np.generic
-# Numbers of elements, truths, edges of bins: of the device, or few of the host.
+# Indices, booleans, edges of bins: of the device, or few of the host.
 HostOrDevice: TypeAlias = GPUArray | OnDevice | Sequence[Any] | np.ndarray[Any, Any]

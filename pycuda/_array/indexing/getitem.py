@@ -1,7 +1,6 @@
-"""Indexing with arrays of numbers and of truths, and assignment to any index, as NumPy has them.
+"""a[index] for an index with arrays of integers or booleans, as NumPy has it.
 
-Of numbers that occur twice in an assignment one wins, it is not said which. Indices that are on the device
-are checked there: see pycuda._array.core.gather.
+Indices that are on the device are checked there: see pycuda._array.core.gather.
 """
 
 from __future__ import annotations
@@ -30,12 +29,12 @@ class _Index(NamedTuple):
     """An index read: a view made by its slices and integers, and what picks along axes of that."""
 
     view: GPUArray
-    picked: list  # ((axes of the view), array of numbers or truths)
+    picked: list  # ((axes of the view), array of integers or booleans)
     place: int  # the axis of the result where the axes of the arrays are
 
 
 def _read_item(item):
-    """Slices, None, ... as they are; integers as int; anything else as an array of integers or truths."""
+    """Slices, None, ... as they are; integers as int; anything else as an array of integers or booleans."""
     if item is None or item is Ellipsis or isinstance(item, slice):
         return item
     if isinstance(item, bool | np.bool_):
@@ -99,10 +98,10 @@ def _read(a, index) -> _Index:
             basic.append(item)
             continue
         if item.dtype.kind == "b" and item.ndim == 0:
-            # One truth is an axis of length 1 or 0.
+            # A boolean without axes is an axis of length 1 or 0.
             basic.append(None)
-            truth = bool(item.get() if isinstance(item, GPUArray) else item)
-            picked.append(((axis,), np.zeros(int(truth), np.intp)))
+            is_true = bool(item.get() if isinstance(item, GPUArray) else item)
+            picked.append(((axis,), np.zeros(int(is_true), np.intp)))
             axis += 1
             continue
         taken = _axes_taken(item)

@@ -104,7 +104,7 @@ def _shifts(bitorder: str) -> GPUArray:
 
 
 def packbits(a, /, axis=None, bitorder="big") -> GPUArray:
-    """Eight truths in each byte."""
+    """Eight booleans in each byte."""
     if a.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     shifts = _shifts(bitorder)

@@ -20,7 +20,9 @@ def _cast(source, dtype, casting):
         np.copyto(number, source, casting=casting)
         return number[()]
     if not np.can_cast(source.dtype, dtype, casting):
-        raise TypeError(f"Cannot cast array data from {source.dtype} to {dtype} according to '{casting}'")
+        raise TypeError(
+            f"Cannot cast array data from {source.dtype!r} to {dtype!r} according to the rule '{casting}'"
+        )
     return source
 
 

@@ -27,7 +27,7 @@ def _part(a, axis, start, end) -> GPUArray:
 
 
 def _subtract(a, b) -> GPUArray:
-    """Of truths, whether they differ."""
+    """Of booleans, whether they differ."""
     return apply("not_equal" if a.dtype.kind == "b" else "subtract", a, b)
 
 

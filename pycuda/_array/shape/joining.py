@@ -39,7 +39,7 @@ def _target(arrays, shape, dtype, out, allocator):
     if dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
     if out.shape != shape:
-        raise ValueError(f"out has the shape {out.shape}, the result has {shape}")
+        raise ValueError(f"Output array is the wrong shape: {out.shape}, the result has {shape}")
     return out
 
 

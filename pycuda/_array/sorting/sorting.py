@@ -210,7 +210,7 @@ def _read_sorter(sorter, size: int, stream):
         return None
     if isinstance(sorter, GPUArray):
         sorter = _as(sorter, INDEX, stream)
-        if captures.is_captured(stream):  # no wrong index can be told: the next right one takes its place
+        if captures.is_captured(stream):  # a wrong index cannot be reported: it is clipped
             return sorter.clip(0, size - 1, stream=stream)
         least, most = (int(each(stream=stream).get(stream=stream)) for each in (sorter.min, sorter.max))
     else:

@@ -60,7 +60,7 @@ def digitize(x, bins, right=False) -> GPUArray:
 
 
 def _columns(sample) -> list[GPUArray]:
-    """The coordinates of the points along each axis; truths as numbers."""
+    """The coordinates of the points along each axis; booleans as integers."""
     return [each.astype(np.uint8) if each.dtype.kind == "b" else each for each in _split(sample)]
 
 
