@@ -10,7 +10,7 @@ from pycuda import gpuarray
 from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
 from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
-from pycuda._kernels.user import elementwise as source
+from pycuda._kernels.user import elementwise as kernels
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import ready_made as _ready
 from pycuda._kernels.user.elementwise import (
@@ -64,9 +64,9 @@ class _Plan(NamedTuple):
     copies: tuple = ()  # (position among the arguments, what of it sharing.copy is to copy)
 
 
-def _read(arguments, text: source.Text) -> _Reading:
+def _read(arguments, text: kernels.Text) -> _Reading:
     arguments = parsing.read_arguments(arguments)
-    positions, vectors, pick = source.vectors_of(arguments)
+    positions, vectors, pick = kernels.vectors_of(arguments)
     if not positions:
         raise AssertionError(
             f"{text.name}: an elementwise kernel needs a pointer among its arguments, which determines the "
@@ -140,7 +140,7 @@ class ElementwiseKernel:
             "loop_prep": loop_prep,
             "after_loop": after_loop,
         }
-        self._text = source.Text(name=name, **parsing.texts(**texts))
+        self._text = kernels.Text(name=name, **parsing.texts(**texts))
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()
@@ -283,9 +283,9 @@ class ElementwiseKernel:
     def _streaming(self, walk: layout.Walk, same) -> _Plan | None:
         """Several elements at a time; None where that is not worth it, or not the same."""
         analysis, vectors = self._reading.analysis, self._reading.vectors
-        if same is None or walk.size < source.STREAMING_FROM or analysis.own_loop or analysis.stateful:
+        if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or analysis.stateful:
             return None
-        shape = source.streaming_shape(vectors, analysis.uses) if walk.plain else source.APART
+        shape = kernels.streaming_shape(vectors, analysis.uses) if walk.plain else kernels.APART
         variant = ("streaming", same, shape) if walk.plain else ("apart", walk.signature, same)
         try:
             launch = self._function(variant)
@@ -293,7 +293,7 @@ class ElementwiseKernel:
             # What reads as read-only may be none after all: PyCUDA's loop has no such assumption.
             return None
         grid = min(max(walk.size // shape.tile, 1), _LARGEST_GRID), 1
-        return _Plan(launch, grid, (source.THREADS, 1, 1), (walk.size, *_geometry(walk)))
+        return _Plan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
 
     def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
         """A plan with copies of some vectors, as `sharing.look` asks for them. None when these may be written
@@ -354,21 +354,21 @@ class ElementwiseKernel:
         reading, (kind, signature, how) = self._reading, variant
         if signature is None and not how:
             return self.generate_stride_kernel_and_types(kind == "range")[1]
-        more = source.RANGE if kind == "range" else [source.SIZE]
+        more = kernels.RANGE if kind == "range" else [kernels.SIZE]
         bytes_of_geometry = 0
         if kind == "streaming":
-            text = source.streaming(reading.arguments, self._text, reading.analysis.uses, signature, how)
+            text = kernels.streaming(reading.arguments, self._text, reading.analysis.uses, signature, how)
         elif signature is None:
-            text = source.plain([*reading.arguments, *more], self._text, kind == "range", how)
+            text = kernels.plain([*reading.arguments, *more], self._text, kind == "range", how)
         elif kind == "apart":
-            text = source.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, how)
+            text = kernels.strided_apart(reading.arguments, self._text, signature, reading.analysis.uses, how)
             bytes_of_geometry = layout.geometry_bytes(signature)
         else:
-            text = source.strided(reading.arguments, self._text, signature, kind == "range", how)
+            text = kernels.strided(reading.arguments, self._text, signature, kind == "range", how)
             bytes_of_geometry = layout.geometry_bytes(signature)
-        module = source.module(text, self._keep, self._options)
+        module = kernels.module(text, self._keep, self._options)
         extra = f"{bytes_of_geometry}s" if bytes_of_geometry else ""
-        return source.prepared(module, self.name, [*reading.arguments, *more], extra)
+        return kernels.prepared(module, self.name, [*reading.arguments, *more], extra)
 
     def generate_stride_kernel_and_types(self, use_range: bool):
         """The module, prepared function and arguments of the kernel for contiguous arrays.

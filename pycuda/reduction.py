@@ -17,9 +17,8 @@ from pycuda._driver import _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
 from pycuda._kernels.plans.sharing import check_writable
-from pycuda._kernels.user import axis as along
-from pycuda._kernels.user import operands, parsing
-from pycuda._kernels.user import reduction as source
+from pycuda._kernels.user import axis_reduction, operands, parsing
+from pycuda._kernels.user import reduction as kernels
 from pycuda._kernels.user.elementwise import vectors_of
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda._public import also_named as _also_named
@@ -47,7 +46,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_BLOCK = (source.THREADS, 1, 1)
+_BLOCK = (kernels.THREADS, 1, 1)
 
 
 class _Plan(NamedTuple):
@@ -121,10 +120,10 @@ class ReductionKernel:
         _accumulator=None,
     ):
         self.dtype_out = np.dtype(dtype_out)
-        self.block_size = source.BLOCK_SIZE
+        self.block_size = kernels.BLOCK_SIZE
         self.name = name
         accumulator = self.dtype_out if _accumulator is None else np.dtype(_accumulator)
-        self._text = source.Text(
+        self._text = kernels.Text(
             self.dtype_out,
             accumulator,
             str(neutral),
@@ -136,7 +135,7 @@ class ReductionKernel:
             ),
         )
         self._keep, self._options = keep, options
-        self._arguments = source.default_arguments(arguments, dtype_to_ctype(self.dtype_out))
+        self._arguments = kernels.default_arguments(arguments, dtype_to_ctype(self.dtype_out))
         self._positions, self._vectors, self._pick = vectors_of(self._arguments)
         if not self._vectors:
             raise AssertionError(
@@ -147,7 +146,7 @@ class ReductionKernel:
         self._analysis = parsing.analyse(
             [vector.name for vector in self._vectors], texts, self._text.preamble
         )
-        self._shape = source.shape(self._vectors, self._analysis.uses)
+        self._shape = kernels.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._calls = calls(self._positions)
         self._stages: dict = {}
@@ -325,7 +324,7 @@ class ReductionKernel:
             for vector, (each, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
         with operands.Named(self.name):
-            division = along.divide(parts, axes)
+            division = axis_reduction.divide(parts, axes)
         allocator = getattr(self._pick(args)[0], "allocator", None) if allocator is None else allocator
         result = GPUArray(kept, self.dtype_out, allocator) if out is None else out
         if result.dtype != self.dtype_out or result.shape != kept or not result.flags.c_contiguous:
@@ -358,7 +357,7 @@ class ReductionKernel:
             return
         itemsize, shape = text.accumulator.itemsize, (division.results, division.parts)
         part = layout.Operand("in", None, shape, (division.parts * itemsize, itemsize), itemsize)
-        second = along.divide([part], (1,), split=False)
+        second = axis_reduction.divide([part], (1,), split=False)
         arguments = [VectorArg(text.accumulator, "in")]
         rest = text._replace(map_expr="in[i]", name=f"{self.name}_parts")
         launch = self._axis_function(arguments, rest, second.signature, True)
@@ -370,7 +369,7 @@ class ReductionKernel:
         key = current(), text.name, signature, final
         function = self._functions.get(key)
         if function is None:
-            built = along.build(arguments, text, signature, final, self._keep, self._options)
+            built = axis_reduction.build(arguments, text, signature, final, self._keep, self._options)
             function = self._functions[key] = built.prepared_async_call
         return function
 
@@ -406,7 +405,7 @@ class ReductionKernel:
         key = current(), signature
         function = self._functions.get(key)
         if function is None:
-            built = source.build_whole(
+            built = kernels.build_whole(
                 self._arguments,
                 self._text,
                 self._analysis.uses,
@@ -474,7 +473,7 @@ class ReductionKernel:
     def stage_1_inf(self) -> SimpleNamespace:
         """source and kernel name of the first stage."""
         text, name = self._text, f"{self.name}_stage1"
-        code = source.stage_source(
+        code = kernels.stage_source(
             dtype_to_ctype(self.dtype_out),
             self.block_size,
             text.neutral,

@@ -11,7 +11,7 @@ from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache, current
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import operands, parsing
-from pycuda._kernels.user import scan as source
+from pycuda._kernels.user import scan as kernels
 from pycuda.driver import GPUArray
 from pycuda.tools import dtype_to_ctype
 
@@ -44,7 +44,7 @@ class _ScanKernel:
         self.neutral = neutral
         if self._exclusive and neutral is None:
             raise ValueError("an exclusive scan needs a neutral element, its first result")
-        self._text = source.Text(
+        self._text = kernels.Text(
             self.dtype,
             neutral=None if neutral is None else str(neutral),
             exclusive=self._exclusive,
@@ -53,7 +53,7 @@ class _ScanKernel:
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
-        self._shape = source.shape(self.dtype.itemsize, self.dtype.itemsize)
+        self._shape = kernels.shape(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
         if drv.Context.get_current() is not None:
             self._function(False)
@@ -90,17 +90,17 @@ class _ScanKernel:
         function = self._functions.get(key)
         if function is None:
             shape = self._segment_shape() if segmented else self._shape
-            function = self._functions[key] = source.build(self._text, shape, segmented, self._options)
+            function = self._functions[key] = kernels.build(self._text, shape, segmented, self._options)
         return function
 
-    def _segment_shape(self) -> source.Shape:
+    def _segment_shape(self) -> kernels.Shape:
         """An item carries its flag along."""
-        return source.shape(self.dtype.itemsize, self._segment_bytes())
+        return kernels.shape(self.dtype.itemsize, self._segment_bytes())
 
     def _segment_bytes(self) -> int:
         """The most bytes that an item has with its flag."""
         itemsize = self.dtype.itemsize
-        return itemsize + (16 if itemsize % 16 == 0 else source.flag_bytes(itemsize))
+        return itemsize + (16 if itemsize % 16 == 0 else kernels.flag_bytes(itemsize))
 
     # ---- calls
 
@@ -164,7 +164,7 @@ class _ScanKernel:
         function = self._function(segments is not None)
         tiles = -(-size // items.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
-        most = source.RESIDENT * drv.Context.get_device().multiprocessor_count
+        most = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
         function.prepared_async_call(
             (min(tiles, most), 1),
             (items.threads, 1, 1),
@@ -182,7 +182,7 @@ class _ScanKernel:
 
     def _checked(self, ary, name: str, dtype):
         """(shape, stride in bytes). TypeError or ValueError for what cannot be scanned."""
-        argument = source.Named(name, dtype)
+        argument = kernels.Named(name, dtype)
         shape, strides, _ = operands.describe(ary, argument, self._text.name)
         if len(shape) != 1:
             raise ValueError(f"{name} has {len(shape)} dimensions: a scan goes along one")

@@ -55,3 +55,16 @@ def test_no_modules_import_each_other_when_they_are_imported():
     arrows = {name: {*imported(name, lazy=False)} & {*MODULES} - {name} for name in MODULES}
     assert sum(map(len, arrows.values())) > 300
     assert cycle(arrows) is None
+
+
+def test_no_import_gives_a_module_the_name_of_another():
+    names = {name.rsplit(".", 1)[-1] for name in MODULES}
+    wrong = [
+        f"{path.relative_to(PACKAGE)}: {each.name} as {each.asname}"
+        for path in MODULES.values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for each in node.names
+        if each.asname in names and each.asname != each.name.rsplit(".", 1)[-1]
+    ]
+    assert not wrong

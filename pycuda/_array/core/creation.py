@@ -15,18 +15,19 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import creation
-from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import ceil_div
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Shape, Stream
 
+
 _BLOCK = (creation.THREADS, 1, 1)
 
 
 def _grid(count: int) -> tuple[int, int]:
-    return min(layout.ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
+    return min(ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
 
 
 def full(

@@ -19,7 +19,7 @@ from pycuda._array.core.memory import new
 from pycuda._driver import GPUArray, _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
-from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import axis_capacity
 from pycuda._kernels.plans.caches import context_memory
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -115,7 +115,7 @@ def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: 
     if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:
         function = kernels.gather(element, number, mode)
         return function, kernels.grid(count, kernels.TOGETHER), (count, length, step)
-    capacity = layout.capacity(len(axes))
+    capacity = axis_capacity(len(axes))
     function = kernels.pick(element, number, mode, put, capacity)
     return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
 
@@ -166,7 +166,7 @@ def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
         axes, _ = _collapse_axes(
             [(length, 0, step, 0) for length, step in zip(shape, strides, strict=True)], 3
         )
-        capacity = layout.capacity(len(axes))
+        capacity = axis_capacity(len(axes))
         function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, capacity)
         plan = kernels.picking(offsets.size, part.length, part.step, axes, capacity)
         with _Check(part.mode, stream) as error:

@@ -69,7 +69,7 @@ def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     return out
 
 
-def mask(where) -> GPUArray:
+def as_mask(where) -> GPUArray:
     """where= as an array. TypeError for one that is not boolean, which NumPy does not take for a mask."""
     where = as_array(bool(where) if type(where) is int else where)
     if where.dtype.kind != "b":

@@ -18,8 +18,8 @@ from pycuda._array.reduction.scans import scan
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import select as kernels
-from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans import scratch
+from pycuda._kernels.plans.axes import ceil_div, packed_axes
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Stream
@@ -49,7 +49,7 @@ def refuse(what: str, stream=None) -> None:
 def choose(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Chosen:
     """Run one of the kernels that mark, over at least one element. what: the operation, for messages."""
     refuse(what, stream)
-    tiles = layout.ceil_div(count, kernels.TILE)
+    tiles = ceil_div(count, kernels.TILE)
     words = new((tiles * kernels.THREADS,), np.uint32, allocator)
     counts = new((tiles,), np.int64, allocator)
     function.prepared_async_call((tiles, 1), _BLOCK, stream, words, counts, count, *arguments)
@@ -60,7 +60,7 @@ def choose(function, count: int, *arguments, what="a[mask]", stream=None, alloca
 def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
     """The elements of a sorted array, at least one, that the one before does not equal."""
     refuse("unique()", stream)
-    tiles = layout.ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
+    tiles = ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.keep_changes(order, equal_nan)
     most = kernels.CHANGES_RESIDENT * drv.Context.get_device().multiprocessor_count
@@ -79,7 +79,7 @@ def choose_true(mask, stream, what="a[mask]") -> Chosen:
     """The elements that are not 0, of at least one."""
     axes = kernels.element_axes(mask.shape, mask.strides)
     function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
-    packed = layout.packed(axes, len(axes))
+    packed = packed_axes(axes, len(axes))
     return choose(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
 
 
@@ -93,7 +93,7 @@ def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> 
     if chosen.total:
         axes = kernels.coordinate_axes(mask.shape)
         function = kernels.write_coordinates(len(axes))
-        chosen.write(function, found, chosen.total, layout.packed(axes, len(axes)), stream=stream)
+        chosen.write(function, found, chosen.total, packed_axes(axes, len(axes)), stream=stream)
     return tuple(found[axis] for axis in range(mask.ndim))
 
 
@@ -105,7 +105,7 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
     found = new((chosen.total,), np.int64, mask.allocator)
     if chosen.total:
         axes = kernels.element_axes(mask.shape, mask.strides, strides)
-        chosen.write(kernels.write_offsets(len(axes)), found, layout.packed(axes, len(axes)), stream=stream)
+        chosen.write(kernels.write_offsets(len(axes)), found, packed_axes(axes, len(axes)), stream=stream)
     return found
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import as_array, mask, operand
+from pycuda._array.core.operands import as_array, as_mask, operand
 from pycuda._array.indexing.take_put import put
 from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
@@ -49,7 +49,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
         )
     if dst.size:
         value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else src
-        apply("where", mask(where), value, dst, out=dst)
+        apply("where", as_mask(where), value, dst, out=dst)
 
 
 def _repeated(values, count: int, dtype) -> GPUArray:

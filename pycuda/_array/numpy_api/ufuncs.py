@@ -12,7 +12,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
 from pycuda._array.core.memory import new, overlap
-from pycuda._array.core.operands import as_array, checked_out, into, mask
+from pycuda._array.core.operands import as_array, as_mask, checked_out, into
 from pycuda._array.linear import products
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.numpy_api import segments
@@ -130,7 +130,7 @@ def _ordered(order):
 
 def _call_where(ufunc, name, inputs, out, where, given):
     """Results only where a mask is true. Without out= the others are not set, which they may be."""
-    where = mask(where)
+    where = as_mask(where)
     results = apply(name, *inputs, **given)
     results = results if isinstance(results, tuple) else (results,)
     outs = out if isinstance(out, tuple) else (out,) * len(results)
@@ -260,7 +260,7 @@ _IDEMPOTENT = frozenset(("fmax", "fmin", "lcm"))
 def _masked(ufunc, a, where, initial) -> GPUArray:
     """The array with numbers that change no result where the mask is false."""
     name = ELEMENTWISE[ufunc]
-    where = broadcast_to(mask(where), a.shape)
+    where = broadcast_to(as_mask(where), a.shape)
     if initial is None and ufunc.identity is None:
         raise ValueError(
             f"reduction operation '{name}' does not have an identity, so to use a where mask one has to "

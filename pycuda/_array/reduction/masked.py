@@ -10,8 +10,7 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, into
-from pycuda._array.core.operands import mask as as_mask
+from pycuda._array.core.operands import as_array, as_mask, into
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
 from pycuda._driver import GPUArray
 

@@ -18,7 +18,7 @@ from pycuda._array.sorting import sorting
 from pycuda._array.sorting.row_sort import Work
 from pycuda._array.sorting.topk import first_of_rows, suits
 from pycuda._driver import GPUArray
-from pycuda._kernels.builtin import select as choosing
+from pycuda._kernels.builtin import select
 from pycuda._kernels.builtin import sort as kernels
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class _Row(NamedTuple):
     allocator: object
 
     def choose(self, relation):
-        function = choosing.mark_by_limit(self.order, relation)
+        function = select.mark_by_limit(self.order, relation)
         return mask.choose(
             function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
         )
@@ -270,7 +270,7 @@ class _Row(NamedTuple):
         count = chosen.total if most is None else min(chosen.total, most)
         values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
-            function = choosing.write_elements(self.order.raw)
+            function = select.write_elements(self.order.raw)
             chosen.write(function, self.keys, values, places, 0, 0, count, stream=self.stream)
         return values, places
 

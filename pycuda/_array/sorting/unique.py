@@ -17,9 +17,9 @@ from pycuda._array.indexing.take_put import take
 from pycuda._array.sorting.facade_sorting import lexsort
 from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
-from pycuda._kernels.builtin import select as choosing
+from pycuda._kernels.builtin import select
 from pycuda._kernels.builtin import sort as kernels
-from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import packed_axes
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Stream
@@ -82,14 +82,14 @@ def unique(
         return keys if len(found) == 1 else found
     if not (return_index or return_inverse or return_counts):
         return mask.pick_changes(order, keys, bool(equal_nan), stream, allocator)
-    function = choosing.mark_changes(order, bool(equal_nan))
+    function = select.mark_changes(order, bool(equal_nan))
     chosen = mask.choose(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
     values = new((chosen.total,), ar.dtype, allocator)
     starts = _room_for_starts(chosen, allocator) if return_counts else None
     firsts = new((chosen.total,), INDEX, allocator) if return_index else None
     arguments = starts, places if return_index else None, firsts
     chosen.write(
-        choosing.write_elements(order.raw), keys, values,
+        select.write_elements(order.raw), keys, values,
         *(0 if each is None else each for each in arguments), chosen.total, stream=stream,
     )  # fmt: skip
     found = [values]
@@ -114,7 +114,7 @@ def _lengths(starts, end, stream, allocator) -> GPUArray:
 
 def _inverse(chosen, places, stream, allocator) -> GPUArray:
     result = new(places.shape, INDEX, allocator)
-    chosen.write(choosing.write_numbers(), places.size, places, result, stream=stream)
+    chosen.write(select.write_numbers(), places.size, places, result, stream=stream)
     return result
 
 
@@ -142,8 +142,8 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
         differs.any(axis=1, out=begins[1:], stream=stream)
     chosen = mask.choose_true(begins, stream)
     starts = _room_for_starts(chosen, allocator)
-    axes = choosing.element_axes((count,), (1,), (1,))
-    chosen.write(choosing.write_offsets(len(axes)), starts, layout.packed(axes, len(axes)), stream=stream)
+    axes = select.element_axes((count,), (1,), (1,))
+    chosen.write(select.write_offsets(len(axes)), starts, packed_axes(axes, len(axes)), stream=stream)
     values = take(ordered, starts[:-1], 0, stream=stream, mode="clip").reshape(chosen.total, *first.shape[1:])
     back = values.transpose((*range(1, axis + 1), 0, *range(axis + 1, ar.ndim)))
     found = [packed_copy(back, stream, allocator)]

@@ -8,9 +8,16 @@ from typing import NamedTuple
 
 import pycuda.driver as drv
 from pycuda._kernels.builtin import elements, reduction
-from pycuda._kernels.plans import axes as layout
 from pycuda._kernels.plans import scratch
-from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.axes import (
+    Axis,
+    are_aligned,
+    axis_capacity,
+    ceil_div,
+    collapsed,
+    packed_axes,
+    power_at_least,
+)
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
@@ -121,10 +128,10 @@ class _Cut(NamedTuple):
 
 def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: int) -> _Cut:
     of_warp = 32 * _vector(itemsize, result_size) * _CHUNKS
-    warps = layout.power_at_least(layout.ceil_div(length, of_warp))
+    warps = power_at_least(ceil_div(length, of_warp))
     if warps <= _WARPS:
-        return _Cut("ROW_WARPS", 1, layout.ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
-    tiles = layout.ceil_div(length, tile(itemsize, result_size, acc_size))
+        return _Cut("ROW_WARPS", 1, ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
+    tiles = ceil_div(length, tile(itemsize, result_size, acc_size))
     most = RESIDENT * drv.Context.get_device().multiprocessor_count
     if rows >= _MANY:
         return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
@@ -134,9 +141,9 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
 def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
     items = min(128 // acc_size, 32)
     if length <= items:
-        groups = layout.ceil_div(columns, THREADS)
+        groups = ceil_div(columns, THREADS)
         return _Cut("COLUMN_THREAD", 1, groups * outer, scratch.NOTHING, groups)
-    groups, tiles = layout.ceil_div(columns, 32), layout.ceil_div(length, items * _WARPS)
+    groups, tiles = ceil_div(columns, 32), ceil_div(length, items * _WARPS)
     blocks = groups * outer
     if tiles == 1:
         return _Cut("COLUMN_BLOCK", 1, blocks, scratch.NOTHING, groups)
@@ -149,7 +156,7 @@ def plan(
 ) -> Plan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
     are the array's and the result's. There are elements."""
-    kept, _ = layout.collapsed(kept, sort=True)
+    kept, _ = collapsed(kept, sort=True)
     rows = 1
     for each in kept:
         rows *= each.length
@@ -161,14 +168,14 @@ def plan(
         cut = _row_cut(axis.length, rows, *sizes, acc_size)
     else:
         cut = _column_cut(axis.length, inner.length, rows // inner.length, acc_size)
-    aligned = by_row and (axis.stride, axis.other) == sizes and layout.are_aligned(kept, addresses, 16)
-    capacity = layout.capacity(len(kept))
+    aligned = by_row and (axis.stride, axis.other) == sizes and are_aligned(kept, addresses, 16)
+    capacity = axis_capacity(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
     threads = TILED_THREADS if cut.name in _TILED else THREADS
     return Plan(
         Shape(cut.name, aligned, capacity),
         (cut.blocks, 1),
         (threads, 1, 1),
-        arguments + layout.packed(kept, capacity),
+        arguments + packed_axes(kept, capacity),
         cut.partials,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import ceil_div, packed_axes
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
@@ -74,9 +74,9 @@ def offsets(number: str, mode: str, add: bool, axes: int):
 
 def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], capacity: int) -> bytes:
     """struct Picking<capacity>."""
-    return struct.pack("3q", count, length, step) + layout.packed(axes, capacity)
+    return struct.pack("3q", count, length, step) + packed_axes(axes, capacity)
 
 
 def grid(count: int, together: int = 1) -> tuple[int, int]:
     """A thread for so many of them together."""
-    return min(layout.ceil_div(count, THREADS * together), _LARGEST_GRID), 1
+    return min(ceil_div(count, THREADS * together), _LARGEST_GRID), 1

@@ -7,7 +7,7 @@ import struct
 
 from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans import axes as layout
+from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
@@ -40,10 +40,10 @@ def plan(rows, columns, inner, steps, batch_axes) -> tuple[int, tuple[int, int, 
     batch_axes: (length, stride in a, in b, in c).
     """
     axes, _ = _collapse_axes(batch_axes, 3)
-    capacity = layout.capacity(len(axes))
+    capacity = axis_capacity(len(axes))
     batches = math.prod(axis[0] for axis in axes)
-    arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + layout.packed(axes, capacity)
-    grid = layout.ceil_div(rows, _SIDE), layout.ceil_div(columns, _SIDE), min(batches, 65535)
+    arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
+    grid = ceil_div(rows, _SIDE), ceil_div(columns, _SIDE), min(batches, 65535)
     if grid[1] > 65535:
         raise ValueError(f"a product of {columns} columns: at most {65535 * _SIDE} are possible")
     return capacity, grid, arguments

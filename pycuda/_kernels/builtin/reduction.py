@@ -15,8 +15,16 @@ from typing import NamedTuple
 import numpy as np
 
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans import axes as layout
-from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.axes import (
+    Axis,
+    are_aligned,
+    axis_capacity,
+    ceil_div,
+    collapsed,
+    packed_axes,
+    power_at_least,
+    power_at_most,
+)
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
@@ -195,7 +203,7 @@ def acc_size(name: str, types: Types) -> int:
     sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
     sizes["R"] = SIZES[elements.real(types.number)]
     element = SIZES[elements.computed_from(types.element)]
-    sizes[_BEST] = layout.ceil_div(element, 8) * 8 + 8
+    sizes[_BEST] = ceil_div(element, 8) * 8 + 8
     return sizes[ROWS[name].acc]
 
 
@@ -230,7 +238,7 @@ def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool
     return (
         unit > 8 * (vector == 1)
         and last.stride == itemsize
-        and layout.are_aligned([axis[:2] for axis in outer], (address,), unit)
+        and are_aligned([axis[:2] for axis in outer], (address,), unit)
     )
 
 
@@ -238,21 +246,21 @@ def _cut_rows(results: int, count: int, itemsize: int) -> tuple[int, int, int]:
     """(threads of a result, elements in a block, blocks of a result)."""
     if count <= 1024:
         # A thread has at least two full loads; a warp may then serve several results.
-        return min(32, layout.power_at_most(count * itemsize // 32)), max(count, 1), 1
-    splits = max(1, min(layout.ceil_div(count, 2 * _TILE), 4096 // results))
-    tile = layout.ceil_div(layout.ceil_div(count, splits), _TILE) * _TILE
-    return THREADS, tile, layout.ceil_div(count, tile)
+        return min(32, power_at_most(count * itemsize // 32)), max(count, 1), 1
+    splits = max(1, min(ceil_div(count, 2 * _TILE), 4096 // results))
+    tile = ceil_div(ceil_div(count, splits), _TILE) * _TILE
+    return THREADS, tile, ceil_div(count, tile)
 
 
 def _cut_columns(inner: int, outer: int, count: int, vector: int) -> tuple[int, int, int]:
     """(threads along a row, rows in a block, blocks of a result)."""
-    width = layout.power_at_least(layout.ceil_div(inner, vector))
-    lanes = min(THREADS, width, max(32, THREADS // layout.power_at_most(count // 8)))
+    width = power_at_least(ceil_div(inner, vector))
+    lanes = min(THREADS, width, max(32, THREADS // power_at_most(count // 8)))
     rows = THREADS // lanes
-    blocks = layout.ceil_div(inner, lanes * vector) * outer
-    splits = max(1, min(layout.ceil_div(count, rows * 32), 2048 // blocks))
-    tile = max(1, layout.ceil_div(layout.ceil_div(count, splits), rows * 8)) * rows * 8
-    return lanes, tile, max(1, layout.ceil_div(count, tile))
+    blocks = ceil_div(inner, lanes * vector) * outer
+    splits = max(1, min(ceil_div(count, rows * 32), 2048 // blocks))
+    tile = max(1, ceil_div(ceil_div(count, splits), rows * 8)) * rows * 8
+    return lanes, tile, max(1, ceil_div(count, tile))
 
 
 def _product(axes: list[Axis]) -> int:
@@ -268,8 +276,8 @@ def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, sec
     asked for, or the stride in a second array, whose (address, itemsize) are then given.
     """
     reverse = not any(axis.other for axis in reduced)
-    kept, _ = layout.collapsed(kept, sort=True)
-    reduced, offset = layout.collapsed(reduced, sort=True, reverse=reverse)
+    kept, _ = collapsed(kept, sort=True)
+    reduced, offset = collapsed(reduced, sort=True, reverse=reverse)
     results, count = _product(kept), _product(reduced)
     far = float("inf")
     kept_step = abs(kept[-1].stride) or far if results > 1 else far
@@ -293,15 +301,15 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
     if second:
         swapped = [Axis(axis.length, axis.other, axis.stride) for axis in reduced]
         aligned = aligned and _aligned(second[0], swapped, vector, second[1])
-    capacities = layout.capacity(len(kept)), layout.capacity(len(reduced))
+    capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
     shape = Shape(True, vector, aligned, splits > 1, *capacities)
-    axes = layout.packed(kept, capacities[0])
+    axes = packed_axes(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, 0, lanes, parameter)
         + axes
-        + layout.packed(reduced, capacities[1])
+        + packed_axes(reduced, capacities[1])
     )
-    grid = layout.ceil_div(results, THREADS // lanes), splits
+    grid = ceil_div(results, THREADS // lanes), splits
     # Partial results lie result by result; one block combines those of one result.
     after = struct.pack("6qd", results, count, splits, splits, 1, 0, parameter) + axes
     return Plan(shape, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
@@ -310,23 +318,23 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
 def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     results, count = _product(kept), _product(reduced)
     inner = kept[-1].length
-    vector = min(4, max(1, 16 // itemsize), layout.power_at_most(inner))
+    vector = min(4, max(1, 16 // itemsize), power_at_most(inner))
     lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
     aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
-    groups = layout.ceil_div(inner, lanes * vector)
-    capacities = layout.capacity(len(kept)), layout.capacity(len(reduced))
+    groups = ceil_div(inner, lanes * vector)
+    capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
     shape = Shape(False, vector, aligned, splits > 1, *capacities)
-    axes = layout.packed(kept, capacities[0])
+    axes = packed_axes(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, groups, lanes, parameter)
         + axes
-        + layout.packed(reduced, capacities[1])
+        + packed_axes(reduced, capacities[1])
     )
     grid = groups * (results // inner), splits
     # Partial results lie split by split.
-    side = min(32, layout.power_at_least(results))
+    side = min(32, power_at_least(results))
     after = struct.pack("6qd", results, count, splits, 1, results, side.bit_length() - 1, parameter) + axes
     return Plan(
         shape, grid, arguments, results * splits if splits > 1 else 0,
-        (layout.ceil_div(results, side), 1), after,
+        (ceil_div(results, side), 1), after,
     )  # fmt: skip

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.sort import Order
-from pycuda._kernels.plans import axes as layout
-from pycuda._kernels.plans.axes import Axis
+from pycuda._kernels.plans.axes import Axis, axis_capacity, collapsed
 from pycuda._kernels.plans.modules import compiled
 from pycuda.tools import context_dependent_memoize
 
@@ -160,12 +159,12 @@ def write_numbers():
 def element_axes(shape, strides, others=None) -> list[Axis]:
     """Axes for mark_true and write_offsets, as many as the kernel has."""
     others = strides if others is None else others
-    axes, _ = layout.collapsed(list(zip(shape, strides, others, strict=True)))
-    return [Axis(1, 0, 0)] * (layout.capacity(len(axes)) - len(axes)) + axes
+    axes, _ = collapsed(list(zip(shape, strides, others, strict=True)))
+    return [Axis(1, 0, 0)] * (axis_capacity(len(axes)) - len(axes)) + axes
 
 
 def coordinate_axes(shape) -> list[Axis]:
     """Axes for write_coordinates: `other` is the number of the axis, -1 for padding."""
-    capacity = layout.capacity(max(len(shape), 1))
+    capacity = axis_capacity(max(len(shape), 1))
     axes = [Axis(length, 0, number) for number, length in enumerate(shape)]
     return [Axis(1, 0, -1)] * (capacity - len(axes)) + axes

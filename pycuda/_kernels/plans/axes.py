@@ -30,12 +30,12 @@ def collapsed(axes: Sequence, sort=False, reverse=False) -> tuple[list[Axis], in
     return [Axis(*axis) for axis in axes], start
 
 
-def capacity(count: int) -> int:
+def axis_capacity(count: int) -> int:
     """How many axes a kernel for so many is made for: few kernels serve all."""
     return next(number for number in _CAPACITIES if number >= count)
 
 
-def packed(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
+def packed_axes(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
     """The lengths, then the strides in each array, as the structures Axes and Walk have them; filled up with
     outer axes of length 1."""
     width = len(axes[0])
