@@ -9,7 +9,7 @@ import numpy as np
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.gather import Numbers, pick
+from pycuda._array.core.gather import Positions, indexed_copy
 from pycuda._array.core.memory import new, on_device, overlap
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
@@ -83,4 +83,4 @@ def _assign_raw(view, value, stream) -> None:
         for length, stride, step in zip(view.shape, view.strides, steps, strict=True)
     ]
     zero = on_device(np.zeros((), np.int64), stream)
-    pick(view, Numbers(zero, "OFFSET"), axes, value, True, stream)
+    indexed_copy(view, Positions(zero, "OFFSET"), axes, value, True, stream)

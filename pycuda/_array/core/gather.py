@@ -1,8 +1,8 @@
-"""Elements of arrays picked by number: what indexing, take and put are made of.
+"""Elements of arrays moved by index: what indexing, take and put are made of.
 
-Numbers that are on the host are checked there. Numbers on the device are checked by the kernel, which touches
-nothing for a wrong one and says so in a word of host memory; so a call with such numbers waits for its
-stream, and cannot be captured, unless mode is "wrap" or "clip", which have no wrong numbers.
+Indices that are on the host are checked there. Indices on the device are checked by the kernel, which touches
+nothing for a wrong one and says so in a word of host memory; so a call with such indices waits for its
+stream, and cannot be captured, unless mode is "wrap" or "clip", which have no wrong indices.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _BLOCK = (kernels.THREADS, 1, 1)
 MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
 
 
-class Numbers(NamedTuple):
-    """Which elements: along an axis by number, or anywhere by bytes (mode OFFSET)."""
+class Positions(NamedTuple):
+    """Which elements: along an axis by index, or anywhere by bytes (mode OFFSET)."""
 
     array: GPUArray
     mode: str
@@ -56,7 +56,7 @@ _words = context_memory(lambda: ([], []), 256)
 
 
 class _Check:
-    """Round launches: IndexError when one of them met a number that no element has."""
+    """Round launches: IndexError when one of them met an index that no element has."""
 
     __slots__ = "spare", "stream", "used", "word"
 
@@ -89,57 +89,57 @@ class _Check:
             raise IndexError("index is out of bounds")
 
 
-def host_numbers(numbers, length: int, mode: str) -> np.ndarray:
-    """Numbers on the host as int64 from 0 to length. IndexError where mode is RAISE."""
+def host_indices(indices, length: int, mode: str) -> np.ndarray:
+    """Indices on the host as int64 from 0 to length. IndexError where mode is RAISE."""
     if mode == "WRAP":
-        return (numbers % length if length else numbers).astype(np.int64)
+        return (indices % length if length else indices).astype(np.int64)
     if mode == "CLIP":
-        return np.clip(numbers, 0, length - 1).astype(np.int64)
-    wrong = (numbers >= length) | (numbers < -length)
+        return np.clip(indices, 0, length - 1).astype(np.int64)
+    wrong = (indices >= length) | (indices < -length)
     if wrong.any():
-        first = numbers[wrong].flat[0] if numbers.ndim else numbers
+        first = indices[wrong].flat[0] if indices.ndim else indices
         raise IndexError(f"index {first} is out of bounds for axis with size {length}")
-    numbers = numbers.astype(np.int64)
-    return np.where(numbers < 0, numbers + length, numbers)
+    indices = indices.astype(np.int64)
+    return np.where(indices < 0, indices + length, indices)
 
 
-def _planned(dtype, number_dtype, mode: str, length: int, step: int, axes, put: bool):
-    """(function, grid, what it takes last) for pick(), None where nothing is moved."""
+def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool):
+    """(function, grid, what it takes last) for indexed_copy(), None where nothing is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return None
     if mode != "OFFSET" and length == 0:
         raise IndexError("index is out of bounds for axis with size 0")
     axes, _ = _collapse_axes(axes, 3)
-    element, number = elements.raw(dtype), elements.stored(number_dtype)
-    if not put and axes == [(count, 0, number_dtype.itemsize, dtype.itemsize)]:
-        function = kernels.gather(element, number, mode)
+    element, index = elements.raw(dtype), elements.stored(index_dtype)
+    if not put and axes == [(count, 0, index_dtype.itemsize, dtype.itemsize)]:
+        function = kernels.gather(element, index, mode)
         return function, kernels.grid(count, kernels.TOGETHER), (count, length, step)
     capacity = axis_capacity(len(axes))
-    function = kernels.pick(element, number, mode, put, capacity)
+    function = kernels.pick(element, index, mode, put, capacity)
     return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
 
 
 _plans = context_memory(_planned, 256)
 
 
-def pick(array, numbers: Numbers, axes, other, put=False, stream=None) -> None:
-    """Move elements between `array` and `other`: axes are (length, stride in array, in numbers, in other)."""
+def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
+    """Copy elements between `array` and `other`: axes are (length, stride in array, positions, other)."""
     if put:
         check_writable(array)
     plan = _plans(
-        array.dtype, numbers.array.dtype, numbers.mode, numbers.length, numbers.step, tuple(axes), put
+        array.dtype, positions.array.dtype, positions.mode, positions.length, positions.step, tuple(axes), put
     )
     if plan is None:
-        if numbers.mode == "RAISE" and numbers.array.size:
-            host_numbers(numbers.array.get(stream=stream), numbers.length, "RAISE")
+        if positions.mode == "RAISE" and positions.array.size:
+            host_indices(positions.array.get(stream=stream), positions.length, "RAISE")
         return
     function, grid, rest = plan
-    with _Check(numbers.mode, stream) as error:
-        function.prepared_async_call(grid, _BLOCK, stream, array, numbers.array, other, error, *rest)
+    with _Check(positions.mode, stream) as error:
+        function.prepared_async_call(grid, _BLOCK, stream, array, positions.array, other, error, *rest)
 
 
-def gathers(array, indices) -> bool:
+def is_plain_gather(array, indices) -> bool:
     """Whether gather() takes them."""
     return array.ndim == 1 and isinstance(indices, GPUArray) and indices.flags.c_contiguous
 
@@ -147,20 +147,22 @@ def gathers(array, indices) -> bool:
 def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:
     """array[indices], for an array with one axis and packed integers on the device."""
     result = new(indices.shape, array.dtype, allocator)
-    numbers = Numbers(indices, mode, array.shape[0], array.strides[0])
-    pick(array, numbers, ((indices.size, 0, indices.itemsize, array.itemsize),), result, stream=stream)
+    positions = Positions(indices, mode, array.shape[0], array.strides[0])
+    indexed_copy(
+        array, positions, ((indices.size, 0, indices.itemsize, array.itemsize),), result, stream=stream
+    )
     return result
 
 
-def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
-    """Several numbers of each element, which broadcast to one shape, as bytes. write: all are checked now, so
-    that nothing is written where one is wrong.
+def combined_offsets(parts: list[Positions], shape, stream=None, write=False) -> Positions:
+    """Several positions of each element, which broadcast together, as offsets. write: all are checked now,
+    so that nothing is written where one is wrong.
     """
     if len(parts) == 1 and not (write and parts[0].mode == "RAISE"):
         return parts[0]
     offsets = new(shape, np.int64)
     if offsets.size == 0:
-        return Numbers(offsets, "OFFSET")
+        return Positions(offsets, "OFFSET")
     for position, part in enumerate(parts):
         strides = broadcast_strides(part.array, shape)
         axes, _ = _collapse_axes(
@@ -173,4 +175,4 @@ def combined(parts: list[Numbers], shape, stream=None, write=False) -> Numbers:
             function.prepared_async_call(
                 kernels.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan
             )
-    return Numbers(offsets, "OFFSET")
+    return Positions(offsets, "OFFSET")

@@ -13,7 +13,7 @@ mT = matrix_transpose
 
 
 class Flat:
-    """The elements of an array in C order, by number. Slices and arrays of numbers give new arrays, and
+    """The elements of an array in C order, by index. Slices and arrays of indices give new arrays, and
     assignment goes to the array.
 
     Attributes
@@ -44,9 +44,9 @@ class Flat:
         if shared:
             flat[index] = _over_and_over(value, flat, index)
             return
-        numbers = arange(flat.size, dtype=np.intp)[index]
-        if numbers.size:
-            self.base.put(numbers, value, mode="clip")
+        indices = arange(flat.size, dtype=np.intp)[index]
+        if indices.size:
+            self.base.put(indices, value, mode="clip")
 
     def copy(self):
         """The elements along one axis, a new array."""

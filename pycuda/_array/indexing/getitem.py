@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda._array.core.broadcast import broadcast_strides, fit
-from pycuda._array.core.gather import Numbers, combined, gather, gathers, host_numbers, pick
+from pycuda._array.core.gather import (
+    Positions,
+    combined_offsets,
+    gather,
+    host_indices,
+    indexed_copy,
+    is_plain_gather,
+)
 from pycuda._array.core.memory import new, on_device
-from pycuda._array.indexing.mask import offsets_of_true, pick_true
+from pycuda._array.indexing.mask import offsets_of_true, take_true
 from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
@@ -121,8 +128,8 @@ def check_mask(mask, view, axes) -> None:
             )
 
 
-def _parts(read: _Index, stream) -> tuple[list[Numbers], tuple[int, ...]]:
-    """The arrays of an index as numbers on the device, and the shape that they broadcast to."""
+def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
+    """The arrays of an index as positions on the device, and the shape that they broadcast to."""
     view, parts, host = read.view, [], []
     for axes, item in read.picked:
         strides = [view.strides[axis] for axis in axes]
@@ -130,13 +137,13 @@ def _parts(read: _Index, stream) -> tuple[list[Numbers], tuple[int, ...]]:
             check_mask(item, view, axes)
         if isinstance(item, GPUArray):
             if item.dtype.kind == "b":
-                parts.append(Numbers(offsets_of_true(item, strides, stream), "OFFSET"))
+                parts.append(Positions(offsets_of_true(item, strides, stream), "OFFSET"))
             else:
-                parts.append(Numbers(item, "RAISE", view.shape[axes[0]], strides[0]))
+                parts.append(Positions(item, "RAISE", view.shape[axes[0]], strides[0]))
         else:
             found = np.nonzero(item) if item.dtype.kind == "b" else [item]
-            for number, axis, stride in zip(found, axes, strides, strict=True):
-                host.append(host_numbers(number, view.shape[axis], "RAISE") * stride)
+            for indices, axis, stride in zip(found, axes, strides, strict=True):
+                host.append(host_indices(indices, view.shape[axis], "RAISE") * stride)
     try:
         shape = np.broadcast_shapes(*(part.array.shape for part in parts), *(each.shape for each in host))
         offsets = sum(host[1:], host[0]) if host else None
@@ -148,7 +155,7 @@ def _parts(read: _Index, stream) -> tuple[list[Numbers], tuple[int, ...]]:
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
         ) from None
     if offsets is not None:
-        parts.append(Numbers(on_device(offsets, stream), "OFFSET"))
+        parts.append(Positions(on_device(offsets, stream), "OFFSET"))
     return parts, shape
 
 
@@ -156,12 +163,12 @@ class Target(NamedTuple):
     """What an index with arrays stands for."""
 
     view: GPUArray
-    numbers: Numbers
+    positions: Positions
     shape: tuple[int, ...]
-    strides: tuple[tuple[int, int], ...]  # of each axis of the shape: in the view, in the numbers
+    strides: tuple[tuple[int, int], ...]  # of each axis of the shape: in the view, in the positions
 
     def axes(self, other):
-        """For pick: with the strides of an array of this shape, or that broadcasts to it."""
+        """For indexed_copy: with the strides of an array of this shape, or that broadcasts to it."""
         steps = broadcast_strides(other, self.shape)
         return [
             (length, *strides, step)
@@ -172,14 +179,14 @@ class Target(NamedTuple):
 def resolve(a, index, stream=None, write=False) -> Target:
     read = _read(a, index)
     parts, shape = _parts(read, stream)
-    numbers = combined(parts, shape, stream, write)
+    positions = combined_offsets(parts, shape, stream, write)
     used = {axis for axes, _ in read.picked for axis in axes}
     view = read.view
     kept = [(view.shape[axis], (view.strides[axis], 0)) for axis in range(view.ndim) if axis not in used]
-    steps = broadcast_strides(numbers.array, shape)
+    steps = broadcast_strides(positions.array, shape)
     middle = [(length, (0, step)) for length, step in zip(shape, steps, strict=True)]
     whole = kept[: read.place] + middle + kept[read.place :]
-    return Target(view, numbers, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
+    return Target(view, positions, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
 
 
 def fits_whole(mask, a) -> bool:
@@ -190,14 +197,14 @@ def fits_whole(mask, a) -> bool:
 
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
-    if gathers(a, index) and index.dtype.kind in "iu":
+    if is_plain_gather(a, index) and index.dtype.kind in "iu":
         return gather(a, index, allocator=a.allocator)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
-        return pick_true(a, mask)
+        return take_true(a, mask)
     target = resolve(a, index)
     result = new(target.shape, a.dtype, a.allocator)
-    pick(target.view, target.numbers, target.axes(result), result)
+    indexed_copy(target.view, target.positions, target.axes(result), result)
     return result
 
 

@@ -1,6 +1,6 @@
-"""Elements chosen by a boolean mask on the device: how many there are, which, and where.
+"""Elements marked by a boolean mask on the device: how many there are, which, and where.
 
-How many are chosen depends on the values, so each of these functions waits for its stream once, and none can
+How many are marked depends on the values, so each of these functions waits for its stream once, and none can
 be captured.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BLOCK = (kernels.THREADS, 1, 1)
 
 
-class Chosen(NamedTuple):
+class Marked(NamedTuple):
     """Which elements of so many: a bit for each, and how many there are up to the end of each tile."""
 
     words: GPUArray
@@ -41,25 +41,25 @@ class Chosen(NamedTuple):
         function.prepared_async_call(grid, _BLOCK, stream, self.words, self.ends, *arguments)
 
 
-def refuse(what: str, stream=None) -> None:
+def refuse_capture(what: str, stream=None) -> None:
     """LogicError under capture."""
     captures.refuse(what, "the size of the result depends on values", stream)
 
 
-def choose(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Chosen:
+def mark(function, count: int, *arguments, what="a[mask]", stream=None, allocator=None) -> Marked:
     """Run one of the kernels that mark, over at least one element. what: the operation, for messages."""
-    refuse(what, stream)
+    refuse_capture(what, stream)
     tiles = ceil_div(count, kernels.TILE)
     words = new((tiles * kernels.THREADS,), np.uint32, allocator)
     counts = new((tiles,), np.int64, allocator)
     function.prepared_async_call((tiles, 1), _BLOCK, stream, words, counts, count, *arguments)
     ends = scan("sum", counts, stream=stream) if tiles > 1 else counts
-    return Chosen(words, ends, int(ends[-1].get(stream=stream)))
+    return Marked(words, ends, int(ends[-1].get(stream=stream)))
 
 
-def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
+def take_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArray:
     """The elements of a sorted array, at least one, that the one before does not equal."""
-    refuse("unique()", stream)
+    refuse_capture("unique()", stream)
     tiles = ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.keep_changes(order, equal_nan)
@@ -75,12 +75,12 @@ def pick_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     return found[:count] if 2 * count > keys.size else packed_copy(found[:count], stream, allocator)
 
 
-def choose_true(mask, stream, what="a[mask]") -> Chosen:
+def mark_true(mask, stream, what="a[mask]") -> Marked:
     """The elements that are not 0, of at least one."""
     axes = kernels.element_axes(mask.shape, mask.strides)
     function = kernels.mark_true(elements.stored(mask.dtype), len(axes))
     packed = packed_axes(axes, len(axes))
-    return choose(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
+    return mark(function, mask.size, mask, packed, what=what, stream=stream, allocator=mask.allocator)
 
 
 def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> tuple[GPUArray, ...]:
@@ -88,12 +88,12 @@ def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> 
     allocator = allocator or mask.allocator
     if mask.size == 0:
         return tuple(new((0,), np.int64, allocator) for _ in mask.shape)
-    chosen = choose_true(mask, stream, what)
-    found = new((mask.ndim, chosen.total), np.int64, allocator)
-    if chosen.total:
+    marked = mark_true(mask, stream, what)
+    found = new((mask.ndim, marked.total), np.int64, allocator)
+    if marked.total:
         axes = kernels.coordinate_axes(mask.shape)
         function = kernels.write_coordinates(len(axes))
-        chosen.write(function, found, chosen.total, packed_axes(axes, len(axes)), stream=stream)
+        marked.write(function, found, marked.total, packed_axes(axes, len(axes)), stream=stream)
     return tuple(found[axis] for axis in range(mask.ndim))
 
 
@@ -101,23 +101,23 @@ def offsets_of_true(mask, strides, stream=None) -> GPUArray:
     """The sums of the same with these strides."""
     if mask.size == 0:
         return new((0,), np.int64, mask.allocator)
-    chosen = choose_true(mask, stream)
-    found = new((chosen.total,), np.int64, mask.allocator)
-    if chosen.total:
+    marked = mark_true(mask, stream)
+    found = new((marked.total,), np.int64, mask.allocator)
+    if marked.total:
         axes = kernels.element_axes(mask.shape, mask.strides, strides)
-        chosen.write(kernels.write_offsets(len(axes)), found, packed_axes(axes, len(axes)), stream=stream)
+        marked.write(kernels.write_offsets(len(axes)), found, packed_axes(axes, len(axes)), stream=stream)
     return found
 
 
-def pick_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
+def take_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
     """The elements of a packed array where a mask of its shape is true, in C order."""
     if mask.size == 0:
         return new((0,), a.dtype, allocator or a.allocator)
-    chosen = choose_true(mask, stream, what)
-    found = new((chosen.total,), a.dtype, allocator or a.allocator)
-    if chosen.total:
+    marked = mark_true(mask, stream, what)
+    found = new((marked.total,), a.dtype, allocator or a.allocator)
+    if marked.total:
         function = kernels.write_elements(elements.raw(a.dtype))
-        chosen.write(function, a, found, 0, 0, 0, chosen.total, stream=stream)
+        marked.write(function, a, found, 0, 0, 0, marked.total, stream=stream)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Numbers of elements as indices along axes and back, and bits in bytes."""
+"""Flat indices as indices along axes and back, and bits in bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _check_order(order) -> None:
         raise ValueError(f"order must be one of 'C' or 'F' (got {order!r})")
 
 
-def _as_numbers(value) -> GPUArray:
+def _as_indices(value) -> GPUArray:
     value = as_array(value)
     if value.dtype.kind not in "iu":
         raise TypeError("only int indices permitted")
@@ -32,28 +32,28 @@ def _as_numbers(value) -> GPUArray:
 
 
 def unravel_index(indices, shape, order="C") -> tuple[GPUArray, ...]:
-    """The index along each axis of elements of these numbers. Waits for the stream, to check them."""
+    """The index along each axis of elements with these flat indices. Waits for the stream, to check them."""
     _check_order(order)
     shape = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    numbers = _as_numbers(indices)
-    if numbers.size and not 0 <= int(numbers.min()) <= int(numbers.max()) < math.prod(shape):
+    flat = _as_indices(indices)
+    if flat.size and not 0 <= int(flat.min()) <= int(flat.max()) < math.prod(shape):
         raise ValueError(f"an index is out of bounds for array with size {math.prod(shape)}")
     result = []
     lengths = list(reversed(shape)) if order == "C" else list(shape)
     for place, length in enumerate(lengths):
         if place == len(lengths) - 1:
-            result.append(numbers)
+            result.append(flat)
         else:
-            result.append(apply("remainder", numbers, length))
-            numbers = apply("floor_divide", numbers, length)
+            result.append(apply("remainder", flat, length))
+            flat = apply("floor_divide", flat, length)
     return tuple(reversed(result)) if order == "C" else tuple(result)
 
 
 def ravel_multi_index(multi_index, dims, mode="raise", order="C") -> GPUArray:
-    """The numbers of the elements with these indices. mode "raise" waits for the stream."""
+    """The flat indices of the elements with these indices. mode "raise" waits for the stream."""
     _check_order(order)
     dims = (dims,) if isinstance(dims, int | np.integer) else tuple(dims)
-    parts = [_as_numbers(each) for each in multi_index]
+    parts = [_as_indices(each) for each in multi_index]
     modes = (mode,) * len(dims) if isinstance(mode, str) else tuple(mode)
     if len(parts) != len(dims) or len(modes) != len(dims):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(dims)}")

@@ -64,13 +64,13 @@ def place(arr, mask, vals) -> None:
     mask = as_array(mask)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    (numbers,) = mask.ravel().nonzero()
-    if not numbers.size:
+    (indices,) = mask.ravel().nonzero()
+    if not indices.size:
         return
     vals = as_array(_safe(vals, arr.dtype))
     if not vals.size:
         raise ValueError("Cannot insert from an empty array!")
-    put(arr, numbers, _repeated(vals, numbers.size, arr.dtype), mode="clip")
+    put(arr, indices, _repeated(vals, indices.size, arr.dtype), mode="clip")
 
 
 def putmask(a, /, mask, values) -> None:

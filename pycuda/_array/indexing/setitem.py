@@ -6,7 +6,7 @@ import numpy as np
 
 from pycuda._array.core.assign import as_scalar, assign, values_for
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.gather import pick
+from pycuda._array.core.gather import indexed_copy
 from pycuda._array.core.operands import is_number
 from pycuda._array.indexing.getitem import check_mask, resolve
 from pycuda._driver import GPUArray
@@ -54,7 +54,7 @@ def setitem(a, index, value) -> None:
         check_writable(a)
         target = resolve(a, index, write=True)
         values = values_for(value, a, target.shape)
-        pick(target.view, target.numbers, target.axes(values), values, True)
+        indexed_copy(target.view, target.positions, target.axes(values), values, True)
 
 
 def _is_integer(item) -> bool:

@@ -12,10 +12,18 @@ from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
-from pycuda._array.core.gather import MODES, Numbers, combined, gather, gathers, host_numbers, pick
+from pycuda._array.core.gather import (
+    MODES,
+    Positions,
+    combined_offsets,
+    gather,
+    host_indices,
+    indexed_copy,
+    is_plain_gather,
+)
 from pycuda._array.core.memory import new, on_device, overlap, write_back
 from pycuda._array.indexing.getitem import fits_whole
-from pycuda._array.indexing.mask import coordinates_of_true, pick_true
+from pycuda._array.indexing.mask import coordinates_of_true, take_true
 from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Array, HostOrDevice, Stream
 
 
-def _numbers(indices) -> GPUArray | np.ndarray:
+def _as_indices(indices) -> GPUArray | np.ndarray:
     if not isinstance(indices, GPUArray):
         indices = np.asarray(indices)
         indices = indices.astype(np.intp) if indices.size == 0 else indices
@@ -39,13 +47,13 @@ def _read_mode(mode: str) -> str:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})") from None
 
 
-def _along(indices, length: int, step: int, mode: str, stream) -> Numbers:
-    """Indices along an axis of this length and stride as numbers on the device."""
+def _along(indices, length: int, step: int, mode: str, stream) -> Positions:
+    """Indices along an axis of this length and stride as positions on the device."""
     if length == 0 and indices.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if isinstance(indices, GPUArray):
-        return Numbers(indices, mode, length, step)
-    return Numbers(on_device(host_numbers(indices, length, mode) * step, stream), "OFFSET")
+        return Positions(indices, mode, length, step)
+    return Positions(on_device(host_indices(indices, length, mode) * step, stream), "OFFSET")
 
 
 def _into(result, out, stream):
@@ -57,26 +65,26 @@ def _into(result, out, stream):
 
 
 def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, allocator=None) -> GPUArray:
-    """Elements by number along an axis, or of the flattened array, as numpy.take."""
-    indices, mode = _numbers(indices), _read_mode(mode)
+    """Elements by index along an axis, or of the flattened array, as numpy.take."""
+    indices, mode = _as_indices(indices), _read_mode(mode)
     if axis is None or self.ndim == 0:
         self, axis = self.ravel(), axis or 0
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
-    if out is None and gathers(self, indices):
+    if out is None and is_plain_gather(self, indices):
         return gather(self, indices, mode, stream=stream, allocator=allocator or self.allocator)
-    numbers = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
+    positions = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, GPUArray):
         check_writable(out)
-    # Numbers that are checked while elements are moved leave out as it is where one is wrong.
-    checked = numbers.mode != "RAISE"
+    # Indices that are checked while elements are moved leave out as it is where one is wrong.
+    checked = positions.mode != "RAISE"
     fits = checked and isinstance(out, GPUArray) and out.shape == shape and out.dtype == self.dtype
-    direct = fits and not overlap(out, self) and not overlap(out, numbers.array)
+    direct = fits and not overlap(out, self) and not overlap(out, positions.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     kept = [(stride, 0) for stride in self.strides]
-    strides = [*kept[:axis], *((0, step) for step in numbers.array.strides), *kept[axis + 1 :]]
+    strides = [*kept[:axis], *((0, step) for step in positions.array.strides), *kept[axis + 1 :]]
     axes = [(length, *pair, step) for length, pair, step in zip(shape, strides, result.strides, strict=True)]
-    pick(self, numbers, axes, result, False, stream)
+    indexed_copy(self, positions, axes, result, False, stream)
     return result if direct or out is None else _into(result, out, stream)
 
 
@@ -97,10 +105,10 @@ def _values_along(a, indices, axis):
 def take_along_axis(
     a: Array, indices: HostOrDevice, axis: int | None = -1, *, mode: str = "raise", stream: Stream = None
 ) -> GPUArray:
-    """The elements along an axis whose numbers are in `indices`, as numpy.take_along_axis: one array of
-    numbers for each place along the other axes. mode as for take().
+    """The elements along an axis whose indices are in `indices`, as numpy.take_along_axis: one array of
+    indices for each place along the other axes. mode as for take().
     """
-    indices, mode = _numbers(indices), _read_mode(mode)
+    indices, mode = _as_indices(indices), _read_mode(mode)
     a, axis = _values_along(a, indices, axis)
     others = np.broadcast_shapes(
         *(
@@ -109,14 +117,14 @@ def take_along_axis(
         )
     )
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
-    numbers = _along(indices, a.shape[axis], a.strides[axis], mode, stream)
+    positions = _along(indices, a.shape[axis], a.strides[axis], mode, stream)
     result = new(shape, a.dtype, a.allocator)
-    steps, places = broadcast_strides(a, shape), broadcast_strides(numbers.array, shape)
+    steps, places = broadcast_strides(a, shape), broadcast_strides(positions.array, shape)
     axes = [
         (n, 0 if each == axis else steps[each], places[each], result.strides[each])
         for each, n in enumerate(shape)
     ]
-    pick(a, numbers, axes, result, False, stream)
+    indexed_copy(a, positions, axes, result, False, stream)
     return result
 
 
@@ -125,28 +133,28 @@ def put(
 ) -> None:
     """self.ravel()[indices] = values, values repeated as needed, as numpy.put. In place for any strides."""
     check_writable(self)
-    indices = _numbers(indices)
+    indices = _as_indices(indices)
     if not isinstance(values, GPUArray):
         values = np.asarray(values, self.dtype)
     if indices.size == 0 or values.size == 0:
         return
     flat = self if self.ndim == 1 else self.ravel()
-    numbers = _along(indices.reshape(-1), flat.size, flat.strides[0], _read_mode(mode), stream)
+    positions = _along(indices.reshape(-1), flat.size, flat.strides[0], _read_mode(mode), stream)
     values = values.reshape(-1)
     if values.size not in (1, indices.size):
         repeated = np.arange(indices.size) % values.size
         values = take(values, repeated, stream=stream) if isinstance(values, GPUArray) else values[repeated]
     values = values_for(values, flat, (indices.size,), stream)
-    numbers = combined([numbers], (indices.size,), stream, write=True)
+    positions = combined_offsets([positions], (indices.size,), stream, write=True)
     step = 0 if values.size == 1 else values.strides[0]
-    pick(flat, numbers, [(indices.size, 0, numbers.array.strides[0], step)], values, True, stream)
+    indexed_copy(flat, positions, [(indices.size, 0, positions.array.strides[0], step)], values, True, stream)
     if not overlap(flat, self):
         apply("copy", flat.reshape(self.shape), out=self, stream=stream)
 
 
 def put_along_axis(arr, indices, values, axis) -> None:
-    """Assigns along an axis by number: one array of numbers for each place along the other axes."""
-    indices = _numbers(indices)
+    """Assigns along an axis by index: one array of indices for each place along the other axes."""
+    indices = _as_indices(indices)
     _, axis = _values_along(arr, indices, axis)
     if arr.ndim == 1 or indices.ndim != arr.ndim:
         put(arr, indices, values)
@@ -170,9 +178,9 @@ def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
         flat = self.ravel()
         if fits_whole(condition, flat):
             normalized_axes(operator.index(axis or 0), 1)
-            return pick_true(flat, condition, stream, what="compress()")
+            return take_true(flat, condition, stream, what="compress()")
     if isinstance(condition, GPUArray):
-        (numbers,) = coordinates_of_true(condition, stream, what="compress()")
+        (indices,) = coordinates_of_true(condition, stream, what="compress()")
     else:
-        (numbers,) = np.nonzero(condition)
-    return take(self, numbers, axis, out, stream=stream)
+        (indices,) = np.nonzero(condition)
+    return take(self, indices, axis, out, stream=stream)

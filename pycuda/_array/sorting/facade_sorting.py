@@ -259,19 +259,19 @@ class _Row(NamedTuple):
     stream: object
     allocator: object
 
-    def choose(self, relation):
+    def mark(self, relation):
         function = select.mark_by_limit(self.order, relation)
-        return mask.choose(
+        return mask.mark(
             function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
         )
 
-    def elements(self, chosen, most=None):
-        """(values, indices) of those chosen, of the first ones where `most` says how many."""
-        count = chosen.total if most is None else min(chosen.total, most)
+    def elements(self, marked, most=None):
+        """(values, indices) of those marked, of the first ones where `most` says how many."""
+        count = marked.total if most is None else min(marked.total, most)
         values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
         if count:
             function = select.write_elements(self.order.raw)
-            chosen.write(function, self.keys, values, places, 0, 0, count, stream=self.stream)
+            marked.write(function, self.keys, values, places, 0, 0, count, stream=self.stream)
         return values, places
 
 
@@ -287,17 +287,17 @@ def _top_of_long(keys, k, largest, stream, allocator):
     Work(sample, sample, descending=largest).run(stream)
     row = _Row(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
     most = keys.size // 8
-    chosen = row.choose("not after")
-    if k <= chosen.total <= most:
-        values, places = row.elements(chosen)
+    marked = row.mark("not after")
+    if k <= marked.total <= most:
+        values, places = row.elements(marked)
     else:
         # Many are equal to the limit, or the sample was bad luck.
-        before = row.choose("before") if chosen.total > most else None
+        before = row.mark("before") if marked.total > most else None
         if before is None or before.total > most:
             return _top_of_sorted(whole, k, largest, stream, allocator)
         parts = [row.elements(before)]
         if before.total < k:
-            parts.append(row.elements(row.choose("equal"), k - before.total))
+            parts.append(row.elements(row.mark("equal"), k - before.total))
         values, places = (concatenate(each, stream=stream) for each in zip(*parts, strict=True))
     keys, order = _top_of_sorted(values.reshape(1, -1), k, largest, stream, allocator)
     return keys, take(places, order, stream=stream, mode="clip", allocator=allocator)

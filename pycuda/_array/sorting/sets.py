@@ -11,7 +11,7 @@ import numpy as np
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
-from pycuda._array.indexing.mask import pick_true
+from pycuda._array.indexing.mask import take_true
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.sorting.facade_sorting import sort
 from pycuda._array.sorting.sorting import argsort, searchsorted
@@ -96,7 +96,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     ar1, ar2 = _one_dtype(ar1, ar2)
     if not return_indices:
         both = sort(concatenate((_distinct(ar1, assume_unique), _distinct(ar2, assume_unique))))
-        return pick_true(both[:-1], _repeated(both)) if both.size > 1 else both[:0]
+        return take_true(both[:-1], _repeated(both)) if both.size > 1 else both[:0]
     ar1, ar2 = ar1.ravel(), ar2.ravel()
     first, second = None, None
     if not assume_unique:
@@ -106,10 +106,10 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
     order = argsort(both)
     ordered = both[order]
     mask = _repeated(ordered) if both.size > 1 else full((0,), False)
-    found = pick_true(ordered[:-1], mask) if mask.size else ordered[:0]
+    found = take_true(ordered[:-1], mask) if mask.size else ordered[:0]
     if mask.size:
-        left = pick_true(order[:-1], mask)
-        right = apply("subtract", pick_true(order[1:], mask), ar1.size)
+        left = take_true(order[:-1], mask)
+        right = apply("subtract", take_true(order[1:], mask), ar1.size)
     else:
         left = right = order[:0]
     return (

@@ -81,30 +81,30 @@ def unique(
         found = (keys, *extra[:return_index], *inverse, *extra[bool(return_index) :])
         return keys if len(found) == 1 else found
     if not (return_index or return_inverse or return_counts):
-        return mask.pick_changes(order, keys, bool(equal_nan), stream, allocator)
+        return mask.take_changes(order, keys, bool(equal_nan), stream, allocator)
     function = select.mark_changes(order, bool(equal_nan))
-    chosen = mask.choose(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
-    values = new((chosen.total,), ar.dtype, allocator)
-    starts = _room_for_starts(chosen, allocator) if return_counts else None
-    firsts = new((chosen.total,), INDEX, allocator) if return_index else None
+    marked = mask.mark(function, flat.size, keys, what="unique()", stream=stream, allocator=allocator)
+    values = new((marked.total,), ar.dtype, allocator)
+    starts = _room_for_starts(marked, allocator) if return_counts else None
+    firsts = new((marked.total,), INDEX, allocator) if return_index else None
     arguments = starts, places if return_index else None, firsts
-    chosen.write(
+    marked.write(
         select.write_elements(order.raw), keys, values,
-        *(0 if each is None else each for each in arguments), chosen.total, stream=stream,
+        *(0 if each is None else each for each in arguments), marked.total, stream=stream,
     )  # fmt: skip
     found = [values]
     if return_index:
         found.append(firsts)
     if return_inverse:
-        found.append(_inverse(chosen, places, stream, allocator).reshape(ar.shape))
+        found.append(_inverse(marked, places, stream, allocator).reshape(ar.shape))
     if return_counts:
         found.append(_lengths(starts, flat.size, stream, allocator))
     return tuple(found)
 
 
-def _room_for_starts(chosen, allocator) -> GPUArray:
+def _room_for_starts(marked, allocator) -> GPUArray:
     """Where each begins, and one more, where the last one ends."""
-    return new((chosen.total + 1,), INDEX, allocator)
+    return new((marked.total + 1,), INDEX, allocator)
 
 
 def _lengths(starts, end, stream, allocator) -> GPUArray:
@@ -112,9 +112,9 @@ def _lengths(starts, end, stream, allocator) -> GPUArray:
     return apply("subtract", starts[1:], starts[:-1], stream=stream, allocator=allocator)
 
 
-def _inverse(chosen, places, stream, allocator) -> GPUArray:
+def _inverse(marked, places, stream, allocator) -> GPUArray:
     result = new(places.shape, INDEX, allocator)
-    chosen.write(select.write_numbers(), places.size, places, result, stream=stream)
+    marked.write(select.write_numbers(), places.size, places, result, stream=stream)
     return result
 
 
@@ -140,17 +140,17 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
     begins[:1].fill(True, stream)
     if count > 1:
         differs.any(axis=1, out=begins[1:], stream=stream)
-    chosen = mask.choose_true(begins, stream)
-    starts = _room_for_starts(chosen, allocator)
+    marked = mask.mark_true(begins, stream)
+    starts = _room_for_starts(marked, allocator)
     axes = select.element_axes((count,), (1,), (1,))
-    chosen.write(select.write_offsets(len(axes)), starts, packed_axes(axes, len(axes)), stream=stream)
-    values = take(ordered, starts[:-1], 0, stream=stream, mode="clip").reshape(chosen.total, *first.shape[1:])
+    marked.write(select.write_offsets(len(axes)), starts, packed_axes(axes, len(axes)), stream=stream)
+    values = take(ordered, starts[:-1], 0, stream=stream, mode="clip").reshape(marked.total, *first.shape[1:])
     back = values.transpose((*range(1, axis + 1), 0, *range(axis + 1, ar.ndim)))
     found = [packed_copy(back, stream, allocator)]
     if return_index:
         found.append(take(places, starts[:-1], stream=stream, mode="clip", allocator=allocator))
     if return_inverse:
-        found.append(_inverse(chosen, places, stream, allocator))
+        found.append(_inverse(marked, places, stream, allocator))
     if return_counts:
         found.append(_lengths(starts, count, stream, allocator))
     return tuple(found)
