@@ -1,0 +1,183 @@
+"""CONTRIBUTING.md's recipes: one of each is added to a copy of the tree, which is built and used. That takes
+minutes, so it is done with PYCUDA_RECIPES=1 only (.ci/run)."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+
+# The heading of a recipe, and what is added: (file, the line before which it stands, text). No file but those
+# that the recipe names.
+RECIPES = {
+    "Add a driver function": [
+        ("abi/cuda_exports.def", "CU_EXPORT(cuDeviceGetLuid,", None),
+        (
+            "abi/cuda_functions.def",
+            "CU_FN(cuDeviceGetName,",
+            "CU_FN(cuDeviceGetLuid, cuDeviceGetLuid, 10000, NONE, ASKS,\n"
+            "      (char *luid, unsigned int *mask, CUdevice dev), (luid, mask, dev))\n",
+        ),
+        (
+            "device/api/device/device.c",
+            "CUresult cuDeviceGetName(",
+            "CUresult cuDeviceGetLuid(char *luid, unsigned int *mask, CUdevice dev)\n"
+            '{\n    *mask = 5 + (unsigned)dev;\n    memcpy(luid, "identity", 8);\n'
+            "    return CUDA_SUCCESS;\n}\n\n",
+        ),
+    ],
+    "Add a function or a method": [
+        (
+            "ext/context/device.c",
+            "static PyMethodDef device_methods[]",
+            'PyDoc_STRVAR(luid_doc, "luid($self)\\n--\\n\\nRead the identifier of the device.");\n\n'
+            "static PyObject *device_luid(PyObject *self, PyObject *Py_UNUSED(none))\n"
+            "{\n    char luid[8];\n    unsigned mask;\n"
+            "    DeviceObject *device = device_cast(self);\n"
+            "    if (gpu_cuDeviceGetLuid(device->state, luid, &mask, device->handle) < 0)\n"
+            '        return NULL;\n    return Py_BuildValue("y#I", luid, (Py_ssize_t)8, mask);\n}\n\n',
+        ),
+        (
+            "ext/context/device.c",
+            '    {"name", device_name,',
+            '    {"luid", device_luid, METH_NOARGS, luid_doc},\n',
+        ),
+    ],
+    "Add a PTX instruction to the CPU device": [
+        ("device/ptx/instructions.def", "OPCODE(tanh,", 'OPCODE(swab, "0")\nFORM(".b32", "d:0 a:0")\n'),
+        ("device/exec/code/alu.def", "OP(brev_b32)", "OP(swab_b32)\n"),
+        ("device/exec/ops/logic.c", "UNARY(brev_b32,", "UNARY(swab_b32, b32, __builtin_bswap32(a))\n"),
+        ("device/lower/select.def", "ALU(tanh)", "ALU(swab)\n"),
+    ],
+    "Add an array operation": [
+        (
+            "pycuda/_kernels/builtin/functions.py",
+            '    Function("sign", np.sign,',
+            '    Function("spacing", np.spacing, _kinds(f="nextafter(fabs(a), L1(INFINITY)) - fabs(a)")),\n',
+        ),
+        (
+            "pycuda/_kernels/builtin/reduction.py",
+            '    "prod": Row(',
+            '    "sumsq": Row("A", "A(x * x)", "zero<A>()", "A(a + b)"),\n',
+        ),
+        ("pycuda/_array/reduction/reduce.py", '    "prod": _Rule(', '    "sumsq": _Rule(_of_sum),\n'),
+        (
+            "pycuda/_array/math/differences.py",
+            "def polyval(",
+            "def polyder(p, m=1):\n"
+            '    """The coefficients of the derivative, as numpy.polyder."""\n'
+            "    for _ in range(m):\n"
+            "        p = p[:-1] * arange(len(p) - 1, 0, -1, dtype=p.dtype)\n"
+            "    return p\n\n\n",
+        ),
+        (
+            "pycuda/_array/math/differences.py",
+            "from pycuda._array.core.elementwise import",
+            "from pycuda._array.core.creation import arange\n",
+        ),
+        ("pycuda/_array/numpy_api/protocols.py", '    "math.differences": """', None, "polyder "),
+    ],
+}
+PROGRAM = """
+import numpy as np
+import pycuda.autoinit
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+from pycuda._array.reduction.reduce import reduce
+
+assert __import__("pycuda").__file__.startswith({root!r})
+assert drv.Device(0).luid() == (b"identity", 5)
+host = np.array([1, 2.5, -3])
+a = gpuarray.to_gpu(host)
+assert (np.spacing(a).get() == np.spacing(np.abs(host))).all()
+assert reduce("sumsq", a).get() == (host**2).sum()
+assert (np.polyder(a).get() == np.polyder(host)).all()
+module = drv.module_from_buffer(b'''
+.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry swab(.param .u64 at)
+{{
+    .reg .u64 %a;
+    .reg .b32 %x;
+    ld.param.u64 %a, [at];
+    ld.global.b32 %x, [%a];
+    swab.b32 %x, %x;
+    st.global.b32 [%a], %x;
+    ret;
+}}
+''')
+word = np.array([0x01020304], np.uint32)
+module.get_function("swab")(drv.InOut(word), block=(1, 1, 1))
+assert word[0] == 0x04030201, hex(word[0])
+print("done")
+"""
+
+
+def section(heading):
+    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", PAGE, re.M | re.S)[1]
+
+
+@pytest.mark.parametrize("heading", RECIPES)
+def test_a_recipe_names_every_file(heading):
+    """Or its folder."""
+    named = re.findall(r"`((?:abi|ext|device|exec|pycuda)/[\w./*]*)", section(heading))
+    named += [f"device/{name}" for name in named]
+    for file, *_ in RECIPES[heading]:
+        assert any(fnmatch(file, name) or (name[-1] == "/" and file.startswith(name)) for name in named), file
+
+
+def add(tree, file, before, text, inside=""):
+    path = tree / file
+    lines = path.read_text().split("\n")
+    (at,) = [number for number, line in enumerate(lines) if line.startswith(before)]
+    if inside:
+        lines[at] = before + inside + lines[at][len(before) :]
+    elif text is None:
+        del lines[at]
+    else:
+        lines[at:at] = text.removesuffix("\n").split("\n")
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.cpu("a device that is built for this")
+@pytest.mark.skipif("PYCUDA_RECIPES" not in os.environ, reason="builds all of the C code: PYCUDA_RECIPES=1")
+@pytest.mark.timeout(900)
+def test_one_of_each(tmp_path):
+    pytest.importorskip("mesonbuild")
+    tree, build = tmp_path / "tree", tmp_path / "build"
+    names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
+    for name in names.stdout.split("\0"):
+        if name and not name.startswith(("tests/ptx/", "docs/")) and (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tree / name)
+    for additions in RECIPES.values():
+        for addition in additions:
+            add(tree, *addition)
+    # Where Meson finds NumPy, whose command need not be on PATH.
+    tools = {**os.environ, "PKG_CONFIG_PATH": str(Path(np.__file__).parent / "_core" / "lib" / "pkgconfig")}
+    for command in (
+        ["setup", build, tree, "-Dbuildtype=plain", "-Disas=v2"],
+        ["install", "-C", build, "--destdir", tmp_path / "installed", "--quiet"],
+    ):
+        subprocess.run([sys.executable, "-m", "mesonbuild.mesonmain", *command], check=True, env=tools)
+    (package,) = (tmp_path / "installed").rglob("pycuda/driver.py")
+    # -S: without the files of site-packages that may name an editable install.
+    path = os.pathsep.join([str(package.parents[1]), *(p for p in sys.path if p.endswith("-packages"))])
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", PROGRAM.format(root=str(tmp_path))],
+        env={**os.environ, "PYTHONPATH": path, "PYCUDA_DEVICE": "cpu"},
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    shutil.rmtree(build)
+    assert done.stdout == "done\n", done.stdout + done.stderr
