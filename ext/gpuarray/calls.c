@@ -97,15 +97,17 @@ static void free_key(Key *key)
     if (key->words != key->few) PyMem_Free(key->words);
 }
 
-/* The array at this position, or NULL for what needs a closer look: it is no GPUArray, or may not be written
- * to. */
-static const GPUArrayObject *array_at(const CallsObject *calls, Values values, Py_ssize_t position)
+/* The i-th array, or NULL for what needs a closer look: no GPUArray, or one that is written to and may not
+ * be. */
+static const GPUArrayObject *array_at(const CallsObject *calls, Values values, Py_ssize_t i)
 {
+    Py_ssize_t position = calls->positions[i];
     if (position < 0 || position >= values.count) return NULL;
     PyObject *value = values.items[position];
     if (!gpuarray_check(calls->state, value)) return NULL;
     const GPUArrayObject *array = gpuarray_cast(value);
-    return array->read_only || !array->dtype ? NULL : array;
+    bool refused = array->read_only && calls->written && calls->written[i];
+    return refused || !array->dtype ? NULL : array;
 }
 
 /* Two words and three for each array, and two for each of its axes; 0 when there is no key. */
@@ -113,7 +115,7 @@ static size_t count_words(const CallsObject *calls, Values values)
 {
     size_t words = 2;
     for (Py_ssize_t i = 0; i < calls->count; i++) {
-        const GPUArrayObject *array = array_at(calls, values, calls->positions[i]);
+        const GPUArrayObject *array = array_at(calls, values, i);
         if (!array) return 0;
         words += 3 + 2 * (size_t)array->ndim;
     }
@@ -344,7 +346,7 @@ static PyObject *what_key_names(const CallsObject *calls, Values values)
     PyObject *kept = PyTuple_New(calls->count);
     if (!kept) return NULL;
     for (Py_ssize_t i = 0; i < calls->count; i++)
-        PyTuple_SET_ITEM(kept, i, Py_NewRef((PyObject *)array_at(calls, values, calls->positions[i])->dtype));
+        PyTuple_SET_ITEM(kept, i, Py_NewRef((PyObject *)array_at(calls, values, i)->dtype));
     return kept;
 }
 
@@ -416,7 +418,7 @@ PyDoc_STRVAR(calls_doc,
              "What is remembered for calls whose arrays, at these positions, have one form; with aligned,\n"
              "also of where they begin in 16 bytes. How arrays lie to each other that meet is part of the\n"
              "form when the position of one of them is in written, or when they begin at the same place and\n"
-             "there are written ones. Read-only arrays, and others than GPUArrays, have no form.");
+             "there are written ones. Read-only arrays at these, and others than GPUArrays, have no form.");
 
 /* The numbers of a tuple, to be freed. NULL with an exception. */
 static Py_ssize_t *read_positions(PyObject *tuple)

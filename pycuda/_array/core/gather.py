@@ -20,7 +20,7 @@ from pycuda._driver import GPUArray, _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans.axes import axis_capacity
-from pycuda._kernels.plans.caches import context_memory
+from pycuda._kernels.plans.caches import memoized_in_context
 from pycuda._kernels.plans.sharing import check_writable
 
 _BLOCK = (kernels.THREADS, 1, 1)
@@ -52,7 +52,7 @@ class _Word:
 
 # Spare ones, which are 0, and those in use. A word whose wait was interrupted is not used again: its kernel
 # may still write it.
-_words = context_memory(lambda: ([], []), 256)
+_words = memoized_in_context(lambda: ([], []), 256)
 
 
 class _Check:
@@ -120,7 +120,7 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
     return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
 
 
-_plans = context_memory(_planned, 256)
+_plans = memoized_in_context(_planned, 256)
 
 
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:

@@ -9,22 +9,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.indexing.take_put import take
-from pycuda._array.reduction.reduce import reduce, reduce_products
+from pycuda._array.reduction.reduce import plan_reduction, reduce, reduce_by, reduce_products
 from pycuda._driver import GPUArray
-from pycuda._kernels.plans.caches import calls
+from pycuda._kernels.plans.caches import launches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Stream
 
-_sums = calls((0,), aligned=True)
 _COUNT = np.dtype(np.int64)
 
 
 def _counting(dtype) -> np.dtype:
     """What sums of this dtype are: those of booleans count."""
     return _COUNT if dtype.kind == "b" else dtype
+
+
+def _plan_sum(a):
+    return plan_reduction("sum", None, _counting(a.dtype), False, 0.0, a)
+
+
+_SUMS = _plan_sum, 1
 
 
 def sum(
@@ -53,10 +59,11 @@ def sum(
     """
     if dtype is not None:
         return reduce("sum", a, None, dtype, None, False, stream, allocator)
-    return reduce("sum", a, None, _counting(a.dtype), None, False, stream, allocator, known=_sums)
+    result = launches[_SUMS].launch((a,), stream, allocator)
+    return reduce_by(_SUMS, (a,), stream, allocator) if result is None else result
 
 
-sum._quick = _sums
+sum._quick = launches[_SUMS]
 
 
 def _extreme(name):

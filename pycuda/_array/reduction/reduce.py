@@ -18,7 +18,7 @@ from pycuda._driver import GPUArray, _packed_strides
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
-from pycuda._kernels.plans.caches import calls, context_memory
+from pycuda._kernels.plans.caches import launches, planned
 from pycuda._kernels.plans.sharing import check_writable
 
 # ---- dtypes
@@ -170,36 +170,48 @@ def _check_empty(name, shape, axes) -> None:
         raise ValueError(message)
 
 
-def _recipe(name, dtype, shape, strides, address, axis, wanted, keepdims, out_strides, parameter) -> _Recipe:
-    axes = tuple(sorted(normalized_axes(axis, len(shape))))
-    number, result = _RULES[name].dtypes(dtype, wanted)
-    final = result_shape(shape, axes, keepdims)
-    types = reduction.Types(elements.stored(dtype), None, elements.computed(number), elements.stored(result))
-    _check_empty(name, shape, axes)
+def plan_reduction(name, axis, wanted, keepdims, parameter, a, out=None) -> tuple[_Recipe, tuple | None]:
+    """How `a` is reduced to a new array, or into `out`; the launch, where that is all."""
+    axes = tuple(sorted(normalized_axes(axis, a.ndim)))
+    number, result = _RULES[name].dtypes(a.dtype, wanted)
+    final = result_shape(a.shape, axes, keepdims)
+    types = reduction.Types(
+        elements.stored(a.dtype), None, elements.computed(number), elements.stored(result)
+    )
+    _check_empty(name, a.shape, axes)
     if 0 in final:
-        return _Recipe(final, result, None, None, None, 0)
-    if out_strides is None:
-        out_strides = _packed_strides(final, result.itemsize)
+        return _Recipe(final, result, None, None, None, 0), None
+    strides = _packed_strides(final, result.itemsize) if out is None else out.strides
     plan = reduction.plan(
-        address,
-        dtype.itemsize,
-        _kept_axes(shape, strides, axes, out_strides, keepdims),
-        _reduced_axes(shape, strides, axes, name in _NUMBERED),
+        _address(a),
+        a.itemsize,
+        _kept_axes(a.shape, a.strides, axes, strides, keepdims),
+        _reduced_axes(a.shape, a.strides, axes, name in _NUMBERED),
         parameter,
     )
-    return _finish(name, types, plan, final, result)
+    alone = name not in _ABOUT_THE_MEAN
+    return _finish(name, types, plan, final, result, alone, out is None)
 
 
-def _finish(name, types, plan, shape, dtype) -> _Recipe:
+def _address(a) -> int:
+    return a._address & 15 if a.size else 0
+
+
+def _finish(name, types, plan, shape, dtype, alone=True, new=True) -> tuple[_Recipe, tuple | None]:
+    """alone: nothing else is to be computed before. new: the result is made for each call."""
     functions = reduction.kernels(name, types, plan.shape)
     scratch = plan.partials * reduction.acc_size(name, types)
-    return _Recipe(shape, dtype, plan, functions.first, functions.second, scratch)
+    recipe = _Recipe(shape, dtype, plan, functions.first, functions.second, scratch)
+    if functions.second is not None or not alone:
+        return recipe, None
+    more = (..., plan.arguments) if new else (plan.arguments,)
+    launch = functions.first.prepared_async_call, plan.grid, _BLOCK, more, (shape, dtype) if new else None
+    return recipe, launch
 
 
-_recipes = context_memory(_recipe, 4096)
-# The same for results made new: of all elements, by name, and by all that a call says.
-whole = {name: calls((0,), aligned=True) for name in _RULES if name not in _ABOUT_THE_MEAN}
-_known: dict = {}
+def launches_of(name):
+    """Those of a.name(), with nothing else said."""
+    return launches[plan_reduction, 1, name, None, None, False, 0.0]
 
 
 def _launch(recipe: _Recipe, operands, result, stream, allocator) -> None:
@@ -220,22 +232,9 @@ _BLOCK = (reduction.THREADS, 1, 1)
 
 
 def reduce(
-    name,
-    a,
-    axis=None,
-    dtype=None,
-    out=None,
-    keepdims=False,
-    stream=None,
-    allocator=None,
-    parameter=0.0,
-    known=None,
+    name, a, axis=None, dtype=None, out=None, keepdims=False, stream=None, allocator=None, parameter=0.0
 ) -> GPUArray:
-    """The reduction of this name (a row of pycuda._kernels.builtin.reduction). dtype is the accumulator's.
-    known: where calls that say the same but for `a`, `stream` and `allocator` are remembered, if not here.
-    """
-    if known is None and axis is None and dtype is None and out is None and not keepdims:
-        known = whole.get(name)
+    """The reduction of this name (a row of pycuda._kernels.builtin.reduction). dtype is the accumulator's."""
     if dtype is not None:
         dtype = np.dtype(dtype)
         warn_discarded(a.dtype, dtype)
@@ -244,66 +243,45 @@ def reduce(
             "'list' object cannot be interpreted as an integer: axis must be None, an integer or a "
             "tuple of integers"
         )
-    if out is None and name not in _ABOUT_THE_MEAN:
-        said = name, axis, dtype, keepdims, parameter
-        if known is None:
-            known = _known.get(said)
-        if known is None:
-            known = _known[said] = calls((0,), aligned=True)
-        result = known.launch((a,), stream, allocator)
-        if result is not None:
-            return result
-        found = known.find((a,))
-        if found is None:
-            found = _remember(known, said, a)
-        allocator = allocator or a.allocator
-        result = GPUArray(found.shape, found.dtype, allocator)
-        _launch(found, (a,), result, stream, allocator)
-        return result
-    allocator = allocator or a.allocator
-    address = a._address & 15 if a.size else 0
-    key = name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
     if out is not None:
-        return _reduce_into(key, a, out, stream, allocator)
-    return _reduce_new(key, a, stream, allocator)
+        return _reduce_into(name, axis, dtype, bool(keepdims), parameter, a, out, stream, allocator)
+    if name in _ABOUT_THE_MEAN:
+        return _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, allocator)
+    key = plan_reduction, 1, name, axis, dtype, keepdims, parameter
+    result = launches[key].launch((a,), stream, allocator)
+    return reduce_by(key, (a,), stream, allocator) if result is None else result
 
 
-def _remember(known, said, a) -> _Recipe:
-    name, axis, dtype, keepdims, parameter = said
-    address = a._address & 15 if a.size else 0
-    recipe = _recipes(
-        name, a.dtype, a.shape, a.strides, address, axis, dtype, bool(keepdims), None, parameter
-    )
-    plan, alone = recipe.plan, None
-    if plan is not None and recipe.second is None:
-        after = ..., plan.arguments
-        alone = recipe.first.prepared_async_call, plan.grid, _BLOCK, after, (recipe.shape, recipe.dtype)
-    known.remember((a,), recipe, alone)
-    return recipe
-
-
-def _reduce_new(key, a, stream, allocator) -> GPUArray:
-    recipe = _recipes(*key)
+def reduce_by(key, operands, stream, allocator) -> GPUArray:
+    """The new result by the plan of this key."""
+    recipe = planned(key, operands)
+    allocator = allocator or operands[0].allocator
     result = GPUArray(recipe.shape, recipe.dtype, allocator)
-    operands = (a,)
-    if key[0] in _ABOUT_THE_MEAN:
-        # Half has its mean, like its accumulator, in float.
-        number, _ = _of_variance(key[1], key[6])
-        wide = np.dtype(np.float32) if number.itemsize == 2 else number
-        operands = a, _reduce_new(("mean", *key[1:6], wide, *key[7:]), a, stream, allocator)
     _launch(recipe, operands, result, stream, allocator)
     return result
 
 
-def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
+def _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, allocator) -> GPUArray:
+    recipe = planned((plan_reduction, 1, name, axis, dtype, keepdims, parameter), (a,))
+    allocator = allocator or a.allocator
+    # Half has its mean, like its accumulator, in float.
+    number, _ = _of_variance(a.dtype, dtype)
+    wide = np.dtype(np.float32) if number.itemsize == 2 else number
+    result = GPUArray(recipe.shape, recipe.dtype, allocator)
+    mean = reduce_by((plan_reduction, 1, "mean", axis, wide, keepdims, parameter), (a,), stream, allocator)
+    _launch(recipe, (a, mean), result, stream, allocator)
+    return result
+
+
+def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocator) -> GPUArray:
     """With out=, which may be of another dtype and lie anywhere."""
-    name, given, shape, strides, address, axis, dtype, keepdims, _, parameter = key
+    given = a.dtype
     if not isinstance(out, GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     check_writable(out)
     if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):
         dtype = folded_dtype(LOOPS[name], given, None, out.dtype)
-    expected = result_shape(shape, normalized_axes(axis, len(shape)), keepdims)
+    expected = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
     if out.shape != expected:
         raise ValueError(f"out has the shape {out.shape}, the result has {expected}")
     rule = _RULES[name]
@@ -316,35 +294,30 @@ def _reduce_into(key, a, out, stream, allocator) -> GPUArray:
             "'same_kind'"
         )
     if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:
-        key = name, given, shape, strides, address, axis, dtype, keepdims, None, parameter
-        return write_back(_reduce_new(key, a, stream, allocator), out, stream)
-    key = name, given, shape, strides, address, axis, dtype, keepdims, out.strides, parameter
-    _launch(_recipes(*key), (a,), out, stream, allocator)
+        made = reduce(name, a, axis, dtype, None, keepdims, stream, allocator, parameter)
+        return write_back(made, out, stream)
+    key = plan_reduction, 2, name, axis, dtype, keepdims, parameter
+    if launches[key].launch((a, out), stream, None) is None:
+        _launch(planned(key, (a, out)), (a,), out, stream, allocator or a.allocator)
     return out
 
 
 # ---- sums of products
 
 
-def _dot_recipe(dtypes, shape, strides, addresses, result) -> _Recipe:
-    first, second = dtypes
+def _plan_products(result, a, b) -> tuple[_Recipe, tuple | None]:
     types = reduction.Types(
-        elements.stored(first), elements.stored(second), elements.computed(result), elements.stored(result)
+        elements.stored(a.dtype), elements.stored(b.dtype), elements.computed(result), elements.stored(result)
     )
-    axes = [Axis(*axis) for axis in zip(shape, *strides, strict=True)]
-    plan = reduction.plan(addresses[0], first.itemsize, [], axes, 0.0, (addresses[1], second.itemsize))
+    axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
+    plan = reduction.plan(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
     return _finish("dot", types, plan, (), result)
-
-
-_dot_recipes = context_memory(_dot_recipe, 1024)
 
 
 def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
     """The sum of the products of all elements of two arrays of one size, in C order."""
     if a.shape != b.shape:
         a, b = a.ravel(), b.ravel()
-    addresses = (a._address & 15, b._address & 15) if a.size else (0, 0)
-    recipe = _dot_recipes((a.dtype, b.dtype), a.shape, (a.strides, b.strides), addresses, result)
-    total = GPUArray((), result, allocator or a.allocator)
-    _launch(recipe, (a, b), total, stream, allocator or a.allocator)
-    return total
+    key = _plan_products, 2, result
+    total = launches[key].launch((a, b), stream, allocator)
+    return reduce_by(key, (a, b), stream, allocator) if total is None else total

@@ -14,7 +14,7 @@ from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, write_back
-from pycuda._array.reduction.reduce import reduce, whole
+from pycuda._array.reduction.reduce import launches_of, reduce
 from pycuda._driver import GPUArray, _ArrayFunction
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -30,7 +30,7 @@ def _quick(name, method):
     """The method, which is not entered for calls a.name() whose launch is remembered."""
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return functools.update_wrapper(_ArrayFunction(method, whole[name]), method)
+    return functools.update_wrapper(_ArrayFunction(method, launches_of(name)), method)
 
 
 def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator) -> GPUArray:

@@ -15,7 +15,7 @@ from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import axis_scan, elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import Axis
-from pycuda._kernels.plans.caches import context_memory
+from pycuda._kernels.plans.caches import launches, planned
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
@@ -24,30 +24,32 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Stream
 
 
-def _recipe(name, dtype, shape, strides, places, axis, result, out_strides):
-    kept = [
-        Axis(length, stride, step)
-        for number, (length, stride, step) in enumerate(zip(shape, strides, out_strides, strict=True))
-        if number != axis
-    ]
-    along = Axis(shape[axis], strides[axis], out_strides[axis])
-    types = reduction.Types(elements.stored(dtype), None, elements.computed(result), elements.stored(result))
+def _plan(name, axis, a, out):
+    """((plan, kernel, bytes of an accumulator), the launch where blocks learn nothing from each other)."""
+    kept = [Axis(*each) for each in zip(a.shape, a.strides, out.strides, strict=True)]
+    along = kept.pop(axis)
+    types = reduction.Types(
+        elements.stored(a.dtype), None, elements.computed(out.dtype), elements.stored(out.dtype)
+    )
     acc_size = reduction.SIZES[types.number]
-    plan = axis_scan.plan(places, (dtype.itemsize, result.itemsize), acc_size, kept, along)
-    return plan, axis_scan.kernel(name, types, plan.shape), acc_size
+    plan = axis_scan.plan((a._address, out._address), (a.itemsize, out.itemsize), acc_size, kept, along)
+    function = axis_scan.kernel(name, types, plan.shape)
+    launch = None
+    if not plan.partials.values:
+        launch = function.prepared_async_call, plan.grid, plan.block, (plan.arguments, *_ALONE), None
+    return (plan, function, acc_size), launch
 
 
-_recipes = context_memory(_recipe, 1024)
 _UFUNCS = {"sum": np.add, "prod": np.multiply}
 _ALONE = (0,) * 5  # blocks that learn nothing from each other
 
 
 def _launch(name, a, axis, out, stream) -> None:
-    plan, function, acc_size = _recipes(
-        name, a.dtype, a.shape, a.strides, (a._address & 15, out._address & 15), axis, out.dtype, out.strides
-    )
-    shared = scratch.states(stream, plan.partials, acc_size) if plan.partials.values else _ALONE
-    function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
+    key = _plan, 2, name, axis
+    if launches[key].launch((a, out), stream, None) is None:
+        plan, function, acc_size = planned(key, (a, out))
+        shared = scratch.states(stream, plan.partials, acc_size) if plan.partials.values else _ALONE
+        function.prepared_async_call(plan.grid, plan.block, stream, a, out, plan.arguments, *shared)
 
 
 def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:

@@ -22,7 +22,7 @@ from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
-from pycuda._kernels.plans.caches import context_memory
+from pycuda._kernels.plans.caches import memoized_in_context
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
@@ -218,7 +218,7 @@ def _edges(a, bins, limits, stream):
 
 
 # A copy from the host waits for what the stream does, so edges that are used again are kept.
-_kept_edges = context_memory(lambda data, dtype: on_device(np.frombuffer(data, dtype)), 64)
+_kept_edges = memoized_in_context(lambda data, dtype: on_device(np.frombuffer(data, dtype)), 64)
 
 
 def _there(edges, stream) -> GPUArray:

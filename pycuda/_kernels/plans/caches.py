@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import functools
 import weakref
+from collections.abc import Callable
+from typing import Any
 
 from pycuda._driver import _Calls, _context_serial, _forget_kernels, _forget_with_contexts, _KernelCall
 
@@ -40,13 +42,40 @@ def calls(positions: tuple[int, ...], aligned: bool = False, written: tuple[int,
     return made
 
 
+class _Launches(dict):
+    """The launches of the package's own kernels, by key: (make, number of arrays, what a call says besides
+    them), where make(*said, *arrays) is (plan, launch or None).
+    """
+
+    def __missing__(self, key: tuple) -> _Calls:
+        if len(self) >= _MOST_KEYS:
+            self.clear()
+        made = self[key] = calls(tuple(range(key[1])), aligned=True)
+        return made
+
+
+_MOST_KEYS = 4096
+launches = _Launches()
+
+
+def planned(key: tuple, arrays: tuple) -> Any:
+    """The plan for a call with these arrays; made when their forms are seen first in a context."""
+    known = launches[key]
+    plan = known.find(arrays)
+    if plan is None:
+        make, _, *said = key
+        plan, launch = make(*said, *arrays)
+        known.remember(arrays, plan, launch)
+    return plan
+
+
 def remembering(method):
     """A method __call__ that need not be entered for what the attribute _calls remembers a launch of."""
     return functools.update_wrapper(_KernelCall(method), method)
 
 
 def _clear_calls() -> None:
-    """Of all contexts: they are made again from what the kernels remember otherwise."""
+    """Of all contexts: one seldom ends, and the others' are planned again."""
     for made in list(_calls):
         made.clear()
 
@@ -66,7 +95,7 @@ def _forget(serial: int) -> None:
     _clear_calls()
 
 
-def context_memory(make, limit: int):
+def memoized_in_context(make: Callable, limit: int) -> Callable:
     """make(*args), remembered for the current context; at most `limit` results, the oldest go first."""
     known = ContextCache()
 
