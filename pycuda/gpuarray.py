@@ -338,7 +338,8 @@ from pycuda._array.sorting.facade_sorting import (
 )  # fmt: skip
 from pycuda._array.sorting.sorting import argpartition, argsort, searchsorted
 from pycuda._array.sorting.unique import unique
-from pycuda._array.statistics.histogram import bincount, histogram
+from pycuda._array.statistics.bincount import bincount
+from pycuda._array.statistics.histogram import histogram
 
 _taking_arrays(globals())
 _name_public_module(globals())

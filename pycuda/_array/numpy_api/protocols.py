@@ -75,15 +75,12 @@ def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
 # ours=theirs. The second table is of numpy.linalg.
 
 _FUNCTIONS = {
-    "core.broadcast": "broadcast_to",
     "core.creation": "tril triu",
     "editing.editing": "append block column_stack delete dstack insert resize trim_zeros",
     "editing.pad": "pad",
-    "editing.repeats": "repeat tile",
-    "indexing.mask": "nonzero",
     "indexing.multi_index": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
     "indexing.putmask": "copyto place putmask",
-    "indexing.take_put": "compress put put_along_axis take take_along_axis",
+    "indexing.take_put": "put_along_axis",
     "indexing.where": "choose piecewise select",
     "linear.diagonals": """diag diag_indices_from diagflat diagonal fill_diagonal trace tril_indices_from
         triu_indices_from""",
@@ -91,7 +88,6 @@ _FUNCTIONS = {
     "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
     "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc
         trapezoid trapezoid=trapz unwrap""",
-    "math.elementwise": "clip round round=around",
     "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
         isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
         result_type shares_memory size""",
@@ -112,8 +108,9 @@ _FUNCTIONS = {
     "sorting.sets": """in1d intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts
         unique_inverse unique_values""",
     "sorting.unique": "unique",
-    "statistics.histogram": "bincount histogram",
-    "statistics.histogram_nd": "digitize histogram2d histogram_bin_edges histogramdd",
+    "statistics.bincount": "bincount",
+    "statistics.bins": "digitize histogram_bin_edges",
+    "statistics.histogram": "histogram histogram2d histogramdd",
     "statistics.quantiles": "median nanmedian nanpercentile nanquantile percentile quantile",
     "statistics.statistics": """apply_along_axis apply_over_axes average corrcoef cov nanargmax nanargmin
         nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar ptp""",

@@ -1,0 +1,205 @@
+"""Edges of bins, which bin a value is in, and how many bins NumPy's estimators choose.
+
+An estimator takes a few sums, for which the call waits. Widths are of NumPy's dtypes, which decide where the
+quotient is nearly whole.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import on_device
+from pycuda._array.core.operands import as_array
+from pycuda._array.reduction.masked import on
+from pycuda._array.sorting.sorting import searchsorted
+from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    pass
+
+
+def _number(a):
+    return a.get()[()]
+
+
+def _ptp(a):
+    least, most = _number(a.min()), _number(a.max())
+    return int(most) - int(least) if a.dtype.kind in "iu" else most - least
+
+
+def _sqrt(a):
+    return _ptp(a) / np.sqrt(a.size)
+
+
+def _sturges(a):
+    return _ptp(a) / (np.log2(a.size) + 1.0)
+
+
+def _rice(a):
+    return _ptp(a) / (2.0 * a.size ** (1.0 / 3))
+
+
+def _scott(a):
+    return (24.0 * math.pi**0.5 / a.size) ** (1.0 / 3.0) * _number(a.std())
+
+
+def _doane(a):
+    if a.size <= 2:
+        return 0.0
+    spread = np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))
+    sigma = a.std()
+    if not _number(sigma) > 0:
+        return 0.0
+    scaled = apply("divide", apply("subtract", a, a.mean()), sigma)
+    skewness = _number(apply("multiply", apply("square", scaled), scaled).mean())
+    return _ptp(a) / (1.0 + np.log2(a.size) + np.log2(1.0 + abs(skewness) / spread))
+
+
+def _freedman_diaconis(a):
+    from pycuda._array.statistics.quantiles import percentile
+
+    high, low = percentile(a, [75, 25]).get()
+    return 2.0 * (high - low) * a.size ** (-1.0 / 3.0)
+
+
+def _auto(a):
+    return min(max(_freedman_diaconis(a), _sqrt(a) / 2), _sturges(a))
+
+
+_WIDTHS = {
+    "auto": _auto,
+    "doane": _doane,
+    "fd": _freedman_diaconis,
+    "rice": _rice,
+    "scott": _scott,
+    "sqrt": _sqrt,
+    "sturges": _sturges,
+}
+
+
+def count_bins(name: str, a, limits, stream) -> int:
+    """How many bins of a flat array, within (first, last) where limits are given."""
+    if name == "stone":
+        raise TypeError("bins='stone' makes a histogram for each number of bins: give the number")
+    if name not in _WIDTHS:
+        raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+    first, last = outer_edges(a, limits, stream)
+    with on(stream):
+        if limits is not None:
+            a = a[apply("logical_and", apply("greater_equal", a, first), apply("less_equal", a, last))]
+        if not a.size:
+            return 1
+        width = _WIDTHS[name](a)
+    if not width:
+        return 1
+    if a.dtype.kind in "iu" and width < 1:
+        width = 1
+    whole = isinstance(first, np.integer) and isinstance(last, np.integer)
+    span = int(last) - int(first) if whole else np.subtract(last, first)
+    return math.ceil(span / width)
+
+
+def outer_edges(a, limits, stream):
+    """The first and the last edge, as NumPy chooses them."""
+    if limits is not None:
+        first, last = limits
+        if first > last:
+            raise ValueError("max must be larger than min in range parameter.")
+        if not (np.isfinite(first) and np.isfinite(last)):
+            raise ValueError(f"supplied range of [{first}, {last}] is not finite")
+    elif a.size == 0:
+        first, last = 0, 1
+    else:
+        captures.refuse(
+            "histogram() without a range", "the least and the greatest element are the outer edges", stream,
+            "with range=(first, last) it can",
+        )  # fmt: skip
+        first, last = (each(stream=stream).get(stream=stream)[()] for each in (a.min, a.max))
+        if not (np.isfinite(first) and np.isfinite(last)):
+            raise ValueError(f"autodetected range of [{first}, {last}] is not finite")
+    if first == last:
+        first, last = first - 0.5, last + 0.5
+    return first, last
+
+
+def bin_edges(a, bins, limits, stream):
+    """(edges on the host, whether they are even)."""
+    if isinstance(bins, str):
+        bins = count_bins(bins, a, limits, stream)
+    if np.ndim(bins) == 1:
+        if isinstance(bins, GPUArray):
+            captures.refuse(
+                "histogram() by edges on the device",
+                "they are checked",
+                stream,
+                "use the edges of a host array",
+            )
+        edges = bins.get() if isinstance(bins, GPUArray) else np.asarray(bins)
+        if np.any(edges[:-1] > edges[1:]):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return edges, False
+    if np.ndim(bins):
+        raise ValueError("`bins` must be 1d, when an array")
+    try:
+        count = operator.index(bins)
+    except TypeError:
+        raise TypeError("`bins` must be an integer, a string, or an array") from None
+    if count < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    first, last = outer_edges(a, limits, stream)
+    dtype = np.result_type(first, last, a.dtype)
+    if dtype.kind in "iu":
+        dtype = np.result_type(dtype, float)
+    edges = np.linspace(first, last, count + 1, endpoint=True, dtype=dtype)
+    if np.any(edges[:-1] >= edges[1:]):
+        raise ValueError(f"Too many bins for data range. Cannot create {count} finite-sized bins.")
+    return edges, True
+
+
+def histogram_bin_edges(a, bins=10, range=None, weights=None) -> GPUArray:
+    """The edges that histogram() has for these arguments."""
+    if isinstance(bins, str) and weights is not None:
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+    if a.dtype.kind == "b":
+        a = a.astype(np.uint8)
+    edges, _ = bin_edges(a.ravel(), bins, range, None)
+    return on_device(edges)
+
+
+def _monotonic(bins) -> int:
+    """1 for edges that increase, -1 for others, as NumPy decides it: what the first two that differ do, no
+    later two may undo. So edges that are NaN count as decreasing."""
+    if bins.ndim != 1:
+        raise ValueError(f"object {'too deep' if bins.ndim else 'of too small depth'} for desired array")
+    before, after = bins[:-1], bins[1:]
+    differ = np.flatnonzero(before != after)
+    if not differ.size:
+        return 1
+    first = differ[0]
+    rises = before[first] < after[first]
+    undone = before[first + 1 :] > after[first + 1 :] if rises else before[first + 1 :] < after[first + 1 :]
+    if undone.any():
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    return 1 if rises else -1
+
+
+def digitize(x, bins, right=False) -> GPUArray:
+    """The number of the bin that each value is in. Where the edges are on the device they are read, for which
+    the call waits.
+    """
+    x = as_array(x)
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    bins = bins if isinstance(bins, GPUArray) else np.asarray(bins)
+    direction = _monotonic(bins.get() if isinstance(bins, GPUArray) else bins)
+    edges = bins if isinstance(bins, GPUArray) else on_device(bins)
+    side = "left" if right else "right"
+    if direction > 0:
+        return searchsorted(edges, x, side)
+    return apply("subtract", edges.size, searchsorted(edges[::-1].copy(), x, side))
