@@ -9,7 +9,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda._driver import _views
 from pycuda._kernels.plans import layout, sharing
-from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
+from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
 from pycuda._kernels.user import elementwise as kernels
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import ready_made as _ready
@@ -144,7 +144,7 @@ class ElementwiseKernel:
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()
-        self._calls = calls((-1,))  # none, until the arguments are read
+        self._launches = launch_cache((-1,))  # none, until the arguments are read
 
     # ---- calls
 
@@ -177,9 +177,9 @@ class ElementwiseKernel:
         """
         if range is None and slice is None:
             try:
-                if self._calls.launch(args, stream, None):
+                if self._launches.launch(args, stream, None):
                     return
-                plan = self._calls.find(args)
+                plan = self._launches.find(args)
                 if plan is not None:
                     _run(plan, args, stream)
                     return
@@ -214,7 +214,7 @@ class ElementwiseKernel:
                 for position, vector in zip(self._reading.positions, self._reading.vectors, strict=True)
                 if uses[vector.name].written
             )
-            self._calls = calls(self._reading.positions, written=written)
+            self._launches = launch_cache(self._reading.positions, written=written)
         return self._reading
 
     def _describe(self, args) -> list:
@@ -248,9 +248,9 @@ class ElementwiseKernel:
         if plan is None:
             plan = self._streaming(walk, shared.same) or self._looping(walk)
         if plan.copies:
-            self._calls.remember(args, plan)
+            self._launches.remember(args, plan)
         else:
-            self._calls.remember(args, None, (plan.launch, plan.grid, plan.block, plan.tail, None))
+            self._launches.remember(args, None, (plan.launch, plan.grid, plan.block, plan.tail, None))
         return plan
 
     def _sharing(self, args, walk: layout.Walk, indices: builtins.range) -> sharing.Sharing:

@@ -15,7 +15,7 @@ from pycuda._array.core.creation import arange
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import layout, scratch
-from pycuda._kernels.plans.caches import ContextCache, calls, current, remembering
+from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import axis_reduction, operands, parsing
 from pycuda._kernels.user import reduction as kernels
@@ -148,7 +148,7 @@ class ReductionKernel:
         )
         self._shape = kernels.shape(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
-        self._calls = calls(self._positions)
+        self._launches = launch_cache(self._positions)
         self._stages: dict = {}
         self._chosen: ReductionKernel | None = None
         if drv.Context.get_current() is not None:
@@ -215,7 +215,7 @@ class ReductionKernel:
             )  # fmt: skip
         if axis is None and out is None and kernel_wrapper is None:
             try:
-                result = self._calls.launch(args, stream, allocator)
+                result = self._launches.launch(args, stream, allocator)
             except TypeError:
                 self._describe(args)  # says it better
                 raise
@@ -229,7 +229,7 @@ class ReductionKernel:
     @on_its_stream
     def _call(self, *args, stream, out, allocator, kernel_wrapper, axis, keepdims):
         """A call that has to be looked at."""
-        plan = self._calls.find(args) if axis is None else None
+        plan = self._launches.find(args) if axis is None else None
         if out is not None:
             check_writable(out)
         if axis is not None:
@@ -397,7 +397,7 @@ class ReductionKernel:
         geometry = (walk.geometry,) if walk.geometry else ()
         plan = _Plan(launch, (blocks, 1), (walk.size, tile), nbytes, geometry)
         alone = launch, plan.grid, _BLOCK, (walk.size, tile, ..., 0, 0, *geometry), ((), self.dtype_out)
-        self._calls.remember(args, plan, None if nbytes else alone)
+        self._launches.remember(args, plan, None if nbytes else alone)
         return plan
 
     def _function(self, signature):

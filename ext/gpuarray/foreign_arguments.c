@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
-#include "ext/gpuarray/calls.h"
+#include "ext/gpuarray/launch_cache.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/stream/stream.h"
 #include "ext/numpy_api.h"
@@ -175,14 +175,14 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 /* ---- Functions that take them ---- */
 
 /* A function of Python, which is called with views of such arrays. A call with one GPUArray and nothing else
- * need not go through Python when the quick way is known: the name of an elementwise operation, or a _Calls
- * that remembers the launch. */
+ * need not go through Python when the quick way is known: the name of an elementwise operation, or a
+ * _LaunchCache that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
     ModuleState *state;
     PyObject *function; /* owned */
-    PyObject *quick; /* owned, or NULL: an interned name, or a _Calls */
+    PyObject *quick; /* owned, or NULL: an interned name, or a _LaunchCache */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
@@ -194,7 +194,7 @@ static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const 
 {
     ModuleState *state = outer->state;
     if (!gpuarray_check(state, *value)) return NULL;
-    if (!PyUnicode_Check(outer->quick)) return calls_make(outer->quick, value, 1);
+    if (!PyUnicode_Check(outer->quick)) return launch_cache_call(outer->quick, value, 1);
     ElementwiseCall call = {.name = outer->quick, .operands = value, .count = 1};
     return elementwise_call(state, &call);
 }
@@ -219,7 +219,7 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags
     ArrayFunctionObject *outer = array_function_cast(self);
     Py_ssize_t count = PyVectorcall_NARGS(flags);
     PyObject *result = NULL;
-    if (count > 1 && !keywords) result = calls_make_of(outer->state, args[0], args + 1, count - 1);
+    if (count > 1 && !keywords) result = launch_cache_call_kernel(outer->state, args[0], args + 1, count - 1);
     if (result || PyErr_Occurred()) return result;
     return PyObject_Vectorcall(outer->function, args, flags, keywords);
 }
@@ -229,8 +229,8 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
     PyObject *function, *quick = NULL;
     ModuleState *state = state_of_type(type);
     if (kwargs || !PyArg_ParseTuple(args, "O|O:_ArrayFunction", &function, &quick)) return NULL;
-    if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_Calls_type)
-        return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _Calls object");
+    if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_LaunchCache_type)
+        return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _LaunchCache object");
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
     if (!outer) return NULL;
     outer->call = call_array_function;

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from pycuda._driver import _Calls, _context_serial, _forget_kernels, _forget_with_contexts, _KernelCall
+from pycuda._driver import _context_serial, _forget_kernels, _forget_with_contexts, _KernelCall, _LaunchCache
 
 current = _context_serial
 
@@ -32,13 +32,15 @@ class ContextCache(dict):
 
 
 _caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()
-_calls: weakref.WeakSet[_Calls] = weakref.WeakSet()
+_launch_caches: weakref.WeakSet[_LaunchCache] = weakref.WeakSet()
 
 
-def calls(positions: tuple[int, ...], aligned: bool = False, written: tuple[int, ...] = ()) -> _Calls:
+def launch_cache(
+    positions: tuple[int, ...], aligned: bool = False, written: tuple[int, ...] = ()
+) -> _LaunchCache:
     """What a kernel remembers of calls with arrays at these positions, forgotten like a ContextCache."""
-    made = _Calls(positions, aligned, written=written)
-    _calls.add(made)
+    made = _LaunchCache(positions, aligned, written=written)
+    _launch_caches.add(made)
     return made
 
 
@@ -47,10 +49,10 @@ class _Launches(dict):
     them), where make(*said, *arrays) is (plan, launch or None).
     """
 
-    def __missing__(self, key: tuple) -> _Calls:
+    def __missing__(self, key: tuple) -> _LaunchCache:
         if len(self) >= _MOST_KEYS:
             self.clear()
-        made = self[key] = calls(tuple(range(key[1])), aligned=True)
+        made = self[key] = launch_cache(tuple(range(key[1])), aligned=True)
         return made
 
 
@@ -70,13 +72,13 @@ def planned(key: tuple, arrays: tuple) -> Any:
 
 
 def remembering(method):
-    """A method __call__ that need not be entered for what the attribute _calls remembers a launch of."""
+    """A method __call__ that need not be entered for what the attribute _launches remembers a launch of."""
     return functools.update_wrapper(_KernelCall(method), method)
 
 
-def _clear_calls() -> None:
+def _clear_launches() -> None:
     """Of all contexts: one seldom ends, and the others' are planned again."""
-    for made in list(_calls):
+    for made in list(_launch_caches):
         made.clear()
 
 
@@ -84,7 +86,7 @@ def clear_caches() -> None:
     """Forget everything, of all contexts."""
     for cache in list(_caches):
         cache.clear()
-    _clear_calls()
+    _clear_launches()
     _forget_kernels()
 
 
@@ -92,7 +94,7 @@ def clear_caches() -> None:
 def _forget(serial: int) -> None:
     for cache in list(_caches):
         cache.forget(serial)
-    _clear_calls()
+    _clear_launches()
 
 
 def memoized_in_context(make: Callable, limit: int) -> Callable:

@@ -1,12 +1,12 @@
-/* _Calls: what a kernel remembers of its calls, by what calls that need the same launch have in common: the
- * context, the number of arguments and, of each array, dtype, shape and strides; and where arrays that are
- * written to meet others, how they lie to each other.
+/* _LaunchCache: what a kernel remembers of its calls, by what those that need the same launch have in
+ * common: the context, the number of arguments and, of each array, dtype, shape and strides; and where
+ * arrays that are written to meet others, how they lie to each other.
  *
  * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
  * the kernel gave a launch for it; else Python finds what it remembered itself. Dtypes are known by their
  * addresses, and an entry keeps them alive; contexts by their serial numbers.
  */
-#include "ext/gpuarray/calls.h"
+#include "ext/gpuarray/launch_cache.h"
 
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
@@ -34,7 +34,7 @@ typedef struct Entry {
     Py_ssize_t lengths[GPUARRAY_INLINE_DIMS];
 } Entry;
 
-typedef struct CallsObject {
+typedef struct LaunchCacheObject {
     PyObject_HEAD
     ModuleState *state;
     WordMap entries;
@@ -43,9 +43,9 @@ typedef struct CallsObject {
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
     bool *written; /* owned: whether it matters what such an array meets; NULL: for none */
     PyObject *weak_references;
-} CallsObject;
+} LaunchCacheObject;
 
-static CallsObject *calls_cast(PyObject *object) { return (CallsObject *)object; }
+static LaunchCacheObject *launch_cache_cast(PyObject *object) { return (LaunchCacheObject *)object; }
 
 /* ---- Entries ---- */
 
@@ -61,13 +61,13 @@ static void drop_entry(Entry *entry)
 }
 
 /* What ends with an entry may come back here. */
-static void forget_all(CallsObject *calls)
+static void forget_all(LaunchCacheObject *cache)
 {
     WordMap entries;
     size_t position = 0;
-    GUARD_BEGIN(calls);
-    entries = calls->entries;
-    calls->entries = (WordMap){0};
+    GUARD_BEGIN(cache);
+    entries = cache->entries;
+    cache->entries = (WordMap){0};
     GUARD_END();
     for (Entry *entry; (entry = word_map_next(&entries, &position));) drop_entry(entry);
     word_map_clear(&entries);
@@ -87,7 +87,7 @@ static Values values_of(PyObject *tuple)
 }
 
 typedef struct Key {
-    size_t length; /* 0: the arguments have no form that could be told again */
+    size_t length; /* 0: the arguments have no form that is remembered */
     uint64_t *words; /* in `few`, or owned */
     uint64_t few[WORDS];
 } Key;
@@ -99,23 +99,23 @@ static void free_key(Key *key)
 
 /* The i-th array, or NULL for what needs a closer look: no GPUArray, or one that is written to and may not
  * be. */
-static const GPUArrayObject *array_at(const CallsObject *calls, Values values, Py_ssize_t i)
+static const GPUArrayObject *array_at(const LaunchCacheObject *cache, Values values, Py_ssize_t i)
 {
-    Py_ssize_t position = calls->positions[i];
+    Py_ssize_t position = cache->positions[i];
     if (position < 0 || position >= values.count) return NULL;
     PyObject *value = values.items[position];
-    if (!gpuarray_check(calls->state, value)) return NULL;
+    if (!gpuarray_check(cache->state, value)) return NULL;
     const GPUArrayObject *array = gpuarray_cast(value);
-    bool refused = array->read_only && calls->written && calls->written[i];
+    bool refused = array->read_only && cache->written && cache->written[i];
     return refused || !array->dtype ? NULL : array;
 }
 
 /* Two words and three for each array, and two for each of its axes; 0 when there is no key. */
-static size_t count_words(const CallsObject *calls, Values values)
+static size_t count_words(const LaunchCacheObject *cache, Values values)
 {
     size_t words = 2;
-    for (Py_ssize_t i = 0; i < calls->count; i++) {
-        const GPUArrayObject *array = array_at(calls, values, i);
+    for (Py_ssize_t i = 0; i < cache->count; i++) {
+        const GPUArrayObject *array = array_at(cache, values, i);
         if (!array) return 0;
         words += 3 + 2 * (size_t)array->ndim;
     }
@@ -132,39 +132,39 @@ static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligne
     return to;
 }
 
-static const GPUArrayObject *known_array(const CallsObject *calls, Values values, Py_ssize_t i)
+static const GPUArrayObject *known_array(const LaunchCacheObject *cache, Values values, Py_ssize_t i)
 {
-    return gpuarray_cast(values.items[calls->positions[i]]);
+    return gpuarray_cast(values.items[cache->positions[i]]);
 }
 
 /* Two words for each two arrays that meet, of which one is written to, or that begin at the same place. */
-static uint64_t *describe_meetings(const CallsObject *calls, Values values, const AddressSpan *spans,
+static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values, const AddressSpan *spans,
                                    uint64_t *to)
 {
-    for (Py_ssize_t i = 1; i < calls->count; i++)
+    for (Py_ssize_t i = 1; i < cache->count; i++)
         for (Py_ssize_t k = 0; k < i; k++) {
-            bool meet = calls->written[i] || calls->written[k]
+            bool meet = cache->written[i] || cache->written[k]
                             ? spans[i].low < spans[k].high && spans[k].low < spans[i].high
                             : spans[i].low == spans[k].low;
             if (!meet) continue;
             *to++ = (uint64_t)i << 32 | (uint64_t)k;
             *to++ =
-                (uint64_t)(known_array(calls, values, i)->pointer - known_array(calls, values, k)->pointer);
+                (uint64_t)(known_array(cache, values, i)->pointer - known_array(cache, values, k)->pointer);
         }
     return to;
 }
 
 /* Words for spans, and for as many meetings as there can be. */
-static size_t words_of_meetings(const CallsObject *calls)
+static size_t words_of_meetings(const LaunchCacheObject *cache)
 {
-    size_t count = calls->written ? (size_t)calls->count : 0;
+    size_t count = cache->written ? (size_t)cache->count : 0;
     return count * sizeof(AddressSpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
 }
 
 /* Of these arguments in this context. To be freed. -1 with MemoryError. */
-static int make_key(const CallsObject *calls, Values values, const ContextObject *context, Key *key)
+static int make_key(const LaunchCacheObject *cache, Values values, const ContextObject *context, Key *key)
 {
-    size_t known = count_words(calls, values), room = known ? known + words_of_meetings(calls) : 0;
+    size_t known = count_words(cache, values), room = known ? known + words_of_meetings(cache) : 0;
     key->words = key->few;
     if (room > WORDS && !(key->words = PyMem_New(uint64_t, room))) {
         PyErr_NoMemory();
@@ -172,33 +172,33 @@ static int make_key(const CallsObject *calls, Values values, const ContextObject
     }
     key->length = known;
     if (!known) return 0;
-    AddressSpan *spans = calls->written ? (AddressSpan *)(key->words + room) - calls->count : NULL;
+    AddressSpan *spans = cache->written ? (AddressSpan *)(key->words + room) - cache->count : NULL;
     uint64_t *end = key->words;
     *end++ = (uint64_t)values.count;
     *end++ = context->serial;
-    for (Py_ssize_t i = 0; i < calls->count; i++) {
-        const GPUArrayObject *array = known_array(calls, values, i);
-        end = describe(end, array, calls->aligned);
+    for (Py_ssize_t i = 0; i < cache->count; i++) {
+        const GPUArrayObject *array = known_array(cache, values, i);
+        end = describe(end, array, cache->aligned);
         if (spans) spans[i] = shared_memory_span(array);
     }
-    if (spans) end = describe_meetings(calls, values, spans, end);
+    if (spans) end = describe_meetings(cache, values, spans, end);
     key->length = (size_t)(end - key->words);
     return 0;
 }
 
 /* The entry for these arguments, to be dropped; NULL when there is none, or with an exception. */
-static Entry *find_entry(CallsObject *calls, Values values)
+static Entry *find_entry(LaunchCacheObject *cache, Values values)
 {
     Key key;
-    if (!calls->entries.count) return NULL;
-    ContextObject *context = context_current(calls->state);
-    if (!context || make_key(calls, values, context, &key) < 0) {
+    if (!cache->entries.count) return NULL;
+    ContextObject *context = context_current(cache->state);
+    if (!context || make_key(cache, values, context, &key) < 0) {
         Py_XDECREF((PyObject *)context);
         return NULL;
     }
     Entry *entry;
-    GUARD_BEGIN(calls);
-    entry = key.length ? word_map_find(&calls->entries, key.words, key.length) : NULL;
+    GUARD_BEGIN(cache);
+    entry = key.length ? word_map_find(&cache->entries, key.words, key.length) : NULL;
     if (entry) gil_count(&entry->holders, 1);
     GUARD_END();
     free_key(&key);
@@ -209,13 +209,13 @@ static Entry *find_entry(CallsObject *calls, Values values)
 /* ---- Launches ---- */
 
 /* The result of a call; allocator NULL or None: that of the first array. */
-static PyObject *new_result(CallsObject *calls, const Entry *entry, Values values, PyObject *stream,
+static PyObject *new_result(LaunchCacheObject *cache, const Entry *entry, Values values, PyObject *stream,
                             PyObject *allocator)
 {
     if (!allocator || allocator == Py_None)
-        allocator = gpuarray_cast(values.items[calls->positions[0]])->allocator;
+        allocator = gpuarray_cast(values.items[cache->positions[0]])->allocator;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)entry->dtype);
-    return gpuarray_new(calls->state, dtype, entry->ndim, entry->lengths, NULL, allocator, stream);
+    return gpuarray_new(cache->state, dtype, entry->ndim, entry->lengths, NULL, allocator, stream);
 }
 
 /* The arguments of the call, then those of the entry, of which an Ellipsis stands for the result. */
@@ -238,32 +238,33 @@ static int launch_entry(const Entry *entry, Values values, PyObject *stream, PyO
 }
 
 /* The result, None where there is none; NULL without an exception when no launch is remembered. */
-static PyObject *make_call(CallsObject *calls, Values values, PyObject *stream, PyObject *allocator)
+static PyObject *make_call(LaunchCacheObject *cache, Values values, PyObject *stream, PyObject *allocator)
 {
     PyObject *result = NULL;
-    Entry *entry = find_entry(calls, values);
+    Entry *entry = find_entry(cache, values);
     if (!entry || !entry->function) {
         drop_entry(entry);
         return NULL;
     }
-    int failed = entry->dtype && !(result = new_result(calls, entry, values, stream, allocator));
+    int failed = entry->dtype && !(result = new_result(cache, entry, values, stream, allocator));
     if (!failed) failed = launch_entry(entry, values, stream, result);
     drop_entry(entry);
     if (failed) Py_CLEAR(result);
     return failed || result ? result : Py_NewRef(Py_None);
 }
 
-PyObject *calls_make(PyObject *calls, PyObject *const *values, Py_ssize_t count)
+PyObject *launch_cache_call(PyObject *cache, PyObject *const *values, Py_ssize_t count)
 {
-    return make_call(calls_cast(calls), (Values){values, count}, NULL, NULL);
+    return make_call(launch_cache_cast(cache), (Values){values, count}, NULL, NULL);
 }
 
-PyObject *calls_make_of(ModuleState *state, PyObject *kernel, PyObject *const *values, Py_ssize_t count)
+PyObject *launch_cache_call_kernel(ModuleState *state, PyObject *kernel, PyObject *const *values,
+                                   Py_ssize_t count)
 {
-    PyObject *calls = PyObject_GetAttr(kernel, state->str__calls), *result = NULL;
-    if (calls && Py_TYPE(calls) == state->_Calls_type) result = calls_make(calls, values, count);
-    Py_XDECREF(calls);
-    if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_TypeError) || !calls)) PyErr_Clear();
+    PyObject *cache = PyObject_GetAttr(kernel, state->str__launches), *result = NULL;
+    if (cache && Py_TYPE(cache) == state->_LaunchCache_type) result = launch_cache_call(cache, values, count);
+    Py_XDECREF(cache);
+    if (PyErr_Occurred() && (PyErr_ExceptionMatches(PyExc_TypeError) || !cache)) PyErr_Clear();
     return result;
 }
 
@@ -273,13 +274,13 @@ PyDoc_STRVAR(launch_doc,
              "\nReturns\n-------\n"
              "object\n    The new result, True where there is none; None when nothing is remembered.");
 
-static PyObject *calls_launch(PyObject *self, FAST_PARAMETERS)
+static PyObject *launch_cache_launch(PyObject *self, FAST_PARAMETERS)
 {
-    CallsObject *calls = calls_cast(self);
+    LaunchCacheObject *cache = launch_cache_cast(self);
     PyObject *given[3];
     if (convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    PyObject *result = make_call(calls, values_of(given[0]), given[1], given[2]);
+    PyObject *result = make_call(cache, values_of(given[0]), given[1], given[2]);
     if (!result) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     if (result == Py_None) Py_SETREF(result, Py_NewRef(Py_True));
     return result;
@@ -288,10 +289,10 @@ static PyObject *calls_launch(PyObject *self, FAST_PARAMETERS)
 PyDoc_STRVAR(find_doc, "find($self, values, /)\n--\n\n"
                        "What Python remembers for calls with arguments of these forms, or None.");
 
-static PyObject *calls_find(PyObject *self, PyObject *values)
+static PyObject *launch_cache_find(PyObject *self, PyObject *values)
 {
     if (!PyTuple_CheckExact(values)) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    Entry *entry = find_entry(calls_cast(self), values_of(values));
+    Entry *entry = find_entry(launch_cache_cast(self), values_of(values));
     if (!entry) return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     PyObject *plan = Py_NewRef(entry->plan);
     drop_entry(entry);
@@ -341,35 +342,35 @@ static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
 }
 
 /* The dtypes of the arrays. */
-static PyObject *what_key_names(const CallsObject *calls, Values values)
+static PyObject *what_key_names(const LaunchCacheObject *cache, Values values)
 {
-    PyObject *kept = PyTuple_New(calls->count);
+    PyObject *kept = PyTuple_New(cache->count);
     if (!kept) return NULL;
-    for (Py_ssize_t i = 0; i < calls->count; i++)
-        PyTuple_SET_ITEM(kept, i, Py_NewRef((PyObject *)array_at(calls, values, i)->dtype));
+    for (Py_ssize_t i = 0; i < cache->count; i++)
+        PyTuple_SET_ITEM(kept, i, Py_NewRef((PyObject *)array_at(cache, values, i)->dtype));
     return kept;
 }
 
-static Entry *new_entry(CallsObject *calls, Values values, PyObject *plan, PyObject *launch)
+static Entry *new_entry(LaunchCacheObject *cache, Values values, PyObject *plan, PyObject *launch)
 {
     Entry *entry = PyMem_Calloc(1, sizeof *entry);
     if (!entry) return (Entry *)PyErr_NoMemory();
     entry->holders = 1;
     entry->plan = Py_NewRef(plan);
-    entry->kept = what_key_names(calls, values);
-    if (entry->kept && (!launch || launch == Py_None || read_launch(calls->state, entry, launch) == 0))
+    entry->kept = what_key_names(cache, values);
+    if (entry->kept && (!launch || launch == Py_None || read_launch(cache->state, entry, launch) == 0))
         return entry;
     drop_entry(entry);
     return NULL;
 }
 
-static int put_entry(CallsObject *calls, const Key *key, Entry *entry)
+static int put_entry(LaunchCacheObject *cache, const Key *key, Entry *entry)
 {
     void *before;
     bool done;
-    if (calls->entries.count >= (size_t)calls->limit) forget_all(calls);
-    GUARD_BEGIN(calls);
-    done = word_map_put(&calls->entries, key->words, key->length, entry, &before);
+    if (cache->entries.count >= (size_t)cache->limit) forget_all(cache);
+    GUARD_BEGIN(cache);
+    done = word_map_put(&cache->entries, key->words, key->length, entry, &before);
     GUARD_END();
     if (!done) {
         drop_entry(entry);
@@ -386,35 +387,35 @@ PyDoc_STRVAR(remember_doc,
              "is to do: (prepared_async_call of a function, grid, block, arguments after the values,\n"
              "(shape, dtype) of a new result or None). An Ellipsis among the arguments is the result.");
 
-static PyObject *calls_remember(PyObject *self, FAST_PARAMETERS)
+static PyObject *launch_cache_remember(PyObject *self, FAST_PARAMETERS)
 {
-    CallsObject *calls = calls_cast(self);
+    LaunchCacheObject *cache = launch_cache_cast(self);
     PyObject *given[3];
     Key key;
     if (convert_arguments(remember_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (!PyTuple_CheckExact(given[0])) return PyErr_Format(PyExc_TypeError, "values must be a tuple");
-    ContextObject *context = context_current(calls->state);
+    ContextObject *context = context_current(cache->state);
     if (!context) return NULL;
-    int failed = make_key(calls, values_of(given[0]), context, &key);
+    int failed = make_key(cache, values_of(given[0]), context, &key);
     if (!failed && key.length) {
-        Entry *entry = new_entry(calls, values_of(given[0]), given[1], given[2]);
-        failed = entry ? put_entry(calls, &key, entry) : -1;
+        Entry *entry = new_entry(cache, values_of(given[0]), given[1], given[2]);
+        failed = entry ? put_entry(cache, &key, entry) : -1;
     }
     if (key.words) free_key(&key);
     Py_DECREF((PyObject *)context);
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *calls_clear_py(PyObject *self, PyObject *Py_UNUSED(none))
+static PyObject *launch_cache_clear_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    forget_all(calls_cast(self));
+    forget_all(launch_cache_cast(self));
     Py_RETURN_NONE;
 }
 
 /* ---- The type ---- */
 
-PyDoc_STRVAR(calls_doc,
-             "_Calls(positions, aligned=False, limit=2048, written=())\n--\n\n"
+PyDoc_STRVAR(launch_cache_doc,
+             "_LaunchCache(positions, aligned=False, limit=2048, written=())\n--\n\n"
              "What is remembered for calls whose arrays, at these positions, have one form; with aligned,\n"
              "also of where they begin in 16 bytes. How arrays lie to each other that meet is part of the\n"
              "form when the position of one of them is in written, or when they begin at the same place and\n"
@@ -436,44 +437,44 @@ static Py_ssize_t *read_positions(PyObject *tuple)
 }
 
 /* -1 with an exception. */
-static int read_written(CallsObject *calls, PyObject *tuple)
+static int read_written(LaunchCacheObject *cache, PyObject *tuple)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(tuple), *positions = read_positions(tuple);
     if (!positions) return -1;
-    if (count && !(calls->written = PyMem_Calloc((size_t)calls->count + 1, sizeof *calls->written)))
+    if (count && !(cache->written = PyMem_Calloc((size_t)cache->count + 1, sizeof *cache->written)))
         PyErr_NoMemory();
-    for (Py_ssize_t i = 0; calls->written && i < calls->count; i++)
+    for (Py_ssize_t i = 0; cache->written && i < cache->count; i++)
         for (Py_ssize_t k = 0; k < count; k++)
-            if (positions[k] == calls->positions[i]) calls->written[i] = true;
+            if (positions[k] == cache->positions[i]) cache->written[i] = true;
     PyMem_Free(positions);
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static PyObject *calls_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+static PyObject *launch_cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *given[4];
     size_t limit = 2048;
-    if (convert_call(calls_doc, args, kwargs, GIVEN(given)) < 0
+    if (convert_call(launch_cache_doc, args, kwargs, GIVEN(given)) < 0
         || convert_size(given[2], "limit", &limit) < 0)
         return NULL;
     if (!PyTuple_CheckExact(given[0]) || (given[3] && !PyTuple_CheckExact(given[3])))
         return PyErr_Format(PyExc_TypeError, "positions and written must be tuples");
-    CallsObject *calls = calls_cast(type->tp_alloc(type, 0));
-    if (!calls) return NULL;
-    calls->state = state_of_type(type);
-    calls->limit = (Py_ssize_t)limit;
-    calls->aligned = given[1] && PyObject_IsTrue(given[1]) > 0;
-    calls->positions = read_positions(given[0]);
-    calls->count = calls->positions ? PyTuple_GET_SIZE(given[0]) : 0;
-    if (!calls->positions || (given[3] && read_written(calls, given[3]) < 0)) Py_CLEAR(calls);
-    return (PyObject *)calls;
+    LaunchCacheObject *cache = launch_cache_cast(type->tp_alloc(type, 0));
+    if (!cache) return NULL;
+    cache->state = state_of_type(type);
+    cache->limit = (Py_ssize_t)limit;
+    cache->aligned = given[1] && PyObject_IsTrue(given[1]) > 0;
+    cache->positions = read_positions(given[0]);
+    cache->count = cache->positions ? PyTuple_GET_SIZE(given[0]) : 0;
+    if (!cache->positions || (given[3] && read_written(cache, given[3]) < 0)) Py_CLEAR(cache);
+    return (PyObject *)cache;
 }
 
-static int calls_traverse(PyObject *self, visitproc visit, void *arg)
+static int launch_cache_traverse(PyObject *self, visitproc visit, void *arg)
 {
     size_t position = 0;
     Py_VISIT(Py_TYPE(self));
-    for (Entry *entry; (entry = word_map_next(&calls_cast(self)->entries, &position));) {
+    for (Entry *entry; (entry = word_map_next(&launch_cache_cast(self)->entries, &position));) {
         if (entry->holders > 1) continue; /* a call has it as well */
         Py_VISIT(entry->plan);
         Py_VISIT(entry->kept);
@@ -483,52 +484,52 @@ static int calls_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static int calls_clear(PyObject *self)
+static int launch_cache_clear(PyObject *self)
 {
-    forget_all(calls_cast(self));
+    forget_all(launch_cache_cast(self));
     return 0;
 }
 
-static void calls_dealloc(PyObject *self)
+static void launch_cache_dealloc(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    if (calls_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
-    forget_all(calls_cast(self));
-    PyMem_Free(calls_cast(self)->positions);
-    PyMem_Free(calls_cast(self)->written);
+    if (launch_cache_cast(self)->weak_references) PyObject_ClearWeakRefs(self);
+    forget_all(launch_cache_cast(self));
+    PyMem_Free(launch_cache_cast(self)->positions);
+    PyMem_Free(launch_cache_cast(self)->written);
     type->tp_free(self);
     Py_DECREF(type);
 }
 
-static PyMethodDef calls_methods[] = {
-    {"launch", AS_METHOD(calls_launch), FAST_KEYWORDS, launch_doc},
-    {"find", calls_find, METH_O, find_doc},
-    {"remember", AS_METHOD(calls_remember), FAST_KEYWORDS, remember_doc},
-    {"clear", calls_clear_py, METH_NOARGS, "clear($self)\n--\n\nForget everything."},
+static PyMethodDef launch_cache_methods[] = {
+    {"launch", AS_METHOD(launch_cache_launch), FAST_KEYWORDS, launch_doc},
+    {"find", launch_cache_find, METH_O, find_doc},
+    {"remember", AS_METHOD(launch_cache_remember), FAST_KEYWORDS, remember_doc},
+    {"clear", launch_cache_clear_py, METH_NOARGS, "clear($self)\n--\n\nForget everything."},
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef calls_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(CallsObject, weak_references), READONLY, NULL},
+static PyMemberDef launch_cache_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(LaunchCacheObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot calls_slots[] = {
-    {Py_tp_doc, (void *)calls_doc},          {Py_tp_new, AS_SLOT(calls_new)},
-    {Py_tp_dealloc, AS_SLOT(calls_dealloc)}, {Py_tp_traverse, AS_SLOT(calls_traverse)},
-    {Py_tp_clear, AS_SLOT(calls_clear)},     {Py_tp_methods, calls_methods},
-    {Py_tp_members, calls_members},          {0, NULL},
+static PyType_Slot launch_cache_slots[] = {
+    {Py_tp_doc, (void *)launch_cache_doc},          {Py_tp_new, AS_SLOT(launch_cache_new)},
+    {Py_tp_dealloc, AS_SLOT(launch_cache_dealloc)}, {Py_tp_traverse, AS_SLOT(launch_cache_traverse)},
+    {Py_tp_clear, AS_SLOT(launch_cache_clear)},     {Py_tp_methods, launch_cache_methods},
+    {Py_tp_members, launch_cache_members},          {0, NULL},
 };
 
-static PyType_Spec calls_spec = {
-    .name = "pycuda._driver._Calls",
-    .basicsize = sizeof(CallsObject),
+static PyType_Spec launch_cache_spec = {
+    .name = "pycuda._driver._LaunchCache",
+    .basicsize = sizeof(LaunchCacheObject),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = calls_slots,
+    .slots = launch_cache_slots,
 };
 
-int calls_setup(PyObject *module, ModuleState *state)
+int launch_cache_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->_Calls_type, &calls_spec, NULL);
+    return state_add_type(module, &state->_LaunchCache_type, &launch_cache_spec, NULL);
 }

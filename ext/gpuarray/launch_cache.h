@@ -1,0 +1,16 @@
+/* Calls of kernels that were seen before (launch_cache.c), for others than Python. */
+#ifndef EXT_GPUARRAY_LAUNCH_CACHE_H
+#define EXT_GPUARRAY_LAUNCH_CACHE_H
+
+#include "ext/ext.h"
+
+/* Makes a call by what a _LaunchCache remembers: the result, or None. NULL without an exception when nothing
+ * is remembered. */
+PyObject *launch_cache_call(PyObject *cache, PyObject *const *values, Py_ssize_t count);
+
+/* The same for kernel(*values), by the kernel's attribute _launches. NULL without an exception also when the
+ * values are none that a kernel takes, of which the kernel itself says more. */
+PyObject *launch_cache_call_kernel(ModuleState *state, PyObject *kernel, PyObject *const *values,
+                                   Py_ssize_t count);
+
+#endif
