@@ -17,7 +17,7 @@ class PoolBlock(NamedTuple):
     ----------
     address : int
     size : int
-        Bytes that were asked for; 0 while the block is held.
+        Bytes that were requested; 0 while the block is held.
     room : int
         Bytes as allocated.
     bin : int
@@ -90,7 +90,7 @@ class PoolSnapshot:
 
     @property
     def active_bytes(self) -> int:
-        """Bytes in use, as they were asked for."""
+        """Bytes in use, as they were requested."""
         return sum(block.size for block in self.blocks)
 
     @property

@@ -197,7 +197,7 @@ def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
 
 
 class _Request(NamedTuple):
-    """What SourceModule and compile are asked for, under the names of their parameters, as _checked returns
+    """What SourceModule and compile are requested, under the names of their parameters, as _checked returns
     it.
     """
 
@@ -533,7 +533,7 @@ class SourceModule(CudaModule):
         name : str
             Also a C++ name: ``"scale<float>"``, ``"space::kernel"``,
             ``"(void (*)(int *))add"``. One that is not in name_expressions is compiled for
-            when it is first asked for.
+            when it is first requested.
 
         Returns
         -------

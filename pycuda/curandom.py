@@ -191,7 +191,7 @@ _PSEUDO = """
     Parameters
     ----------
     seed_getter : callable, int or numpy.random.SeedSequence, optional
-        A function takes a number and returns a GPUArray of so many int32 seeds, one for each generator: for
+        A function takes a number and returns a GPUArray of that many int32 seeds, one for each generator: for
         instance `seed_getter_uniform` and `seed_getter_unique`, which is the default. A number, or a sequence
         of NumPy's, gives the same seeds every time.
     offset : int
@@ -200,7 +200,7 @@ _PSEUDO = """
     Raises
     ------
     TypeError
-        When the seeds are no GPUArray, of another dtype or another number.
+        When the seeds are not GPUArray, of another dtype or another number.
     ValueError
         For a negative seed, or an offset below 0 or beyond 2**64 - 1.
 
@@ -345,7 +345,7 @@ _QUASI = """
     Raises
     ------
     TypeError
-        When an array is no GPUArray, or of another dtype or shape.
+        When an array is not a GPUArray, or of another dtype or shape.
     ValueError
         For an offset below 0 or beyond 2**64 - 1.
 

@@ -167,7 +167,7 @@ class ElementwiseKernel:
         Raises
         ------
         TypeError
-            An argument is missing, is no array on the device, or has another dtype than was declared.
+            An argument is missing, is not an array on the device, or has another dtype than was declared.
         ValueError
             An array is too short for the indices.
         RuntimeError
@@ -423,7 +423,7 @@ def _geometry(walk: layout.Walk) -> tuple:
 
 
 def _linear(walk: layout.Walk, count: int) -> list[bool]:
-    """For each of so many vectors whether element i is found i elements after the first."""
+    """For each of that many vectors whether element i is found i elements after the first."""
     return [True] * count if walk.plain else [group is None for group in walk.signature[2]]
 
 

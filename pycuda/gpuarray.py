@@ -222,7 +222,7 @@ def zeros(
 
 def _zeroed(result):
     if result.nbytes:
-        # Not queued where it need not be: that would keep memory that is no pool's until the stream is idle.
+        # Not queued where it need not be: that would keep unpooled memory until the stream is idle.
         if drv.current_stream() is None:
             drv.memset_d8(result.gpudata, 0, result.nbytes)
         else:

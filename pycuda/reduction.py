@@ -200,7 +200,7 @@ class ReductionKernel:
         Raises
         ------
         TypeError
-            An argument is missing, is no array on the device, or has another dtype than was declared.
+            An argument is missing, is not an array on the device, or has another dtype than was declared.
         ValueError
             An array is too short; ``out`` has another dtype or no element, or with ``axis`` another shape.
         numpy.exceptions.AxisError

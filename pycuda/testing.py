@@ -145,7 +145,7 @@ def _excess(before):
 
 
 def __getattr__(name):
-    """The fixture is made when it is asked for, so that pytest is needed only then."""
+    """The fixture is made when it is requested, so that pytest is needed only then."""
     if name != "leaves_nothing_behind":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import pytest

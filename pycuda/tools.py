@@ -69,7 +69,7 @@ def _register_bfloat16() -> None:
 
 
 class DebugMemoryPool(DeviceMemoryPool):
-    """A DeviceMemoryPool that tells where each allocation was asked for, and what is in use
+    """A DeviceMemoryPool that tells where each allocation was requested, and what is in use
     by then.
 
     Parameters
@@ -618,7 +618,7 @@ def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
     Raises
     ------
     ValueError
-        It is no declaration of a known type.
+        It is not a declaration of a known type.
     """
     if "bfloat16" in c_arg:
         _register_bfloat16()

@@ -1,6 +1,6 @@
 """One compilation, from request to bytes.
 
-NVRTC compiles unless nvcc is asked for (by path, by PYCUDA_COMPILER=nvcc, by target="fatbin") or needed (an
+NVRTC compiles unless nvcc is requested (by path, by PYCUDA_COMPILER=nvcc, by target="fatbin") or needed (an
 option or a header that only nvcc has, or no NVRTC here). Both go through the same cache.
 """
 

@@ -272,7 +272,7 @@ _ARCH = re.compile(r"(?:sm|compute|lto)_(\d+)(\d)[a-z]?$")
 
 
 def capability(arch: str | None) -> tuple[int, int] | None:
-    """(9, 0) of sm_90a, (12, 0) of sm_120; None for what is no architecture."""
+    """(9, 0) of sm_90a, (12, 0) of sm_120; None for what is not an architecture."""
     match = _ARCH.match(arch or "")
     return (int(match[1]), int(match[2])) if match else None
 

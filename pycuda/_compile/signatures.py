@@ -1,7 +1,7 @@
 """The types of kernels' parameters, as the source has them.
 
-For comparing arguments with (PYCUDA_CHECK_ARGUMENTS), and to know which of them are structures. This is no
-parser of C++: of what is not one of the plain forms nothing is said.
+For comparing arguments with (PYCUDA_CHECK_ARGUMENTS), and to know which of them are structures. This is not
+a parser of C++: of what is not one of the plain forms nothing is said.
 """
 
 from __future__ import annotations

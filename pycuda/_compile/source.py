@@ -38,7 +38,7 @@ def lines_of(text: str, path: str) -> str:
 
 
 def without_folder(ptx: bytes, folder: str) -> bytes:
-    """PTX that names the source without the folder it was compiled in, where no such file is (any more)."""
+    """PTX that names the source without the folder it was compiled in, where no such file is (anymore)."""
     return ptx.replace(os.fsencode(os.path.join(folder, NAME)) + b'"', NAME.encode() + b'"')
 
 

@@ -47,7 +47,7 @@ def default_ordinal() -> int | None:
     Raises
     ------
     ValueError
-        CUDA_DEVICE is no number.
+        CUDA_DEVICE is not a number.
     """
     text = os.environ.get("CUDA_DEVICE")
     if text:

@@ -192,7 +192,7 @@ def fill_registry_with_opencl_c_types(reg: DTypeRegistry) -> None:
 
 
 def fill_registry_with_c99_stdint_types(reg: DTypeRegistry) -> None:
-    """Register int8_t and its like.
+    """Register int8_t and similar ones.
 
     Parameters
     ----------
@@ -315,7 +315,7 @@ def parse_c_arg_backend(
     Raises
     ------
     ValueError
-        It is no declaration of a known type.
+        It is not a declaration of a known type.
     """
     declaration = _declaration(c_arg)
     if declaration is None:

@@ -94,7 +94,7 @@ class ByColumn:
 
 
 def layout(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> InOrder | ByColumn:
-    """Of a matrix of so many columns, in compressed rows."""
+    """Of a matrix of that many columns, in compressed rows."""
     if sorted_kernels.is_worth_it(columns, width, values.itemsize):
         return ByColumn(starts, columns, values)
     return InOrder(starts, columns, values, width)

@@ -15,7 +15,7 @@ INDEX = np.dtype(np.intp)  # of indices that results have
 def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
     """The axes that an axis argument names. AxisError, or ValueError for one named twice.
 
-    With `scalars` an array without axes has the axis 0, as it has for the reductions of NumPy's ufuncs.
+    With `scalars` a 0-d array has the axis 0, as it has for the reductions of NumPy's ufuncs.
     """
     if axis is None:
         return tuple(range(ndim))
@@ -25,7 +25,7 @@ def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
 
 
 def one_axis(axis, ndim: int) -> int:
-    """The axis counted from 0. AxisError for one that there is not, as any is of an array without axes."""
+    """The axis counted from 0. AxisError for one that there is not, as any is of a 0-d array."""
     return normalize_axis_index(operator.index(axis), ndim)
 
 

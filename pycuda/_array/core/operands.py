@@ -13,14 +13,14 @@ from pycuda._kernels.plans.sharing import check_writable
 
 
 def is_number(value) -> bool:
-    """Whether a launch passes the value along: Python's numbers, NumPy's, and host arrays without axes."""
+    """Whether a launch passes the value along: Python's numbers, NumPy's, and host 0-d arrays."""
     return isinstance(value, int | float | complex | np.generic) or (
         isinstance(value, np.ndarray) and value.ndim == 0
     )
 
 
 def refused(value) -> TypeError:
-    """What is raised for data in host memory, and for what is no array at all."""
+    """What is raised for data in host memory, and for what is not an array at all."""
     return TypeError(
         f"{type(value).__name__} beside a GPUArray: data in host memory is never copied implicitly, copy it "
         "with pycuda.gpuarray.to_gpu()"

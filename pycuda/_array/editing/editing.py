@@ -27,7 +27,7 @@ def _all_arrays(tup) -> list[GPUArray]:
 
 
 def dstack(tup) -> GPUArray:
-    """Arrays one after the other along the third axis."""
+    """Arrays one after another along the third axis."""
     return concatenate([atleast_3d(each) for each in _all_arrays(tup)], 2)
 
 

@@ -29,7 +29,7 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 
 class Marked(NamedTuple):
-    """Which elements of so many: a bit for each, and how many there are up to the end of each tile."""
+    """Which elements of that many: a bit for each, and how many there are up to the end of each tile."""
 
     words: GPUArray
     ends: GPUArray

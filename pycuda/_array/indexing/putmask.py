@@ -59,7 +59,7 @@ def _repeated(values, count: int, dtype) -> GPUArray:
 
 
 def place(arr, mask, vals) -> None:
-    """The values one after the other, and over again, to where the mask is true. Waits for the stream."""
+    """The values one after another, and over again, to where the mask is true. Waits for the stream."""
     check_writable(arr)
     mask = as_array(mask)
     if mask.size != arr.size:

@@ -44,7 +44,7 @@ def contains(array, value):
 
 
 def __format__(array, format_spec):
-    """A number as its format says, for an array without axes."""
+    """A number as its format says, for a 0-d array."""
     if array.ndim == 0:
         return format(array.get().item(), format_spec)
     return object.__format__(array, format_spec)

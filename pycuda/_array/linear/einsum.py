@@ -206,7 +206,7 @@ def _pair(left, right, kept) -> _Term:
 
 
 def _path(operands, plan, optimize) -> list[tuple[int, ...]]:
-    """Which terms are contracted, one after the other."""
+    """Which terms are contracted, one after another."""
     if len(operands) < 3:
         return [(0, 1)] * (len(operands) - 1)
     every = dict.fromkeys(label for labels in plan.inputs for label in labels)

@@ -88,7 +88,7 @@ def _tensordot_axes(axes, a, b):
 
 
 def tensordot(a, b, axes=2) -> GPUArray:
-    """Sums of products over so many axes, or over these of each."""
+    """Sums of products over that many axes, or over these of each."""
     a, b = as_array(a), as_array(b)
     first, second = _tensordot_axes(axes, a, b)
     kept_a = [axis for axis in range(a.ndim) if axis not in first]

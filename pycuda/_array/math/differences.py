@@ -80,7 +80,7 @@ def ediff1d(ary, to_end=None, to_begin=None) -> GPUArray:
 
 
 def _spacings(varargs, f, axes) -> list:
-    """For each axis a number, or the distances between neighbours as an array."""
+    """For each axis a number, or the distances between neighbors as an array."""
     if not varargs:
         return [1.0] * len(axes)
     if len(varargs) == 1 and (is_number(varargs[0]) or varargs[0].ndim == 0):

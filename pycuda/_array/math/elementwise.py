@@ -88,7 +88,7 @@ def clip(
 
 
 def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
-    """The elements rounded to so many decimals, ties to even, as numpy.round."""
+    """The elements rounded to that many decimals, ties to even, as numpy.round."""
     decimals = operator.index(decimals)
     if self.dtype.kind == "b" and decimals != 0:
         raise TypeError("round is not supported for boolean arrays")

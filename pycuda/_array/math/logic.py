@@ -45,7 +45,7 @@ def _isnan(value):
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
-    """Whether isclose() holds everywhere: a bool array without axes."""
+    """Whether isclose() holds everywhere: a 0-d bool array."""
     return isclose(a, b, rtol, atol, equal_nan).all()
 
 
@@ -57,7 +57,7 @@ def _same_elements(a, b, equal_nan) -> GPUArray:
 
 
 def array_equal(a1, a2, equal_nan=False) -> GPUArray:
-    """Whether shapes and all elements are equal: a bool array without axes."""
+    """Whether shapes and all elements are equal: a 0-d bool array."""
     a1, a2 = as_array(a1), as_array(a2)
     if a1.shape != a2.shape:
         return full((), False)

@@ -1,6 +1,6 @@
 """New arrays by NumPy's functions: np.zeros(..., like=a), np.zeros_like(a), np.linspace of arrays.
 
-What `like=` names is asked for in so many words: data of the host is copied to the device.
+What `like=` names is requested explicitly: data of the host is copied to the device.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ def shape(a) -> tuple[int, ...]:
     return a.shape
 
 
-# ---- text and files: what is written is copied to the host, which is what they are asked for
+# ---- text and files: what is written is copied to the host, which is what they are for
 
 
 def array_repr(arr, max_line_width=None, precision=None, suppress_small=None) -> str:

@@ -1,7 +1,7 @@
 """NumPy's protocols: its ufuncs and functions called with GPUArrays.
 
-NumPy asks each operand that has a say. What another library's arrays have their own say in, and are no arrays
-of a CUDA device, is left to them: NotImplemented.
+NumPy asks each operand that implements the protocol. Another library's arrays that implement it and are not
+on a CUDA device decide themselves: NotImplemented here.
 """
 
 from __future__ import annotations

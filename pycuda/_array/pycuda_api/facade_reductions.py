@@ -1,5 +1,5 @@
 """The reductions of pycuda.gpuarray, which keep PyCUDA's signatures and rules: of all elements, in the
-array's dtype, maxima past NaNs. Results are arrays without axes, nothing is copied to the host.
+array's dtype, maxima past NaNs. Results are 0-d arrays, nothing is copied to the host.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ max, min = _extreme("max"), _extreme("min")
 
 
 def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
-    """Whether an element is not 0: a bool array without axes."""
+    """Whether an element is not 0: a 0-d bool array."""
     return reduce("any", a, None, None, None, False, stream, allocator)
 
 
 def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
-    """Whether no element is 0: a bool array without axes."""
+    """Whether no element is 0: a 0-d bool array."""
     return reduce("all", a, None, None, None, False, stream, allocator)
 
 

@@ -1,4 +1,4 @@
-"""Reductions of some of the elements: those of a mask, or those that are no NaN; and with a first value."""
+"""Reductions of some of the elements: those of a mask, or those that are not NaN; and with a first value."""
 
 from __future__ import annotations
 

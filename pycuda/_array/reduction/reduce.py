@@ -40,7 +40,7 @@ _INTEGERS = "biu"
 @functools.cache
 def folded_dtype(ufunc, given, dtype=None, out=None) -> np.dtype:
     """NumPy's dtype of ufunc.reduce, accumulate and reduceat for elements of this dtype, with dtype= and into
-    an array of the dtype `out`. TypeError where its results are no operands of it.
+    an array of the dtype `out`. TypeError where its results are not operands of it.
 
     Integers fold into integers as such, not by way of a float, which is all that some pairs have in common.
     """

@@ -243,5 +243,5 @@ def _into(name, result, out, stream) -> GPUArray:
 def count_nonzero(
     a: Array, axis: Axes = None, *, keepdims: bool = False, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:
-    """How many elements are not 0, as numpy.count_nonzero: int64, an array without axes for all."""
+    """How many elements are not 0, as numpy.count_nonzero: int64, a 0-d array for all."""
     return reduce("count_nonzero", a, axis, None, None, keepdims, stream, allocator)

@@ -52,7 +52,7 @@ def concatenate(
     dtype: DTypeLike | None = None,
     stream: Stream = None,
 ) -> GPUArray:
-    """Arrays one after the other along an axis, as numpy.concatenate.
+    """Arrays one after another along an axis, as numpy.concatenate.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ _MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
 
 
 def places_of_parts(length: int, count: int) -> list[int]:
-    """Where all but the first of so many parts, as equal as can be, begin."""
+    """Where all but the first of that many parts, as equal as can be, begin."""
     if count > sys.maxsize:
         raise OverflowError(f"{count} sections are too many")
     if count > max(length, _MOST_PARTS):

@@ -35,7 +35,7 @@ def _is_fortran(a) -> bool:
 
 def _axes_by_distance(a) -> list[int]:
     """The axes from the outermost in memory to the innermost. Those of length 1, and those that repeat an
-    element, stay beside their neighbours, as in the results of elementwise functions.
+    element, stay beside their neighbors, as in the results of elementwise functions.
     """
     steps, follow = [0] * a.ndim, 0
     for axis in reversed(range(a.ndim)):
@@ -108,7 +108,7 @@ def expand_dims(a, axis) -> GPUArray:
 
 
 def swapaxes(a, axis1, axis2) -> GPUArray:
-    """A view with two axes in each other's place."""
+    """A view with two axes swapped."""
     order = list(range(a.ndim))
     first, second = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
     order[first], order[second] = second, first
@@ -139,7 +139,7 @@ def rollaxis(a, axis, start=0) -> GPUArray:
 
 
 def matrix_transpose(x, /) -> GPUArray:
-    """A view with the last two axes in each other's place."""
+    """A view with the last two axes swapped."""
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
@@ -207,7 +207,7 @@ def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
 
 
 def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
-    """Views of the parts along an axis: so many, as equal as can be, or cut at these places."""
+    """Views of the parts along an axis: that many, as equal as can be, or cut at these places."""
     from pycuda._array.shape.joining import places_of_parts
 
     axis = one_axis(axis, ary.ndim)
@@ -223,7 +223,7 @@ def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
 
 
 def split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
-    """Views of the parts along an axis: so many equal ones, or cut at these places."""
+    """Views of the parts along an axis: that many equal ones, or cut at these places."""
     if not hasattr(indices_or_sections, "__len__"):
         count, length = int(indices_or_sections), ary.shape[one_axis(axis, ary.ndim)]
         if count <= 0 or length % count:

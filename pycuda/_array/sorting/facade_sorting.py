@@ -1,4 +1,4 @@
-"""Sorting, functions that are no methods: sorted copies, several keys, the greatest elements."""
+"""Sorting, functions that are not methods: sorted copies, several keys, the greatest elements."""
 
 from __future__ import annotations
 

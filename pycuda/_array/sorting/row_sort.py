@@ -15,7 +15,7 @@ _CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
 
 
 class Parts:
-    """New memory in parts of so many bytes."""
+    """New memory in parts of that many bytes."""
 
     def __init__(self, allocator, *sizes: int):
         self._starts = [0]
@@ -32,7 +32,7 @@ class Parts:
 
 
 class Work:
-    """What a sort of rows takes and gives. All arrays are packed, and the rows lie one after the other.
+    """What a sort of rows takes and gives. All arrays are packed, and the rows lie one after another.
 
     keys
         What is sorted.

@@ -112,7 +112,7 @@ def bincount(
     ValueError
         For negative numbers, or weights of another length.
     TypeError
-        For elements that are no integers.
+        For elements that are not integers.
     """
     x = _numbers(x, stream)
     if minlength is None or operator.index(minlength) < 0:

@@ -29,7 +29,7 @@ class _Rows(NamedTuple):
     kept_dims: tuple[int, ...]  # with axes of length 1 for those that are gone
 
     def counts(self) -> GPUArray:
-        """How many elements of each row are no NaN, as float64, with an axis of length 1."""
+        """How many elements of each row are not NaN, as float64, with an axis of length 1."""
         numbers = apply("logical_not", apply("isnan", self.rows))
         return numbers.sum(axis=-1, keepdims=True).astype(np.float64)
 
@@ -89,7 +89,7 @@ def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPU
 
 
 def nanmedian(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
-    """The median of the elements that are no NaN; NaN where there is none."""
+    """The median of the elements that are not NaN; NaN where there is none."""
     found = _sorted_rows(a, axis)
     if not a.size:
         return nanmean(a, axis, None, out, keepdims)

@@ -1,4 +1,4 @@
-"""Means and spreads of elements, of those that are no NaN, or of those that where= chooses."""
+"""Means and spreads of elements, of those that are not NaN, or of those that where= chooses."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def _given(value):
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
-    """The sum of the elements that are no NaN."""
+    """The sum of the elements that are not NaN."""
     return without_nan(a, 0).sum(
         axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, initial=_given(initial), where=where
     )
 
 
 def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=True) -> GPUArray:
-    """The product of the elements that are no NaN."""
+    """The product of the elements that are not NaN."""
     return without_nan(a, 1).prod(
         axis=axis, dtype=dtype, out=out, keepdims=keepdims is True, initial=_given(initial), where=where
     )
@@ -76,7 +76,7 @@ nanmax, nanmin = _nan_extreme("max", "fmax"), _nan_extreme("min", "fmin")
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
-    """The mean of the elements that are no NaN; NaN where there is none."""
+    """The mean of the elements that are not NaN; NaN where there is none."""
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
     return into(masked_mean(a, alive(a, where), axis, dtype, keepdims is True), out)
@@ -85,7 +85,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -
 def nanvar(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
 ) -> GPUArray:
-    """The mean square of distances from the mean of the elements that are no NaN."""
+    """The mean square of distances from the mean of the elements that are not NaN."""
     ddof = ddof if _given(correction) is None else correction
     if axis is not None:
         axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
@@ -249,7 +249,7 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None) -> GPUArray:
 
 
 def apply_along_axis(func1d, axis, arr, *args, **kwargs) -> GPUArray:
-    """A function of arrays with one axis, called for each line along an axis, one after the other."""
+    """A function of arrays with one axis, called for each line along an axis, one after another."""
     moved = moveaxis(arr, axis, -1)
     axis = axis % arr.ndim
     results = [as_array(func1d(moved[index], *args, **kwargs)) for index in np.ndindex(*moved.shape[:-1])]

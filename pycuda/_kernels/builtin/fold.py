@@ -1,4 +1,4 @@
-"""Kernels that fold elements by an elementwise function one after the other: a op b op c is (a op b) op c."""
+"""Kernels that fold elements by an elementwise function one after another: a op b op c is (a op b) op c."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def ufunc_dtypes(ufunc, operands, dtype=None, casting="same_kind", reduction=Fal
     return ufunc.resolve_dtypes(given, signature=signature, casting=casting, reduction=reduction)
 
 
-# ---- dtype rules of functions that are no ufuncs. They get dtypes, or int, float, complex for Python's
+# ---- dtype rules of functions that are not ufuncs. They get dtypes, or int, float, complex for Python's
 # numbers, and return those of the loop, inputs first.
 
 

@@ -78,5 +78,5 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
 
 
 def grid(count: int, together: int = 1) -> tuple[int, int]:
-    """A thread for so many of them together."""
+    """A thread for that many of them together."""
     return min(ceil_div(count, THREADS * together), _LARGEST_GRID), 1

@@ -139,7 +139,7 @@ def even(edges, edge: str) -> bytes | None:
 
 
 def capacity(bins: int) -> int:
-    """For how many bins the kernel is made that counts so many."""
+    """For how many bins the kernel is made that counts that many."""
     return next(each for each in _CAPACITIES if each >= bins)
 
 
@@ -150,7 +150,7 @@ def chunk(count: int) -> tuple[int, int]:
 
 
 def grid(count: int) -> tuple[int, int]:
-    """Blocks for so many elements, some for each thread."""
+    """Blocks for that many elements, some for each thread."""
     return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
 
 

@@ -2,7 +2,7 @@
 
 The cut follows from shape and item size alone (arrays that are walked the same way in memory), so that
 results have the same bits everywhere. Sums of floats are trees: of the elements of a thread, of the threads
-of a block, of blocks; only steps of one thread (at most 64 here) are added one after the other. The relative
+of a block, of blocks; only steps of one thread (at most 64 here) are added one after another. The relative
 error of a sum of n elements of one sign is below about (40 + n / 2**27) units in the last place of the
 accumulator.
 """

@@ -91,7 +91,7 @@ def rows(keys: Order, place: str):
 
 
 def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
-    """(grid, bits of a row's slots, slots of a block) for so many rows."""
+    """(grid, bits of a row's slots, slots of a block) for that many rows."""
     bits = max(length - 1, 1).bit_length()
     together = max(min(ROW_SLOTS >> bits, count), 1)
     return (ceil_div(count, together), 1), bits, together << bits
@@ -137,7 +137,7 @@ class CountShape(NamedTuple):
 
 
 def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountShape:
-    """For so many rows, on a device whose blocks have so much shared memory at most."""
+    """For that many rows, on a device whose blocks have that much shared memory at most."""
     threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
     if rows * length >= _LONG:
         # Many counters take time to be cleared and summed.
@@ -196,7 +196,7 @@ class PassShape(NamedTuple):
 
 
 def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape:
-    """For so many rows; `itemsize` is that of a key, or of a value where that is larger."""
+    """For that many rows; `itemsize` is that of a key, or of a value where that is larger."""
     third = alone and itemsize == 4
     choices = _FEW_ITEMS[itemsize], _ALONE if third else _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
@@ -245,5 +245,5 @@ def search(keys: Order, right: bool):
 
 
 def grid(count: int) -> tuple[int, int]:
-    """A thread for each of so many."""
+    """A thread for each of that many."""
     return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1

@@ -66,7 +66,7 @@ class Kernels(NamedTuple):
 
 @context_dependent_memoize
 def kernels(keys: Order, vector: int) -> Kernels:
-    """Those for rows of an order, of which so many elements are loaded together."""
+    """Those for rows of an order, of which that many elements are loaded together."""
     module = compiled(_SOURCE.format(order=keys.c_type, vector=vector))
     arguments = {
         "sample_rows": "PqIIP",
@@ -82,7 +82,7 @@ class Plan(NamedTuple):
     """How rows are worked on."""
 
     group: int  # elements that a thread samples
-    step: int  # a sampled element is one of so many
+    step: int  # a sampled element is one of that many
     rank: int  # of the limit in the sample
     capacity: int  # pairs that are collected of a row, at most
     parts: int  # of a row, where its sample misled

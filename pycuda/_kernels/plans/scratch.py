@@ -1,6 +1,6 @@
 """Memory that a kernel needs only while it runs.
 
-Kernels of one stream run one after the other, so they share one area: it is not allocated again at each
+Kernels of one stream run one after another, so they share one area: it is not allocated again at each
 launch. An area begins with words that are 0 before and after every kernel; the rest holds anything.
 
 A graph may be launched on any stream, beside what the captured stream runs by then: each of its kernels has
@@ -86,7 +86,7 @@ NOTHING = Partials(0, 0)
 
 
 def partials_of_tiles(rows: int, tiles: int) -> Partials:
-    """By so many tiles of each row."""
+    """By that many tiles of each row."""
     groups = ceil_div(tiles, _GROUP)
     supers = ceil_div(groups, _GROUP)
     return Partials(rows * (tiles + groups + supers), rows * (groups + supers))
@@ -112,7 +112,7 @@ class States:
         self._launches = itertools.count(1)
 
     def holds(self, *sizes: int) -> bool:
-        """Whether there are so many counts and entries, and so many bytes of values."""
+        """Whether there are that many counts and entries, and that many bytes of values."""
         return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
 
     def launch(self) -> int:

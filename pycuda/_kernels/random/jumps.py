@@ -1,6 +1,6 @@
 """Far ahead in a generator's sequence without the steps between: powers of the matrix of one step.
 
-They are computed when first asked for, by squaring, and kept: nothing here is a table.
+They are computed when first requested, by squaring, and kept: nothing here is a table.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import functools
 
 import numpy as np
 
-# Both generators' sequences are so many steps apart, as a power of two; cuRAND's figures.
+# Both generators' sequences are that many steps apart, as a power of two; cuRAND's figures.
 XORWOW_SEQUENCE = 67
 MRG_SUBSEQUENCE, MRG_SEQUENCE = 76, 127
 
@@ -32,7 +32,7 @@ def _unit() -> np.ndarray:
 def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """First a, then b: each row of the result is the sum of those rows of b that a's bits say.
 
-    The sums of eight neighbouring rows, 256 of them, are made first, so that a byte of a picks one.
+    The sums of eight neighboring rows, 256 of them, are made first, so that a byte of a picks one.
     """
     rows = b.reshape(20, 8, 5)
     sums = np.zeros((20, 256, 5), np.uint32)
@@ -54,7 +54,7 @@ def _xorwow_power(exponent: int) -> np.ndarray:
 
 def _xorwow_powers(first: int, count: int) -> np.ndarray:
     """For each hexadecimal digit of a number of `count` bits the matrices of 1 ... 15 times its unit."""
-    for exponent in range(first):  # one after the other: each is made from the one before
+    for exponent in range(first):  # one after another: each is made from the one before
         _xorwow_power(exponent)
     matrices = []
     for digit in range(first, first + count, 4):

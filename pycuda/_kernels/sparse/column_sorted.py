@@ -73,12 +73,12 @@ def shape_of(itemsize: int) -> Shape:
 
 
 def shared(count: int, itemsize: int) -> int:
-    """Bytes of shared memory for so many products: bank() of pycuda-sparse.hpp."""
+    """Bytes of shared memory for that many products: bank() of pycuda-sparse.hpp."""
     return (count + count // 32) * itemsize
 
 
 def _requests(lines) -> int:
-    """What warps ask for that read elements of these lines of memory, one after the other."""
+    """What warps ask for that read elements of these lines of memory, one after another."""
     warps = np.sort(lines[: len(lines) // 32 * 32].reshape(-1, 32))
     return len(warps) + np.count_nonzero(np.diff(warps))
 

@@ -101,7 +101,7 @@ def plan(starts, itemsize: int) -> Plan:
     tiles = np.concatenate([short, pieces])
     if not len(pieces):
         return Plan(short, long_rows, 0)
-    # In the order of the matrix, so that neighbours in time read neighbours of x.
+    # In the order of the matrix, so that neighbors in time read neighbors of x.
     tiles = tiles[np.argsort(tiles["first"], kind="stable")]
     return Plan(tiles, long_rows, int((long_rows["end"] - long_rows["begin"]).sum()))
 
@@ -115,7 +115,7 @@ class Columns(NamedTuple):
 
 
 def narrow_columns(tiles, columns, count: int) -> Columns:
-    """For the columns of all elements, of a matrix with so many."""
+    """For the columns of all elements, of a matrix with that many."""
     if len(columns):
         # Tiles are in the order of the elements and have all of them.
         counts = tiles["packed"] >> 16
@@ -177,7 +177,7 @@ def targets(rows, is_piece) -> np.ndarray:
 
 
 def long_rows(rows, counts) -> np.ndarray:
-    """LONG_ROW of rows with so many pieces each."""
+    """LONG_ROW of rows with that many pieces each."""
     found = np.zeros(len(rows), LONG_ROW)
     found["row"], found["end"] = rows, np.cumsum(counts)
     found["begin"] = found["end"] - counts

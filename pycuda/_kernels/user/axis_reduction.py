@@ -3,8 +3,8 @@
 Each result is made of `length` elements. It is divided among threads by the shape and the strides alone, so
 that its bits are the same on every device. Two divisions, by which axis is the fast one in memory:
 
-    columns  the lanes of a warp have neighbouring results, each thread a run of consecutive elements
-    rows     the lanes of a warp have neighbouring elements of one result
+    columns  the lanes of a warp have neighboring results, each thread a run of consecutive elements
+    rows     the lanes of a warp have neighboring elements of one result
 
 Where there are few results each is split further; the parts are then reduced by a second launch.
 """

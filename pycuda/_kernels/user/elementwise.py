@@ -4,7 +4,7 @@
     strided    the same loop, the arrays reached through their strides
     streaming  16 bytes of each array a thread and round, where the arrays are long and apart
 
-In a streaming kernel x[i] is a register. It was loaded with its neighbours if x is only read as x[i], and is
+In a streaming kernel x[i] is a register. It was loaded with its neighbors if x is only read as x[i], and is
 stored with them if a statement x[i] = ... is reached for every i; else x stays a pointer.
 """
 

@@ -37,7 +37,7 @@ class Named:
 
 def describe(value, argument, kernel: str, written=False):
     """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
-    before. TypeError, which names the argument, when it is no array on the device or one of other elements.
+    before. TypeError, naming the argument, when it is not an array on the device or has another dtype.
     """
     if isinstance(value, GPUArray):
         shape, strides, dtype = value.shape, value.strides, value.dtype

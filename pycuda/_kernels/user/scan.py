@@ -12,7 +12,7 @@ from pycuda.tools import dtype_to_ctype
 
 _SHARED = 45 << 10  # bytes of the tiles that a block has under way, at most
 _CHUNKS = 4  # vectors that a thread has of a tile, at most
-RESIDENT = 7  # blocks of a multiprocessor, where so many fit
+RESIDENT = 7  # blocks of a multiprocessor, where that many fit
 
 
 class Text(NamedTuple):

@@ -85,7 +85,7 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, char *oth
 }
 
 // out[i] = element numbers[i] of an array whose elements are `step` bytes apart, 0 where there is none.
-// Numbers and results lie one after the other; a thread moves V of them, whose loads are under way at once.
+// Numbers and results lie one after another; a thread moves V of them, whose loads are under way at once.
 template <class T, class I, Mode MODE, int V>
 __device__ __forceinline__ void gather(const char *array, const I *numbers, T *out, int *error, index_t count,
                                        index_t length, index_t step)

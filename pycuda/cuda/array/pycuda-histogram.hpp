@@ -107,7 +107,7 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
 }
 
 // More bins than shared memory has. The lanes of a warp that have the same number add once: a number that is
-// everywhere is no hot spot.
+// everywhere is not a hot spot.
 template <class T>
 __device__ __forceinline__ void count_many(const char *in, index_t count, unsigned long long *counts)
 {
@@ -227,7 +227,7 @@ __device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, cons
     }
 #pragma unroll 1
     for (int k = 0; k < N; k++) {
-        T item = bunch.items[0]; // an index that is no constant would put them all into local memory
+        T item = bunch.items[0]; // an index that is not a constant would put them all into local memory
 #pragma unroll
         for (int other = 1; other < N; other++)
             if (k == other) item = bunch.items[other];

@@ -23,7 +23,7 @@ template <> struct Product<bool> {
     static __device__ __forceinline__ bool add(bool sum, bool a, bool b) { return sum || (a && b); }
 };
 
-// A tile of an operand: MATMUL_SIDE lines of MATMUL_DEPTH numbers; neighbours in memory for neighbouring
+// A tile of an operand: MATMUL_SIDE lines of MATMUL_DEPTH numbers; neighbors in memory for neighboring
 // threads.
 template <class T, class A>
 __device__ __forceinline__ void fetch(A (*tile)[MATMUL_SIDE + 1], const char *from, index_t line,

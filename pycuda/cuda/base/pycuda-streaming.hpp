@@ -1,4 +1,4 @@
-// Elements of an array that one thread reads or writes together, V neighbours at a time, ROUNDS times.
+// Elements of an array that one thread reads or writes together, V neighbors at a time, ROUNDS times.
 #ifndef PYCUDA_STREAMING_HPP
 #define PYCUDA_STREAMING_HPP
 

@@ -96,7 +96,7 @@ struct Bits {
     static __device__ __forceinline__ uint4 from(uint4 x) { return x; }
 };
 
-// [0, 1): so many bits that 1 is not reached by rounding.
+// [0, 1): that many bits that 1 is not reached by rounding.
 struct Float {
     static __device__ __forceinline__ u32 one(u32 x) { return __float_as_uint((float)(x >> 8) * 0x1p-24f); }
     static __device__ __forceinline__ uint4 from(uint4 x)

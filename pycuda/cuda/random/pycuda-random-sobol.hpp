@@ -1,7 +1,7 @@
 // Sobol's sequences: number i of a dimension is the sum, modulo 2, of the dimension's direction vectors for
 // the bits of i's Gray code.
 //
-// Element e of an array is of dimension e % dimensions. A thread has four neighbouring dimensions and every
+// Element e of an array is of dimension e % dimensions. A thread has four neighboring dimensions and every
 // POINTS-th point of them: from point to point only two bits of the Gray code change, bit LOG_POINTS - 1 and
 // one above it.
 #ifndef PYCUDA_RANDOM_SOBOL_HPP

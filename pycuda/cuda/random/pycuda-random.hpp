@@ -239,7 +239,7 @@ template <class T, class D> __device__ __forceinline__ int group_words()
     return D::outputs == 2 || sizeof(T) == 8 ? 8 : 4;
 }
 
-// Four neighbours are stored by instructions of 16 bytes where the array begins at a multiple of that: how
+// Four neighbors are stored by instructions of 16 bytes where the array begins at a multiple of that: how
 // many elements are.
 template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
 {

@@ -1,4 +1,4 @@
-// Reductions with an operation that is associative and need not be commutative: neighbours meet neighbours,
+// Reductions with an operation that is associative and need not be commutative: neighbors meet neighbors,
 // the earlier one on the left.
 //
 // The result depends on the elements and their number alone. A block reduces one tile; each of its warps a

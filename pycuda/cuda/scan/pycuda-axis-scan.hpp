@@ -273,7 +273,7 @@ __device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
     return taken;
 }
 
-// The part of the state that belongs to one row of so many values.
+// The part of the state that belongs to one row of that many values.
 template <class Acc>
 __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t row, index_t values)
 {

@@ -7,7 +7,7 @@
 extern "C++" {
 namespace pycuda {
 
-// Neighbours are moved together where they fill 16 bytes. make(value, k) is item k; emit(has, before, item,
+// Neighbors are moved together where they fill 16 bytes. make(value, k) is item k; emit(has, before, item,
 // with) what is stored for it, `before` being all items before it where `has`, `with` those and itself.
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Item, class Value, class Make, class Combine,
           class Emit>

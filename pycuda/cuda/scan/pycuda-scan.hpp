@@ -112,7 +112,7 @@ template <class T> struct scan_row {
     scan_state state; // the row's part
     unsigned tiles, groups, supers;
 
-    // Row number `row` of rows with so many tiles. pycuda/_kernels/plans/scratch.py counts the same.
+    // Row number `row` of rows with that many tiles. pycuda/_kernels/plans/scratch.py counts the same.
     __device__ __forceinline__ scan_row(const scan_state &all, size_t row, size_t number)
         : state(all), tiles((unsigned)number), groups((tiles + SCAN_GROUP - 1) / SCAN_GROUP),
           supers((groups + SCAN_GROUP - 1) / SCAN_GROUP)
@@ -139,7 +139,7 @@ template <class T> struct scan_row {
         while (!box::look(state, at, value)) scan_pause();
     }
 
-    // The scan of 32 neighbours.
+    // The scan of 32 neighbors.
     template <class Combine>
     __device__ __forceinline__ T scan_from(size_t first, const T &any, Combine combine) const
     {
@@ -325,7 +325,7 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
     }
 }
 
-// ---- a tile of neighbours: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
+// ---- a tile of neighbors: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
 
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_shared {
     enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };

@@ -11,7 +11,7 @@ namespace pycuda {
 
 enum { CHANGES_THREADS = 256, CHANGES_SLOTS = 2 };
 
-// A warp has 32 * ROWS neighbours of a tile, and of these each lane every 32nd.
+// A warp has 32 * ROWS neighbors of a tile, and of these each lane every 32nd.
 template <class T, int ROWS> struct changes_shared {
     T kept[CHANGES_SLOTS][CHANGES_THREADS * ROWS];
     unsigned counts[CHANGES_SLOTS][CHANGES_THREADS / 32];

@@ -35,7 +35,7 @@ template <class Order> struct RowSlots {
     }
 };
 
-// In and out may be the same; of out and places_out one may be null. Grid: rows, so many together as have
+// In and out may be the same; of out and places_out one may be null. Grid: rows, that many together as have
 // `used` slots, each 1 << bits.
 template <class Order, class Place>
 __device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typename Order::Raw *out,

@@ -163,7 +163,7 @@ template <> struct Number<FloatOrder<unsigned short, 7> > {
     static __device__ __forceinline__ float of(unsigned short x) { return value(bfloat16_bits{x}); }
 };
 
-// Whether an element is after a limit that is no NaN, or equal to it where EQUAL says so.
+// Whether an element is after a limit that is not NaN, or equal to it where EQUAL says so.
 template <class Order, bool EQUAL> struct After {
     typedef typename Order::Raw Raw;
     static __device__ __forceinline__ bool test(const Raw &x, const Raw &limit)

@@ -1,6 +1,6 @@
 // Sparse matrix times vector where rows read x all over the place: what that costs is requests for lines of
 // x. So a tile has as many elements as a block has shared memory for, in the order of their columns: lanes of
-// a warp then read neighbours. Products go to where they are in the order of rows, and rows are summed as
+// a warp then read neighbors. Products go to where they are in the order of rows, and rows are summed as
 // they lie there. The order of a row's sum depends on its length alone, not on the tile, whose size is the
 // device's.
 //
@@ -52,7 +52,7 @@ template <class Offset> struct Rows {
     }
 };
 
-// A lane sums a row of up to 32 elements, a warp a longer one: neighbours of these go to different warps, so
+// A lane sums a row of up to 32 elements, a warp a longer one: neighbors of these go to different warps, so
 // that a few keep all of them busy.
 template <int THREADS, class T, class Offset, class Put>
 __device__ __forceinline__ void sum_rows(const T *products, Rows<Offset> rows, Put put)

@@ -1,6 +1,6 @@
 // Sparse matrix (compressed rows) times vector. The host cuts the matrix into tiles once, each of which has
 // about the same number of elements and rows; a block takes one:
-// - neighbouring short rows: their products go to shared memory, then 1 to 32 lanes sum each row;
+// - neighboring short rows: their products go to shared memory, then 1 to 32 lanes sum each row;
 // - a piece of a long row, summed by the whole block.
 // A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how
 // many lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and
@@ -96,7 +96,7 @@ struct WholeColumns {
     __device__ __forceinline__ int operator()(int i) const { return __ldcs(columns + i); }
 };
 
-// Neighbouring rows with a power of two as length would meet in one bank of shared memory.
+// Neighboring rows with a power of two as length would meet in one bank of shared memory.
 __device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
 template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
