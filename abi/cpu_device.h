@@ -14,7 +14,7 @@ typedef enum CpuParameterKind {
     CPU_PARAMETER_STRUCTURE     /* bytes: structures, unions and vectors */
 } CpuParameterKind;
 
-/* A pool's blocks are larger than what was asked for, and handed out again and again: kernels may access
+/* A pool's blocks are larger than what was requested, and handed out again and again: kernels may access
  * what is in use only. None of these waits for anything or needs a context, so they may be called with any
  * lock. */
 typedef struct CpuMemoryMarks {

@@ -28,7 +28,7 @@ bool fault_arm(unsigned long n, CUresult code);
 /* The function whose call failed since fault_arm with n > 0; NULL when none did. */
 const char *fault_failed(void);
 
-/* From now on every call of that function takes so many milliseconds longer. False when not installed, or
+/* From now on every call of that function takes that many milliseconds longer. False when not installed, or
  * when there is no such function. */
 bool fault_delay(const char *name, unsigned milliseconds);
 

@@ -1,7 +1,7 @@
 /* How the parameters of a kernel lie in its parameter buffer.
  *
  * A driver from CUDA 12.4 on tells offset and size of every parameter, and then arguments are placed and
- * checked by that. An older one does not: arguments are then placed one after the other with the alignment
+ * checked by that. An older one does not: arguments are then placed one after another with the alignment
  * natural to each, which is what the compiler does, and only the driver can object.
  */
 #ifndef CORE_KERNEL_ARGS_H

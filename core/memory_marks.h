@@ -1,7 +1,7 @@
 /* Tells a memory checker which bytes of a pool's blocks are in use.
  *
  * compute-sanitizer sees the allocations of the driver. A block of a pool is one of them, but larger than
- * what was asked for and handed out again and again: accesses to the rest of it, or after it was given back,
+ * what was requested and handed out again and again: accesses to the rest of it, or after it was given back,
  * would look right. By NVTX's extension for memory (abi/nvtx_memory.h) each block becomes a heap, of which
  * only regions may be accessed: the bytes in use are one. A heap ends when the driver frees it.
  *

@@ -42,7 +42,7 @@ typedef struct NvrtcJob {
     int expression_count;
     const char *const *expressions; /* C++ names, whose lowered names are wanted */
     NvrtcOutput want;
-    atomic_bool *abandoned; /* NULL, or true once nobody wants the product any more */
+    atomic_bool *abandoned; /* NULL, or true once nobody wants the product anymore */
 } NvrtcJob;
 
 /* What came of it; to be freed by nvrtc_product_free. */

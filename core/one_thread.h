@@ -2,7 +2,7 @@
  *
  * NVIDIA's linker keeps memory for each thread: a link state that another thread than its maker's uses or
  * destroys corrupts it, whatever locks are held meanwhile (seen with driver 580). Python objects die in any
- * thread. So all calls of link states are made by a thread of their own, one after the other.
+ * thread. So all calls of link states are made by a thread of their own, one after another.
  */
 #ifndef CORE_ONE_THREAD_H
 #define CORE_ONE_THREAD_H

@@ -9,7 +9,7 @@
  * (pool_take_after). A stream that is destroyed leaves such an event in its place (pool_stream_gone).
  *
  * Two locks a pool. `lock` guards its fields; the driver is never called under it, so it is never held for
- * long. Under `streams` work of streams is asked for that the caller does not own: whoever destroys a stream
+ * long. Under `streams` work of streams is requested that the caller does not own: whoever destroys a stream
  * takes the lock first, and only functions marked IN_CALL take it. Those need the pool's context to be
  * current. None may be called in a forked child.
  */
@@ -89,7 +89,7 @@ struct Pool {
     const PoolSource *source;
     CUmemoryPool driver_pool; /* owned; of ordered memory, until pool_end_source */
     unsigned flags, bits; /* flags: the source's */
-    bool stopped; /* nothing is held any more */
+    bool stopped; /* nothing is held anymore */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
     bool exact; /* blocks have the size asked for: they are never taken again */
     bool marked; /* reports to a memory checker which bytes of each block are in use */
@@ -184,7 +184,7 @@ IN_CALL CUresult pool_begin_aside(CUstream *stream);
 IN_CALL CUresult pool_end_aside(CUstream stream);
 
 /* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
- * holds nothing any more: then pool_drop. */
+ * holds nothing anymore: then pool_drop. */
 bool pool_put(Pool *pool, PoolBlock *block);
 
 /* Gives the memory of an active block back to the driver, or forgets it when the context is gone. */

@@ -125,7 +125,7 @@ bool settings_misspelt(const char *const *others, char *text, size_t size)
         size_t more = (size_t)snprintf(text + used, size - used,
                                        "%sthe environment variable %.*s is not read by pycuda: %s is",
                                        used ? "; " : "", (int)name_size, *entry, meant);
-        if (more >= size - used) break; /* nobody misspells so many */
+        if (more >= size - used) break; /* nobody misspells that many */
         used += more;
     }
     text[used] = '\0';

@@ -25,7 +25,7 @@ void *word_map_find(const WordMap *map, const uint64_t *words, size_t length);
  * is short. */
 bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *value, void **before);
 
-/* The values one after the other, in any order: *position is 0 at first. NULL after the last. */
+/* The values one after another, in any order: *position is 0 at first. NULL after the last. */
 void *word_map_next(const WordMap *map, size_t *position);
 
 /* Makes it an empty one, without a look at the values. */

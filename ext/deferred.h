@@ -25,7 +25,7 @@ static inline bool deferred_is_due(const ModuleState *state)
 
 /* False, and nothing is done, when they are not. Else true: dealloc(self) is called later, the object keeps
  * its memory and what it owns until then. Weak references to it are cleared and the collector does not track
- * it any more before this is called. */
+ * it anymore before this is called. */
 bool deferred_dealloc_here(ModuleState *state, destructor dealloc, PyObject *self);
 static inline bool deferred_dealloc(ModuleState *state, destructor dealloc, PyObject *self)
 {

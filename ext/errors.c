@@ -219,7 +219,7 @@ static void read_fault(ModuleState *state, char *log, size_t size)
 
 /* ---- Exceptions ---- */
 
-/* "unspecified launch failure" is no words for what is then specified. */
+/* "unspecified launch failure" says nothing about what is then specified. */
 static bool says_it_all(CUresult result, const char *log)
 {
     return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();

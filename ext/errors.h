@@ -24,7 +24,7 @@ static inline PyObject *none_unless(int failed) { return failed ? NULL : Py_NewR
  * PyErr_Format's. */
 PyObject *raise_logic(ModuleState *state, const char *format, ...);
 
-/* Whether work that is asked for with this result is over: it, its context or the driver is gone. */
+/* Whether work that is requested with this result is over: it, its context or the driver is gone. */
 bool errors_is_loss(CUresult result);
 
 /* Whether it tells that a kernel has failed, which need not be what the call that gives it is about. */
@@ -51,7 +51,7 @@ int errors_give_notice(void);
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
 
-/* default.c. True in a child forked after CUDA was initialised: there no driver call is made. */
+/* default.c. True in a child forked after CUDA was initialized: there no driver call is made. */
 extern atomic_bool context_in_fork;
 static inline bool context_forked(void)
 {

@@ -21,7 +21,7 @@ typedef struct FreeList {
 PyObject *free_list_new(FreeList *list, PyTypeObject *type);
 
 /* type->tp_free(object) and the type's reference dropped: the end of tp_dealloc. `own` is the type that the
- * list is for. The collector does not track the object any more. */
+ * list is for. The collector does not track the object anymore. */
 void free_list_end(FreeList *list, PyTypeObject *own, PyObject *object);
 
 /* With the module: no object is left. */

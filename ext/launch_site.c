@@ -9,7 +9,7 @@
 /* More than can be queued and not done; and code objects of which it is known whose they are. */
 enum { SITES = 4096, KNOWN = 64 };
 
-/* Launches one after the other from one place: a loop is one of these. */
+/* Launches one after another from one place: a loop is one of these. */
 typedef struct LaunchSite {
     uint64_t first, last; /* by number; 0: none yet */
     PyCodeObject *code; /* owned */

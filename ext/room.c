@@ -209,7 +209,7 @@ static void look_at(ModuleState *state, const Owner *owner, Look *out)
 
 /* ---- Before a call ---- */
 
-/* As many calls as come before the next look, at least those that are asked for. */
+/* As many calls as come before the next look, at least those that are requested. */
 static bool grant_locked(Room *room, Queue *queue, const Owner *owner, CUstream stream, long calls)
 {
     long most = queue->look_at - queue->queued, free = SURELY_FREE / sharing(room) - pending(queue);

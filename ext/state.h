@@ -27,7 +27,7 @@ typedef struct ModuleState ModuleState;
 typedef void (*ContextEndFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_END_MAX = 4 };
 
-/* The context is about to be destroyed: no other thread is in it, and none comes in any more. */
+/* The context is about to be destroyed: no other thread is in it, and none comes in anymore. */
 typedef void (*ContextLastFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_LAST_MAX = 3 };
 
@@ -84,7 +84,7 @@ struct ModuleState {
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
     atomic_long streams_entered; /* `with stream:` blocks so far, and calls in progress (stream.h) */
     bool deferred_asked; /* the main thread was asked to make them */
-    struct Compilation *left; /* compilations that nobody waits for any more (compilation.h) */
+    struct Compilation *left; /* compilations that nobody waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
     Room room; /* what is queued (room.h) */

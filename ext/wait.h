@@ -6,7 +6,7 @@
  * happened. Other threads wait as the driver does.
  *
  * A driver with cuPycudaSetPatience, the CPU device, comes back from any call that would wait longer, and
- * ends what was waited for when nobody does any more. Others are asked, before the call, whether the place
+ * ends what was waited for when nobody does anymore. Others are asked, before the call, whether the place
  * that it will wait for is idle; what was launched goes on.
  *
  * A copy in a stream whose host memory is only lent is waited for like this before it is queued, and not
@@ -76,7 +76,7 @@ bool wait_is_over(const WaitLimit *limit);
 /* cuCtxSynchronize up to the limit: CUDA_ERROR_NOT_READY when that comes first, or a signal with its
  * exception. */
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
-/* Gives up what still runs: where the driver can end it, it is ended, else no call is made any more. Says so
+/* Gives up what still runs: where the driver can end it, it is ended, else no call is made anymore. Says so
  * on stderr, unless a signal asked for it. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
@@ -90,7 +90,7 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
         wait_end((state), &waiting_place, (result)); \
     } while (0)
 
-/* CALL_WAITING for a copy of so many bytes from the host (0: from elsewhere) on the default stream, which
+/* CALL_WAITING for a copy of that many bytes from the host (0: from elsewhere) on the default stream, which
  * are there afterwards. From memory that is not page-locked the driver's call comes back when it has taken
  * the bytes; streams that do not wait for the default one may read what was there before: of 1 MiB on an idle
  * H100 more often than not, of less on one that programs share. Waiting costs 3 us, so small copies do

@@ -98,7 +98,7 @@ static void sort_axes(LoopPlan *plan)
         for (int j = i; j > 0 && is_outer(plan, j, j - 1); j--) swap_axes(plan, j, j - 1);
 }
 
-/* Two neighbours are one axis where every operand steps over the inner one as a whole. */
+/* Two neighbors are one axis where every operand steps over the inner one as a whole. */
 static bool can_merge(const LoopPlan *plan, int outer, int inner)
 {
     for (int k = 0; k < plan->count; k++)

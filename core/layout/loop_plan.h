@@ -47,7 +47,7 @@ enum {
                     */
 };
 
-/* Drops axes of length 1, reverses and sorts as `order` says, merges neighbours that every operand walks as
+/* Drops axes of length 1, reverses and sorts as `order` says, merges neighbors that every operand walks as
  * one. A loop without elements only loses the axes of length 1. */
 void loop_collapse(LoopPlan *plan, int order);
 

@@ -67,7 +67,7 @@ void strides_sort(int ndim, const ptrdiff_t *strides, int *order)
     }
 }
 
-/* Axes of length 1 carry no order; they are made to follow their neighbour so that they do not disturb the
+/* Axes of length 1 carry no order; they are made to follow their neighbor so that they do not disturb the
  * sorting. */
 static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t *out)
 {
@@ -170,7 +170,7 @@ static ptrdiff_t common_divisor(ptrdiff_t a, ptrdiff_t b)
     return a;
 }
 
-/* The bytes touched by the elements along those axes whose steps are no multiples of `step`. */
+/* The bytes touched by the elements along those axes whose steps are not multiples of `step`. */
 static void extent_within(const StridedForm *form, ptrdiff_t step, ptrdiff_t *low, ptrdiff_t *high)
 {
     *low = 0;

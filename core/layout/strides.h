@@ -31,7 +31,7 @@ bool strides_is_f(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, pt
  * outermost. */
 void strides_sort(int ndim, const ptrdiff_t *strides, int *order);
 
-/* The strides, those of axes that repeat an element (0) replaced by their inner neighbours' distance: then
+/* The strides, those of axes that repeat an element (0) replaced by their inner neighbors' distance: then
  * such axes stay where they are when the others are sorted. */
 void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *out);
 
@@ -56,7 +56,7 @@ bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, 
  * multiples; element 0 is at `address`. */
 ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address);
 
-/* The greatest part of an element that kernels move at once where it is no number: 8, 4, 2 or 1 bytes. */
+/* The greatest part of an element that kernels move at once where it is not a number: 8, 4, 2 or 1 bytes. */
 ptrdiff_t strides_word(ptrdiff_t itemsize);
 
 /* True when two elements may share memory: an axis of step 0, or steps that interleave. */

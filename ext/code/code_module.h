@@ -12,7 +12,7 @@ typedef struct CodeModuleObject {
     CUmodule handle;
     ParamCounts counts;         /* owned: of its kernels, as far as its image said */
     struct References
-        *references; /* owned: the texture and surface references; NULL until one is asked for */
+        *references; /* owned: the texture and surface references; NULL until one is requested */
     PyObject *weak_references;
 } CodeModuleObject;
 
@@ -45,7 +45,7 @@ typedef struct JitRequest {
 int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose);
 void jit_request_close(JitRequest *request);
 
-/* Calls message_handler(ok, info, error); None and NULL are no handler. -1 with its exception. */
+/* Calls message_handler(ok, info, error); None and NULL are not handlers. -1 with its exception. */
 int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok);
 
 #endif

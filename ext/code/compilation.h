@@ -41,7 +41,7 @@ typedef struct Compilation {
     bool over;
 } Compilation;
 
-/* Compiles, without the GIL. -1 with an exception, and the compilation is not the caller's any more, when a
+/* Compiles, without the GIL. -1 with an exception, and the compilation is not the caller's anymore, when a
  * signal ended it. */
 int compilation_run(ModuleState *state, Compilation *compilation);
 

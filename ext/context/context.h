@@ -29,8 +29,8 @@ typedef struct ContextObject {
     CUgreenCtx green;               /* that a GREEN one is made of */
     struct ContextObject *primary;  /* of a GREEN one: held until that is over */
     _Atomic(ContextKind) kind;
-    atomic_bool detached;           /* by its user, or unreferenced: it may not be pushed any more */
-    atomic_bool unreferenced;       /* nothing needs it any more: no reference may be taken */
+    atomic_bool detached;           /* by its user, or unreferenced: it may not be pushed anymore */
+    atomic_bool unreferenced;       /* nothing needs it anymore: no reference may be taken */
     atomic_bool dormant;            /* no Python reference is left, objects in it are (gil_count) */
     uint64_t serial;                /* no other context of the process has or had it */
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
@@ -43,7 +43,7 @@ typedef struct ContextObject {
     struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
     struct ElementwiseTable *elementwise; /* owned (elementwise_kernels.c); NULL before it is needed */
     _Atomic(void *) staging; /* page-locked (staging.h); NULL while a copy has it, or there is none */
-    atomic_bool staged; /* it was asked for */
+    atomic_bool staged; /* it was requested */
     bool counted; /* in live_Context: the default context is not */
     PyObject *weak_references;
 } ContextObject;
@@ -55,12 +55,12 @@ static inline ContextObject *context_cast(PyObject *object) { return (ContextObj
 ContextObject *context_current(ModuleState *state);
 
 /* Counts one resource in the context, which lives as long as it has any; context_drop gives it back. They are
- * no Python references: when the last of those goes, nobody can make the context current any more, and what
+ * not Python references: when the last of those goes, nobody can make the context current anymore, and what
  * is remembered for it (kernels and the like) is forgotten. */
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
 
-/* The same of what is no resource: a primary context that is detached does not wait for it. */
+/* The same of what is not a resource: a primary context that is detached does not wait for it. */
 ContextObject *context_keep(ContextObject *context);
 void context_unkeep(ContextObject *context);
 
@@ -157,12 +157,12 @@ PyObject *context_retain_primary(ModuleState *state, CUdevice device);
 /* The same for a context that is made of it and not for a user; the caller holds it (context_hold). */
 ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
-/* Initialises the driver: notice, cuInit. -1 with an exception. */
+/* Initializes the driver: notice, cuInit. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);
 /* The same where nobody has done it yet. */
 int context_init_default(ModuleState *state);
 
-/* The driver was found to be initialised, by us or by others: from now on a fork is noticed. */
+/* The driver was found to be initialized, by us or by others: from now on a fork is noticed. */
 void context_note_initialised(ModuleState *state);
 
 void context_dealloc(PyObject *self);

@@ -1,4 +1,4 @@
-/* Initialising the driver, noticing a fork, and the context that a thread gets when it has none: the primary
+/* Initializing the driver, noticing a fork, and the context that a thread gets when it has none: the primary
  * context of the device that CUDA_DEVICE or ~/.cuda_device names, else of device 0. A thread that has pushed
  * one itself gets no other. */
 #include "ext/context/context.h"
@@ -40,7 +40,7 @@ IN_CALL static CUresult init_and_explain(unsigned flags, const char **problem)
     return result;
 }
 
-/* cuInit itself answers that it is not initialised only in a child of a process that had used the driver
+/* cuInit itself answers that it is not initialized only in a child of a process that had used the driver
  * without us. */
 int context_init_driver(ModuleState *state, unsigned flags)
 {

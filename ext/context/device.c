@@ -29,7 +29,7 @@ PyObject *device_new(ModuleState *state, CUdevice handle)
 
 PyDoc_STRVAR(device_doc, "Device(number)\n--\n\n"
                          "A device. Devices are equal when they are the same.\n\n"
-                         "Initialises the driver if that was not done.\n"
+                         "Initializes the driver if that was not done.\n"
                          "\nParameters\n----------\n"
                          "number : int or str\n"
                          "    The ordinal, or the PCI address like \"0000:01:00.0\" (the keyword may be\n"
@@ -70,11 +70,11 @@ static void device_dealloc(PyObject *self)
 }
 
 PyDoc_STRVAR(count_doc, "count($type)\n--\n\n"
-                        "Count the devices; initialises the driver if that was not done.\n"
+                        "Count the devices; initializes the driver if that was not done.\n"
                         "\nReturns\n-------\n"
                         "int\n"
                         "\nRaises\n------\n"
-                        "Error\n    The driver cannot be initialised, as init() says.\n"
+                        "Error\n    The driver cannot be initialized, as init() says.\n"
                         "\nNotes\n-----\n"
                         "Calls cuDeviceGetCount.");
 
@@ -426,7 +426,7 @@ static PyType_Spec device_spec = {
 };
 
 PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
-                       "Load the driver and initialise it. May be repeated.\n\n"
+                       "Load the driver and initialize it. May be repeated.\n\n"
                        "A RuntimeWarning says so when the CPU device stands in for a GPU.\n"
                        "\nParameters\n----------\n"
                        "flags : int\n    Must be 0.\n"

@@ -263,7 +263,7 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
     return 0;
 }
 
-/* Where no event could be recorded. In a context that is gone there is no stream any more. */
+/* Where no event could be recorded. In a context that is gone there is no stream anymore. */
 static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream stream)
 {
     ContextScope scope;

@@ -1,7 +1,7 @@
 /* What work in flight still needs stays alive until the work is done.
  *
  * An asynchronous copy puts its host buffer and its device object here. They are released when the stream or
- * the context is next synchronised or found idle. So that a program which never waits does not collect them
+ * the context is next synchronized or found idle. So that a program which never waits does not collect them
  * without end, they lie in batches: a full batch gets an event recorded after it, and later calls release
  * the batches whose events have come. No callback runs in a driver's thread.
  */
@@ -28,7 +28,7 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
                      PyObject *second, Kept *kept);
 void keep_alive_end(ModuleState *state, Kept *kept);
 
-/* Whether both objects are among the last that are kept for the stream, one after the other: then they are
+/* Whether both objects are among the last that are kept for the stream, one after another: then they are
  * for a call, too, that is queued before anybody else gets the GIL. So false where calls let go of it. */
 bool keep_alive_has(ModuleState *state, const ContextObject *context, CUstream stream, const PyObject *first,
                     const PyObject *second);
@@ -41,7 +41,7 @@ struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *conte
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
 
 /* Keeps the object until the work queued up to now is done, found by an event of its own: what is large is
- * not to wait for the next synchronise, and nobody tells of the end of others' streams. -1 with MemoryError.
+ * not to wait for the next synchronize, and nobody tells of the end of others' streams. -1 with MemoryError.
  */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
 

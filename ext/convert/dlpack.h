@@ -66,7 +66,7 @@ typedef struct DLPackVersioned {
 } DLPackVersioned;
 
 /* The table that a type shows as __dlpack_c_exchange_api__, in a capsule. Its functions return 0, or -1 with
- * an exception, and synchronise nothing: work of the library is on its current stream. */
+ * an exception, and synchronize nothing: work of the library is on its current stream. */
 typedef struct DLPackExchange {
     DLPackVersion version;
     struct DLPackExchange *previous;    /* for older consumers, or NULL */

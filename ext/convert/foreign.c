@@ -29,7 +29,7 @@ static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *ou
     return failed;
 }
 
-/* None means that no work is outstanding. 1 and 2 are the two default streams, 0 is no stream. Without an
+/* None means that no work is outstanding. 1 and 2 are the two default streams, 0 is not a stream. Without an
  * entry it is the default stream, where libraries of that time worked: those that do not have DLPack as well.
  */
 static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)

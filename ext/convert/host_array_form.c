@@ -22,7 +22,7 @@ static bool is_number_type(PyObject *object)
                || object == (PyObject *)&PyBoolArrType_Type);
 }
 
-/* PyArray_DescrConverter, quick for dtypes and for the types of numbers that were asked for before. */
+/* PyArray_DescrConverter, quick for dtypes and for the types of numbers that were requested before. */
 static int read_dtype(ModuleState *state, PyObject *object, PyArray_Descr **out)
 {
     size_t place = ((uintptr_t)object >> 4) % (sizeof state->dtypes / sizeof *state->dtypes);

@@ -87,7 +87,7 @@ static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
     return result;
 }
 
-/* In the stream of map(), or in the default stream when that is of no use any more. */
+/* In the stream of map(), or in the default stream when that is of no use anymore. */
 static void unmap_late(PyObject *self)
 {
     MappingObject *mapping = mapping_cast(self);
@@ -152,7 +152,7 @@ PyDoc_STRVAR(device_ptr_and_size_doc, "device_ptr_and_size($self)\n--\n\n"
                                       "\nReturns\n-------\n"
                                       "tuple of two int\n    Device address and bytes.\n"
                                       "\nRaises\n------\n"
-                                      "LogicError\n    It is not mapped any more.\n"
+                                      "LogicError\n    It is not mapped anymore.\n"
                                       "\nNotes\n-----\n"
                                       "Calls cuGraphicsResourceGetMappedPointer.");
 
@@ -176,7 +176,7 @@ PyDoc_STRVAR(array_doc, "array($self, index, level)\n--\n\n"
                         "\nReturns\n-------\n"
                         "Array\n    Of use until this is unmapped.\n"
                         "\nRaises\n------\n"
-                        "LogicError\n    It is not mapped any more.\n"
+                        "LogicError\n    It is not mapped anymore.\n"
                         "\nNotes\n-----\n"
                         "Calls cuGraphicsSubResourceGetMappedArray.");
 

@@ -197,7 +197,7 @@ const PyGetSetDef gpuarray_getset[] = {
     {"_address", get_address, NULL, "Address of element 0, which others lie between; 0 without elements.",
      NULL},
     {"T", get_transposed, NULL, "A view with the axes reversed.", NULL},
-    {"mT", get_attribute, NULL, "A view with the last two axes in each other's place.", "mT"},
+    {"mT", get_attribute, NULL, "A view with the last two axes swapped.", "mT"},
     {"flat", get_flat, set_flat, "The elements in C order, by number: a.flat[3], a.flat[:2] = 0.", "flat"},
     {"data", get_attribute, NULL, "AttributeError: there is no memory that the host could look at.", "data"},
     {"_grid", get_splay, NULL, "A grid for a kernel that walks the array.", "grid"},

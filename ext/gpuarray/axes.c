@@ -49,15 +49,16 @@ static PyObject *axes_list(const LoopPlan *plan)
     return axes;
 }
 
-PyDoc_STRVAR(collapse_doc,
-             "_collapse_axes(axes, count, sort=False, reverse=False)\n--\n\n"
-             "The fewest axes along which so many arrays are walked in the same order; with sort in that of\n"
-             "memory, with reverse from the lowest address of the first array on.\n"
-             "\nParameters\n----------\n"
-             "axes : sequence of tuple\n    (length, stride in each array), the outermost first.\n"
-             "\nReturns\n-------\n"
-             "(axes, start)\n    At least one axis; the bytes from the first array's element 0 to the first\n"
-             "    that is walked.");
+PyDoc_STRVAR(
+    collapse_doc,
+    "_collapse_axes(axes, count, sort=False, reverse=False)\n--\n\n"
+    "The fewest axes along which that many arrays are walked in the same order; with sort in that of\n"
+    "memory, with reverse from the lowest address of the first array on.\n"
+    "\nParameters\n----------\n"
+    "axes : sequence of tuple\n    (length, stride in each array), the outermost first.\n"
+    "\nReturns\n-------\n"
+    "(axes, start)\n    At least one axis; the bytes from the first array's element 0 to the first\n"
+    "    that is walked.");
 
 static PyObject *collapse_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {

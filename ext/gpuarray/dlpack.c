@@ -388,7 +388,7 @@ const char gpuarray_dlpack_doc[] = PyDoc_STR(
     "capsule\n"
     "\nRaises\n------\n"
     "BufferError\n"
-    "    DLPack has no such dtype or strides, or what is asked for takes a copy that is not wanted.\n"
+    "    DLPack has no such dtype or strides, or what is requested takes a copy that is not wanted.\n"
     "\nNotes\n-----\n"
     "Memory that the host sees, managed or page-locked, is waited for when stream is None: the\n"
     "consumer may be NumPy.");

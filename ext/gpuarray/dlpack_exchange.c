@@ -1,6 +1,6 @@
 /* GPUArray's exchange table: DLPack for callers in C, without capsules and in a few tens of nanoseconds.
  *
- * Nothing here synchronises: work on arrays is on the current stream, which the table tells.
+ * Nothing here synchronizes: work on arrays is on the current stream, which the table tells.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static ModuleState *find_state(void)
     return NULL;
 }
 
-/* NULL with TypeError for what is no GPUArray. */
+/* NULL with TypeError for what is not a GPUArray. */
 static GPUArrayObject *as_array(PyObject *object)
 {
     ModuleState *state = state_of_type(Py_TYPE(object));

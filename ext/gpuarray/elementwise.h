@@ -1,7 +1,7 @@
 /* Elementwise operations on GPUArrays and scalars: operands broadcast, a kernel is found or made, launched.
  *
  * What decides about dtypes, and the kernels' source, are Python (pycuda/_kernels/builtin/elementwise.py).
- * Both are asked for once for each combination of operation, dtypes and layout in a context; after that a
+ * Both are requested once for each combination of operation, dtypes and layout in a context; after that a
  * call makes no Python call.
  */
 #ifndef EXT_GPUARRAY_ELEMENTWISE_H

@@ -10,11 +10,11 @@
 #include "ext/convert/foreign.h"
 #include "ext/gpuarray/transfer.h"
 
-/* 1 and a new GPUArray, 0 when the object is no array on a device. -1 with an exception: TypeError, which
+/* 1 and a new GPUArray, 0 when the object is not an array on a device. -1 with an exception: TypeError, which
  * says to_gpu, for an array in host memory. */
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out);
 
-/* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is no array on a
+/* The array, a new reference, or a view of it. NULL with an exception: TypeError when it is not an array on a
  * device, ValueError when it is read-only. */
 PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
 

@@ -312,7 +312,7 @@ static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
 
 /* to_gpu */
 
-/* What is no array yet, as numpy.asarray has it. NULL with an exception. */
+/* What is not an array yet, as numpy.asarray has it. NULL with an exception. */
 static PyObject *as_host_array(PyObject *value)
 {
     PyObject *array = PyArray_FROM_O(value);

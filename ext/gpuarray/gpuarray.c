@@ -1,4 +1,4 @@
-/* GPUArray: construction, and behaviour of a Python object. */
+/* GPUArray: construction, and behavior of a Python object. */
 #include "ext/gpuarray/gpuarray.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
     return convert_native(dtype, "GPUArray");
 }
 
-/* Room for so many axes. -1 with MemoryError. */
+/* Room for that many axes. -1 with MemoryError. */
 static int make_room(GPUArrayObject *array, int ndim)
 {
     int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
@@ -177,7 +177,7 @@ static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory
     Py_XSETREF(array->allocation, memory);
 }
 
-/* What the array's allocator, which is no pool's, gives. Graphs keep it, whatever the modes of captures
+/* What the array's allocator, which is not a pool's, gives. Graphs keep it, whatever the modes of captures
  * forbid. */
 static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
 {
@@ -258,7 +258,7 @@ static int read_order(PyObject *value, char *out)
     return -1;
 }
 
-/* A shape may also be a NumPy integer array without axes. */
+/* A shape may also be a NumPy integer 0-d array. */
 static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, HostArrayForm *out)
 {
     bool scalar = PyArray_Check(shape) && PyArray_NDIM((PyArrayObject *)shape) == 0;
@@ -506,7 +506,7 @@ void gpuarray_dealloc(PyObject *self)
     free_list_end(&array->state->free_arrays, array->state->GPUArray_type, self);
 }
 
-/* Behaviour of a Python object */
+/* Behavior of a Python object */
 
 static Py_ssize_t gpuarray_length(PyObject *self)
 {

@@ -19,8 +19,8 @@
 enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */
 
-/* Vectors of so many bytes are the longest that kernels load: where in such a one an array begins may count.
- */
+/* Vectors of that many bytes are the longest that kernels load: where in such a one an array begins may
+ * count. */
 enum { ALIGNMENT = 16 };
 
 typedef struct Entry {
@@ -38,7 +38,7 @@ typedef struct LaunchCacheObject {
     PyObject_HEAD
     ModuleState *state;
     WordMap entries;
-    Py_ssize_t limit; /* with so many it begins anew */
+    Py_ssize_t limit; /* with that many it begins anew */
     bool aligned; /* where arrays begin is part of their form */
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
     bool *written; /* owned: whether it matters what such an array meets; NULL: for none */

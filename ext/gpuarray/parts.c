@@ -99,8 +99,8 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object)
     return is_lost(state, object) ? raise_lost() : 0;
 }
 
-/* In z.real[0] += 1 the value is a view of the copy, and keeps it. From Python 3.14 on a local variable is no
- * reference beside that one, so that r[0] += 1 looks the same: nothing is said there. */
+/* In z.real[0] += 1 the value is a view of the copy, and keeps it. From Python 3.14 on a local variable is
+ * not a reference beside that one, so that r[0] += 1 looks the same: nothing is said there. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value)
 {
     bool own = PY_VERSION_HEX < 0x030E0000 && gpuarray_check(state, value) && Py_REFCNT(value) == 1;

@@ -17,7 +17,7 @@
 
 enum {
     FEW_CALLS = 16, /* pitched copies that are not worth rearranging for */
-    FEW_PITCHED = 4, /* that are as fast as a kernel, on the device, for rows of so many bytes */
+    FEW_PITCHED = 4, /* that are as fast as a kernel, on the device, for rows of that many bytes */
     WIDE = 256,
     MAX_PITCH = 0x7fffffff, /* what drivers take */
     STAGED_EXTRA = 1 << 20, /* gaps that may be copied along with the elements */

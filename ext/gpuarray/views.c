@@ -84,7 +84,7 @@ const char gpuarray_transpose_doc[] =
               "\nReturns\n-------\n"
               "GPUArray\n"
               "\nRaises\n------\n"
-              "ValueError\n    axes is no permutation.");
+              "ValueError\n    axes is not a permutation.");
 
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS)
 {

@@ -30,7 +30,7 @@ typedef struct GraphNodeObject {
     PyObject *key; /* owned: of its arguments in dicts, once they were set */
     PyObject *list; /* borrowed: these arguments in the dict of this edition, NULL: there are none */
     unsigned long edition;
-    FunctionObject *function; /* owned: of a kernel node, once it was asked for */
+    FunctionObject *function; /* owned: of a kernel node, once it was requested */
     CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
 } GraphNodeObject;
 

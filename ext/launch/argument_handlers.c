@@ -205,7 +205,7 @@ PyDoc_STRVAR(out_pre_call_doc,
              "\nParameters\n----------\n"
              "stream : Stream or None\n"
              "\nRaises\n------\n"
-             "TypeError, ValueError\n    The array is no writable, contiguous buffer.");
+             "TypeError, ValueError\n    The array is not a writable, contiguous buffer.");
 
 static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
 {

@@ -156,7 +156,7 @@ static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array
 }
 
 /* What the array's bytes can be meant for: 0-d arrays always for the parameter itself, longer ones where it
- * has exactly their size and is no pointer. */
+ * has exactly their size and is not a pointer. */
 static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
 {
     size_t size = (size_t)PyArray_NBYTES(array);

@@ -55,7 +55,7 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
 void launch_args_clear(LaunchArgs *launch);
 
 /* Whether the argument is seen to be a number, whose value the launch copies: the object itself is not needed
- * any more. False, too, for what is not of the kind that was seen last at this position. */
+ * anymore. False, too, for what is not of the kind that was seen last at this position. */
 static inline bool launch_args_is_value(const FunctionObject *function, Py_ssize_t position,
                                         PyObject *argument)
 {
@@ -71,7 +71,7 @@ void launch_args_expect_none(FunctionObject *function, Py_ssize_t position);
 /* False with LogicError when the launch is captured: what the handlers do and the timer's events are not. */
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 
-/* Copies the values one after the other with their natural alignment. Returns the bytes, or (size_t)-1 when
+/* Copies the values one after another with their natural alignment. Returns the bytes, or (size_t)-1 when
  * they are more than `room`. */
 size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
 

@@ -96,7 +96,7 @@ static PyObject *code_of_dtype(PyArray_Descr *dtype, Py_ssize_t position)
     return NULL;
 }
 
-/* One item of arg_types as format codes. As in PyCUDA whatever is no number type, dtype or string is an
+/* One item of arg_types as format codes. As in PyCUDA whatever is not a number type, dtype or string is an
  * address (None, object, int, DeviceAllocation). */
 static PyObject *code_of_item(PyObject *item, Py_ssize_t position)
 {
@@ -370,7 +370,7 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
     TimedCallObject *self = timed_call_cast(callable);
     ContextScope scope;
     if (PyVectorcall_NARGS(count_flag) || (keyword_names && PyTuple_GET_SIZE(keyword_names))) {
-        PyErr_SetString(PyExc_TypeError, "the time of a call is asked for without arguments");
+        PyErr_SetString(PyExc_TypeError, "the time of a call is requested without arguments");
         return NULL;
     }
     if (self->seconds < 0) {

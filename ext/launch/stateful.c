@@ -8,7 +8,7 @@
 #include "ext/launch/arguments.h"
 #include "ext/stream/stream.h"
 
-/* The state of this function, made when first asked for, after the warning. NULL with an exception. */
+/* The state of this function, made when first requested, after the warning. NULL with an exception. */
 static StatefulLaunch *stateful(FunctionObject *function, const char *method)
 {
     if (PyErr_WarnFormat(PyExc_DeprecationWarning, 1,

@@ -314,7 +314,7 @@ static PyObject *raise_map(ModuleState *state, CUresult result, const char *rout
                         part->end - part->offset, part->offset);
 }
 
-/* In what add_mapping() has claimed, which is no mapping when this fails. */
+/* In what add_mapping() has claimed, which is not a mapping when this fails. */
 static PyObject *map_claimed(AddressRangeObject *range, PhysicalMemoryObject *physical, const Part *part,
                              unsigned access)
 {

@@ -320,7 +320,7 @@ static PyMethodDef allocation_methods[] = {
 };
 
 static PyGetSetDef allocation_properties[] = {
-    {"size", allocation_get_size, NULL, "The bytes that were asked for.", NULL},
+    {"size", allocation_get_size, NULL, "The bytes that were requested.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

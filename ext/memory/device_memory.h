@@ -56,7 +56,7 @@ void device_memory_collect(ModuleState *state);
 /* device_memory_collect, and calls the functions in ModuleState.give_back. */
 void device_memory_make_room(ModuleState *state);
 
-/* During set-up: a pool that wants to be asked for its unused memory. -1 with an exception when full. */
+/* During set-up: a pool that is to be asked for its unused memory. -1 with an exception when full. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 
 /* Shared with ManagedAllocation. */

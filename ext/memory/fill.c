@@ -44,7 +44,7 @@ typedef struct FillForm {
     FillFn run;
 } FillForm;
 
-/* Bytes from the first to the last one written; SIZE_MAX when that is no size. */
+/* Bytes from the first to the last one written; SIZE_MAX when that is not a size. */
 static size_t extent(const Fill *fill, int bits)
 {
     size_t row, rows, bytes;

@@ -15,7 +15,7 @@ PyDoc_STRVAR(ordered_pool_doc,
              "streams on which memory was given back.\n"
              "\nParameters\n----------\n"
              "release_threshold : int\n"
-             "    Bytes that the driver keeps when streams or contexts are synchronised. None is all.\n"
+             "    Bytes that the driver keeps when streams or contexts are synchronized. None is all.\n"
              "max_size : int\n    Bytes that the driver lets the pool grow to; 0 is its own limit.\n"
              "\nNotes\n-----\n"
              "Calls cuMemPoolCreate, cuMemPoolDestroy; its memory comes from cuMemAllocFromPoolAsync.");
@@ -126,7 +126,7 @@ static PyGetSetDef ordered_pool_properties[] = {
     READS(used_mem_current, USED_MEM_CURRENT, "Bytes in use, as the driver counts them."),
     READS(used_mem_high, USED_MEM_HIGH, "The most that used_mem_current was."),
     WRITES(release_threshold, RELEASE_THRESHOLD,
-           "Bytes that the driver keeps when streams or contexts are synchronised."),
+           "Bytes that the driver keeps when streams or contexts are synchronized."),
     WRITES(reuse_follow_event_dependencies, REUSE_FOLLOW_EVENT_DEPENDENCIES,
            "Whether memory is used again on a stream that waits for an event after it was given back."),
     WRITES(reuse_allow_opportunistic, REUSE_ALLOW_OPPORTUNISTIC,

@@ -47,7 +47,7 @@ static CUmemAllocationProp properties_of(CUdevice device, CUmemAllocationHandleT
 PyDoc_STRVAR(physical_doc,
              "PhysicalMemory(size, device=None, handle_type=0)\n--\n\n"
              "Memory of a device without an address: AddressRange.map() gives it one, or several.\n\n"
-             "It is freed when its last object is gone and nothing is mapped to it any more, in this\n"
+             "It is freed when its last object is gone and nothing is mapped to it anymore, in this\n"
              "process and in those that imported it.\n"
              "\nParameters\n----------\n"
              "size : int\n    Bytes, a multiple of mem_get_allocation_granularity().\n"

@@ -255,7 +255,7 @@ static void release_all_held(ModuleState *state, CUdevice device)
     }
 }
 
-/* A block that is asked for, and how that went. */
+/* A block that is requested, and how that went. */
 typedef struct Request {
     size_t size;
     CUstream stream;

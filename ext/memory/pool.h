@@ -1,7 +1,7 @@
 /* Memory pools as Python sees them.
  *
  *   MemoryPool              what blocks and pool objects share: the pool of core/pool.h and its context. It
- *                           counts its references itself and is no Python object, so that allocations that
+ *                           counts its references itself and is not a Python object, so that allocations that
  *                           live in the dict of their own pool make no cycle.
  *   DeviceMemoryPool, ManagedMemoryPool (device_pool.c), StreamOrderedMemoryPool (ordered_pool.c),
  *   ExternalMemoryPool (external_pool.c), PageLockedMemoryPool (host_pool.c)      PoolObjects
@@ -63,7 +63,7 @@ int pool_start(PyObject *self, const PoolForm *form);
 MemoryPool *memory_pool_new(ContextObject *context, const PoolForm *form);
 
 /* The last drop ends the pool. memory_pool_leave drops the reference that does not hold the context, after
- * which nothing is held for reuse any more unless users have made the pool. */
+ * which nothing is held for reuse anymore unless users have made the pool. */
 void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
@@ -102,7 +102,7 @@ PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
 /* Gives an active block back; cannot fail, reports. */
 void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 
-/* The same when its order cannot be told any more: the driver gets it and waits for all work. */
+/* The same when its order cannot be told anymore: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
 /* This stream of the context is about to be destroyed. Pools of green contexts and of the primary one hear of

@@ -229,7 +229,7 @@ static PyGetSetDef pool_properties[] = {
     STATISTIC(held_blocks, "Blocks that wait for reuse."),
     STATISTIC(active_blocks, "Blocks in use."),
     STATISTIC(managed_bytes, "Bytes of both, as they were allocated."),
-    STATISTIC(active_bytes, "Bytes in use, as they were asked for."),
+    STATISTIC(active_bytes, "Bytes in use, as they were requested."),
     STATISTIC(managed_bytes_high, "The most that managed_bytes was."),
     STATISTIC(active_bytes_high, "The most that active_bytes was."),
     {"limit", pool_limit, pool_limit_set,

@@ -259,7 +259,7 @@ IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign,
 }
 
 /* Brings all streams of the block to one, or to an event. False when that failed. The allocation is freed: no
- * launch notes anything in it any more. */
+ * launch notes anything in it anymore. */
 static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
@@ -355,7 +355,7 @@ static PyMethodDef allocation_methods[] = {
 
 PyDoc_STRVAR(allocation_doc,
              "Device memory from a DeviceMemoryPool, given back to it with the last reference.\n\n"
-             "int() is its address, len() the bytes that were asked for. It is taken wherever a\n"
+             "int() is its address, len() the bytes that were requested. It is taken wherever a\n"
              "DeviceAllocation is.");
 
 static PyType_Slot allocation_slots[] = {

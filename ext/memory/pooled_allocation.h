@@ -22,7 +22,7 @@ CUstream pooled_stream(const DeviceAllocationObject *allocation);
 /* Work that uses it may be queued on a stream of which nobody says when it ends: the memory is not used again
  * but given back to the driver, which waits. The allocation may be NULL or not of a pool. */
 void pooled_lend(DeviceAllocationObject *allocation);
-/* The i-th other stream that it was used on. False when there are not so many. */
+/* The i-th other stream that it was used on. False when there are not that many. */
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out);
 
 /* Work on this stream is about to be queued that uses the objects, of which each may be NULL. -1 with an

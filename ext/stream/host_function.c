@@ -24,7 +24,7 @@ typedef struct HostCall {
     ModuleState *state;
     PyObject *function, *arguments; /* held; NULL once the capsule is gone */
     unsigned generation; /* 0 or 1: where it is counted */
-    atomic_bool over; /* it is not outstanding any more */
+    atomic_bool over; /* it is not outstanding anymore */
 } HostCall;
 
 /* Whether this thread is the driver's and runs such a function. */
@@ -52,7 +52,7 @@ static void leave_call(HostCall *call)
     if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
 }
 
-/* Of a context that failed the driver calls nothing any more; should it, there is nothing left to call. */
+/* Of a context that failed the driver calls nothing anymore; should it, there is nothing left to call. */
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);

@@ -48,7 +48,7 @@ static int shaped_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* An end without its object must not be copied from or to any more. */
+/* An end without its object must not be copied from or to anymore. */
 static int shaped_clear(PyObject *self)
 {
     shaped_cast(self)->copy = (CUDA_MEMCPY3D_PEER){0};
@@ -317,10 +317,10 @@ static int device_set(PyObject *self, PyObject *value, void *closure)
     {"src_memory_type", type_get, type_set, "What the source is, a memory_type.", (void *)SHAPED_SRC}, \
         {"dst_memory_type", type_get, type_set, "What the destination is, a memory_type.", \
          (void *)SHAPED_DST}, \
-        {"src_device", device_get, device_set, "The source's address, where it is no Array.", \
+        {"src_device", device_get, device_set, "The source's address, where it is not an Array.", \
          (void *)SHAPED_SRC}, \
     { \
-        "dst_device", device_get, device_set, "The destination's address, where it is no Array.", \
+        "dst_device", device_get, device_set, "The destination's address, where it is not an Array.", \
             (void *)SHAPED_DST \
     }
 

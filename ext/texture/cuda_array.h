@@ -33,7 +33,7 @@ static inline CudaArrayObject *cuda_array_cast(PyObject *object) { return (CudaA
  * its context is gone. */
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out);
 
-/* Whether its memory is gone: freed, or not lent any more. */
+/* Whether its memory is gone: freed, or not lent anymore. */
 bool cuda_array_is_over(const CudaArrayObject *array);
 
 /* The value of an ArrayDescriptor or ArrayDescriptor3D; -1 with TypeError. And a new ArrayDescriptor3D. */

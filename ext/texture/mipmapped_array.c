@@ -114,7 +114,7 @@ PyDoc_STRVAR(mipmapped_array_doc,
              "descriptor : ArrayDescriptor or ArrayDescriptor3D\n    Of the first level.\n"
              "num_levels : int\n    At first as many as there can be: the last has one element.\n"
              "\nRaises\n------\n"
-             "ValueError\n    There cannot be so many levels.\n"
+             "ValueError\n    There cannot be that many levels.\n"
              "LogicError\n    The driver refuses the description.\n"
              "MemoryError\n    There is too little memory.\n"
              "\nNotes\n-----\n"

@@ -93,7 +93,7 @@ void references_free(References *references)
     PyMem_Free(references);
 }
 
-/* Of a binding that is not the reference's any more, those who hold it tell nothing: what it owns lives
+/* Of a binding that is not the reference's anymore, those who hold it tell nothing: what it owns lives
  * on. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {
@@ -340,7 +340,7 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
     return failed;
 }
 
-/* The address of memory with so many bytes from it on, as far as the driver knows. */
+/* The address of memory with that many bytes from it on, as far as the driver knows. */
 static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
                        CUdeviceptr *out)
 {

@@ -69,7 +69,7 @@ typedef struct Reference {
     bool busy, elsewhere; /* launches that use it may be under way there, in other streams */
 } Reference;
 
-/* The references of a module that were asked for, and the lock of their variables. The thread that has it
+/* The references of a module that were requested, and the lock of their variables. The thread that has it
  * may take it again, for Python code may run on the way. Nobody waits for it with the GIL, so that it may
  * be kept in driver calls. */
 typedef struct References {
@@ -133,7 +133,7 @@ void references_end(CodeModuleObject *module);
 /* pooled_note_objects for the memory that the module's references are bound to. */
 int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle);
 
-/* texrefs=: -1 with TypeError or LogicError when something in it is no texture reference of the function's
+/* texrefs=: -1 with TypeError or LogicError when something in it is not a texture reference of the function's
  * module, or, for a launch, is bound to nothing. NULL and None are empty. */
 int references_check(FunctionObject *function, PyObject *texrefs, bool for_launch);
 

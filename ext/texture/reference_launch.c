@@ -18,7 +18,7 @@
 /* ---- The object of a binding ---- */
 
 /* A kernel was compiled for one way to read integers; flags that say otherwise would give it other bits. And
- * directions into a cube are no positions in texels. */
+ * directions into a cube are not positions in texels. */
 static unsigned reading_flags(const Reference *reference, const Binding *binding)
 {
     const ReferenceDeclaration *declared = &reference->declared;

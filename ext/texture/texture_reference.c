@@ -133,7 +133,7 @@ PyDoc_STRVAR(set_address_doc,
              "\nParameters\n----------\n"
              "devptr : device address\n    An object stays alive while it is bound.\n"
              "bytes : int\n"
-             "allow_offset : bool\n    Take an address that is no multiple of TEXTURE_ALIGNMENT.\n"
+             "allow_offset : bool\n    Take an address that is not a multiple of TEXTURE_ALIGNMENT.\n"
              "\nReturns\n-------\n"
              "int\n"
              "    Bytes from the multiple of TEXTURE_ALIGNMENT before devptr, to be added in the\n"
