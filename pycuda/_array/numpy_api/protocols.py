@@ -105,9 +105,8 @@ _FUNCTIONS = {
         expand_dims fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split
         squeeze swapaxes unstack vsplit""",
     "sorting.facade_sorting": "compress extract flatnonzero lexsort partition sort",
-    "sorting.sets": """in1d intersect1d isin setdiff1d setxor1d union1d unique_all unique_counts
-        unique_inverse unique_values""",
-    "sorting.unique": "unique",
+    "sorting.sets": "in1d intersect1d isin setdiff1d setxor1d union1d",
+    "sorting.unique": "unique unique_all unique_counts unique_inverse unique_values",
     "statistics.bincount": "bincount",
     "statistics.bins": "digitize histogram_bin_edges",
     "statistics.histogram": "histogram histogram2d histogramdd",

@@ -46,7 +46,7 @@ def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
         step *= 2
 
 
-def places(name, indices, length: int) -> np.ndarray:
+def read_starts(name, indices, length: int) -> np.ndarray:
     """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
     host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
     host = host if host.size else host.astype(INDEX)
@@ -59,7 +59,7 @@ def places(name, indices, length: int) -> np.ndarray:
     return host
 
 
-def reduceat(name, a, host, axis, dtype) -> GPUArray:
+def fold_from(name, a, host, axis, dtype) -> GPUArray:
     """ufunc.reduceat, of runs that begin at these places."""
     ends = np.append(host[1:], a.shape[axis])
     lengths = np.maximum(ends - host, 1)
@@ -84,15 +84,15 @@ def assign_at(name, a, indices, values, folds) -> None:
     inner = _FOLDED.get(name, name)
     if inner not in folds:
         raise TypeError(f"np.{name}.at on GPUArrays: operands of one element are not supported")
-    numbers = arange(a.size, dtype=INDEX).reshape(a.shape)[indices]
+    elements = arange(a.size, dtype=INDEX).reshape(a.shape)[indices]
     values = as_array(values)
     ufunc_dtypes(getattr(np, name), (a.dtype, values.dtype))  # or TypeError
     if inner.startswith("logical"):
         values = apply("not_equal", values, 0)
-    values = values if values.shape == numbers.shape else broadcast_to(values, numbers.shape)
-    if not numbers.size:
+    values = values if values.shape == elements.shape else broadcast_to(values, elements.shape)
+    if not elements.size:
         return
-    keys, operands = sort_by_key(numbers.ravel(), values.ravel())
+    keys, operands = sort_by_key(elements.ravel(), values.ravel())
     places, starts, lengths = unique(keys, return_index=True, return_counts=True)
     longest = int(lengths.max())
     folded = fold_runs(inner, operands, starts, lengths, longest)

@@ -274,7 +274,7 @@ def _masked(ufunc, a, where, initial) -> GPUArray:
     return apply("where", where, a, _number(neutral, a.dtype))
 
 
-def reduce(
+def call_reduce(
     ufunc, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=True, **unknown
 ) -> GPUArray:
     """ufunc.reduce"""
@@ -284,7 +284,7 @@ def reduce(
     initial = None if initial is getattr(np, "_NoValue", None) else initial
     name = ELEMENTWISE[ufunc]
     if ufunc in (np.logical_and, np.logical_or) and initial is not None:
-        result = reduce(ufunc, array, axis, dtype, None, keepdims, None, where)
+        result = call_reduce(ufunc, array, axis, dtype, None, keepdims, None, where)
         return into(apply(name, result, bool(initial)), out, "unsafe")
     if ufunc in _REDUCTIONS:
         more = {"initial": initial} if initial is not None else {}
@@ -344,7 +344,7 @@ def _running_axis(method, a, axis) -> int:
     return one_axis(axis, a.ndim)
 
 
-def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+def call_accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
     """ufunc.accumulate"""
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}.accumulate on GPUArrays takes no {', '.join(sorted(unknown))}=")
@@ -360,16 +360,16 @@ def accumulate(ufunc, array, axis=0, dtype=None, out=None, **unknown) -> GPUArra
     return into(_running(name, array, axis), out, "unsafe")
 
 
-def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
+def call_reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> GPUArray:
     """ufunc.reduceat"""
     name = ELEMENTWISE[ufunc]
     if unknown:
         raise TypeError(f"np.{ufunc.__name__}.reduceat on GPUArrays takes no {', '.join(sorted(unknown))}=")
     axis, out = _running_axis("reduceat", array, axis), _single(out)
-    host = segments.places(name, indices, array.shape[axis])
+    host = segments.read_starts(name, indices, array.shape[axis])
     array = _in_loop(ufunc, array, dtype, out)
     if name in _ASSOCIATIVE:
-        return into(segments.reduceat(name, array, host, axis, array.dtype), out, "unsafe")
+        return into(segments.fold_from(name, array, host, axis, array.dtype), out, "unsafe")
     runs = zip(host, np.append(host[1:], array.shape[axis]), strict=False)
     parts = [
         _fold_in_order(name, array[at(axis, slice(first, max(end, first + 1)))], axis, False)
@@ -379,7 +379,7 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None, **unknown) -> 
     return into(result, out, "unsafe")
 
 
-def outer(ufunc, first, second, **keywords) -> GPUArray:
+def call_outer(ufunc, first, second, **keywords) -> GPUArray:
     """ufunc.outer"""
     first, second = as_array(first), as_array(second)
     return call(ufunc, first[(...,) + (None,) * second.ndim], second, **keywords)
@@ -394,10 +394,10 @@ def call_at(ufunc, array, indices, *operands) -> None:
 
 _METHODS = {
     "__call__": call,
-    "reduce": reduce,
-    "accumulate": accumulate,
-    "reduceat": reduceat,
-    "outer": outer,
+    "reduce": call_reduce,
+    "accumulate": call_accumulate,
+    "reduceat": call_reduceat,
+    "outer": call_outer,
     "at": call_at,
 }
 

@@ -4,8 +4,6 @@ elements there are depends on values, so each call waits for its stream once or 
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from pycuda._array.core.creation import full
@@ -17,49 +15,6 @@ from pycuda._array.sorting.facade_sorting import sort
 from pycuda._array.sorting.sorting import argsort, searchsorted
 from pycuda._array.sorting.unique import unique
 from pycuda._driver import GPUArray
-
-
-class UniqueAll(NamedTuple):
-    """What unique_all gives."""
-
-    values: GPUArray
-    indices: GPUArray
-    inverse_indices: GPUArray
-    counts: GPUArray
-
-
-class UniqueCounts(NamedTuple):
-    """What unique_counts gives."""
-
-    values: GPUArray
-    counts: GPUArray
-
-
-class UniqueInverse(NamedTuple):
-    """What unique_inverse gives."""
-
-    values: GPUArray
-    inverse_indices: GPUArray
-
-
-def unique_all(x) -> UniqueAll:
-    """The distinct elements, where each is first, which of them gives each element, and how often."""
-    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
-
-
-def unique_counts(x) -> UniqueCounts:
-    """The distinct elements, and how often each occurs."""
-    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
-
-
-def unique_inverse(x) -> UniqueInverse:
-    """The distinct elements, and which of them gives each element."""
-    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
-
-
-def unique_values(x) -> GPUArray:
-    """The distinct elements."""
-    return unique(x, equal_nan=False)
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None) -> GPUArray:

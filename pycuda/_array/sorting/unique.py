@@ -1,9 +1,9 @@
-"""What elements an array has: unique."""
+"""The distinct elements of an array: unique, and the array standard's forms of it."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -154,3 +154,46 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
     if return_counts:
         found.append(_lengths(starts, count, stream, allocator))
     return tuple(found)
+
+
+class UniqueAll(NamedTuple):
+    """What unique_all gives."""
+
+    values: GPUArray
+    indices: GPUArray
+    inverse_indices: GPUArray
+    counts: GPUArray
+
+
+class UniqueCounts(NamedTuple):
+    """What unique_counts gives."""
+
+    values: GPUArray
+    counts: GPUArray
+
+
+class UniqueInverse(NamedTuple):
+    """What unique_inverse gives."""
+
+    values: GPUArray
+    inverse_indices: GPUArray
+
+
+def unique_all(x) -> UniqueAll:
+    """The distinct elements, where each is first, which of them gives each element, and how often."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x) -> UniqueCounts:
+    """The distinct elements, and how often each occurs."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x) -> UniqueInverse:
+    """The distinct elements, and which of them gives each element."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x) -> GPUArray:
+    """The distinct elements."""
+    return unique(x, equal_nan=False)
