@@ -111,7 +111,7 @@ static PyObject *get_transposed(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_transpose(gpuarray_cast(self), NULL);
 }
 
-/* ((blocks, 1), (threads, 1, 1)) for a kernel that walks the array; closure tells which half. */
+/* The grid, with a closure, or the block of a kernel that walks the array: (blocks, 1), (threads, 1, 1). */
 static PyObject *get_splay(PyObject *self, void *closure)
 {
     GPUArrayObject *array = gpuarray_cast(self);

@@ -8,6 +8,7 @@ import pycuda.driver as drv
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import packed_copy
 from pycuda._kernels.builtin import sort as kernels
+from pycuda._kernels.plans.axes import vector_width
 
 _ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
 _PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
@@ -105,11 +106,10 @@ class Work:
     def _count(self, counts, wide, stream) -> None:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
-        whole = keys._address % 16 == 0 and (self.rows == 1 or self.length * keys.itemsize % 16 == 0)
         passes, device = self.order.passes, drv.Context.get_device()
         most = device.max_shared_memory_per_block_optin
         shape = kernels.count_shape(self.rows, self.length, passes, most)
-        vector = 16 // keys.itemsize if whole else 1
+        vector = vector_width(keys, [(self.rows, self.length * keys.itemsize)])
         count, starts = kernels.counting(self.order, vector, wide, shape.threads, shape.copies)
         count.prepared_async_call(
             (self.rows * shape.splits, 1), (shape.threads, 1, 1), stream, keys, counts, self.length,

@@ -8,6 +8,7 @@ from pycuda._array.core.memory import new
 from pycuda._array.sorting.row_sort import Parts
 from pycuda._kernels.builtin import sort
 from pycuda._kernels.builtin import topk as kernels
+from pycuda._kernels.plans.axes import vector_width
 
 _BLOCK, _FIRST_BLOCK = (kernels.THREADS, 1, 1), (kernels.FIRST_THREADS, 1, 1)
 _LEAST_LENGTH = 1 << 15  # below it a row is sorted as a whole
@@ -22,9 +23,8 @@ def first_of_rows(rows, k, descending, stream, allocator):
     """(values, indices) of the first k elements of each row of a packed array."""
     count, length = rows.shape
     plan = kernels.plan(count, length, k)
-    whole = rows._address % 16 == 0 and (count == 1 or length * rows.itemsize % 16 == 0)
     order = sort.order(rows.dtype, descending)
-    functions = kernels.kernels(order, 16 // rows.itemsize if whole else 1)
+    functions = kernels.kernels(order, vector_width(rows, [(count, length * rows.itemsize)]))
     pair = kernels.pair_size(rows.itemsize)
     scratch = Parts(
         allocator, count * kernels.GROUPS * pair, count * kernels.LIMIT_BYTES, count * plan.capacity * pair

@@ -23,6 +23,7 @@ from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
+from pycuda._kernels.plans.axes import vector_width
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
@@ -37,11 +38,6 @@ def cleared(shape, dtype, stream, allocator) -> GPUArray:
     if result.nbytes:
         drv.memset_d32_async(result, 0, result.nbytes // 4, stream)
     return result
-
-
-def vector_width(a) -> int:
-    """How many elements are loaded together."""
-    return 16 // a.itemsize if a._address % 16 == 0 and a.itemsize <= 16 else 1
 
 
 def _numbers(x, stream) -> GPUArray:

@@ -14,11 +14,12 @@ from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.core.packed import as_packed
 from pycuda._array.sorting.sorting import searchsorted
-from pycuda._array.statistics.bincount import BLOCK, DOUBLE, bincount, cleared, sums_of_weights, vector_width
+from pycuda._array.statistics.bincount import BLOCK, DOUBLE, bincount, cleared, sums_of_weights
 from pycuda._array.statistics.bins import bin_edges
 from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
+from pycuda._kernels.plans.axes import vector_width
 from pycuda._kernels.plans.caches import memoized_in_context
 
 if TYPE_CHECKING:

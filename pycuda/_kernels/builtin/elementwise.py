@@ -67,7 +67,7 @@ def _check_moved(name: str, storage: list[np.dtype]) -> None:
         raise TypeError(f"{name}: no conversion between {storage[0]} and {storage[1]}")
 
 
-def _is_moved_whole(dtype: np.dtype) -> bool:
+def _is_copied_as_integer(dtype: np.dtype) -> bool:
     """Complex numbers are not: they lie at multiples of the size of their parts."""
     return dtype.itemsize in _INTEGERS and dtype.kind != "c"
 
@@ -75,8 +75,8 @@ def _is_moved_whole(dtype: np.dtype) -> bool:
 def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "same_kind"):
     """(loop, dtypes of new outputs, dtypes that scalars are given in).
 
-    operands: a dtype for each array and NumPy scalar, int, float or complex for Python's numbers, and a
-    second tuple entry that tells scalars. outputs: the dtypes of `out`, None for what is to be made.
+    operands: pairs of a dtype, or int, float or complex for Python's numbers, and whether it is a scalar's.
+    outputs: the dtypes of `out`, None for what is to be made.
     """
     row = TABLE.get(name)
     if row is None:
@@ -101,7 +101,7 @@ def resolve(name: str, operands: tuple, outputs: tuple, dtype, casting: Any = "s
         _stored(each)
     _check_moved(name, storage)
     given, taken = tuple(storage[: len(results)]), tuple(storage[len(results) :])
-    if name == "copy" and storage[0] == storage[1] and _is_moved_whole(storage[0]):
+    if name == "copy" and storage[0] == storage[1] and _is_copied_as_integer(storage[0]):
         # The bits of a NaN stay, and dtypes of one size have one kernel.
         storage = compute = [_INTEGERS[storage[0].itemsize]] * 2
     # Outputs are cast once more: from what the loop gives to what is stored.
@@ -293,23 +293,25 @@ def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
     )
     loads = "".join(
         f"    pycuda::load_tile<SIDE>(v{k}, tile{k}, p.marked >> {k} & 1, (const char *)p.s{k} + at[{k}],\n"
-        f"        p.axes.strides[{k}][{axes - 2}], p.axes.strides[{k}][{axes - 1}], down, across);\n"
+        f"        p.axes.strides[{k}][{axes - 2}], p.axes.strides[{k}][{axes - 1}], rows, columns);\n"
         for k in inputs
     )
-    turns = "".join(f"    if (p.marked >> {k} & 1) pycuda::turn_tile<SIDE>(v{k}, tile{k});\n" for k in inputs)
+    transposes = "".join(
+        f"    if (p.marked >> {k} & 1) pycuda::transpose_tile<SIDE>(v{k}, tile{k});\n" for k in inputs
+    )
     target = f"at[{{k}}] + y * p.axes.strides[{{k}}][{axes - 2}] + x * p.axes.strides[{{k}}][{axes - 1}]"
     step = _step(loop, "v{k}[u]", f"*(T{{k}} *)((char *)p.s{{k}} + {target}) = {{value}};")
     return (
         f"""{_parameters(loop, axes)}{_head(name)}
 {{
     const int SIDE = {side}, U = {rounds};
-    long long at[{len(loop.storage)}], down, across;
-    pycuda::find_tile<SIDE>(p.axes, at, down, across);
+    long long at[{len(loop.storage)}], rows, columns;
+    pycuda::find_tile<SIDE>(p.axes, at, rows, columns);
 {shared}{loads}    __syncthreads();
-{turns}#pragma unroll {unroll}
+{transposes}#pragma unroll {unroll}
     for (int u = 0; u < U; u++) {{
         const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE + u * ({THREADS} / SIDE);
-        if (y < down && x < across) {{ {step} }}
+        if (y < rows && x < columns) {{ {step} }}
     }}
 }}
 """,

@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from pycuda._driver import _LAYOUTS, _alignment, _collapse_axes
+from pycuda._driver import _LAYOUTS, GPUArray, _alignment, _collapse_axes
 
 
 class Axis(NamedTuple):
@@ -46,6 +46,13 @@ def packed_axes(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
 def are_aligned(axes: Sequence[tuple[int, ...]], addresses: tuple[int, ...], unit: int) -> bool:
     """Whether each array's elements along these axes lie at multiples of `unit` bytes, 16 at most."""
     return min(_alignment(axes, addresses)) >= unit
+
+
+def vector_width(array: GPUArray, axes: Sequence[tuple[int, int]] = ()) -> int:
+    """How many elements that follow each other are loaded together, 16 bytes or one; axes: along which others
+    begin."""
+    aligned = array.itemsize <= 16 and are_aligned(axes, (array._address,), 16)
+    return 16 // array.itemsize if aligned else 1
 
 
 def power_at_most(n: int) -> int:

@@ -59,10 +59,10 @@ PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned i, long lon
 
 // ---- tiles of the last two axes, SIDE elements along both
 
-// Where a block's tile begins in each operand, and how many elements it has down and across.
+// Where a block's tile begins in each operand, and how many rows and columns it has.
 template <int SIDE, int N, int D>
-PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], long long &down,
-                             long long &across)
+PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], long long &rows,
+                             long long &columns)
 {
     const unsigned long long wide = (p.shape[D - 1] + SIDE - 1) / SIDE,
                              high = (p.shape[D - 2] + SIDE - 1) / SIDE;
@@ -70,8 +70,8 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     const unsigned long long x = (blockIdx.x - outer * wide) * SIDE;
     unsigned long long q = outer / high;
     const unsigned long long y = (outer - q * high) * SIDE;
-    down = min((long long)(p.shape[D - 2] - y), (long long)SIDE);
-    across = min((long long)(p.shape[D - 1] - x), (long long)SIDE);
+    rows = min((long long)(p.shape[D - 2] - y), (long long)SIDE);
+    columns = min((long long)(p.shape[D - 1] - x), (long long)SIDE);
 #pragma unroll
     for (int k = 0; k < N; k++)
         at[k] = (long long)y * p.strides[k][D - 2] + (long long)x * p.strides[k][D - 1];
@@ -84,25 +84,24 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     }
 }
 
-// The thread's U elements of an operand: those of its column, or, of one that lies across, those that go
-// there by way of shared memory, whose rows have one element more so that its banks are not the same down a
-// column.
+// The thread's U elements of an operand: those of its column, or, of a transposed one, those that go there by
+// way of shared memory, whose rows have one element more so that its banks are not the same down a column.
 template <int SIDE, int U, class T>
-PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool turned, const char *from, long long step_down,
-                             long long step_across, long long down, long long across)
+PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool transposed, const char *from, long long row_stride,
+                             long long column_stride, long long rows, long long columns)
 {
     const int fast = threadIdx.x % SIDE, slow = threadIdx.x / SIDE, step = SIDE * SIDE / U / SIDE;
 #pragma unroll
     for (int u = 0; u < U; u++) {
-        const int other = slow + u * step, y = turned ? fast : other, x = turned ? other : fast;
-        if (y < down && x < across) v[u] = *(const T *)(from + y * step_down + x * step_across);
+        const int other = slow + u * step, y = transposed ? fast : other, x = transposed ? other : fast;
+        if (y < rows && x < columns) v[u] = *(const T *)(from + y * row_stride + x * column_stride);
     }
-    if (!turned) return;
+    if (!transposed) return;
 #pragma unroll
     for (int u = 0; u < U; u++) tile[fast * (SIDE + 1) + slow + u * step] = v[u];
 }
 
-template <int SIDE, int U, class T> PYCUDA_INLINE void turn_tile(T (&v)[U], const T *tile)
+template <int SIDE, int U, class T> PYCUDA_INLINE void transpose_tile(T (&v)[U], const T *tile)
 {
     const int step = SIDE * SIDE / U / SIDE;
 #pragma unroll
