@@ -25,7 +25,7 @@
  *   context.[ch] context_list.c        contexts, and those that are known
  *   context_stack.c context_state.c    current ones, limits
  *   registry.c resource.[ch]           live objects; parts of a device
- *   patience.[ch]                      waits that can be left, cancelled kernels
+ *   patience.[ch]                      waits that can be left, canceled kernels
  *   upcalls.h                          what contexts ask of the folders above
  * api/stream/
  *   queue.[ch]                         the streams' queues: order, dependencies, workers

@@ -43,7 +43,7 @@ CUresult capture_check_thread(void)
     return some ? WITH_GRAPHS(check_thread()) : CUDA_SUCCESS;
 }
 
-/* Whether one of the capture's streams is in the context and, for the legacy stream, synchronises with it. */
+/* Whether one of the capture's streams is in the context and, for the legacy stream, synchronizes with it. */
 static bool touches(const Capture *capture, const Context *context, bool blocking)
 {
     for (const CaptureMember *member = capture->members; member; member = member->next)

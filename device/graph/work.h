@@ -33,7 +33,7 @@ typedef struct KernelWork {
 typedef struct CopyWork {
     CUDA_MEMCPY3D shape; /* as the program described it, or would have */
     CopyJob job;
-    Array *arrays[2]; /* references; NULL where a side is no array */
+    Array *arrays[2]; /* references; NULL where a side is not an array */
 } CopyWork;
 
 typedef struct HostWork {

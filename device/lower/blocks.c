@@ -45,7 +45,7 @@ static void cut_blocks(Graph *g)
     }
 }
 
-/* The block at a label, or where it only jumps on to. Chains of jumps may be circles: so many hops are
+/* The block at a label, or where it only jumps on to. Chains of jumps may be circles: that many hops are
  * enough. */
 static uint32_t block_of_label(const Graph *g, uint32_t label)
 {

@@ -2,10 +2,10 @@
  * ptxas makes them, so that results have a GPU's last bits.
  *
  * A product is contracted when all its uses are sums in its block, each of which uses it once, directly or
- * through a negation. Products that only one sum uses go first, then the others; of the two products of a sum
- * the one with fewer uses is contracted, or the first. A sum that took one product reads the other, which is
- * then a use that is no contraction. (ptxas 13.0 does so in every one of a thousand generated programs; the
- * manual, section "add", leaves it open.)
+ * through a negation. Products that only one sum uses go first, then the others; of the two products of a
+ * sum the one with fewer uses is contracted, or the first. A sum that took one product reads the other,
+ * which is then a use that is not a contraction. (ptxas 13.0 does so in every one of a thousand generated
+ * programs; the manual, section "add", leaves it open.)
  */
 #include "lower/ir.h"
 

@@ -84,7 +84,7 @@ typedef struct LowerFunction {
     uint32_t block_count;
     uint32_t *start, *next; /* successors, as in BlockGraph */
     LiveRange *ranges;
-    uint32_t pools[FRAME_POOLS]; /* bytes of the frame's pools, one after the other: see registers.c */
+    uint32_t pools[FRAME_POOLS]; /* bytes of the frame's pools, one after another: see registers.c */
     uint32_t frame_size, peak_rows;
 } LowerFunction;
 
@@ -113,7 +113,7 @@ static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor v
 
 /* A new virtual register. */
 Ref lower_new_register(LowerFunction *f, RegisterClass class);
-/* An empty list of instructions with room for so many. */
+/* An empty list of instructions with room for that many. */
 void lower_reserve(LowerFunction *f, uint32_t capacity);
 /* Appends an instruction that is still to be written. */
 static inline LowerInsn *lower_add_insn(LowerFunction *f)

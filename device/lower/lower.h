@@ -1,6 +1,6 @@
 /* Lowering: a checked PTX tree becomes decoded code that exec/ runs.
  *
- * lower_module lays out and initialises the module's variables, makes every function's code and resolves its
+ * lower_module lays out and initializes the module's variables, makes every function's code and resolves its
  * symbols. What the interpreter cannot run is an error in the log, with the line and the caret, never code
  * that does something else. The module owns all that it points to but the memory of its variables: that
  * belongs to the host, which finds it in CodeModule.globals.

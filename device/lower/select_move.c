@@ -1,7 +1,7 @@
 /* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
 #include "lower/select.h"
 
-/* The operation that makes a value of so many bits of parts of so many, or the other way round. */
+/* The operation that makes a value of that many bits of parts of that many, or the other way round. */
 static uint16_t op_of_sizes(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)
 {
     for (unsigned i = 0; i < count; i++)

@@ -152,7 +152,7 @@ static void find_needs(Lower *lower)
     }
 }
 
-/* The static variables of a kernel one after the other, as ptxas places them. */
+/* The static variables of a kernel one after another, as ptxas places them. */
 static uint64_t static_size(const Layout *l, uint32_t entry)
 {
     uint64_t size = 0;

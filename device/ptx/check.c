@@ -250,7 +250,7 @@ static bool ptx_check_coordinates(PtxCheck *c, const PtxOperand *place)
     return true;
 }
 
-/* A place in a tensor: so many numbers of 32 bits, but .tile::gather4 and scatter4 name four rows. */
+/* A place in a tensor: that many numbers of 32 bits, but .tile::gather4 and scatter4 name four rows. */
 static bool ptx_check_box(PtxCheck *c, const PtxOperand *operand)
 {
     static const PtxModifier dimensions[] = {PTX_MOD_1d, PTX_MOD_2d, PTX_MOD_3d, PTX_MOD_4d, PTX_MOD_5d};

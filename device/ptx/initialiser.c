@@ -48,7 +48,7 @@ static void ptx_relocation(PtxParser *p, PtxFill *fill, uint64_t offset, unsigne
     if (!c->masked && size < 4)
         ptx_fail(p, p->tok.line, p->tok.column, "an address does not fit %u bytes", size);
     if (ptx_types[fill->variable->type].class == PTX_FLOAT)
-        ptx_fail(p, p->tok.line, p->tok.column, "an address cannot initialise a floating-point variable");
+        ptx_fail(p, p->tok.line, p->tok.column, "an address cannot initialize a floating-point variable");
     PtxRelocation *relocation = ptx_push(p, &p->relocations, sizeof *relocation);
     relocation->offset = offset;
     relocation->size = (uint8_t)size;
@@ -73,9 +73,9 @@ static void ptx_element(PtxParser *p, PtxFill *fill, uint64_t offset)
         return;
     }
     if (is_float && ptx_types[type].class != PTX_FLOAT && ptx_types[type].class != PTX_BITS)
-        ptx_fail(p, line, column, "a floating-point value cannot initialise a .%s", ptx_types[type].name);
+        ptx_fail(p, line, column, "a floating-point value cannot initialize a .%s", ptx_types[type].name);
     if (!is_float && (type == PTX_f32 || type == PTX_f64))
-        ptx_fail(p, line, column, "an integer cannot initialise a .%s", ptx_types[type].name);
+        ptx_fail(p, line, column, "an integer cannot initialize a .%s", ptx_types[type].name);
     uint64_t bits[2] = {ptx_convert_bits((PtxType)c.type, c.bits, type), 0};
     memcpy(place, bits, size < 16 ? size : 16);
 }
@@ -84,7 +84,7 @@ static void ptx_element(PtxParser *p, PtxFill *fill, uint64_t offset)
 static void ptx_string_value(PtxParser *p, PtxFill *fill, uint64_t offset)
 {
     if (ptx_type_bits((PtxType)fill->variable->type) != 8)
-        ptx_fail(p, p->tok.line, p->tok.column, "a string initialises an array of bytes only");
+        ptx_fail(p, p->tok.line, p->tok.column, "a string initializes an array of bytes only");
     uint32_t count = p->tok.length + 1;
     if (!fill->open && offset + count > fill->size && count) count--;
     uint8_t *place = ptx_place(p, fill, offset, count);
@@ -156,7 +156,7 @@ void ptx_initialiser(PtxParser *p, PtxVariable *variable)
     if (variable->size > PTX_MAX_BYTES - p->initialised)
         ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST)
-        ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialised");
+        ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialized");
     if (variable->type == PTX_f16 || variable->type == PTX_f16x2)
         ptx_fail(p, p->tok.line, p->tok.column, "a .%s variable has no initial value (.b16 and .b32 have)",
                  ptx_types[variable->type].name);

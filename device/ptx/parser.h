@@ -19,7 +19,7 @@
 #define PTX_NEWEST_VERSION 99 /* any 9.x: what a minor version adds is refused by name if it is not known */
 #define PTX_MAX_DEPTH 64          /* of nested scopes, vectors, parentheses */
 #define PTX_MAX_REGISTERS (1u << 20) /* declared at one time in a function */
-#define PTX_MAX_BYTES (1ull << 28)   /* of all initialised variables */
+#define PTX_MAX_BYTES (1ull << 28)   /* of all initialized variables */
 #define PTX_MAX_SIZE (1ull << 47)    /* of a variable */
 
 /* ---- names ---- */
@@ -198,7 +198,7 @@ typedef struct PtxOperandRule {
     uint8_t vector;      /* values; 1: a single one; 0: one or a vector of any length */
     uint8_t space;       /* of an address */
     bool optional, pair, sink, relaxed;
-    bool pair_only;      /* a pair, whose predicate is no sink */
+    bool pair_only;      /* a pair, whose predicate is not a sink */
     bool register_only;  /* no number */
     uint32_t limit;      /* an immediate is less; 0: any */
     uint32_t exact;      /* an immediate is that; 0: any */

@@ -20,7 +20,7 @@ typedef enum PtxStatus {
     PTX_UNLINKABLE           /* CUDA_ERROR_INVALID_SOURCE: each text is well, together they are not */
 } PtxStatus;
 
-/* Zero-initialise, then free with ptx_log_free. */
+/* Zero-initialize, then free with ptx_log_free. */
 typedef struct PtxLog {
     char *text;      /* all messages, NUL-terminated; NULL while there are none */
     size_t length, capacity;

@@ -209,7 +209,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     variable = ptx_declare_variable(p, name, variable);
     if (!ptx_accept(p, '=')) return;
     if (!variable->defined)
-        ptx_fail(p, variable->line, variable->column, "an .extern variable cannot be initialised");
+        ptx_fail(p, variable->line, variable->column, "an .extern variable cannot be initialized");
     if (ptx_types[variable->type].class == PTX_OPAQUE)
         ptx_skip_braces(p);
     else
@@ -270,7 +270,7 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
         variable->name = ptx_expect_name(p, "a parameter's name")->text;
     ptx_dimensions(p, variable);
     if (variable->space == PTX_SPACE_PARAM && variable->vector > 1)
-        ptx_fail(p, variable->line, variable->column, "a parameter is no vector");
+        ptx_fail(p, variable->line, variable->column, "a parameter is not a vector");
     if (is_entry && variable->dim_count && !variable->dims[0])
         ptx_fail(p, variable->line, variable->column, "a parameter of an entry has a size");
     return variable;

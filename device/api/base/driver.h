@@ -1,4 +1,4 @@
-/* The driver as a whole: initialisation, fork, the virtual devices. */
+/* The driver as a whole: initialization, fork, the virtual devices. */
 #ifndef DEVICE_API_BASE_DRIVER_H
 #define DEVICE_API_BASE_DRIVER_H
 
@@ -15,7 +15,7 @@
 typedef enum { POOL_DEVICE, POOL_MANAGED, POOL_HOST, POOL_KINDS } PoolKind;
 
 typedef struct DevicePools {
-    struct CUmemPoolHandle_st *standard, *current; /* made when first asked for */
+    struct CUmemPoolHandle_st *standard, *current; /* made when first requested */
 } DevicePools;
 
 /* A virtual device. They share the host's memory map; each has its own workers, size and primary context. */

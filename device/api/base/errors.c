@@ -1,4 +1,4 @@
-/* Names and texts of error codes. Needs no initialised driver. */
+/* Names and texts of error codes. Needs no initialized driver. */
 #include "api/base/api.h"
 
 typedef struct ErrorRow {

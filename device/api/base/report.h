@@ -17,7 +17,7 @@
 
 bool report_is_on(void);
 
-/* These do nothing where no report is asked for. */
+/* These do nothing where no report is requested. */
 void report_fault(const char *text, uint64_t launch);
 /* Where a launch is in the program: written if it fails. */
 void report_site(cuuint64_t launch, const char *site);

@@ -36,7 +36,7 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
         case CU_JIT_GENERATE_DEBUG_INFO: options->code.as_written |= (int)(uintptr_t)values[i] != 0; break;
         case CU_JIT_MAX_REGISTERS:
             options->code.max_registers = (unsigned)(uintptr_t)values[i];
-            if (!options->code.max_registers) return CUDA_ERROR_INVALID_VALUE; /* no limit is no option */
+            if (!options->code.max_registers) return CUDA_ERROR_INVALID_VALUE; /* no limit is not an option */
             break;
         default:
             if (names[i] > CU_JIT_SPLIT_COMPILE) return CUDA_ERROR_INVALID_VALUE;

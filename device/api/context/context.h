@@ -12,7 +12,7 @@ struct CUctx_st {
     Device *device;
     bool primary;
     Context *base; /* of the shell of a green context: what calls work in; else NULL */
-    struct CUgreenCtx_st *green; /* of a shell: a handle, which may name nothing any more */
+    struct CUgreenCtx_st *green; /* of a shell: a handle, which may name nothing anymore */
     SmRange range; /* of a shell: its part of the device */
     _Atomic bool live;
     _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
@@ -35,7 +35,7 @@ struct CUctx_st {
     DeviceHeap *heap; /* made at the first launch, under the driver's lock */
     DeviceHeap *buffers; /* for parameters that kernels pass on: made at the first launch by one */
 
-    pthread_mutex_t print_lock; /* printf's output, until a synchronisation shows it */
+    pthread_mutex_t print_lock; /* printf's output, until a synchronization shows it */
     char *print_text;
     size_t print_length, print_capacity;
 };
@@ -108,7 +108,7 @@ bool context_open(Context *context, unsigned flags);
 bool context_keep_open(Context *context);
 void context_let_close(Context *context);
 
-/* printf: gather (called by workers) and show (at synchronisation). */
+/* printf: gather (called by workers) and show (at synchronization). */
 void context_print(void *context, const char *bytes, size_t count);
 void context_flush(Context *context);
 

@@ -8,12 +8,12 @@
 
 #include "api/context/upcalls.h"
 
-enum { DEAD_CONTEXTS = 64 };     /* so many are known as destroyed; then the oldest are forgotten */
+enum { DEAD_CONTEXTS = 64 };     /* that many are known as destroyed; then the oldest are forgotten */
 
 static pthread_mutex_t contexts_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t one_closed = PTHREAD_COND_INITIALIZER;
 static Context *contexts;        /* the newest first */
-static unsigned dead_contexts;   /* of them, those that are no primary ones */
+static unsigned dead_contexts;   /* of them, those that are not primary ones */
 
 unsigned long long context_new_id(void)
 {

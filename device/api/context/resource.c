@@ -60,7 +60,7 @@ static CUdevResource make_resource(SmRange range, uint64_t split, unsigned align
     return resource;
 }
 
-/* The alignment is that of groups: an H200's 132 are no multiple of 8. */
+/* The alignment is that of groups: an H200's 132 are not a multiple of 8. */
 CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, granularity(0).unit); }
 
 SmRange resource_of_device(const Device *device)

@@ -1,4 +1,4 @@
-/* Parts of a device as green contexts have them: so many of its multiprocessors. Which, nothing shows. */
+/* Parts of a device as green contexts have them: that many of its multiprocessors. Which, nothing shows. */
 #ifndef DEVICE_API_CONTEXT_RESOURCE_H
 #define DEVICE_API_CONTEXT_RESOURCE_H
 

@@ -66,7 +66,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     Stream *stream;
     size_t ignored;
     Batch batch = {to, from, sizes, count, attributes, starts, attribute_count};
-    TRY(stream_enter(handle, &stream)); /* it is no node of a graph here */
+    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
     CUresult result = stream->legacy ? CUDA_ERROR_INVALID_VALUE : check(&batch, failed ? failed : &ignored);
     if (!result) result = queue(stream, &batch);
     PUT(stream);
@@ -180,7 +180,7 @@ CUresult cuMemcpy3DBatchAsync(size_t count, CUDA_MEMCPY3D_BATCH_OP *copies, size
 {
     Stream *stream;
     size_t ignored;
-    TRY(stream_enter(handle, &stream)); /* it is no node of a graph here */
+    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
     CUresult result = CUDA_ERROR_INVALID_VALUE;
     if (count && copies && !flags && !stream->legacy)
         result = queue_shapes(stream, copies, count, failed ? failed : &ignored);

@@ -3,7 +3,7 @@
  * would deadlock there, because somebody waits for the driver while holding what a host function needs,
  * deadlocks here too.
  *
- * Synchronising calls wait without the lock, in both drivers. Threads that run host functions never take it.
+ * Synchronizing calls wait without the lock, in both drivers. Threads that run host functions never take it.
  * A process that exits while a thread is inside the driver is aborted: NVIDIA's may crash then.
  */
 #ifndef DEVICE_API_ENTRY_ONE_LOCK_H

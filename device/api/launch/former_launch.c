@@ -129,7 +129,7 @@ static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *param
 static CUresult launch(Function *function, CUstream handle, int width, int height)
 {
     Stream *stream;
-    TRY(stream_enter(handle, &stream)); /* it is no node of a graph */
+    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph */
     PUT(stream);
     LaunchShape shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
     size_t size = function->code->param_size;

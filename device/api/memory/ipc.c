@@ -12,7 +12,7 @@
 #include "api/memory/pool.h"
 #include "api/stream/queue.h"
 
-/* An allocation of another process, opened by a context: once, however often it was asked for. */
+/* An allocation of another process, opened by a context: once, however often it was requested. */
 typedef struct Import {
     struct Import *next;
     const Context *context;
@@ -152,7 +152,7 @@ static void free_import(Import *import)
     free(import);
 }
 
-/* Takes the import at that address one step down; *last is it when nobody has it any more. */
+/* Takes the import at that address one step down; *last is it when nobody has it anymore. */
 static bool let_go(const Context *context, CUdeviceptr address, Import **last)
 {
     *last = NULL;

@@ -17,7 +17,8 @@ void memory_release_of(const Object *object, CUdeviceptr address);
 /* Waits for the context that owns the range, which kernels of it may be using, if that is still there.
  * `current`: a context that the caller knows to be. */
 CUresult memory_wait(const MemoryRange *range, Context *current);
-/* New memory, counted as so many bytes of the device, without a word in the log; when they count no more. */
+/* New memory, counted as that many bytes of the device, without a word in the log; when they count no
+ * more. */
 CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charge, CUdeviceptr *out);
 /* Counts bytes of that kind without memory of the map; false when the device is full. */
 bool memory_charge(Device *device, MemoryKind kind, uint64_t bytes);
@@ -25,7 +26,7 @@ void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
 /* Tells the log that there is no memory for that many bytes. */
 void memory_tell_short(Device *device, uint64_t size);
 
-/* Work of the context needs reserved addresses that have lost their memory since it was asked for: the
+/* Work of the context needs reserved addresses that have lost their memory since it was requested: the
  * context fails, with the error that is returned. */
 CUresult memory_fail_closed(Context *context, const char *what);
 

@@ -35,7 +35,7 @@ int physical_handle_types(void)
     return physical_is_there() ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE;
 }
 
-/* ---- What may be asked for ---- */
+/* ---- What may be requested ---- */
 
 /* The device of the properties. */
 static CUresult check_properties(const CUmemAllocationProp *properties, Device **device)

@@ -64,7 +64,7 @@ void pool_reset_high(Pool *pool, bool reserved);
 void pool_trim(Pool *pool, uint64_t keep);
 /* The handle is gone: from now on nothing is kept. */
 void pool_let_go(Pool *pool);
-/* Ends a pool's range, which nobody uses any more; false when it is not one. */
+/* Ends a pool's range, which nobody uses anymore; false when it is not one. */
 bool pool_release(CUdeviceptr address);
 
 /* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */

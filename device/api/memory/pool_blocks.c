@@ -20,7 +20,7 @@ struct Block {
     bool bound;            /* to a graph, which alone hands it out */
     bool handed;           /* of a bound one: in use beyond its graph */
     bool ceded;            /* counts no more: what took its memory begins after it ends */
-    Stream *stream;        /* of the free, a reference; NULL when that does not matter any more */
+    Stream *stream;        /* of the free, a reference; NULL when that does not matter anymore */
     uint64_t number;       /* of the free's task */
 };
 
@@ -425,7 +425,8 @@ static const Block *told_block_locked(CUdeviceptr address, MemoryRange *range)
 /* Of a graph that has not handed it out: nobody else frees it. */
 static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
 
-/* Takes the range from the calls' sight, and its block from those in use; false when it is no allocation. */
+/* Takes the range from the calls' sight, and its block from those in use; false when it is not an
+ * allocation. */
 static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_withdraw(driver_memory(), address, range);
@@ -485,7 +486,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 
 /* ---- Without a stream ---- */
 
-/* What nobody uses any more, by the word of the program. */
+/* What nobody uses anymore, by the word of the program. */
 static void end_now(const MemoryRange *range)
 {
     Block *block = range->block;

@@ -40,7 +40,7 @@ void pool_share_free(PoolShare *share)
     free(share);
 }
 
-/* Whether the handle type is one of ours, and nothing else is asked for. */
+/* Whether the handle type is one of ours, and nothing else is requested. */
 static bool is_known(CUmemAllocationHandleType type, unsigned long long flags)
 {
     return type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !flags;

@@ -133,7 +133,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatc
     TRY(driver_check());
     if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned k = 0; k < count; k++) TRY(check(&operations[k]));
-    TRY(stream_enter(handle, &stream)); /* it is no node of a graph here */
+    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
     CUresult result = count ? submit(stream, operations, count) : CUDA_SUCCESS;
     PUT(stream);
     return result;

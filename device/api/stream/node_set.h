@@ -23,7 +23,7 @@ bool node_set_replace(NodeSet *set, struct CUgraphNode_st *const *nodes, const C
 /* Without the nodes that are no longer of that graph. */
 void node_set_prune(NodeSet *set, const struct CUgraph_st *graph);
 void node_set_clear(NodeSet *set);
-/* Whether some edge is no ordinary one. */
+/* Whether some edge is not an ordinary one. */
 bool node_set_has_data(const NodeSet *set);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum {
     LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
-    CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a cancelled context to end */
+    CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a canceled context to end */
     DOZE_NANOSECONDS = 20000,
     DOZES = 100,                 /* before a worker sleeps */
     WORK_SPINS = 100,            /* before a worker dozes */
@@ -195,7 +195,7 @@ static void wait_number_locked(Stream *stream, uint64_t number)
     while (!queue_reached(stream, number)) sleep_locked(stream, 0);
 }
 
-/* A task of a context that was cancelled waits no longer: it is not run. */
+/* A task of a context that was canceled waits no longer: it is not run. */
 static bool wait_dependencies_locked(const Stream *stream, const Task *task, uint64_t until)
 {
     for (unsigned i = 0; i < task->dependency_count; i++) {

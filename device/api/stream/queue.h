@@ -58,7 +58,7 @@ struct CUstream_st {
     Object object;
     unsigned flags;
     int priority;
-    bool legacy, blocking;      /* blocking: synchronises with the legacy stream */
+    bool legacy, blocking;      /* blocking: synchronizes with the legacy stream */
     bool standard;              /* a default stream: its kernels run on the part of the current context */
     struct CUgreenCtx_st *green; /* a reference: it is a stream of that, and runs on its part; or NULL */
     unsigned long long id;
@@ -107,7 +107,7 @@ bool queue_wait_turn(Stream *stream);
 bool queue_idle(Stream *stream);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
-/* That of the task that the calling thread has submitted last; 0: none since it was asked for. */
+/* That of the task that the calling thread has submitted last; 0: none since it was requested. */
 cuuint64_t queue_take_given(void);
 uint64_t queue_done(const Context *context);
 /* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not

@@ -1,4 +1,4 @@
-/* The part of an event that processes share: which records were asked for and which were reached.
+/* The part of an event that processes share: which records were requested and which were reached.
  *
  * Records of all processes are numbered in one row. Each has a place among the newest, where its process says
  * who it is and then that it got there. Who waits sleeps on a bell that is rung at every arrival, and looks
@@ -85,7 +85,7 @@ static bool is_gone(pid_t process)
     return state && (state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
 }
 
-/* Whether whoever asked for that record cannot get there any more. */
+/* Whether whoever asked for that record cannot get there anymore. */
 static bool is_lost(const SharedEvent *event, uint64_t number)
 {
     uint64_t asker = atomic_load(&event->askers[number % PLACES]);

@@ -10,7 +10,7 @@ typedef struct SharedEvent SharedEvent;
 CUresult shared_event_create(SharedEvent **out, SharedFile *file);
 CUresult shared_event_map(const SharedFile *file, SharedEvent **out);
 void shared_event_unmap(SharedEvent *event);
-/* A record is asked for: its number. */
+/* A record is requested: its number. */
 uint64_t shared_event_record(SharedEvent *event);
 /* It has been reached. */
 void shared_event_reach(SharedEvent *event, uint64_t number);

@@ -1,4 +1,4 @@
-/* mbarrier objects. Lanes arrive one after the other; the memory belongs to the cluster's worker alone. */
+/* mbarrier objects. Lanes arrive one after another; the memory belongs to the cluster's worker alone. */
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
 

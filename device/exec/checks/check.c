@@ -1,5 +1,5 @@
-/* Which instructions are checked, and what they access: a form for each operation, its lanes one after the
- * other. */
+/* Which instructions are checked, and what they access: a form for each operation, its lanes one after
+ * another. */
 #include "exec/checks/check.h"
 
 #include <stdlib.h>
@@ -197,7 +197,7 @@ static bool access_global(const CheckedAccess *x)
     return !block->grid->global_race || race_free_globally(x);
 }
 
-/* Two blocks of a cluster may synchronise by an access that is strong, of either one's memory; then what was
+/* Two blocks of a cluster may synchronize by an access that is strong, of either one's memory; then what was
  * recorded of them may be ordered in ways that a block's clocks do not know: it is dropped. */
 static void forget_order(const Block *block, const Block *other)
 {
@@ -250,7 +250,7 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
     return memory_offset(i, address);
 }
 
-/* The lanes of rest that are at one place with the first of them, as far as they are neighbours or a half
+/* The lanes of rest that are at one place with the first of them, as far as they are neighbors or a half
  * apart. */
 static uint32_t together(const uint64_t *address, uint32_t rest)
 {
@@ -362,7 +362,7 @@ static const Insn *run_fence(Warp *w, const Insn *i)
 
 static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
 
-/* Always in its general form, which reports the synchronisation. */
+/* Always in its general form, which reports the synchronization. */
 static const Insn *run_warp_sync(Warp *w, const Insn *i) { return collective_enter(w, i, i->a); }
 
 /* Memory of the device's heap is new each time. */
@@ -470,7 +470,7 @@ void checker_free(Checker *checker)
     free(checker);
 }
 
-/* --- synchronisation ----------------------------------------------------------------------------- */
+/* --- synchronization ----------------------------------------------------------------------------- */
 
 void check_publish(const Warp *warp, uint32_t barrier)
 {

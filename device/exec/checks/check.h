@@ -1,8 +1,8 @@
 /* The checks of PYCUDA_CPU_CHECK, as compute-sanitizer has them: racecheck (data races in shared memory),
- * initcheck (reads of uninitialised memory), synccheck (divergent barriers).
+ * initcheck (reads of uninitialized memory), synccheck (divergent barriers).
  *
  * They cost nothing where they are off: check_bind wraps the handlers of the instructions that are checked.
- * Where threads synchronise, and in what is slow anyway, a block is asked whether it has a checker.
+ * Where threads synchronize, and in what is slow anyway, a block is asked whether it has a checker.
  */
 #ifndef DEVICE_EXEC_CHECKS_CHECK_H
 #define DEVICE_EXEC_CHECKS_CHECK_H
@@ -45,7 +45,7 @@ bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint6
 
 bool check_is_atomic(const Insn *insn);
 
-/* Called where threads synchronise and end: by barrier.c, groups.c, collective_ops.c and mbarrier.c. */
+/* Called where threads synchronize and end: by barrier.c, groups.c, collective_ops.c and mbarrier.c. */
 void check_publish(const Warp *warp, uint32_t barrier);
 void check_barrier(Block *block, uint32_t barrier);
 void check_warp_sync(const Warp *warp, uint32_t lanes);
@@ -71,7 +71,7 @@ bool copies_access(const Copies *copies, const RaceAccess *access);
 
 /* A lane has issued a copy to shared memory; false without memory, with a fault. */
 bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
-/* Lanes have waited for their copies, but for so many groups; or begin a new group. */
+/* Lanes have waited for their copies, but for that many groups; or begin a new group. */
 #define COPIES_ALL UINT32_MAX
 #define COPIES_COMMIT (UINT32_MAX - 1)
 void check_copies_end(const Warp *warp, uint32_t lanes, uint32_t kept);
@@ -85,7 +85,7 @@ void check_complete(Block *block, uint32_t barrier);
 
 /* --- exec/checks/report.c ------------------------------------------------------------------------------ */
 
-/* A lane reads so many bytes, of which that one was never written: an offset where it is shared memory. */
+/* A lane reads that many bytes, of which that one was never written: an offset where it is shared memory. */
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first);
 /* An access overlaps a copy of that thread, which has not waited for it. */

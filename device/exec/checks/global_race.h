@@ -62,7 +62,7 @@ typedef struct GlobalCursor {
  * of a known value is made at once, so that others see what is there. */
 bool global_race_access(GlobalCursor *cursor, const GlobalAccess *access);
 void global_race_leave(GlobalCursor *cursor);
-/* Strong accesses are checked and made one after the other, so that the last one recorded of a word is the
+/* Strong accesses are checked and made one after another, so that the last one recorded of a word is the
  * last one made. */
 void global_race_begin_strong(GlobalRace *race);
 void global_race_end_strong(GlobalRace *race);

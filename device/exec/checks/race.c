@@ -264,7 +264,7 @@ bool race_access(Race *race, const RaceAccess *access)
     return has_memory(race, access->warp);
 }
 
-/* --- synchronisation ----------------------------------------------------------------------------- */
+/* --- synchronization ----------------------------------------------------------------------------- */
 
 void race_acquire(Race *race, const Warp *warp, int lane, uint32_t offset)
 {

@@ -4,7 +4,7 @@
  * A barrier that all threads of the block wait at starts a new interval: it orders everything before it.
  * Within an interval each thread has a vector clock: for each other thread, up to which time its accesses
  * happen before what this thread does now. Barriers of some threads, __syncwarp(), atomics and mbarriers
- * synchronise: they join clocks. Time is counted by warps, so that lanes that run together share a record; it
+ * synchronize: they join clocks. Time is counted by warps, so that lanes that run together share a record; it
  * advances when one of them has released its clock. The shadow cell of a word (of each byte, where parts of
  * words are used) keeps the accesses of the interval that no later write has covered: reads, writes, atomics.
  * Two accesses race when one is a write (or one is atomic and the other is not), they are by two threads, and
@@ -33,7 +33,7 @@ typedef struct RaceAccess {
 typedef struct Race Race;
 enum { RACE_WARPS = 32 }; /* of a block, at most */
 
-/* NULL without memory. For blocks of up to so many warps with so much shared memory. */
+/* NULL without memory. For blocks of up to that many warps with that much shared memory. */
 Race *race_create(uint32_t warps, uint32_t shared_size);
 void race_destroy(Race *race);
 bool race_fits(const Race *race, uint32_t warps, uint32_t shared_size);
@@ -93,7 +93,7 @@ void clocks_drop_barrier(Clocks *clocks, uint32_t barrier);
 void clocks_cluster_phase(Clocks *clocks);
 void clocks_cluster_wait(Clocks *clocks, const Warp *warp, uint32_t lanes);
 
-/* Threads that synchronise, by warps; and what others have released to them (bar.arrive), or NULL. */
+/* Threads that synchronize, by warps; and what others have released to them (bar.arrive), or NULL. */
 typedef struct Rendezvous {
     uint32_t lanes[RACE_WARPS];
     const VectorClock *published;

@@ -1,4 +1,4 @@
-/* Vector clocks of threads: joined where threads synchronise, released and acquired at barriers and words. */
+/* Vector clocks of threads: joined where threads synchronize, released and acquired at barriers and words. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -130,7 +130,7 @@ void clocks_cluster_wait(Clocks *c, const Warp *warp, uint32_t lanes)
     }
 }
 
-/* --- synchronisation ------------------------------------------------------------------------------ */
+/* --- synchronization ------------------------------------------------------------------------------ */
 
 /* The one clock that all of them have already, and nobody else; else NULL. */
 static VectorClock *common(const Clocks *c, const Rendezvous *m)

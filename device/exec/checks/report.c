@@ -164,7 +164,7 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
         offset, variable, access->bytes, kinds[access->kind], name, place);
 }
 
-/* --- uninitialised memory ----------------------------------------------------------------------- */
+/* --- uninitialized memory ----------------------------------------------------------------------- */
 
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first)

@@ -126,7 +126,7 @@ static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
 }
 
 /* Insn.mods of bra_p, beside MODS_NEGATE: what lies between it and its target is a few instructions that may
- * follow a guard, one after the other. */
+ * follow a guard, one after another. */
 enum { BRA_OVER = 1 };
 
 /* Insn.mods of fences: no other block need see what comes before. */

@@ -15,7 +15,7 @@ typedef struct Line {
 /* Bits of result and sources of an operation on affine rows (1: a predicate); 0 of other operations. */
 extern const uint8_t line_bits[OP_COUNT][4];
 
-/* The result of an operation on affine rows; false where it is no line: what is widened, for one, must not
+/* The result of an operation on affine rows; false where it is not a line: what is widened, for one, must not
  * wrap on the way from the first thread to the last. */
 bool line_compute_any(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result);
 static inline bool line_compute(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result)

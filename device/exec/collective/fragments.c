@@ -48,7 +48,7 @@ typedef struct Tile {
     uint16_t at[TILE][TILE];
 } Tile;
 
-/* The word of a lane: two neighbours in a row, or in a column. */
+/* The word of a lane: two neighbors in a row, or in a column. */
 static uint32_t tile_word(const Tile *t, unsigned lane, bool transposed)
 {
     unsigned i = lane / 4, j = lane % 4 * 2;

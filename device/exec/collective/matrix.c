@@ -5,7 +5,7 @@
  * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
  *
  * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of
- * halves one after the other, of the lower and of the upper two bytes of each register; c is added last,
+ * halves one after another, of the lower and of the upper two bytes of each register; c is added last,
  * rounded to nearest.
  */
 #include "exec/collective/product.h"
@@ -48,7 +48,7 @@ static double e4m3_to_f32(uint32_t byte)
     return magnitude == 0x7f ? NAN : f16_to_f32(half) * 0x1p8;
 }
 
-/* Towards zero; what is no float any more is infinite. */
+/* Towards zero; what is not a float anymore is infinite. */
 static uint32_t to_f32(double x)
 {
     float f = (float)x;
@@ -107,7 +107,7 @@ static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned 
     }
 }
 
-/* A fragment of bits: a register is 32 neighbours along k. */
+/* A fragment of bits: a register is 32 neighbors along k. */
 static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, uint32_t word)
 {
     MatrixPlace at = fragment_place(f, lane, reg, 0);
@@ -271,7 +271,7 @@ static double rounded(double x, unsigned type)
     return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
 }
 
-/* Columns of a and rows of b that stand first, or else last, among four neighbours: as many halves. */
+/* Columns of a and rows of b that stand first, or else last, among four neighbors: as many halves. */
 static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x,
                       Matrix *y)
 {

@@ -50,7 +50,7 @@ typedef struct MatrixProduct {
 /* Insn.pointer of wmma_load and wmma_store. */
 typedef struct MatrixAccess {
     Fragment fragment;
-    bool columns;              /* of the matrix lie one after the other, else rows */
+    bool columns;              /* of the matrix lie one after another, else rows */
 } MatrixAccess;
 
 /* Insn.mods of ldmatrix and stmatrix. */

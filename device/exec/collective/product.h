@@ -17,8 +17,8 @@ typedef struct Matrix {
 
 static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 
-/* c becomes a * b + c; what is no number may be taken out of a and b. Sizes and types are those of p->a, p->b
- * and p->d; a has as many columns as b has rows. */
+/* c becomes a * b + c; what is not a number may be taken out of a and b. Sizes and types are those of p->a,
+ * p->b and p->d; a has as many columns as b has rows. */
 void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
 /* The same where a has every second column of what b has rows, and metadata. */
 void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,

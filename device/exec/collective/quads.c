@@ -57,7 +57,7 @@ static void take(const Collective *all, const MatrixProduct *p, unsigned product
     }
 }
 
-/* Floats: the products one after the other, then c. Halves: c, then two products and two more. */
+/* Floats: the products one after another, then c. Halves: c, then two products and two more. */
 static float sum_of(const Quads *q, unsigned row, unsigned column, bool halves)
 {
     const float *a = q->a[row], c = q->c[row][column];

@@ -80,7 +80,7 @@ static bool is_lost(const Warp *warp, const uint32_t *member)
     return !warp->randomized && !(named & warp->mask) && (named & warp->live);
 }
 
-/* Leaves the lanes running whose member mask is this one, and those that are no members;
+/* Leaves the lanes running whose member mask is this one, and those that are not members;
  * the others come back. */
 static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uint32_t wanted,
                        uint32_t outside)
@@ -95,8 +95,8 @@ static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uin
     warp_set_mask(warp, same);
 }
 
-/* Only lanes that are no members of their own masks have come: with one that they name, or with none of those
- * left, they take part at once. */
+/* Only lanes that are not members of their own masks have come: with one that they name, or with none of
+ * those left, they take part at once. */
 static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *member)
 {
     int first = __builtin_ctz(warp->mask);

@@ -37,7 +37,7 @@ typedef enum MemoryKind {
 typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED, MEMORY_CLOSED } MemoryState;
 
 typedef struct MemoryRange {
-    uint64_t base, size;  /* exactly what was asked for */
+    uint64_t base, size;  /* exactly what was requested */
     MemoryKind kind;
     MemoryState state;
     bool read_only;       /* for kernels */
@@ -68,7 +68,7 @@ typedef struct MemoryRequest {
 MemoryMap *memory_map_create(void);
 /* The same where address space is scarce: `least` bytes of it will do, if that is less than usual. */
 MemoryMap *memory_map_create_least(uint64_t least);
-/* Unmaps everything; nobody may use the map or its memory any more. */
+/* Unmaps everything; nobody may use the map or its memory anymore. */
 void memory_map_destroy(MemoryMap *map);
 
 /* A new range, readable and writable by the host, its content undefined. 0 when there is no room. */
@@ -116,7 +116,7 @@ void memory_map_end(MemoryMap *map, const MemoryRange *range);
 /* --- marks.c: what of an allocation the program's own pool has handed out
  * --------------------------------- */
 /* From now on memory_map_show says what kernels find of the allocation at base, which *out is; false when it
- * is no allocation that the map has made. */
+ * is not an allocation that the map has made. */
 bool memory_map_mark(MemoryMap *map, uint64_t base, MemoryRange *out);
 /* Kernels find the first `size` bytes of it; 0: freed memory. */
 void memory_map_show(MemoryMap *map, const MemoryRange *marked, uint64_t size);

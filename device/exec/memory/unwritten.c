@@ -1,4 +1,4 @@
-/* Shadow bits of uninitialised bytes: see unwritten.h. */
+/* Shadow bits of uninitialized bytes: see unwritten.h. */
 #define _GNU_SOURCE
 #include "exec/memory/unwritten.h"
 

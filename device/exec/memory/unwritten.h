@@ -1,4 +1,4 @@
-/* Shadow memory for uninitialised bytes: one bit a byte of a range of addresses, set where nothing was
+/* Shadow memory for uninitialized bytes: one bit a byte of a range of addresses, set where nothing was
  * written.
  *
  * Bits of a large range are pages that appear when they are first set. Several threads may set and clear bits

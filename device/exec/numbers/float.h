@@ -70,7 +70,7 @@ LANE_FN f32 flush_tiny(f32 r, f32 scaled)
 
 LANE_FN f32 saturate(f32 x) { return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f; } /* NaN and -0 give +0 */
 
-/* x rounded to nearest with error, as the neighbour of the exact value that has an odd last bit: rounding
+/* x rounded to nearest with error, as the neighbor of the exact value that has an odd last bit: rounding
  * that once more to fewer bits gives what rounding the exact value would. Nothing happens where error is 0
  * or NaN. */
 LANE_FN f64 make_odd(f64 x, f64 error)

@@ -1,4 +1,4 @@
-/* f16 and bf16 values to and from float, in vectorisable steps. A half is its 16 bits in the low end of a
+/* f16 and bf16 values to and from float, in vectorizable steps. A half is its 16 bits in the low end of a
  * word. */
 #ifndef DEVICE_EXEC_NUMBERS_HALF_H
 #define DEVICE_EXEC_NUMBERS_HALF_H

@@ -14,7 +14,7 @@ LANE_FN u32 add_f32(u32 x, u32 b, bool keep)
     return f32_bits(canonical(keep ? p + q : flush(flush(p) + flush(q))));
 }
 
-/* A double that is no number stays as it is in global memory, a signalling one too. */
+/* A double that is not a number stays as it is in global memory, a signalling one too. */
 LANE_FN u64 add_f64(u64 x, u64 b, bool shared)
 {
     f64 p = f64_from(x);

@@ -1,6 +1,6 @@
 /* Textures and surfaces: a lane at a time, since every lane may have a handle of its own.
  *
- * A handle is looked up once for neighbouring lanes that share it. An object that is not alive, that is of
+ * A handle is looked up once for neighboring lanes that share it. An object that is not alive, that is of
  * another dimension, or whose memory is gone is a fault. */
 #include "exec/numbers/lanes.h"
 #include "exec/state/state.h"

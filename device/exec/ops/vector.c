@@ -34,7 +34,7 @@ static void move_bytes(uint8_t *to, const uint8_t *from, uint32_t size)
 
 typedef enum Shape { SCATTERED, UNIFORM, DENSE } Shape;
 
-/* How the addresses lie when all 32 lanes execute: all the same, or one after the other. */
+/* How the addresses lie when all 32 lanes execute: all the same, or one after another. */
 static Shape shape_of(const Access *x)
 {
     const uint64_t *wide = ROW(const uint64_t, x->w, x->i->a);

@@ -1,4 +1,4 @@
-/* Vectors of 2 or 4 elements in memory, of 16 lanes one after the other, to rows and back: transposes.
+/* Vectors of 2 or 4 elements in memory, of 16 lanes one after another, to rows and back: transposes.
  * Included by files compiled for each instruction set.
  *
  * Compilers make vector code of the plain loops, not always, and permute across whole registers, over and

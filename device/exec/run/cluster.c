@@ -7,10 +7,10 @@
  */
 #include "exec/async/mbarrier.h"
 
-/* A cluster waits for another one, it seems, after so many rounds in which no block did more than wait. */
+/* A cluster waits for another one, it seems, after that many rounds in which no block did more than wait. */
 enum { SPIN_ROUNDS = 16 };
 
-/* It is deadlocked when waits for mbarriers have timed out for so many passes and so long. */
+/* It is deadlocked when waits for mbarriers have timed out for that many passes and so long. */
 enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 #define STUCK_NS UINT64_C(1000000000)
 

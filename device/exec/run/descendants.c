@@ -1,6 +1,6 @@
 /* Runs what grids have launched, and what that launches in turn: the tree of launches below one of the host.
  *
- * A child that waits for nothing is ready. The thread that runs the host's launch takes one after the other,
+ * A child that waits for nothing is ready. The thread that runs the host's launch takes one after another,
  * the one made ready last first, so that few are under way; threads of the pool join in when there are
  * several. Nothing here recurses: a child that is done makes the next of its queue ready, or is its parent's
  * last one, which may then be done itself.

@@ -219,7 +219,7 @@ static void drop_all(Worker *worker)
     for (Block *block; (block = pop_first(worker)) != NULL;) cluster_give_back(worker, block);
 }
 
-/* Why a worker stopped: what was cancelled has failed. True when the blocks it holds are to go on later. */
+/* Why a worker stopped: what was canceled has failed. True when the blocks it holds are to go on later. */
 static bool is_to_go_on(Grid *grid)
 {
     if (atomic_load(grid->stop) & GRID_CANCEL)

@@ -47,7 +47,7 @@ static bool count_pending(DeviceRuntime *runtime)
     return false;
 }
 
-/* A child with room for so many bytes, counted as pending. */
+/* A child with room for that many bytes, counted as pending. */
 static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
 {
     *error = RUNTIME_TOO_MANY_PENDING;

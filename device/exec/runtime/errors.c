@@ -1,5 +1,5 @@
 /* Names and texts of errors for kernels: two blocks of strings, entered into the memory map when they are
- * first asked for.
+ * first requested.
  */
 #include "exec/runtime/errors.h"
 
@@ -23,7 +23,7 @@ static const int text_codes[] = {
 #undef RUNTIME_TEXT
 };
 
-/* In the order of the codes, one after the other; the text of an unknown code comes last. */
+/* In the order of the codes, one after another; the text of an unknown code comes last. */
 static const char names[] =
 #define RUNTIME_ERROR(name, code) #name "\0"
 #include "exec/runtime/errors.def"

@@ -1,6 +1,6 @@
 /* printf and assert of device code: texts made from a format and a buffer of arguments in device memory.
  *
- * The format is C's as CUDA documents it. Arguments lie one after the other, each aligned to its size: 4
+ * The format is C's as CUDA documents it. Arguments lie one after another, each aligned to its size: 4
  * bytes for int and smaller, 8 for the rest. Lanes print in ascending order; the text of a warp is handed
  * out in one piece.
  */
@@ -131,7 +131,7 @@ static const char *parse_number(const char *p, int *number, Arguments *arguments
     return p;
 }
 
-/* What follows a %; returns the character after it, or NULL for what is no conversion. */
+/* What follows a %; returns the character after it, or NULL for what is not a conversion. */
 static const char *parse_conversion(const char *p, Conversion *c, Arguments *arguments)
 {
     size_t flags = 0;

@@ -29,7 +29,7 @@ typedef enum RuntimeSubject {
     ASK_ATTRIBUTE,              /* of the device with that number */
     ASK_LIMIT,
     ASK_FUNCTION,               /* an attribute by its number */
-    ASK_OCCUPANCY               /* with blocks of `number` threads and so much dynamic shared memory */
+    ASK_OCCUPANCY               /* with blocks of `number` threads and that much dynamic shared memory */
 } RuntimeSubject;
 
 typedef struct RuntimeQuestion {
@@ -56,7 +56,7 @@ typedef struct DeviceRuntime {
 
 /* Kernels may ask for the addresses of their parameters: none is aligned more than a tensor map. */
 enum { PARAMS_ALIGN = 64 };
-/* Bytes to allocate for so many: whole lines, and 16 more, which a wide load of the last may read. */
+/* Bytes to allocate for that many: whole lines, and 16 more, which a wide load of the last may read. */
 static inline size_t params_room(size_t bytes)
 {
     return (bytes + 16 + PARAMS_ALIGN - 1) & ~(size_t)(PARAMS_ALIGN - 1);

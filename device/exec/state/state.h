@@ -3,7 +3,7 @@
  * A worker is what one thread needs to run blocks: a pool of block states and of warp stores (register
  * files and local memory) that live from launch to launch, and small caches of the memory ranges that were
  * hit last. A warp holds a store from its first instruction to its last, so that warps that run one after
- * the other use the same, warm registers.
+ * another use the same, warm registers.
  */
 #ifndef DEVICE_EXEC_STATE_STATE_H
 #define DEVICE_EXEC_STATE_STATE_H
@@ -212,7 +212,7 @@ static inline const uint8_t *block_value_row(const Block *block, Ref ref)
                                : (const uint8_t *)block->rows + offset;
 }
 
-/* The line of what is no register: a value, %tid.x, or nothing. */
+/* The line of what is not a register: a value, %tid.x, or nothing. */
 static inline Line block_line(const Block *block, Ref ref, unsigned bits)
 {
     if (!ref_is_value(ref)) return (Line){0, ref >> REF_BASE_SHIFT == REF_WARP};
@@ -292,7 +292,7 @@ void worker_release(WorkerPool *pool, Worker *worker);
 void grid_ask_help(Grid *grid);
 /* The same, at once. */
 void grid_call_help(Grid *grid);
-/* Lets so many of the pool's threads join in the job: puts it into the list and wakes them. */
+/* Lets that many of the pool's threads join in the job: puts it into the list and wakes them. */
 void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
 /* Takes the job from the list and waits for those who joined in. */
 void worker_pool_finish(WorkerPool *pool, PoolJob *job);

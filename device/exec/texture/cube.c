@@ -14,7 +14,7 @@ static float as_float(uint32_t bits)
 static float magnitude(float x) { return x < 0 ? -x : x >= 0 ? x : -1; }
 
 /* The direction is scaled by its largest component first: without one, or with an infinite one, there is no
- * number left in its place, and what is no number is the middle of the face. */
+ * number left in its place, and what is not a number is the middle of the face. */
 static void scale_direction(float direction[3])
 {
     float most = 0;

@@ -65,7 +65,7 @@ static int32_t full_scale(unsigned format)
     return format == TEXTURE_U8 ? 255 : format == TEXTURE_S8 ? 127 : format == TEXTURE_U16 ? 65535 : 32767;
 }
 
-/* A colour of the border as the format holds it: fractions to nearest, f16 truncated, integers the low
+/* A color of the border as the format holds it: fractions to nearest, f16 truncated, integers the low
  * bits. */
 static uint32_t border_channel(const Texture *t, float value)
 {
@@ -97,7 +97,7 @@ static float fraction(const Texture *t, uint32_t value)
     return x < -1 ? -1 : x;
 }
 
-/* The sRGB curve as the hardware has it, as halves; for the colours, not for the fourth channel. */
+/* The sRGB curve as the hardware has it, as halves; for the colors, not for the fourth channel. */
 static const uint16_t linear_light[256] = {
     0x0000, 0x0d00, 0x1100, 0x1380, 0x1500, 0x1640, 0x1780, 0x1860, 0x1900, 0x19a0, 0x1a40, 0x1ae0, 0x1b80,
     0x1c20, 0x1c80, 0x1ce0, 0x1d50, 0x1dc0, 0x1e30, 0x1eb0, 0x1f30, 0x1fb0, 0x2018, 0x2060, 0x20b0, 0x20f8,

@@ -160,7 +160,7 @@ static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool
     return f;
 }
 
-/* The texel of a footprint, bit k of the corner choosing the side on axis k; the border colour outside. */
+/* The texel of a footprint, bit k of the corner choosing the side on axis k; the border color outside. */
 static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
 {
     int64_t x = f->axis[0].texel[corner & 1], y = f->axis[1].texel[corner >> 1 & 1],
@@ -187,7 +187,7 @@ static void corner_weights(const Footprint *f, unsigned share, unsigned weights[
     }
 }
 
-/* Adds two groups: what a level has to say, with a share of so many 256ths. */
+/* Adds two groups: what a level has to say, with a share of that many 256ths. */
 static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordinates[4], unsigned share)
 {
     Footprint f = footprint(level, coordinates, false, level->linear);

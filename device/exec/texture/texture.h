@@ -120,7 +120,7 @@ typedef enum TextureQuery {
     QUERY_NUM_MIPMAP_LEVELS,
     QUERY_NUM_SAMPLES
 } TextureQuery;
-/* level: whose size is asked for; of one that is not there all sizes are 0. */
+/* level: whose size is requested; of one that is not there all sizes are 0. */
 uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t level);
 
 /* --- levels of detail, mipmap.c --- */
@@ -135,7 +135,7 @@ uint64_t texture_level_bytes(uint64_t slice, uint64_t layers);
  * bias. */
 #define TEXTURE_NO_DETAIL (-32.0f)
 
-/* A number as 256ths, the rest cut off; what is no number counts as 0. */
+/* A number as 256ths, the rest cut off; what is not a number counts as 0. */
 int32_t texture_fixed_detail(float detail);
 /* The same for a sampler's bias, which is from -16 to 16. */
 int32_t texture_fixed_bias(float bias);

@@ -223,7 +223,7 @@ add(np.uintp(again), np.int32(1), block=(64, 1, 1), stream=stream)
 try:
     stream.synchronize()
 except drv.Error as error:
-    assert "uninitialised memory" in str(error), error
+    assert "uninitialized memory" in str(error), error
 else:
     raise AssertionError("a word that nothing has written was read")
 print("fine", flush=True)
