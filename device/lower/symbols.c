@@ -50,7 +50,7 @@ static void relocate(Lower *lower, const PtxVariable *v, const PtxRelocation *r,
     uint64_t address;
     if (!relocation_address(lower, r, &address)) {
         ptx_report(v->home, lower->log, PTX_INVALID, v->line, v->column,
-                   "the initialiser of '%s' needs the address of '%s', which is not known at load", v->name,
+                   "the initializer of '%s' needs the address of '%s', which is not known at load", v->name,
                    r->function ? r->function->name : r->variable->name);
         return;
     }

@@ -25,7 +25,7 @@ static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t
         return fill->bytes + offset;
     }
     if (offset + size > PTX_MAX_BYTES - p->initialised)
-        ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
+        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than 256 MB");
     while (p->bytes.count < offset + size) *(uint8_t *)ptx_push(p, &p->bytes, 1) = 0;
     return (uint8_t *)p->bytes.items + offset;
 }
@@ -154,7 +154,7 @@ void ptx_initialiser(PtxParser *p, PtxVariable *variable)
     PtxFill fill = {0};
     ptx_fill_init(&fill, variable);
     if (variable->size > PTX_MAX_BYTES - p->initialised)
-        ptx_fail(p, p->tok.line, p->tok.column, "initialisers of more than 256 MB");
+        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than 256 MB");
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST)
         ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialized");
     if (variable->type == PTX_f16 || variable->type == PTX_f16x2)

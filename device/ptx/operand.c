@@ -135,7 +135,7 @@ static void ptx_symbol_operand(PtxParser *p, PtxOperand *out)
         return;
     }
     PtxConstant c = ptx_constant(p);
-    if (c.generic || c.masked) ptx_fail(p, line, out->column, "generic() and masks belong in initialisers");
+    if (c.generic || c.masked) ptx_fail(p, line, out->column, "generic() and masks belong in initializers");
     if (c.function && c.bits) ptx_fail(p, line, out->column, "an offset from a function");
     if (c.variable) {
         out->kind = PTX_OPERAND_VARIABLE;

@@ -205,7 +205,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     ptx_dimensions(p, variable);
     bool open = variable->dim_count && !variable->dims[0], initialised = ptx_is(p, '=');
     if (open && !initialised && variable->defined && variable->space != PTX_SPACE_PARAM)
-        ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initialiser", name->text);
+        ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initializer", name->text);
     variable = ptx_declare_variable(p, name, variable);
     if (!ptx_accept(p, '=')) return;
     if (!variable->defined)
@@ -223,7 +223,7 @@ static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)
            || space == PTX_SPACE_TEX;
 }
 
-/* variable = space ("[" bank "]")? qualifiers name dimensions initialiser? ("," ...)* ";" */
+/* variable = space ("[" bank "]")? qualifiers name dimensions initializer? ("," ...)* ";" */
 void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
 {
     PtxVariable common = {.space = (uint8_t)p->tok.name->word, .linkage = (uint8_t)linkage};

@@ -41,7 +41,7 @@ class AsyncInnerProduct:
         self._arrived = drv.Event(drv.event_flags.DISABLE_TIMING).record()
 
     def get_host_result(self) -> np.ndarray[Any, Any] | None:
-        """The sum as a 0-d NumPy array, or None when it is not there yet. Does not wait."""
+        """The sum as a 0-d NumPy array, or None when it has not arrived yet. Does not wait."""
         return self._host if self._arrived.query() else None
 
     def wait(self) -> np.ndarray[Any, Any]:

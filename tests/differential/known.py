@@ -43,8 +43,8 @@ KNOWN = [
         lambda text, got, want, found: re.search(r"\[([-\d, ]+|\(\))\] \S+= ", text) is not None,
     ),
     (
-        "norms of singular values need a factorisation",
-        "docs/arrays.md", "what needs a factorisation",
+        "norms of singular values need a factorization",
+        "docs/arrays.md", "what needs a factorization",
         lambda text, got, want, found: _says(got, "singular values"),
     ),
     (

@@ -512,7 +512,7 @@ __dlpack__ None
 __dlpack_device__ None
 """
 
-FACTORISED = "needs a factorisation of matrices: hand the array to another library"
+FACTORIZED = "needs a factorization of matrices: hand the array to another library"
 HOST_ONLY = "does not take arrays: it creates host data, or describes NumPy"
 NO_KIND = "of dates, strings or objects, which kernels do not know"
 COEFFICIENTS = "works on coefficients, a few numbers of the host"
@@ -520,7 +520,7 @@ NO_KERNEL = "has no kernel"
 BY_VALUE = "a Python loop over single elements"
 NOT_HERE = {
     "makes host arrays of its arguments": "asarray_chkfinite from_dlpack mask_indices nested_iters",
-    FACTORISED: """linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals
+    FACTORIZED: """linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals
         linalg.eigvalsh linalg.inv linalg.lstsq linalg.matrix_rank linalg.pinv linalg.qr linalg.slogdet
         linalg.solve linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve""",
     NO_KIND: """busday_count busday_offset datetime_as_string datetime_data is_busday isnat""",
@@ -645,7 +645,7 @@ def test_what_is_not_here_is_refused(name):
     function = find(name)
     if function is None or name in NOT_HERE[HOST_ONLY].split():
         pytest.skip("takes no arrays, or not in this NumPy")
-    asked = any(name in NOT_HERE[reason].split() for reason in (FACTORISED, COEFFICIENTS, NO_KERNEL))
+    asked = any(name in NOT_HERE[reason].split() for reason in (FACTORIZED, COEFFICIENTS, NO_KERNEL))
     kinds = TypeError if asked else (TypeError, ValueError, AttributeError, RuntimeError, BufferError)
     with pytest.raises(kinds, match=name.rpartition(".")[2] if asked else None):
         function(gpuarray.to_gpu(HOST["s"]))

@@ -30,8 +30,8 @@ def one_axis(axis, ndim: int) -> int:
 
 
 def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
-    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` an array without
-    axes counts as one of one element."""
+    """(array, axis counted from 0): the flattened array where axis is None. With `scalars` a 0-d array
+    counts as one of one element."""
     if axis is None:
         return a.ravel(), 0
     if scalars and a.ndim == 0:

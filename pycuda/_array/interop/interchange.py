@@ -116,7 +116,7 @@ def from_dlpack(
     ------
     BufferError
         `x` is in host memory and nothing asks for a copy, on a device that is not CUDA's, or of a dtype that
-        NumPy has not got; or `copy` is False and there is no other way.
+        NumPy lacks; or `copy` is False and there is no other way.
     ValueError
         `x` is on a device that the current context does not reach.
     """

@@ -56,7 +56,7 @@ def matmul(
     ----------
     x1, x2 : GPUArray
         Of any strides and dtypes. An operand with one axis is a row (x1) or a column (x2), and the result has
-        not got that axis.
+        lost that axis.
     out : GPUArray, optional
     dtype : dtype, optional
         Of the result; by default NumPy's. Half is summed in float.

@@ -113,7 +113,7 @@ def _nan_place(name):
         kept = apply("where", mask, beyond, a)
         return getattr(kept, name)(axis=axis, out=out, keepdims=keepdims is True)
 
-    function.__doc__ = f"{name}() of the elements that are no NaN. Waits for the stream: all may be NaN."
+    function.__doc__ = f"{name}() of the elements that are not NaN. Waits for the stream: all may be NaN."
     return function
 
 
