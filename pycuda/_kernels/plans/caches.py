@@ -27,6 +27,7 @@ class ContextCache(dict):
         return self is other
 
     def forget(self, serial: int) -> None:
+        """Let go of what is there for the context with this serial number."""
         for key in [key for key in self if (key[0] if isinstance(key, tuple) else key) == serial]:
             self.pop(key, None)
 
