@@ -12,7 +12,7 @@
 void exclusive_begin(void);
 CUresult exclusive_end(CUresult result); /* gives the same back */
 
-/* In a CALL macro that lets go of the GIL: whoever is inside may take long. */
+/* Without the GIL: whoever is inside may take long. */
 #define EXCLUSIVE(expression) (exclusive_begin(), exclusive_end(expression))
 
 #endif

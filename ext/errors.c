@@ -1,5 +1,5 @@
 /* See errors.h. */
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 #include "ext/context/captured.h"
 #include "ext/launch_site.h"
@@ -63,7 +63,7 @@ const char *errors_name(ModuleState *state, CUresult result)
     const ErrorRow *row = find_row(result);
     const char *name = NULL;
     if (row) return row->name;
-    CALL_QUIET(state, driver.cuGetErrorName(result, &name));
+    once_cuGetErrorName(state, result, &name);
     return name ? name : "CUDA_ERROR";
 }
 
@@ -72,7 +72,7 @@ const char *errors_text(ModuleState *state, CUresult result)
     const ErrorRow *row = find_row(result);
     const char *text = NULL;
     if (row) return row->text;
-    CALL_QUIET(state, driver.cuGetErrorString(result, &text));
+    once_cuGetErrorString(state, result, &text);
     return text ? text : "unrecognized error code";
 }
 
@@ -101,7 +101,7 @@ void errors_skip_log(ModuleState *state)
 {
     CUlogIterator position;
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-    if (DRIVER_HAS(cuLogsCurrent)) CALL_NEAR(state, result, driver.cuLogsCurrent(&position, 0));
+    if (DRIVER_HAS(cuLogsCurrent)) result = once_cuLogsCurrent(state, &position, 0);
     if (result == CUDA_SUCCESS) atomic_store(&state->log_position, position);
 }
 
@@ -129,8 +129,7 @@ static void read_log(ModuleState *state, char *log, size_t size)
     size_t length = size - 1;
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
     log[0] = '\0';
-    if (DRIVER_HAS(cuLogsDumpToMemory))
-        CALL_NEAR(state, result, driver.cuLogsDumpToMemory(&position, log, &length, 0));
+    if (DRIVER_HAS(cuLogsDumpToMemory)) result = once_cuLogsDumpToMemory(state, &position, log, &length, 0);
     if (result != CUDA_SUCCESS) return;
     log[length < size ? length : size - 1] = '\0';
     keep_last_call(log);

@@ -11,7 +11,7 @@
 
 /* Sets the exception of this result and returns NULL. routine is the driver function without version suffix;
  * detail is NULL or a printf format for what follows " - ". An exception that is set already stays: it is the
- * reason why CALL could not get a context. */
+ * reason why no context could be made. */
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -75,18 +75,8 @@ bool host_function_refuses(ModuleState *state, const char *routine);
  * again. 1 when there is nothing to do about this result. -1 with an exception. */
 int context_make_default(ModuleState *state, CUresult result);
 
-#define CALL_HERE(expression) (context_forked() ? CUDA_ERROR_NOT_INITIALIZED : (expression))
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)
-
-#define CALL_UNLOCKED(result, expression) \
-    do { \
-        if (host_function_runs()) { \
-            (result) = CUDA_ERROR_NOT_PERMITTED; \
-            break; \
-        } \
-        WITHOUT_GIL((result) = CALL_HERE(expression)); \
-    } while (0)
 
 /* Where there is no GIL, CPython still stops all threads at times and waits for each that is not let go: so
  * every call lets go. */
@@ -95,63 +85,5 @@ int context_make_default(ModuleState *state, CUresult result);
 #else
 #define CALL_LETS_GO(state) (atomic_load_explicit(&(state)->host_functions, memory_order_relaxed) > 0)
 #endif
-
-#define CALL_NEAR(state, result, expression) \
-    do { \
-        if (CALL_LETS_GO(state)) \
-            CALL_UNLOCKED(result, expression); \
-        else \
-            (result) = CALL_HERE(expression); \
-    } while (0)
-
-#define CALL(state, result, expression) \
-    do { \
-        CALL_NEAR(state, result, expression); \
-        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
-            CALL_NEAR(state, result, expression); \
-    } while (0)
-
-#define CALL_BLOCKING(state, result, expression) \
-    do { \
-        CALL_UNLOCKED(result, expression); \
-        if (CALL_WANTS_CONTEXT(result) && context_make_default((state), (result)) == 0) \
-            CALL_UNLOCKED(result, expression); \
-    } while (0)
-
-/* For a result that nobody needs. */
-#define CALL_QUIET(state, expression) \
-    do { \
-        CUresult quiet_result; \
-        CALL_NEAR(state, quiet_result, expression); \
-        (void)quiet_result; \
-    } while (0)
-
-#define CALL_QUIET_UNLOCKED(expression) \
-    do { \
-        CUresult quiet_result; \
-        CALL_UNLOCKED(quiet_result, expression); \
-        (void)quiet_result; \
-    } while (0)
-
-/* A call by a pointer, of which the caller says that it queues and does not wait: for tests/layout. */
-#define QUEUES(expression) (expression)
-
-/* A release: its failure is reported. */
-#define CALL_REPORTED(state, routine, expression) \
-    do { \
-        CUresult reported_result; \
-        CALL_NEAR(state, reported_result, expression); \
-        report_driver(state, reported_result, routine); \
-    } while (0)
-
-/* A release after a call that gave `before`. When that failed, every later call in a context that a fault has
- * ended gives the same error: it is raised for the call, not reported again for the release. */
-#define CALL_DROPPED(state, before, routine, expression) \
-    do { \
-        CUresult dropped_result; \
-        CALL_NEAR(state, dropped_result, expression); \
-        if ((before) == CUDA_SUCCESS || (before) == CUDA_ERROR_NOT_READY) \
-            report_driver(state, dropped_result, routine); \
-    } while (0)
 
 #endif

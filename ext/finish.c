@@ -6,16 +6,14 @@
 #include "ext/context/context.h"
 #include "ext/context/keep_alive.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* A program may end without waiting for its kernels: their output comes out, their error is reported. */
 static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
 {
     CUcontext current = NULL;
-    CUresult result;
-    CALL_NEAR(state, result,
-              driver.cuCtxGetCurrent(&current)); /* not by CALL: now is no time to make a context */
+    CUresult result =
+        try_cuCtxGetCurrent(state, &current); /* which makes no context: now is no time for one */
     if (result != CUDA_SUCCESS || !current) return CUDA_SUCCESS;
     result = wait_for_current(state, limit);
     if (result != CUDA_ERROR_NOT_READY) report_driver_at_exit(state, result, "cuCtxSynchronize");

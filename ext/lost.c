@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ext/context/context.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 typedef struct LostContext {
     struct LostContext *next;
@@ -16,8 +16,7 @@ typedef struct LostContext {
 static CUcontext current_handle(ModuleState *state)
 {
     CUcontext handle = NULL;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
+    CUresult result = try_cuCtxGetCurrent(state, &handle);
     return result == CUDA_SUCCESS ? handle : NULL;
 }
 

@@ -7,7 +7,7 @@
 #include "core/fault.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch_site.h"
 #include "ext/lost.h"
 
@@ -79,9 +79,7 @@ static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
 {
     int version = 0;
     ModuleState *state = module_state(module);
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuDriverGetVersion(&version));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuDriverGetVersion", NULL);
+    if (gpu_cuDriverGetVersion(state, &version) < 0) return NULL;
     return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 

@@ -1,9 +1,9 @@
 /* See room.h. */
 #include "ext/room.h"
 
+#include "core/poll.h"
 #include "ext/context/context.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* Drivers take 1,024 calls a channel, some take more. */
 enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
@@ -101,7 +101,7 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
     bool several = state->contexts && state->contexts->next;
     bool known = (out->stream || !several) && find_locked(&state->room, out->stream, NULL);
     unlock_room(state);
-    if (!known) CALL_QUIET(state, driver.cuCtxGetCurrent(&out->context));
+    if (!known) once_cuCtxGetCurrent(state, &out->context);
     return known || out->context;
 }
 
@@ -123,28 +123,8 @@ static void use_locked(Room *room, Queue *queue, long calls)
 
 typedef struct Look {
     RoomMark mark;
-    bool captured;          /* calls on the stream run later, if at all */
-    bool reached;           /* the mark was, or it was none; it is recorded anew */
-    bool recorded;
+    MarkLook seen;
 } Look;
-
-/* Others' captures forbid even to ask for an event, except in this mode. */
-IN_CALL static CUresult look(Look *out)
-{
-    CaptureMode mode;
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    RoomMark *mark = &out->mark;
-    (void)capture_mode_relax(&mode);
-    CUresult result = driver.cuStreamIsCapturing(mark->stream, &status);
-    out->captured = result != CUDA_SUCCESS || status != CU_STREAM_CAPTURE_STATUS_NONE;
-    out->reached =
-        !out->captured && (!mark->marked || driver.cuEventQuery(mark->event) != CUDA_ERROR_NOT_READY);
-    if (out->reached && !mark->event) result = driver.cuEventCreate(&mark->event, CU_EVENT_DISABLE_TIMING);
-    if (out->reached && result == CUDA_SUCCESS) result = driver.cuEventRecord(mark->event, mark->stream);
-    out->recorded = out->reached && result == CUDA_SUCCESS;
-    (void)capture_mode_restore(&mode);
-    return result;
-}
 
 static void take_mark_locked(Queue *queue, RoomMark *out)
 {
@@ -168,7 +148,7 @@ static CUevent give_mark_locked(Room *room, const RoomMark *mark, bool reached)
 
 static void destroy_mark(ModuleState *state, CUevent event)
 {
-    if (event) CALL_QUIET(state, driver.cuEventDestroy(event));
+    if (event) once_cuEventDestroy(state, event);
 }
 
 void room_put_mark(ModuleState *state, const RoomMark *mark, bool reached)
@@ -188,21 +168,20 @@ static void look_at(ModuleState *state, const Owner *owner, Look *out)
     Queue *queue = open_locked(&state->room, owner);
     long queued = queue ? queue->queued : 0;
     bool free = queue && pending(queue) < SURELY_FREE / sharing(&state->room);
-    *out = (Look){.captured = false};
+    *out = (Look){.seen = {.captured = false}};
     if (queue) take_mark_locked(queue, &out->mark);
     unlock_room(state);
     if (!queue) return;
-    if (free)
-        CALL_WITH_ROOM(state, result, look(out));
-    else
-        CALL_WAITING(state, result, ON_NOTHING, look(out));
+    RoomMark mark = out->mark;
+    CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
+              poll_look(mark.stream, &mark.event, mark.marked != 0, &out->seen));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
     lock_room(state);
-    RoomMark mark = out->mark;
-    CUevent spare = give_mark_locked(&state->room, &mark, out->reached && mark.marked);
+    CUevent spare = give_mark_locked(&state->room, &mark, out->seen.reached && mark.marked);
     queue = find_locked(&state->room, mark.stream, mark.context);
-    if (queue && !spare && out->recorded) queue->marked = queued;
-    if (queue && !out->captured) queue->look_at = queue->queued + (out->reached ? LOOK_EVERY : LOOK_AGAIN);
+    if (queue && !spare && out->seen.recorded) queue->marked = queued;
+    if (queue && !out->seen.captured)
+        queue->look_at = queue->queued + (out->seen.reached ? LOOK_EVERY : LOOK_AGAIN);
     unlock_room(state);
     destroy_mark(state, spare);
 }
@@ -228,7 +207,7 @@ static bool grant_locked(Room *room, Queue *queue, const Owner *owner, CUstream 
 /* The owner, after a look if it is time for one. False for a stream that is not counted. */
 static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
 {
-    Look seen;
+    Look look;
     *captured = false;
     if (!find_owner(state, stream, owner)) return false;
     lock_room(state);
@@ -236,8 +215,8 @@ static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, boo
     bool due = queue && queue->queued >= queue->look_at;
     unlock_room(state);
     if (!due) return true;
-    look_at(state, owner, &seen);
-    *captured = seen.captured;
+    look_at(state, owner, &look);
+    *captured = look.seen.captured;
     return true;
 }
 

@@ -48,6 +48,9 @@ typedef struct Room {
     uint64_t uses;          /* counts up whenever the next call of a stream is the first after a wait */
 } Room;
 
+/* What a graph takes of a queue is the driver's secret, and depends on its branches. */
+enum { ROOM_OF_A_GRAPH = 8 };
+
 /* Whether a call on this stream can be made with the GIL, as far as is known from the call before. */
 static inline bool room_is_left(Room *room, CUstream stream, long calls)
 {
@@ -67,6 +70,16 @@ static inline bool room_take(Room *room, CUstream stream, long calls)
     if (stream != room->stream || room->left < calls) return false;
     room->left -= calls;
     return true;
+#endif
+}
+
+/* Whether room_take would say yes. */
+static inline bool room_has(const Room *room, CUstream stream, long calls)
+{
+#ifdef Py_GIL_DISABLED
+    return (void)room, (void)stream, (void)calls, false;
+#else
+    return stream == room->stream && room->left >= calls;
 #endif
 }
 

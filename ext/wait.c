@@ -1,16 +1,11 @@
 /* See wait.h. */
 #include "ext/wait.h"
 
+#include "ext/base/driver_calls.h"
+
 #include <stdlib.h>
-#include <time.h>
 
-#include "core/capture_mode.h"
-
-enum {
-    SLICE_MICROSECONDS = 50000,      /* between two looks for signals */
-    SPIN_MICROSECONDS = 5000, /* then a poll sleeps: sleeping costs the end of a short wait too much */
-    SLEEP_MOST_MICROSECONDS = 2000
-};
+#include "core/poll.h"
 
 /* What the driver offers, found out at the first wait. */
 enum { UNKNOWN, POLLS, HAS_PATIENCE };
@@ -21,7 +16,7 @@ static bool has_patience(ModuleState *state)
     if (known == UNKNOWN) {
         CUresult result = CUDA_ERROR_NOT_FOUND;
         if (DRIVER_HAS(cuPycudaSetPatience) && DRIVER_HAS(cuPycudaCancel))
-            CALL_NEAR(state, result, driver.cuPycudaSetPatience(0));
+            result = try_cuPycudaSetPatience(state, 0);
         known = result == CUDA_SUCCESS ? HAS_PATIENCE : POLLS;
         atomic_store(&state->wait_mode, known);
     }
@@ -35,98 +30,58 @@ bool wait_is_interruptible(const ModuleState *state)
 
 static void set_patience(ModuleState *state, unsigned microseconds)
 {
-    CALL_QUIET(state, driver.cuPycudaSetPatience(microseconds));
+    once_cuPycudaSetPatience(state, microseconds);
 }
 
 /* ---- Drivers that can only be asked ---- */
 
-static uint64_t microseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
-static void pause_for(uint64_t elapsed)
-{
-    uint64_t length = elapsed / 64;
-    if (elapsed < SPIN_MICROSECONDS) return;
-    if (length > SLEEP_MOST_MICROSECONDS) length = SLEEP_MOST_MICROSECONDS;
-    struct timespec moment = {0, (long)length * 1000};
-    nanosleep(&moment, NULL);
-}
-
-/* A mark is nobody's business: no capture of others is to end because of it. */
-IN_CALL static CUresult ask_mark(CUevent mark)
-{
-    CaptureMode mode;
-    (void)capture_mode_relax(&mode);
-    CUresult result = driver.cuEventQuery(mark);
-    (void)capture_mode_restore(&mode);
-    return result;
-}
-
-IN_CALL static CUresult ask(const WaitPlace *place)
-{
-    return place->kind == WAIT_STREAM ? driver.cuStreamQuery(place->stream)
-           : place->kind == WAIT_ROOM ? ask_mark(place->event)
-                                      : driver.cuEventQuery(place->event);
-}
-
-/* Asks until the place is idle, for one slice of a wait that began at `start`. */
-IN_CALL static CUresult poll_slice(const WaitPlace *place, uint64_t start)
-{
-    uint64_t begin = microseconds(), now = begin;
-    CUresult result = ask(place);
-    while (result == CUDA_ERROR_NOT_READY && now - begin < SLICE_MICROSECONDS) {
-        pause_for(now - start);
-        result = ask(place);
-        now = microseconds();
-    }
-    return result;
-}
-
 /* CUDA_ERROR_NOT_READY with an exception when a signal ended it. */
-static CUresult poll(const WaitPlace *place)
+static CUresult poll(ModuleState *state, PollPlace place)
 {
     CUresult result;
-    uint64_t start = microseconds();
-    do CALL_UNLOCKED(result, poll_slice(place, start));
+    uint64_t start = poll_microseconds();
+    do CALL_CORE(state, result, LASTS_ONCE, poll_slice(place, start));
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0);
     return result;
 }
 
-IN_CALL static CUresult record_mark(CUcontext context, CUevent event)
+static CUresult record_mark(ModuleState *state, CUcontext context, CUevent event)
 {
-    CUresult result = driver.cuCtxRecordEvent(context, event);
+    CUresult result = once_cuCtxRecordEvent(state, context, event);
     if (result != CUDA_ERROR_NOT_SUPPORTED) return result;
     driver_problem();
-    return driver.cuEventRecord(event, CU_STREAM_LEGACY);
+    return once_cuEventRecord(state, event, CU_STREAM_LEGACY);
 }
 
 /* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive
  * its context. Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are
  * left to the call that follows. */
-IN_CALL static CUresult mark_context(CUevent *event)
+static CUresult mark_context(ModuleState *state, CUevent *event)
 {
     CUcontext context = NULL;
-    CUresult result = driver.cuCtxGetCurrent(&context);
+    CUresult result = once_cuCtxGetCurrent(state, &context);
     if (result == CUDA_SUCCESS && !context) result = CUDA_ERROR_INVALID_CONTEXT;
-    if (result == CUDA_SUCCESS) result = driver.cuEventCreate(event, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS) result = once_cuEventCreate(state, event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return result;
-    result = record_mark(context, *event);
-    if (result != CUDA_SUCCESS) driver.cuEventDestroy(*event);
+    result = record_mark(state, context, *event);
+    if (result != CUDA_SUCCESS) once_cuEventDestroy(state, *event);
     return result;
+}
+
+void wait_drop_event(ModuleState *state, CUresult before, CUevent event)
+{
+    CUresult result = once_cuEventDestroy(state, event);
+    if (before == CUDA_SUCCESS || before == CUDA_ERROR_NOT_READY)
+        report_driver(state, result, "cuEventDestroy");
 }
 
 static CUresult poll_context(ModuleState *state)
 {
     CUevent mark;
-    CUresult result;
-    CALL_UNLOCKED(result, mark_context(&mark));
+    CUresult result = mark_context(state, &mark);
     if (result != CUDA_SUCCESS) return result;
-    result = poll(&ON_EVENT(mark));
-    CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(mark));
+    result = poll(state, (PollPlace){.kind = POLL_EVENT, .event = mark});
+    wait_drop_event(state, result, mark);
     return result;
 }
 
@@ -141,18 +96,22 @@ static bool poll_room(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     RoomMark mark;
     if (!room_take_mark(state, place->stream, &mark)) return true;
-    place->event = mark.event;
-    bool reached = poll(place) != CUDA_ERROR_NOT_READY;
+    bool reached = poll(state, (PollPlace){.kind = POLL_MARK, .event = mark.event}) != CUDA_ERROR_NOT_READY;
     room_put_mark(state, &mark, reached);
     if (!reached) *result = CUDA_ERROR_NOT_READY;
     return reached;
+}
+
+static PollPlace poll_place(const WaitPlace *place)
+{
+    return (PollPlace){place->kind == WAIT_STREAM ? POLL_STREAM : POLL_EVENT, place->stream, place->event};
 }
 
 /* What asking says of the work is what the call would say of it, but the call can make a context. */
 static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     if (is_known_idle(state, place)) return true;
-    *result = place->kind == WAIT_CONTEXT ? poll_context(state) : poll(place);
+    *result = place->kind == WAIT_CONTEXT ? poll_context(state) : poll(state, poll_place(place));
     if (*result == CUDA_SUCCESS) place->surely = true;
     return *result == CUDA_SUCCESS || CALL_WANTS_CONTEXT(*result);
 }
@@ -161,27 +120,37 @@ static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 
 /* Whether it is memory that the driver does not know, and a stream whose work is done now and not when a
  * graph is launched. */
-IN_CALL static CUresult ask_for_copy(const void *host, CUstream stream, bool *waits)
+static CUresult ask_for_copy(ModuleState *state, const void *host, CUstream stream, bool *waits)
 {
     unsigned type = 0;
     CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     void *answers[] = {&type};
-    CUresult result = driver.cuPointerGetAttributes(1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
-    if (result == CUDA_SUCCESS && !type) result = driver.cuStreamIsCapturing(stream, &status);
+    CUresult result = try_cuPointerGetAttributes(state, 1, &attribute, answers, (CUdeviceptr)(uintptr_t)host);
+    if (result == CUDA_SUCCESS && !type) result = try_cuStreamIsCapturing(state, stream, &status);
     *waits = result == CUDA_SUCCESS && !type && status == CU_STREAM_CAPTURE_STATUS_NONE;
     return result;
 }
 
 WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
 {
-    CUresult result;
     bool waits = false;
     WaitPlace place = ON_ROOM(stream, 1);
     if (!wait_is_interruptible(state) || has_patience(state)) return place;
-    CALL(state, result, ask_for_copy(host, stream, &waits));
+    CUresult result = ask_for_copy(state, host, stream, &waits);
     if (result == CUDA_SUCCESS && waits) place.kind = WAIT_STREAM;
     return place;
+}
+
+int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const char *routine)
+{
+    if (result == CUDA_SUCCESS) {
+        routine = "cuStreamSynchronize";
+        result = once_cuStreamSynchronize(state, stream);
+    }
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, routine, NULL);
+    return -1;
 }
 
 /* ---- Both ---- */
@@ -192,11 +161,11 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
     if (place->calls && room_count(state, place->stream, place->calls) < 0) return false;
     if (place->kind > WAIT_ROOM) {
         place->begin = room_begin_wait(state);
-        CALL_QUIET(state, driver.cuCtxGetCurrent(&place->context));
+        once_cuCtxGetCurrent(state, &place->context);
     }
     if (!wait_is_interruptible(state)) return true;
     if (has_patience(state)) {
-        set_patience(state, SLICE_MICROSECONDS);
+        set_patience(state, POLL_SLICE_MICROSECONDS);
         return true;
     }
     if (place->kind == WAIT_NOTHING) return true;
@@ -218,11 +187,9 @@ void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
 /* Nobody waits any more for what this thread waited for last. Who interrupts knows why it fails. */
 static void cancel(ModuleState *state)
 {
-    CUresult result;
     atomic_store(&state->fault_shown, true);
     state->fault_before = true;
-    CALL_UNLOCKED(result, driver.cuPycudaCancel(0));
-    (void)result;
+    once_cuPycudaCancel(state, 0);
 }
 
 bool wait_again(ModuleState *state, CUresult *result)
@@ -231,7 +198,7 @@ bool wait_again(ModuleState *state, CUresult *result)
     set_patience(state, 0);
     if (*result != CUDA_ERROR_NOT_READY) return false;
     if (PyErr_CheckSignals() == 0) {
-        set_patience(state, SLICE_MICROSECONDS);
+        set_patience(state, POLL_SLICE_MICROSECONDS);
         return true;
     }
     cancel(state);
@@ -265,7 +232,7 @@ static void keep_exception(ModuleState *state)
 
 void wait_begin_release(ModuleState *state)
 {
-    if (wait_is_interruptible(state) && has_patience(state)) set_patience(state, SLICE_MICROSECONDS);
+    if (wait_is_interruptible(state) && has_patience(state)) set_patience(state, POLL_SLICE_MICROSECONDS);
 }
 
 bool wait_again_release(ModuleState *state, CUresult *result)
@@ -280,22 +247,21 @@ bool wait_again_release(ModuleState *state, CUresult *result)
         cancel(state);
     }
     PyErr_Restore(type, value, trace);
-    set_patience(state, SLICE_MICROSECONDS);
+    set_patience(state, POLL_SLICE_MICROSECONDS);
     return true;
 }
 
 CUresult wait_for_release(ModuleState *state, const char **routine)
 {
     CUdeviceptr memory;
-    CUresult result;
     *routine = "cuMemAlloc";
-    CALL_UNLOCKED(result, driver.cuMemAlloc(&memory, 1));
+    CUresult result = once_cuMemAlloc(state, &memory, 1);
     if (result == CUDA_SUCCESS) {
         *routine = "cuMemFree";
-        CALL_RELEASING(state, result, driver.cuMemFree(memory));
+        result = end_cuMemFree(state, memory);
     } else if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         *routine = "cuCtxSynchronize";
-        CALL_RELEASING(state, result, driver.cuCtxSynchronize());
+        result = end_cuCtxSynchronize(state);
     }
     return result;
 }
@@ -312,25 +278,26 @@ WaitLimit wait_limit(void)
     PyObject *raised = PySys_GetObject("last_type"); /* borrowed */
     if (raised == PyExc_KeyboardInterrupt && seconds > 1) seconds = 1;
     double most = 1e9; /* inf is longer than anything */
-    return (WaitLimit){seconds, microseconds() + (uint64_t)((seconds < most ? seconds : most) * 1e6)};
+    return (WaitLimit){seconds, poll_microseconds() + (uint64_t)((seconds < most ? seconds : most) * 1e6)};
 }
 
-bool wait_is_over(const WaitLimit *limit) { return microseconds() >= limit->end; }
+bool wait_is_over(const WaitLimit *limit) { return poll_microseconds() >= limit->end; }
 
 /* Each call of the driver waits for what is queued when it begins. Daemon threads may go on queuing: so that
  * one call sees the end of that, the slices grow with the wait. */
-static CUresult wait_slice(ModuleState *state, const WaitPlace *place, uint64_t start)
+static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
 {
     enum { LONGEST_MICROSECONDS = 2000000 };
     CUresult result;
-    uint64_t slice = microseconds() - start;
+    uint64_t slice = poll_microseconds() - start;
     if (!has_patience(state)) {
-        CALL_UNLOCKED(result, poll_slice(place, start));
+        CALL_CORE(state, result, LASTS_ONCE,
+                  poll_slice((PollPlace){.kind = POLL_EVENT, .event = mark}, start));
         return result;
     }
-    if (slice < SLICE_MICROSECONDS) slice = SLICE_MICROSECONDS;
+    if (slice < POLL_SLICE_MICROSECONDS) slice = POLL_SLICE_MICROSECONDS;
     set_patience(state, slice < LONGEST_MICROSECONDS ? (unsigned)slice : LONGEST_MICROSECONDS);
-    CALL_UNLOCKED(result, driver.cuCtxSynchronize());
+    result = once_cuCtxSynchronize(state);
     set_patience(state, 0);
     return result;
 }
@@ -338,24 +305,24 @@ static CUresult wait_slice(ModuleState *state, const WaitPlace *place, uint64_t 
 CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
 {
     CUresult result = CUDA_SUCCESS;
-    uint64_t start = microseconds();
+    uint64_t start = poll_microseconds();
     bool marked = !has_patience(state);
-    WaitPlace place = {.kind = WAIT_EVENT};
+    CUevent mark = NULL;
     if (marked) {
-        CALL_UNLOCKED(result, mark_context(&place.event));
+        result = mark_context(state, &mark);
         if (result != CUDA_SUCCESS) return result;
     }
-    do result = wait_slice(state, &place, start);
+    do result = wait_slice(state, mark, start);
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0 && !wait_is_over(limit));
-    if (marked) CALL_QUIET(state, driver.cuEventDestroy(place.event));
-    if (marked && result != CUDA_ERROR_NOT_READY) CALL_UNLOCKED(result, driver.cuCtxSynchronize());
+    if (marked) once_cuEventDestroy(state, mark);
+    if (marked && result != CUDA_ERROR_NOT_READY) result = once_cuCtxSynchronize(state);
     return result;
 }
 
 void wait_give_up(ModuleState *state, const WaitLimit *limit)
 {
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-    if (has_patience(state)) CALL_UNLOCKED(result, driver.cuPycudaCancel(1));
+    if (has_patience(state)) result = once_cuPycudaCancel(state, 1);
     bool ended = result == CUDA_SUCCESS;
     if (!ended) atomic_store(&state->given_up, true);
     atomic_store(&state->fault_shown, true);

@@ -57,6 +57,14 @@ void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 void wait_begin_release(ModuleState *state);
 bool wait_again_release(ModuleState *state, CUresult *result);
 
+/* After a copy in a stream that gave this result: waits for the host memory, which may go afterwards, and no
+ * signal ends that. -1 with an exception. */
+int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const char *routine);
+
+/* Releases an event after a call that gave `before`. When that failed, every later call in a context that a
+ * fault has ended gives the same error: it is raised for the call, not reported again for the release. */
+void wait_drop_event(ModuleState *state, CUresult before, CUevent event);
+
 /* Waits for all work of the current context, in a ContextScope, on behalf of a release. cuCtxSynchronize
  * would end every capture in the context, whatever its mode; to free memory waits for the same, and no
  * capture forbids it there. *routine: the call that failed. */
@@ -80,28 +88,7 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
  * on stderr, unless a signal asked for it. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
-/* CALL_BLOCKING for a call that waits for the work of a place. */
-#define CALL_WAITING(state, result, where, expression) \
-    do { \
-        WaitPlace waiting_place = (where); \
-        if (!wait_begin((state), &waiting_place, &(result))) break; \
-        do CALL_BLOCKING(state, result, expression); \
-        while (wait_again((state), &(result))); \
-        wait_end((state), &waiting_place, (result)); \
-    } while (0)
-
-/* CALL_WAITING for a copy of that many bytes from the host (0: from elsewhere) on the default stream, which
- * are there afterwards. From memory that is not page-locked the driver's call comes back when it has taken
- * the bytes; streams that do not wait for the default one may read what was there before: of 1 MiB on an idle
- * H100 more often than not, of less on one that programs share. Waiting costs 3 us, so small copies do
- * without until there are such streams. */
-#define CALL_COPYING_IN(state, result, where, bytes, expression) \
-    do { \
-        CALL_WAITING(state, result, where, expression); \
-        if ((result) == CUDA_SUCCESS && copy_is_awaited((state), (bytes))) \
-            CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuStreamSynchronize(NULL)); \
-    } while (0)
-
+/* Whether a copy of that many bytes from the host is to be there afterwards (driver_calls.c). */
 static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
 {
     enum { SMALL = 64 << 10 };
@@ -113,36 +100,5 @@ static inline void wait_note_stream(ModuleState *state)
 {
     atomic_store_explicit(&state->streams_beside, true, memory_order_relaxed);
 }
-
-/* For a call that queues on this stream: with the GIL while there is room, else it waits for room. The
- * second is for what takes the room of several calls, a graph; the third where waiting is another function's
- * business, which gives the result. */
-#define CALL_QUEUING(state, result, handle, expression) \
-    CALL_QUEUING_MUCH(state, result, handle, 1, expression)
-#define CALL_QUEUING_MUCH(state, result, handle, calls, expression) \
-    do { \
-        if (room_is_left(&(state)->room, (handle), (calls)) || room_find((state), (handle), (calls))) \
-            CALL(state, result, expression); \
-        else \
-            CALL_WAITING(state, result, ON_ROOM(handle, calls), expression); \
-    } while (0)
-#define CALL_QUEUING_OR(state, result, handle, expression, waiting) \
-    do { \
-        if (room_is_left(&(state)->room, (handle), 1) || room_find((state), (handle), 1)) \
-            CALL(state, result, expression); \
-        else \
-            (result) = (waiting); \
-    } while (0)
-
-/* CALL_NEAR for what queues, where there surely is room: the room keeper's own call (room.c). */
-#define CALL_WITH_ROOM(state, result, expression) CALL_NEAR(state, result, expression)
-
-/* CALL_UNLOCKED for a release that waits for work. */
-#define CALL_RELEASING(state, result, expression) \
-    do { \
-        wait_begin_release(state); \
-        do CALL_UNLOCKED(result, expression); \
-        while (wait_again_release((state), &(result))); \
-    } while (0)
 
 #endif

@@ -99,6 +99,7 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define ONCE_LASTS LASTS_ONCE
 #define ONCE_ALONE LASTS_ONCE
 #define ONCE_QUEUES(stream) LASTS_ONCE
+#define ONCE_QUEUES_GRAPH(stream) LASTS_ONCE
 #define ONCE_COPIES(host, stream) LASTS_ONCE
 #define ONCE_WAITS(place) LASTS_ONCE
 #define ONCE_COPIES_IN(place, bytes) LASTS_ONCE
@@ -107,6 +108,7 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define END_LASTS RELEASES
 #define END_ALONE RELEASES
 #define END_QUEUES(stream) RELEASES
+#define END_QUEUES_GRAPH(stream) RELEASES
 #define END_COPIES(host, stream) RELEASES
 #define END_WAITS(place) RELEASES
 #define END_COPIES_IN(place, bytes) RELEASES
@@ -115,6 +117,7 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define CALLED_LASTS
 #define CALLED_ALONE EXCLUSIVE
 #define CALLED_QUEUES(stream)
+#define CALLED_QUEUES_GRAPH(stream)
 #define CALLED_COPIES(host, stream)
 #define CALLED_WAITS(place)
 #define CALLED_COPIES_IN(place, bytes)

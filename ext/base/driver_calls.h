@@ -58,6 +58,7 @@ typedef struct DriverCall {
 #define HOW_ASKS ((DriverCall){.how = ASKS})
 #define HOW_LASTS ((DriverCall){.how = LASTS})
 #define HOW_QUEUES(stream) ((DriverCall){.how = QUEUES, .place = ON_ROOM(stream, 1)})
+#define HOW_QUEUES_GRAPH(stream) ((DriverCall){.how = QUEUES, .place = ON_ROOM(stream, ROOM_OF_A_GRAPH)})
 #define HOW_WAITS(where) ((DriverCall){.how = WAITS, .place = where})
 #define HOW_COPIES_IN(where, bytes) ((DriverCall){.how = WAITS, .place = where, .copied_in = bytes})
 #define HOW_COPIES(host, stream) driver_call_copies(self, (host), (stream))

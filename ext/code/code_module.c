@@ -7,16 +7,15 @@
 #include "core/image_size.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
 #include "ext/texture/reference.h"
-#include "ext/wait.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
     CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
     if (!module) {
-        CALL_QUIET_UNLOCKED(driver.cuModuleUnload(handle));
+        once_cuModuleUnload(module->state, handle);
         context_drop(context);
         return NULL;
     }
@@ -41,14 +40,13 @@ PyObject *code_module_load(ModuleState *state, const void *image, size_t size, P
 {
     JitRequest request;
     CUmodule handle = NULL;
-    CUresult result;
     ContextObject *context = context_hold_current(state);
     if (!context || jit_request_open(&request, options, false) < 0) {
         if (context) context_drop(context);
         return NULL;
     }
-    CALL_BLOCKING(state, result,
-                  driver.cuModuleLoadDataEx(&handle, image, request.count, request.options, request.values));
+    CUresult result =
+        try_cuModuleLoadDataEx(state, &handle, image, request.count, request.options, request.values);
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);
@@ -83,8 +81,7 @@ static void module_dealloc(PyObject *self)
     if (module->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(module->state, module_dealloc, self)) return;
     if (context_enter(module->context, &scope)) {
-        CUresult result;
-        CALL_RELEASING(module->state, result, driver.cuModuleUnload(module->handle));
+        CUresult result = end_cuModuleUnload(module->state, module->handle);
         context_leave(&scope);
         report_driver(module->state, result, "cuModuleUnload");
     }
@@ -114,12 +111,11 @@ static PyObject *get_function(PyObject *self, FAST_PARAMETERS)
     CodeModuleObject *module = code_module_cast(self);
     PyObject *given[1];
     CUfunction handle;
-    CUresult result;
     const char *name;
     if (convert_arguments(get_function_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
-    CALL_BLOCKING(module->state, result, driver.cuModuleGetFunction(&handle, module->handle, name));
+    CUresult result = try_cuModuleGetFunction(module->state, &handle, module->handle, name);
     if (result != CUDA_SUCCESS) return raise_no_kernel(module, result, name);
     return function_new(module->state, module, handle, given[0]);
 }
@@ -141,12 +137,11 @@ static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
     PyObject *given[1];
     CUdeviceptr address = 0;
     size_t size = 0;
-    CUresult result;
     const char *name;
     if (convert_arguments(get_global_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(name = PyUnicode_AsUTF8(given[0])))
         return NULL;
-    CALL_BLOCKING(module->state, result, driver.cuModuleGetGlobal(&address, &size, module->handle, name));
+    CUresult result = try_cuModuleGetGlobal(module->state, &address, &size, module->handle, name);
     if (result != CUDA_SUCCESS)
         return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
     return Py_BuildValue("(Kn)", (unsigned long long)address, (Py_ssize_t)size);
@@ -295,7 +290,7 @@ static void count_params_of_file(CodeModuleObject *module, PyObject *path)
 }
 
 /* cuModuleLoad writes no log: the code is compiled once more for what the compiler says, when it is PTX. */
-static void explain_file(PyObject *path, char *log, size_t size)
+static void explain_file(ModuleState *state, PyObject *path, char *log, size_t size)
 {
     JitRequest request;
     CUmodule handle = NULL;
@@ -305,9 +300,9 @@ static void explain_file(PyObject *path, char *log, size_t size)
     bool is_ptx = content && !memchr(PyBytes_AS_STRING(content), 0, (size_t)PyBytes_GET_SIZE(content));
     if (is_ptx && jit_request_open(&request, NULL, false) == 0) {
         const void *image = PyBytes_AS_STRING(content);
-        CALL_UNLOCKED(result, driver.cuModuleLoadDataEx(&handle, image, request.count, request.options,
-                                                        request.values));
-        if (result == CUDA_SUCCESS) CALL_QUIET_UNLOCKED(driver.cuModuleUnload(handle));
+        result =
+            once_cuModuleLoadDataEx(state, &handle, image, request.count, request.options, request.values);
+        if (result == CUDA_SUCCESS) once_cuModuleUnload(state, handle);
         snprintf(log, size, "%s%s", request.error[0] ? ":\n" : "", request.error);
         jit_request_close(&request);
     }
@@ -320,7 +315,7 @@ static void raise_file(ModuleState *state, CUresult result, PyObject *path)
     static char no_log[1];
     char *log = NULL;
     if (!PyErr_Occurred() && result != CUDA_ERROR_FILE_NOT_FOUND && (log = PyMem_Malloc(JIT_LOG_BYTES)))
-        explain_file(path, log, JIT_LOG_BYTES);
+        explain_file(state, path, log, JIT_LOG_BYTES);
     raise_driver(state, result, "cuModuleLoad", "%s%s", PyBytes_AS_STRING(path), log ? log : no_log);
     PyMem_Free(log);
 }
@@ -344,7 +339,6 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
     PyObject *given[1], *path;
     const char *name;
     CUmodule handle = NULL;
-    CUresult result;
     if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
@@ -354,7 +348,7 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
         return NULL;
     }
     name = PyBytes_AS_STRING(path);
-    CALL_BLOCKING(state, result, driver.cuModuleLoad(&handle, name));
+    CUresult result = try_cuModuleLoad(state, &handle, name);
     PyObject *module = NULL;
     if (result == CUDA_SUCCESS) {
         module = module_wrap(state, context, handle);

@@ -2,12 +2,12 @@
  * (one_thread.h). */
 #include <string.h>
 
-#include "core/one_thread.h"
+#include "core/link.h"
 #include "ext/convert/buffers.h"
 #include "ext/code/code_module.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 typedef struct LinkerObject {
     PyObject_HEAD
@@ -30,59 +30,20 @@ static PyObject *linker_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObj
 
 /* ---- Steps, on the thread of link states ---- */
 
-typedef struct LinkStep {
-    LinkerObject *linker;
-    unsigned type;
-    const char *bytes, *name; /* of a file: its path */
-    size_t size;
-    void *image;
-} LinkStep;
-
-IN_CALL static CUresult create(void *data)
-{
-    LinkerObject *linker = ((LinkStep *)data)->linker;
-    JitRequest *request = linker->request;
-    return driver.cuLinkCreate(request->count, request->options, request->values, &linker->handle);
-}
-
-IN_CALL static CUresult add_bytes(void *data)
-{
-    const LinkStep *step = data;
-    return driver.cuLinkAddData(step->linker->handle, step->type, (void *)step->bytes, step->size, step->name,
-                                0, NULL, NULL);
-}
-
-IN_CALL static CUresult add_path(void *data)
-{
-    const LinkStep *step = data;
-    return driver.cuLinkAddFile(step->linker->handle, step->type, step->bytes, 0, NULL, NULL);
-}
-
-IN_CALL static CUresult complete(void *data)
-{
-    LinkStep *step = data;
-    return driver.cuLinkComplete(step->linker->handle, &step->image, &step->size);
-}
-
-IN_CALL static CUresult destroy(void *data)
-{
-    return driver.cuLinkDestroy(((LinkStep *)data)->linker->handle);
-}
-
 /* Another thread may destroy the context, and the thread of link states would make it current. */
-IN_CALL static CUresult run_step(CUresult (*call)(void *data), LinkStep *step)
+IN_CALL static CUresult run_step(LinkerObject *linker, LinkFn call, LinkStep *step)
 {
-    ContextObject *context = step->linker->context;
+    ContextObject *context = linker->context;
     if (!context_stay(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CUresult result = one_thread_run(context->handle, call, step);
+    CUresult result = call(context->handle, step);
     context_go(context);
     return result;
 }
 
-static CUresult take_step(CUresult (*call)(void *data), LinkStep *step)
+static CUresult take_step(LinkerObject *linker, LinkFn call, LinkStep *step)
 {
     CUresult result;
-    CALL_UNLOCKED(result, run_step(call, step));
+    CALL_CORE(linker->state, result, LASTS_ONCE, run_step(linker, call, step));
     return result;
 }
 
@@ -91,10 +52,10 @@ static bool destroy_state(LinkerObject *linker)
 {
     ContextScope scope;
     CUresult result;
-    LinkStep step = {.linker = linker};
+    LinkStep step = {.handle = linker->handle};
     if (!linker->handle) return true;
     if (!context_enter(linker->context, &scope)) return atomic_load(&linker->context->dead);
-    CALL_UNLOCKED(result, one_thread_run(linker->context->handle, destroy, &step));
+    CALL_CORE(linker->state, result, LASTS_ONCE, link_destroy(linker->context->handle, &step));
     context_leave(&scope);
     report_driver(linker->state, result, "cuLinkDestroy");
     return true;
@@ -158,10 +119,12 @@ static int linker_init(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     Py_XSETREF(linker->message_handler, Py_XNewRef(given[0]));
     linker->busy = true;
-    CUresult result = take_step(create, &(LinkStep){.linker = linker});
+    JitRequest *request = linker->request;
+    LinkStep step = {.count = request->count, .options = request->options, .values = request->values};
+    CUresult result = take_step(linker, link_create, &step);
+    linker->handle = result == CUDA_SUCCESS ? step.handle : NULL;
     linker->busy = false;
     if (result == CUDA_SUCCESS) return 0;
-    linker->handle = NULL;
     raise_driver(linker->state, result, "cuLinkCreate", NULL);
     release(linker);
     return -1;
@@ -210,10 +173,10 @@ static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine
 }
 
 /* None, or NULL with what the failed step raises. */
-static PyObject *add(LinkerObject *linker, CUresult (*call)(void *data), LinkStep *step, const char *routine)
+static PyObject *add(LinkerObject *linker, LinkFn call, LinkStep *step, const char *routine)
 {
     linker->busy = true;
-    CUresult result = take_step(call, step);
+    CUresult result = take_step(linker, call, step);
     PyObject *answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, routine);
     linker->busy = false;
     return answer;
@@ -245,9 +208,13 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
     if (!bytes) return NULL;
     /* PTX ends with NUL, which counts; a bytes object has one after its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
-    LinkStep step = {linker, type, PyBytes_AS_STRING(bytes), name, size, NULL};
+    LinkStep step = {.handle = linker->handle,
+                     .type = type,
+                     .bytes = PyBytes_AS_STRING(bytes),
+                     .name = name,
+                     .size = size};
     PyObject *answer = code_check_image(linker->state, bytes, "cuLinkAddData")
-                           ? add(linker, add_bytes, &step, "cuLinkAddData")
+                           ? add(linker, link_add_bytes, &step, "cuLinkAddData")
                            : NULL;
     Py_DECREF(bytes);
     return answer;
@@ -273,8 +240,8 @@ static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
         || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
-    LinkStep step = {.linker = linker, .type = type, .bytes = PyBytes_AS_STRING(path)};
-    PyObject *answer = add(linker, add_path, &step, "cuLinkAddFile");
+    LinkStep step = {.handle = linker->handle, .type = type, .bytes = PyBytes_AS_STRING(path)};
+    PyObject *answer = add(linker, link_add_path, &step, "cuLinkAddFile");
     Py_DECREF(path);
     return answer;
 }
@@ -291,10 +258,10 @@ PyDoc_STRVAR(link_module_doc, "link_module($self)\n--\n\n"
 static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
 {
     LinkerObject *linker = linker_cast(self);
-    LinkStep step = {.linker = linker};
+    LinkStep step = {.handle = linker->handle};
     if (!is_open(linker)) return NULL;
     linker->busy = true;
-    CUresult result = take_step(complete, &step);
+    CUresult result = take_step(linker, link_complete, &step);
     PyObject *module = result == CUDA_SUCCESS ? code_module_load(linker->state, step.image, step.size, NULL,
                                                                  NULL, "cuModuleLoadData")
                                               : fail(linker, result, "cuLinkComplete");

@@ -1,8 +1,7 @@
 /* See captured.h. */
 #include "ext/context/captured.h"
 
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 void captured_open(ModuleState *state, Captured *captured)
 {
@@ -24,8 +23,7 @@ unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *gr
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuStreamGetCaptureInfo(stream, &status, &id, graph, NULL, NULL, NULL));
+    CUresult result = once_cuStreamGetCaptureInfo(state, stream, &status, &id, graph, NULL, NULL, NULL);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return CAPTURED_LEGACY;
     if (result != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     return status == CU_STREAM_CAPTURE_STATUS_ACTIVE ? id : CAPTURED_BROKEN;
@@ -60,7 +58,7 @@ CUresult captured_wait_for_context(ModuleState *state, const char **routine)
         return result;
     }
     *routine = "cuCtxSynchronize";
-    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    result = try_cuCtxSynchronize(state);
     return result;
 }
 

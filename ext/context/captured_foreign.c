@@ -7,7 +7,7 @@
 #include "ext/context/captured.h"
 
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* Belongs to a capsule: one reference is that of the list of captures, one the user object's. */
 typedef struct ForeignCapture {
@@ -73,15 +73,15 @@ static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
 }
 
 /* *given: it is the driver's, which ends it whatever happens. */
-IN_CALL static CUresult give_to_graph(CUgraph graph, GraphEnd *end, bool *given)
+static CUresult give_to_graph(ModuleState *state, CUgraph graph, GraphEnd *end, bool *given)
 {
     CUuserObject user;
     CUresult result =
-        driver.cuUserObjectCreate(&user, end, end_of_graph, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+        once_cuUserObjectCreate(state, &user, end, end_of_graph, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
     *given = result == CUDA_SUCCESS;
     if (!*given) return result;
-    result = driver.cuGraphRetainUserObject(graph, user, 1, CU_GRAPH_USER_OBJECT_MOVE);
-    if (result != CUDA_SUCCESS) driver.cuUserObjectRelease(user, 1);
+    result = once_cuGraphRetainUserObject(state, graph, user, 1, CU_GRAPH_USER_OBJECT_MOVE);
+    if (result != CUDA_SUCCESS) once_cuUserObjectRelease(state, user, 1);
     return result;
 }
 
@@ -99,7 +99,6 @@ static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsign
                    CUgraph graph)
 {
     ForeignCapture *capture = NULL;
-    CUresult result;
     bool given = false;
     PyObject *capsule = new_capture(object, &capture);
     GraphEnd *end = capsule ? new_end(state, capsule) : NULL;
@@ -107,7 +106,7 @@ static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsign
         Py_XDECREF(capsule);
         return -1;
     }
-    CALL_NEAR(state, result, give_to_graph(graph, end, &given));
+    CUresult result = give_to_graph(state, graph, end, &given);
     if (!given) end_of_graph(end);
     if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
         Py_DECREF(capsule);

@@ -7,9 +7,8 @@
 
 #include "core/exclusive.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
-#include "ext/wait.h"
 
 /* ---- Which objects there are ---- */
 
@@ -161,19 +160,18 @@ void context_count(ContextObject *context, bool counted)
 PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
 {
     CUcontext handle, popped;
-    CUresult result;
     bool was_there;
-    CALL_UNLOCKED(result, driver.cuCtxCreate(&handle, flags, device));
+    CUresult result = once_cuCtxCreate(state, &handle, flags, device);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
     context_note_initialised(state);
-    CALL_NEAR(state, result, driver.cuCtxPopCurrent(&popped));
+    result = once_cuCtxPopCurrent(state, &popped);
     if (result != CUDA_SUCCESS) {
-        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
+        once_cuCtxDestroy(state, handle);
         return raise_driver(state, result, "cuCtxPopCurrent", "of the new context");
     }
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_OWNED, &was_there);
     if (!context) {
-        CALL_QUIET_UNLOCKED(driver.cuCtxDestroy(handle));
+        once_cuCtxDestroy(state, handle);
         return NULL;
     }
     atomic_store(&state->fault_shown, false);
@@ -186,13 +184,12 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
 static ContextObject *retain_primary(ModuleState *state, CUdevice device, bool *was_there)
 {
     CUcontext handle;
-    CUresult result;
-    CALL_UNLOCKED(result, driver.cuDevicePrimaryCtxRetain(&handle, device));
+    CUresult result = once_cuDevicePrimaryCtxRetain(state, &handle, device);
     if (result != CUDA_SUCCESS)
         return (ContextObject *)raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
     context_note_initialised(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, was_there);
-    if (!context || *was_there) CALL_QUIET_UNLOCKED(driver.cuDevicePrimaryCtxRelease(device));
+    if (!context || *was_there) once_cuDevicePrimaryCtxRelease(state, device);
     return context;
 }
 
@@ -214,9 +211,10 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device)
     return context;
 }
 
-IN_CALL static CUresult current_handle(CUcontext *handle)
+/* CUDA_ERROR_INVALID_CONTEXT when the thread has none. */
+static CUresult current_handle(ModuleState *state, CUcontext *handle)
 {
-    CUresult result = driver.cuCtxGetCurrent(handle);
+    CUresult result = once_cuCtxGetCurrent(state, handle);
     return result == CUDA_SUCCESS && !*handle ? CUDA_ERROR_INVALID_CONTEXT : result;
 }
 
@@ -242,17 +240,18 @@ ContextObject *context_current(ModuleState *state)
 {
     CUcontext handle = NULL;
     CUdevice device = CU_DEVICE_INVALID;
-    CUresult result;
     const ContextObject *leaving;
     bool was_there;
-    CALL(state, result, current_handle(&handle));
+    CUresult result = current_handle(state, &handle);
+    if (CALL_WANTS_CONTEXT(result) && context_make_default(state, result) == 0)
+        result = current_handle(state, &handle);
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetCurrent", NULL);
     ContextObject *context = find_context(state, handle, &leaving);
     if (context) return context;
     ContextKind kind = leaving ? atomic_load(&leaving->kind) : CONTEXT_FOREIGN;
     if (kind == CONTEXT_PRIMARY) return succeed(state, handle, leaving->device);
     if (kind != CONTEXT_FOREIGN) return raise_detached(state);
-    CALL_NEAR(state, result, driver.cuCtxGetDevice(&device));
+    result = once_cuCtxGetDevice(state, &device);
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
     return context_of_handle(state, handle, device, CONTEXT_FOREIGN, &was_there);
 }
@@ -292,11 +291,11 @@ static void end_in_driver(ContextObject *context)
         for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
     context_relax_captures(context->state, &mode);
     if (kind == CONTEXT_OWNED)
-        CALL_RELEASING(context->state, result, driver.cuCtxDestroy(context->handle));
+        result = end_cuCtxDestroy(context->state, context->handle);
     else if (kind == CONTEXT_PRIMARY)
-        CALL_RELEASING(context->state, result, driver.cuDevicePrimaryCtxRelease(context->device));
+        result = end_cuDevicePrimaryCtxRelease(context->state, context->device);
     else if (kind == CONTEXT_GREEN)
-        CALL_RELEASING(context->state, result, EXCLUSIVE(driver.cuGreenCtxDestroy(context->green)));
+        result = end_cuGreenCtxDestroy(context->state, context->green);
     context_restore_captures(context->state, &mode);
     report_driver(context->state, result, ending_routine(kind));
 }
@@ -342,8 +341,7 @@ static void tell_end(ContextObject *context)
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
-    CUresult result;
-    CALL_NEAR(context->state, result, driver.cuCtxGetCurrent(&handle));
+    CUresult result = once_cuCtxGetCurrent(context->state, &handle);
     if (result == CUDA_SUCCESS) return handle == context->handle;
     return context_stack_is_top(context);
 }
@@ -436,13 +434,13 @@ static bool enter_counted(ContextObject *context)
     return false;
 }
 
-IN_CALL static CUresult make_current(CUcontext handle, ContextScope *scope)
+static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope *scope)
 {
     CUcontext current = NULL;
-    CUresult result = driver.cuCtxGetCurrent(&current);
+    CUresult result = once_cuCtxGetCurrent(state, &current);
     if (result == CUDA_SUCCESS && current == handle) return CUDA_SUCCESS;
     scope->before = current;
-    result = driver.cuCtxPushCurrent(handle);
+    result = once_cuCtxPushCurrent(state, handle);
     scope->pushed = result == CUDA_SUCCESS;
     return result;
 }
@@ -451,14 +449,14 @@ void context_relax_captures(ModuleState *state, CaptureMode *mode)
 {
     CUresult result;
     *mode = (CaptureMode){.changed = false};
-    CALL_NEAR(state, result, capture_mode_relax(mode));
+    CALL_CORE(state, result, ASKS_ONCE, capture_mode_relax(mode));
     report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
 }
 
 void context_restore_captures(ModuleState *state, CaptureMode *mode)
 {
     CUresult result;
-    CALL_NEAR(state, result, capture_mode_restore(mode));
+    CALL_CORE(state, result, ASKS_ONCE, capture_mode_restore(mode));
     report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
 }
 
@@ -466,7 +464,7 @@ void context_restore_captures(ModuleState *state, CaptureMode *mode)
 static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
     CUresult result;
-    CALL_NEAR(context->state, result, make_current(context->handle, scope));
+    result = make_current(context->state, context->handle, scope);
     if (result == CUDA_SUCCESS) {
         scope->context = context;
         scope->outer = innermost;
@@ -495,11 +493,11 @@ bool context_enter_last(ContextObject *context, ContextScope *scope)
     return begin_scope(context, scope);
 }
 
-IN_CALL static CUresult make_former_current(CUcontext before)
+static CUresult make_former_current(ModuleState *state, CUcontext before)
 {
     CUcontext popped;
-    CUresult result = driver.cuCtxPopCurrent(&popped);
-    return result == CUDA_SUCCESS ? result : driver.cuCtxSetCurrent(before);
+    CUresult result = once_cuCtxPopCurrent(state, &popped);
+    return result == CUDA_SUCCESS ? result : once_cuCtxSetCurrent(state, before);
 }
 
 void context_leave(ContextScope *scope)
@@ -507,7 +505,7 @@ void context_leave(ContextScope *scope)
     if (!scope->context) return;
     innermost = scope->outer;
     context_restore_captures(scope->context->state, &scope->mode);
-    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
+    if (scope->pushed) make_former_current(scope->context->state, scope->before);
     atomic_fetch_sub(&scope->context->entered, 1);
     scope->context = NULL;
 }
@@ -523,7 +521,7 @@ bool context_lend(ContextObject *context, ContextScope *scope)
 
 void context_take_back(ContextScope *scope)
 {
-    if (scope->pushed) CALL_QUIET(scope->context->state, make_former_current(scope->before));
+    if (scope->pushed) make_former_current(scope->context->state, scope->before);
 }
 
 bool context_raise_dead(ContextObject *context, const char *what)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/settings.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch_site.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
@@ -33,19 +33,20 @@ void context_note_initialised(ModuleState *state)
     launch_sites_open(state);
 }
 
-IN_CALL static CUresult init_and_explain(unsigned flags, const char **problem)
+/* In the words of the CPU device; NULL of other drivers. */
+static const char *init_problem(ModuleState *state)
 {
-    CUresult result = driver.cuInit(flags);
-    if (result != CUDA_SUCCESS) *problem = driver_init_problem();
-    return result;
+    CUresult ignored;
+    const char *problem = NULL;
+    CALL_CORE(state, ignored, ASKS_ONCE, (problem = driver_init_problem(), CUDA_SUCCESS));
+    (void)ignored;
+    return problem;
 }
 
 /* cuInit itself answers that it is not initialized only in a child of a process that had used the driver
  * without us. */
 int context_init_driver(ModuleState *state, unsigned flags)
 {
-    CUresult result;
-    const char *problem = NULL;
     char wrong[1024];
     if (!atomic_load(&initialised) && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
         && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
@@ -54,7 +55,8 @@ int context_init_driver(ModuleState *state, unsigned flags)
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
         return -1;
     }
-    CALL_UNLOCKED(result, init_and_explain(flags, &problem));
+    CUresult result = once_cuInit(state, flags);
+    const char *problem = result == CUDA_SUCCESS ? NULL : init_problem(state);
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
         raise_driver(state, result, "cuInit",
                      "CUDA cannot be used in a process forked after it was initialized");
@@ -115,8 +117,7 @@ static int find_default(ModuleState *state)
     PyObject *old = state->default_context;
     if (old && !context_cast(old)->detached) return 0;
     if (default_ordinal(state, &ordinal) < 0) return -1;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuDeviceGet(&device, ordinal));
+    CUresult result = once_cuDeviceGet(state, &device, ordinal);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuDeviceGet", "while creating the default context on device %d",
                      ordinal);
@@ -135,7 +136,7 @@ int context_make_default(ModuleState *state, CUresult result)
     CUresult known, set;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    CALL_NEAR(state, known, driver.cuCtxGetCurrent(&current));
+    known = once_cuCtxGetCurrent(state, &current);
     if (known != CUDA_SUCCESS) {
         raise_driver(state, known, "cuCtxGetCurrent", NULL);
         return -1;
@@ -149,7 +150,7 @@ int context_make_default(ModuleState *state, CUresult result)
     }
     if (find_default(state) < 0) return -1;
     ContextObject *context = context_hold(context_cast(state->default_context));
-    CALL_NEAR(state, set, driver.cuCtxSetCurrent(context->handle));
+    set = once_cuCtxSetCurrent(state, context->handle);
     context_drop(context);
     if (set == CUDA_SUCCESS) return 0;
     raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");

@@ -8,7 +8,7 @@
 #include "ext/context/context.h"
 #include "ext/context/resource.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 enum { NAME_SIZE = 256, ATTRIBUTE_NAME_SIZE = 128 };
 
@@ -50,14 +50,13 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     if (PyUnicode_Check(given[0])) {
         const char *bus = PyUnicode_AsUTF8(given[0]);
         if (!bus) return NULL;
-        CUresult result;
-        CALL_NEAR(state, result, driver.cuDeviceGetByPCIBusId(&handle, bus));
+        CUresult result = try_cuDeviceGetByPCIBusId(state, &handle, bus);
         return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                       : raise_driver(state, result, "cuDeviceGetByPCIBusId", "%.40s", bus);
     }
     if (convert_int(given[0], "a device ordinal", &number) < 0) return NULL;
     CUresult result;
-    CALL_NEAR(state, result, driver.cuDeviceGet(&handle, number));
+    result = try_cuDeviceGet(state, &handle, number);
     return result == CUDA_SUCCESS ? new_of_type(type, state, handle)
                                   : raise_driver(state, result, "cuDeviceGet", "device %d", number);
 }
@@ -82,11 +81,8 @@ static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_type((PyTypeObject *)cls);
     int count;
-    CUresult result;
     if (context_init_default(state) < 0) return NULL;
-    CALL_NEAR(state, result, driver.cuDeviceGetCount(&count));
-    return result == CUDA_SUCCESS ? PyLong_FromLong(count)
-                                  : raise_driver(state, result, "cuDeviceGetCount", NULL);
+    return gpu_cuDeviceGetCount(state, &count) < 0 ? NULL : PyLong_FromLong(count);
 }
 
 PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
@@ -99,11 +95,8 @@ PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
 static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char name[NAME_SIZE] = "";
-    CUresult result;
-    CALL_NEAR(device_cast(self)->state, result,
-              driver.cuDeviceGetName(name, sizeof name, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(device_cast(self)->state, result, "cuDeviceGetName", NULL);
+    if (gpu_cuDeviceGetName(device_cast(self)->state, name, sizeof name, device_cast(self)->handle) < 0)
+        return NULL;
     return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
 }
 
@@ -117,20 +110,14 @@ PyDoc_STRVAR(pci_bus_id_doc, "pci_bus_id($self)\n--\n\n"
 static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
     char bus[NAME_SIZE] = "";
-    CUresult result;
-    CALL_NEAR(device_cast(self)->state, result,
-              driver.cuDeviceGetPCIBusId(bus, sizeof bus, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(device_cast(self)->state, result, "cuDeviceGetPCIBusId", NULL);
+    if (gpu_cuDeviceGetPCIBusId(device_cast(self)->state, bus, sizeof bus, device_cast(self)->handle) < 0)
+        return NULL;
     return PyUnicode_DecodeASCII(bus, (Py_ssize_t)strnlen(bus, sizeof bus), "replace");
 }
 
 static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
 {
-    CUresult result;
-    CALL_NEAR(device_cast(self)->state, result,
-              driver.cuDeviceGetAttribute(value, attribute, device_cast(self)->handle));
-    return result;
+    return try_cuDeviceGetAttribute(device_cast(self)->state, value, attribute, device_cast(self)->handle);
 }
 
 PyDoc_STRVAR(compute_capability_doc, "compute_capability($self)\n--\n\n"
@@ -161,10 +148,7 @@ PyDoc_STRVAR(total_memory_doc, "total_memory($self)\n--\n\n"
 static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
 {
     size_t bytes;
-    CUresult result;
-    CALL_NEAR(device_cast(self)->state, result, driver.cuDeviceTotalMem(&bytes, device_cast(self)->handle));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(device_cast(self)->state, result, "cuDeviceTotalMem", NULL);
+    if (gpu_cuDeviceTotalMem(device_cast(self)->state, &bytes, device_cast(self)->handle) < 0) return NULL;
     return PyLong_FromSize_t(bytes);
 }
 
@@ -351,11 +335,9 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
     int can = 0;
     if (!PyObject_TypeCheck(peer, state->Device_type))
         return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
-    CUresult result;
-    CALL_NEAR(state, result,
-              driver.cuDeviceCanAccessPeer(&can, device_cast(self)->handle, device_cast(peer)->handle));
-    return result == CUDA_SUCCESS ? PyBool_FromLong(can)
-                                  : raise_driver(state, result, "cuDeviceCanAccessPeer", NULL);
+    return gpu_cuDeviceCanAccessPeer(state, &can, device_cast(self)->handle, device_cast(peer)->handle) < 0
+               ? NULL
+               : PyBool_FromLong(can);
 }
 ARGUMENT_BY_NAME(device_can_access_peer, can_access_peer_doc)
 

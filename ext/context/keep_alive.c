@@ -3,8 +3,7 @@
 
 #include "ext/context/captured.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 enum { BATCH_SIZE = 64, RECENT = 16 };
 
@@ -23,7 +22,7 @@ static void free_batch(KeepBatch *batch)
 {
     ContextScope scope;
     if (batch->event && context_enter(batch->context, &scope)) {
-        CALL_QUIET(batch->context->state, driver.cuEventDestroy(batch->event));
+        once_cuEventDestroy(batch->context->state, batch->event);
         context_leave(&scope);
     }
     for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
@@ -87,24 +86,23 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
 }
 
 /* To ask a stream under capture, or the legacy stream while it would wait for one, ends the capture. */
-IN_CALL static CUresult ask(const KeepBatch *batch)
+static CUresult ask(const KeepBatch *batch)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    if (batch->event) return driver.cuEventQuery(batch->event);
-    CUresult result = driver.cuStreamIsCapturing(batch->stream, &status);
+    if (batch->event) return once_cuEventQuery(batch->context->state, batch->event);
+    CUresult result = once_cuStreamIsCapturing(batch->context->state, batch->stream, &status);
     if (result == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT || status != CU_STREAM_CAPTURE_STATUS_NONE)
         return CUDA_ERROR_NOT_READY;
-    return result == CUDA_SUCCESS ? driver.cuStreamQuery(batch->stream) : result;
+    return result == CUDA_SUCCESS ? once_cuStreamQuery(batch->context->state, batch->stream) : result;
 }
 
 /* Whether the work before a batch is done: of an open one, whether its whole stream is idle. */
 static bool is_done(KeepBatch *batch)
 {
     ContextScope scope;
-    CUresult result;
     if (atomic_load(&batch->context->dead)) return true;
     if (!context_enter(batch->context, &scope)) return false;
-    CALL_NEAR(batch->context->state, result, ask(batch));
+    CUresult result = ask(batch);
     context_leave(&scope);
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
@@ -146,32 +144,23 @@ void keep_alive_collect(ModuleState *state)
 
 /* ---- Keeping ---- */
 
-IN_CALL static CUresult record_event(KeepBatch *batch)
-{
-    CUevent event;
-    CUresult result = driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING);
-    if (result != CUDA_SUCCESS) return result;
-    result = driver.cuEventRecord(event, batch->stream);
-    if (result == CUDA_SUCCESS)
-        batch->event = event;
-    else
-        driver.cuEventDestroy(event);
-    return result;
-}
-
 /* Records an event after the work of a batch, which is not in the list meanwhile. Without one the batch waits
  * for its stream to be idle. Before a call that queues -1 with an exception when a signal ended it; before a
  * release never. */
 static int seal_batch(KeepBatch *batch, bool releasing)
 {
+    ModuleState *state = batch->context->state;
     ContextScope scope;
-    CUresult ignored;
+    CUevent event = NULL;
     if (!context_enter(batch->context, &scope)) return 0;
-    if (releasing)
-        CALL_RELEASING(batch->context->state, ignored, record_event(batch));
-    else
-        CALL_WAITING(batch->context->state, ignored, ON_ROOM(batch->stream, 1), record_event(batch));
-    (void)ignored;
+    CUresult result = once_cuEventCreate(state, &event, CU_EVENT_DISABLE_TIMING);
+    if (result == CUDA_SUCCESS)
+        result = releasing ? end_cuEventRecord(state, event, batch->stream)
+                           : try_cuEventRecord(state, event, batch->stream);
+    if (result == CUDA_SUCCESS)
+        batch->event = event;
+    else if (event)
+        once_cuEventDestroy(state, event);
     context_leave(&scope);
     return !releasing && PyErr_Occurred() ? -1 : 0;
 }
@@ -270,7 +259,7 @@ static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream
     CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     KeepBatch *taken = keep_alive_take(state, context, stream);
     if (context_enter(context, &scope)) {
-        CALL_UNLOCKED(result, driver.cuStreamSynchronize(stream));
+        result = once_cuStreamSynchronize(state, stream);
         context_leave(&scope);
     }
     keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);

@@ -5,9 +5,8 @@
 #include "ext/convert/convert.h"
 #include "ext/context/device.h"
 #include "ext/context/resource.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
-#include "ext/wait.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
@@ -87,8 +86,7 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
+    CUresult result = once_cuCtxGetCurrent(state, &handle);
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
@@ -121,10 +119,7 @@ static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUdevice device;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetDevice(&device));
-    return result == CUDA_SUCCESS ? device_new(state, device)
-                                  : raise_driver(state, result, "cuCtxGetDevice", NULL);
+    return gpu_cuCtxGetDevice(state, &device) < 0 ? NULL : device_new(state, device);
 }
 
 PyDoc_STRVAR(synchronize_doc, "synchronize($type)\n--\n\n"
@@ -137,11 +132,10 @@ PyDoc_STRVAR(synchronize_doc, "synchronize($type)\n--\n\n"
 static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
-    CUresult result;
     ContextObject *context = state->kept ? context_current(state) : NULL;
     if (PyErr_Occurred()) return NULL;
     struct KeepBatch *kept = context ? keep_alive_take(state, context, KEEP_ALIVE_ALL) : NULL;
-    CALL_WAITING(state, result, ON_CONTEXT, driver.cuCtxSynchronize());
+    CUresult result = try_cuCtxSynchronize(state);
     keep_alive_finish(state, kept, result == CUDA_SUCCESS);
     Py_XDECREF((PyObject *)context);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxSynchronize", NULL);
@@ -162,12 +156,10 @@ static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
     PyObject *given[2];
     unsigned limit = 0;
     size_t value = 0;
-    CUresult result;
     if (convert_arguments(set_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "limit", &limit) < 0 || convert_size(given[1], "value", &value) < 0)
         return NULL;
-    CALL_BLOCKING(state, result, driver.cuCtxSetLimit(limit, value));
-    return none_or_raise(state, result, "cuCtxSetLimit");
+    return none_unless(gpu_cuCtxSetLimit(state, limit, value));
 }
 
 PyDoc_STRVAR(get_limit_doc, "get_limit($type, limit)\n--\n\n"
@@ -185,13 +177,10 @@ static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
     PyObject *given[1];
     unsigned limit = 0;
     size_t value = 0;
-    CUresult result;
     if (convert_arguments(get_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "limit", &limit) < 0)
         return NULL;
-    CALL(state, result, driver.cuCtxGetLimit(&value, limit));
-    return result == CUDA_SUCCESS ? PyLong_FromSize_t(value)
-                                  : raise_driver(state, result, "cuCtxGetLimit", NULL);
+    return gpu_cuCtxGetLimit(state, &value, limit) < 0 ? NULL : PyLong_FromSize_t(value);
 }
 
 /* The pair of methods for one preference of the context; `members` is the class of its values. */
@@ -200,19 +189,16 @@ static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
     { \
         ModuleState *state = state_of_class(cls); \
         type value; \
-        CUresult result; \
-        CALL(state, result, driver.cuCtxGet##routine(&value)); \
-        return result == CUDA_SUCCESS ? constants_member(state, state->members, (long)value) \
-                                      : raise_driver(state, result, "cuCtxGet" #routine, NULL); \
+        return gpu_cuCtxGet##routine(state, &value) < 0 \
+                   ? NULL \
+                   : constants_member(state, state->members, (long)value); \
     } \
     static PyObject *context_set_##name(PyObject *cls, PyObject *wanted) \
     { \
         ModuleState *state = state_of_class(cls); \
         unsigned value = 0; \
-        CUresult result; \
         if (convert_unsigned(wanted, parameter, &value) < 0) return NULL; \
-        CALL(state, result, driver.cuCtxSet##routine(value)); \
-        return none_or_raise(state, result, "cuCtxSet" #routine); \
+        return none_unless(gpu_cuCtxSet##routine(state, value)); \
     }
 PREFERENCE(cache_config, CacheConfig, CUfunc_cache, func_cache, "cc")
 PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
@@ -260,10 +246,9 @@ static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_U
 {
     ModuleState *state = state_of_class(cls);
     int least, greatest;
-    CUresult result;
-    CALL(state, result, driver.cuCtxGetStreamPriorityRange(&least, &greatest));
-    return result == CUDA_SUCCESS ? Py_BuildValue("(ii)", least, greatest)
-                                  : raise_driver(state, result, "cuCtxGetStreamPriorityRange", NULL);
+    return gpu_cuCtxGetStreamPriorityRange(state, &least, &greatest) < 0
+               ? NULL
+               : Py_BuildValue("(ii)", least, greatest);
 }
 
 /* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
@@ -293,11 +278,9 @@ PyDoc_STRVAR(enable_peer_access_doc, "enable_peer_access($type, peer, flags=0)\n
 static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
     unsigned flags = 0;
-    CUresult result;
     ContextObject *peer = read_peer(cls, enable_peer_access_doc, args, arg_count, keywords, &flags);
     if (!peer) return NULL;
-    CALL_BLOCKING(peer->state, result, driver.cuCtxEnablePeerAccess(peer->handle, flags));
-    return none_or_raise(peer->state, result, "cuCtxEnablePeerAccess");
+    return none_unless(gpu_cuCtxEnablePeerAccess(peer->state, peer->handle, flags));
 }
 
 PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)\n--\n\n"
@@ -311,11 +294,9 @@ PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)
 static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
     unsigned ignored = 0;
-    CUresult result;
     ContextObject *peer = read_peer(cls, disable_peer_access_doc, args, arg_count, keywords, &ignored);
     if (!peer) return NULL;
-    CALL_BLOCKING(peer->state, result, driver.cuCtxDisablePeerAccess(peer->handle));
-    return none_or_raise(peer->state, result, "cuCtxDisablePeerAccess");
+    return none_unless(gpu_cuCtxDisablePeerAccess(peer->state, peer->handle));
 }
 
 /* ---- Of this context ---- */
@@ -332,8 +313,7 @@ static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(non
     ContextObject *context = context_cast(self);
     unsigned version;
     if (!context_check(context, "cuCtxGetApiVersion")) return NULL;
-    CUresult result;
-    CALL_NEAR(context->state, result, driver.cuCtxGetApiVersion(context->handle, &version));
+    CUresult result = once_cuCtxGetApiVersion(context->state, context->handle, &version);
     return result == CUDA_SUCCESS ? PyLong_FromUnsignedLong(version)
                                   : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
 }

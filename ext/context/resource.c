@@ -5,7 +5,7 @@
 #include "ext/constants.h"
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevResource *value)
 {
@@ -57,9 +57,8 @@ PyObject *device_get_resource(PyObject *self, FAST_PARAMETERS)
     const DeviceObject *device = device_cast(self);
     CUdevResourceType type;
     CUdevResource value;
-    CUresult result;
     if (read_type(device_get_resource_doc, args, arg_count, keywords, &type) < 0) return NULL;
-    CALL_NEAR(device->state, result, driver.cuDeviceGetDevResource(device->handle, &value, type));
+    CUresult result = once_cuDeviceGetDevResource(device->state, device->handle, &value, type);
     return result == CUDA_SUCCESS
                ? new_resource(device->state, device->handle, &value)
                : raise_driver(device->state, result, "cuDeviceGetDevResource", "type %u", type);
@@ -77,9 +76,9 @@ PyObject *context_get_resource(PyObject *self, FAST_PARAMETERS)
         return NULL;
     context_hold(context); /* so that it does not end meanwhile */
     if (context->green)
-        CALL_UNLOCKED(result, EXCLUSIVE(driver.cuGreenCtxGetDevResource(context->green, &value, type)));
+        result = once_cuGreenCtxGetDevResource(context->state, context->green, &value, type);
     else
-        CALL_NEAR(context->state, result, driver.cuCtxGetDevResource(context->handle, &value, type));
+        result = once_cuCtxGetDevResource(context->state, context->handle, &value, type);
     context_drop(context);
     return result == CUDA_SUCCESS ? new_resource(context->state, context->device, &value)
                                   : raise_driver(context->state, result, routine, "type %u", type);
@@ -142,15 +141,15 @@ static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
         || convert_unsigned(given[2], "flags", &flags) < 0)
         return NULL;
     if (count == 0)
-        CALL_NEAR(self->state, result,
-                  driver.cuDevSmResourceSplitByCount(NULL, &count, &self->value, NULL, flags, least));
+        result =
+            once_cuDevSmResourceSplitByCount(self->state, NULL, &count, &self->value, NULL, flags, least);
     else
         result = CUDA_SUCCESS;
     if (result != CUDA_SUCCESS) return raise_split(self, result, least);
     groups = PyMem_Calloc(count ? count : 1, sizeof *groups);
     if (!groups) return PyErr_NoMemory();
-    CALL_NEAR(self->state, result,
-              driver.cuDevSmResourceSplitByCount(groups, &count, &self->value, &remaining, flags, least));
+    result =
+        once_cuDevSmResourceSplitByCount(self->state, groups, &count, &self->value, &remaining, flags, least);
     if (result != CUDA_SUCCESS) {
         raise_split(self, result, least);
         goto end;

@@ -6,7 +6,7 @@
  */
 #include "ext/context/context.h"
 
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* Borrowed; NULL without an exception when this thread has none. */
 static PyObject *get_stack(ModuleState *state)
@@ -18,8 +18,7 @@ static PyObject *get_stack(ModuleState *state)
 static PyObject *get_base(ModuleState *state)
 {
     CUcontext handle = NULL;
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxGetCurrent(&handle));
+    CUresult result = try_cuCtxGetCurrent(state, &handle);
     if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_INITIALIZED)
         return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
@@ -51,8 +50,7 @@ static void drop_stack(ModuleState *state)
 
 static int set_current(ModuleState *state, CUcontext handle, const char *routine)
 {
-    CUresult result;
-    CALL_NEAR(state, result, driver.cuCtxSetCurrent(handle));
+    CUresult result = try_cuCtxSetCurrent(state, handle);
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(state, result, routine, NULL);
     return -1;

@@ -3,8 +3,7 @@
 
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
-#include "ext/errors.h"
-#include "ext/wait.h"
+#include "ext/base/driver_calls.h"
 
 /* An entry of the interface, a new reference; NULL without an exception when there is none. */
 static PyObject *entry(PyObject *interface, PyObject *name)
@@ -112,9 +111,8 @@ static int raise_stream(ModuleState *state, CUresult result, const char *routine
 
 int foreign_wait(ModuleState *state, const ForeignArray *array)
 {
-    CUresult result;
     if (!array->has_stream) return 0;
-    CALL_WAITING(state, result, ON_STREAM(array->stream), driver.cuStreamSynchronize(array->stream));
+    CUresult result = try_cuStreamSynchronize(state, array->stream);
     return result == CUDA_SUCCESS ? 0 : raise_stream(state, result, "cuStreamSynchronize", array);
 }
 
@@ -123,14 +121,13 @@ int foreign_wait(ModuleState *state, const ForeignArray *array)
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer)
 {
     CUevent event = NULL;
-    CUresult result;
     if (!array->has_stream || foreign_same_stream(array->stream, consumer)) return 0;
-    CALL(state, result, driver.cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    CUresult result = try_cuEventCreate(state, &event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return raise_stream(state, result, "cuEventCreate", array);
-    CALL_QUEUING(state, result, array->stream, driver.cuEventRecord(event, array->stream));
+    result = try_cuEventRecord(state, event, array->stream);
     bool recorded = result == CUDA_SUCCESS;
-    if (recorded) CALL_QUEUING(state, result, consumer, driver.cuStreamWaitEvent(consumer, event, 0));
-    CALL_DROPPED(state, result, "cuEventDestroy", driver.cuEventDestroy(event));
+    if (recorded) result = try_cuStreamWaitEvent(state, consumer, event, 0);
+    wait_drop_event(state, result, event);
     if (recorded && result != CUDA_SUCCESS) return raise_stream(state, result, "cuStreamWaitEvent", array);
     return recorded ? 0 : foreign_wait(state, array);
 }

@@ -4,7 +4,7 @@
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
 #include "ext/convert/foreign.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/numpy_api.h"
 
 void foreign_form_clear(ForeignForm *form)
@@ -117,17 +117,14 @@ static int read_flags(PyObject *interface, ForeignForm *form)
 /* Memory of another device is only of use where the current context reaches it. */
 static int check_place(ModuleState *state, const ForeignArray *array, int there)
 {
-    CUresult result;
     CUdevice here = 0;
     CUdeviceptr reached;
-    CALL(state, result, driver.cuCtxGetDevice(&here));
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetDevice", NULL) ? 0 : -1;
+    if (gpu_cuCtxGetDevice(state, &here) < 0) return -1;
     if (there == here) return 0;
-    CALL_NEAR(state, result,
-              driver.cuPointerGetAttribute(&there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer));
+    CUresult result =
+        once_cuPointerGetAttribute(state, &there, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, array->pointer);
     if (result != CUDA_SUCCESS || there == here) return 0; /* unknown to the driver: it may be the host's */
-    CALL_NEAR(state, result,
-              driver.cuPointerGetAttribute(&reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer));
+    result = once_cuPointerGetAttribute(state, &reached, CU_POINTER_ATTRIBUTE_DEVICE_POINTER, array->pointer);
     if (result == CUDA_SUCCESS) return 0;
     PyErr_Format(PyExc_ValueError,
                  "the array is in memory of device %d, which the current context, on device %d, cannot "

@@ -41,15 +41,6 @@ static int wait_before(ModuleState *state, CUstream stream)
     return gpu_cuStreamSynchronize(state, stream);
 }
 
-/* For the copy, whose host memory may go afterwards. */
-static int wait_after(ModuleState *state, CUstream stream)
-{
-    CUresult result = once_cuStreamSynchronize(state, stream);
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, "cuStreamSynchronize", NULL);
-    return -1;
-}
-
 /* Bytes that lie together on both sides, queued when there is a stream or between places on the device. */
 static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, TransferMode mode)
 {
@@ -118,7 +109,7 @@ static int copy_plan(ModuleState *state, Side to, Side from, const CopyPlan *pla
         Side part_from = {from.device, from.address + (uintptr_t)from_offset};
         if (copy_rows(state, part_to, part_from, plan, mode) < 0) return -1;
     } while (copy_plan_next(plan, index, &to_offset, &from_offset));
-    return waits ? wait_after(state, mode.stream) : 0;
+    return waits ? wait_after_copy(state, mode.stream, CUDA_SUCCESS, NULL) : 0;
 }
 
 /* A host array over given memory, or with memory of its own when data is NULL. owner is borrowed. */
@@ -210,7 +201,7 @@ static int transfer_direct(GPUArrayObject *array, PyObject *host, Side to, Side 
     int failed = copy_bytes(array->state, to, from, (size_t)array->nbytes, mode);
     keep_alive_end(array->state, &kept);
     if (failed) return -1;
-    return waits ? wait_after(array->state, mode.stream) : 0;
+    return waits ? wait_after_copy(array->state, mode.stream, CUDA_SUCCESS, NULL) : 0;
 }
 
 /* Copies the block of memory in which the elements lie and picks them out on the host. */
@@ -224,7 +215,7 @@ static int to_host_by_block(GPUArrayObject *from, PyArrayObject *host, ptrdiff_t
     mode.async = false;
     int failed = mode.stream ? wait_before(from->state, mode.stream) : 0;
     if (!failed) failed = copy_bytes(from->state, target, source, (size_t)(high - low), mode);
-    if (!failed && mode.stream) failed = wait_after(from->state, mode.stream);
+    if (!failed && mode.stream) failed = wait_after_copy(from->state, mode.stream, CUDA_SUCCESS, NULL);
     PyArrayObject *view =
         failed ? NULL : host_array(from, from->strides, PyByteArray_AS_STRING(block) - low, block);
     failed = view ? PyArray_CopyInto(host, view) : -1;

@@ -2,7 +2,7 @@
 #include "ext/graph/graph.h"
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
 
 int graph_add_begin(Adding *adding, PyObject *self, PyObject *after, const char *routine)
@@ -35,7 +35,7 @@ static PyObject *add_empty(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(add_empty_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || graph_add_begin(&a, self, given[0], "cuGraphAddEmptyNode") < 0)
         return NULL;
-    CALL(a.graph->state, a.result, driver.cuGraphAddEmptyNode(&a.made, a.graph->handle, a.after, a.count));
+    a.result = try_cuGraphAddEmptyNode(a.graph->state, &a.made, a.graph->handle, a.after, a.count);
     return graph_add_end(&a, "cuGraphAddEmptyNode", NULL, NULL);
 }
 
@@ -57,8 +57,7 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
     if (!graph_check(child, "cuGraphAddChildGraphNode")
         || graph_add_begin(&a, self, given[1], "cuGraphAddChildGraphNode") < 0)
         return NULL;
-    CALL(state, a.result,
-         driver.cuGraphAddChildGraphNode(&a.made, a.graph->handle, a.after, a.count, child->handle));
+    a.result = try_cuGraphAddChildGraphNode(state, &a.made, a.graph->handle, a.after, a.count, child->handle);
     if (a.result == CUDA_SUCCESS && graph_keep_all(a.graph, child) < 0) {
         PyMem_Free(a.after);
         return NULL;
@@ -66,8 +65,8 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
     return graph_add_end(&a, "cuGraphAddChildGraphNode", NULL, NULL);
 }
 
-typedef CUresult (*EventFn)(CUgraphNode *node, CUgraph graph, const CUgraphNode *after, size_t count,
-                            CUevent event);
+typedef CUresult (*EventFn)(ModuleState *state, CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
+                            size_t count, CUevent event);
 
 static PyObject *add_event(PyObject *self, PyObject *const *given, EventFn add, const char *routine)
 {
@@ -78,7 +77,7 @@ static PyObject *add_event(PyObject *self, PyObject *const *given, EventFn add, 
     if (!context_check(event_cast(given[0])->context, routine)
         || graph_add_begin(&a, self, given[1], routine) < 0)
         return NULL;
-    CALL(state, a.result, add(&a.made, a.graph->handle, a.after, a.count, event_cast(given[0])->handle));
+    a.result = add(state, &a.made, a.graph->handle, a.after, a.count, event_cast(given[0])->handle);
     return graph_add_end(&a, routine, given[0], NULL);
 }
 
@@ -92,7 +91,7 @@ static PyObject *add_event_record(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[2];
     if (convert_arguments(add_event_record_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return add_event(self, given, driver.cuGraphAddEventRecordNode, "cuGraphAddEventRecordNode");
+    return add_event(self, given, try_cuGraphAddEventRecordNode, "cuGraphAddEventRecordNode");
 }
 
 PyDoc_STRVAR(add_event_wait_doc, "add_event_wait($self, evt, depends_on=None)\n--\n\n"
@@ -105,7 +104,7 @@ static PyObject *add_event_wait(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *given[2];
     if (convert_arguments(add_event_wait_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return add_event(self, given, driver.cuGraphAddEventWaitNode, "cuGraphAddEventWaitNode");
+    return add_event(self, given, try_cuGraphAddEventWaitNode, "cuGraphAddEventWaitNode");
 }
 
 PyDoc_STRVAR(add_memset_doc, "add_memset($self, dest, data, size, itemsize=4, depends_on=None)\n--\n\n"
@@ -123,9 +122,8 @@ static PyObject *add_memset(PyObject *self, FAST_PARAMETERS)
         || graph_read_fill(state, given, &fill) < 0
         || graph_add_begin(&a, self, given[4], "cuGraphAddMemsetNode") < 0)
         return NULL;
-    CALL(state, a.result,
-         driver.cuGraphAddMemsetNode(&a.made, a.graph->handle, a.after, a.count, &fill,
-                                     a.graph->context->handle));
+    a.result = try_cuGraphAddMemsetNode(state, &a.made, a.graph->handle, a.after, a.count, &fill,
+                                        a.graph->context->handle);
     return graph_add_end(&a, "cuGraphAddMemsetNode", given[0], NULL);
 }
 
@@ -144,9 +142,8 @@ static PyObject *add_memcpy(PyObject *self, FAST_PARAMETERS)
         || graph_read_copy(state, given, &copy) < 0)
         return NULL;
     if (graph_add_begin(&a, self, given[3], "cuGraphAddMemcpyNode") == 0) {
-        CALL(state, a.result,
-             driver.cuGraphAddMemcpyNode(&a.made, a.graph->handle, a.after, a.count, &copy.shape,
-                                         a.graph->context->handle));
+        a.result = try_cuGraphAddMemcpyNode(state, &a.made, a.graph->handle, a.after, a.count, &copy.shape,
+                                            a.graph->context->handle);
         node = graph_add_end(&a, "cuGraphAddMemcpyNode", copy.objects[0], copy.objects[1]);
     }
     graph_copy_clear(&copy);
@@ -190,7 +187,7 @@ static PyObject *add_host(PyObject *self, FAST_PARAMETERS)
         PyMem_Free(a.after);
         return NULL;
     }
-    CALL(state, a.result, driver.cuGraphAddHostNode(&a.made, a.graph->handle, a.after, a.count, &params));
+    a.result = try_cuGraphAddHostNode(state, &a.made, a.graph->handle, a.after, a.count, &params);
     PyObject *node = graph_add_end(&a, "cuGraphAddHostNode", call, NULL);
     Py_DECREF(call);
     return node;

@@ -2,7 +2,7 @@
 #include "ext/graph/graph.h"
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 PyDoc_STRVAR(add_mem_alloc_doc, "add_mem_alloc($self, size, depends_on=None)\n--\n\n"
                                 "Add a node that allocates memory, at GraphNode.address each time.\n"
@@ -21,8 +21,8 @@ static PyObject *add_mem_alloc(PyObject *self, FAST_PARAMETERS)
         return NULL;
     params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     params.poolProps.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, a.graph->context->device};
-    CALL(a.graph->state, a.result,
-         driver.cuGraphAddMemAllocNode(&a.made, a.graph->handle, a.after, a.count, &params));
+    a.result =
+        try_cuGraphAddMemAllocNode(a.graph->state, &a.made, a.graph->handle, a.after, a.count, &params);
     return graph_add_end(&a, "cuGraphAddMemAllocNode", NULL, NULL);
 }
 
@@ -42,8 +42,7 @@ static PyObject *add_mem_free(PyObject *self, FAST_PARAMETERS)
         || convert_bits(given[0], "address", 64, &address) < 0
         || graph_add_begin(&a, self, given[1], "cuGraphAddMemFreeNode") < 0)
         return NULL;
-    CALL(a.graph->state, a.result,
-         driver.cuGraphAddMemFreeNode(&a.made, a.graph->handle, a.after, a.count, address));
+    a.result = try_cuGraphAddMemFreeNode(a.graph->state, &a.made, a.graph->handle, a.after, a.count, address);
     return graph_add_end(&a, "cuGraphAddMemFreeNode", NULL, NULL);
 }
 
@@ -64,18 +63,16 @@ static PyObject *add_condition(PyObject *self, FAST_PARAMETERS)
     GraphObject *graph = graph_cast(self);
     PyObject *given[1];
     CUgraphConditionalHandle handle;
-    CUresult result;
     unsigned initial = 0;
     if (convert_arguments(add_condition_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     bool has_default = given[0] && given[0] != Py_None;
     if (has_default && convert_unsigned(given[0], "default", &initial) < 0) return NULL;
     if (!graph_check(graph, "cuGraphConditionalHandleCreate")) return NULL;
-    CALL(graph->state, result,
-         driver.cuGraphConditionalHandleCreate(&handle, graph->handle, graph->context->handle, initial,
-                                               has_default ? CU_GRAPH_COND_ASSIGN_DEFAULT : 0));
-    return result == CUDA_SUCCESS
-               ? PyLong_FromUnsignedLongLong(handle)
-               : raise_driver(graph->state, result, "cuGraphConditionalHandleCreate", NULL);
+    return gpu_cuGraphConditionalHandleCreate(graph->state, &handle, graph->handle, graph->context->handle,
+                                              initial, has_default ? CU_GRAPH_COND_ASSIGN_DEFAULT : 0)
+                   < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(handle);
 }
 
 PyDoc_STRVAR(add_conditional_doc,
@@ -134,8 +131,7 @@ static PyObject *add_conditional(PyObject *self, FAST_PARAMETERS)
         return NULL;
     params.conditional.handle = handle;
     params.conditional.ctx = a.graph->context->handle;
-    CALL(a.graph->state, a.result,
-         driver.cuGraphAddNode(&a.made, a.graph->handle, a.after, NULL, a.count, &params));
+    a.result = try_cuGraphAddNode(a.graph->state, &a.made, a.graph->handle, a.after, NULL, a.count, &params);
     PyObject *node = graph_add_end(&a, "cuGraphAddNode", NULL, NULL);
     PyObject *bodies = node ? bodies_tuple(node, &params.conditional) : NULL;
     PyObject *both = bodies ? PyTuple_Pack(2, node, bodies) : NULL;

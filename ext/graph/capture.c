@@ -3,9 +3,8 @@
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 typedef struct CaptureObject {
     PyObject_HEAD
@@ -110,7 +109,7 @@ static int record_before(CaptureObject *capture)
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     PyObject *event = PyObject_CallFunction((PyObject *)state->Event_type, "i", CU_EVENT_DISABLE_TIMING);
     if (event)
-        CALL_QUEUING(state, result, stream, driver.cuEventRecord(event_cast(event)->handle, stream));
+        result = try_cuEventRecord(state, event_cast(event)->handle, stream);
     else
         PyErr_Clear();
     if (result != CUDA_SUCCESS) Py_CLEAR(event);
@@ -119,16 +118,16 @@ static int record_before(CaptureObject *capture)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-IN_CALL static CUresult begin(CaptureObject *capture)
+static CUresult begin(CaptureObject *capture)
 {
     CUstream stream = capture->stream->handle;
     CUstreamCaptureStatus status;
     cuuint64_t id;
     CUresult result =
-        driver.cuStreamBeginCaptureToGraph(stream, graph_cast(capture->graph)->handle, capture->after, NULL,
-                                           capture->after_count, capture->mode);
+        try_cuStreamBeginCaptureToGraph(capture->state, stream, graph_cast(capture->graph)->handle,
+                                        capture->after, NULL, capture->after_count, capture->mode);
     if (result != CUDA_SUCCESS) return result;
-    result = driver.cuStreamGetCaptureInfo(stream, &status, &id, NULL, NULL, NULL, NULL);
+    result = once_cuStreamGetCaptureInfo(capture->state, stream, &status, &id, NULL, NULL, NULL, NULL);
     capture->captured.id = id;
     return result;
 }
@@ -137,9 +136,8 @@ static int make_graph(CaptureObject *capture)
 {
     ModuleState *state = capture->state;
     CUgraph handle;
-    CUresult result;
     if (capture->graph) return 0;
-    CALL(state, result, driver.cuGraphCreate(&handle, 0));
+    CUresult result = try_cuGraphCreate(state, &handle, 0);
     if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuGraphCreate", NULL);
     else
@@ -159,7 +157,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
-    if (record_before(capture) == 0) CALL(state, result, begin(capture));
+    if (record_before(capture) == 0) result = begin(capture);
     if (result == CUDA_SUCCESS) {
         capture->open = true;
         capture->captured.graph = capture->graph;
@@ -181,8 +179,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
 static CUresult end(CaptureObject *capture)
 {
     CUgraph ignored = NULL;
-    CUresult result;
-    CALL(capture->state, result, driver.cuStreamEndCapture(capture->stream->handle, &ignored));
+    CUresult result = try_cuStreamEndCapture(capture->state, capture->stream->handle, &ignored);
     captured_close(capture->state, &capture->captured);
     Py_CLEAR(capture->captured.before);
     capture->open = false;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Walking ---- */
 
@@ -23,10 +23,9 @@ static void clear_edges(Edges *edges)
 /* clear_edges is due in either case; -1 with an exception. */
 static int read_edges(GraphObject *graph, Edges *edges)
 {
-    CUresult result;
     *edges = (Edges){.count = 0};
     if (!graph_check(graph, "cuGraphGetEdges")) return -1;
-    CALL(graph->state, result, driver.cuGraphGetEdges(graph->handle, NULL, NULL, NULL, &edges->count));
+    CUresult result = try_cuGraphGetEdges(graph->state, graph->handle, NULL, NULL, NULL, &edges->count);
     if (result == CUDA_SUCCESS && edges->count) {
         edges->from = PyMem_Calloc(2 * edges->count, sizeof *edges->from);
         edges->data = PyMem_Calloc(edges->count, sizeof *edges->data);
@@ -35,8 +34,8 @@ static int read_edges(GraphObject *graph, Edges *edges)
             return -1;
         }
         edges->to = edges->from + edges->count;
-        CALL_NEAR(graph->state, result,
-                  driver.cuGraphGetEdges(graph->handle, edges->from, edges->to, edges->data, &edges->count));
+        result = once_cuGraphGetEdges(graph->state, graph->handle, edges->from, edges->to, edges->data,
+                                      &edges->count);
     }
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
@@ -81,31 +80,31 @@ PyObject *graph_get_edge_data(PyObject *self, void *Py_UNUSED(closure))
 /* ---- Changing ---- */
 
 /* Which edge is meant, or is made; data NULL: a new one of all of the first. */
-typedef CUresult (*EdgeFn)(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+typedef CUresult (*EdgeFn)(ModuleState *state, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                            const CUgraphEdgeData *data);
 
-IN_CALL static CUresult add_one(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-                                const CUgraphEdgeData *data)
+static CUresult add_one(ModuleState *state, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                        const CUgraphEdgeData *data)
 {
-    return driver.cuGraphAddDependencies(graph, from, to, data, 1);
+    return try_cuGraphAddDependencies(state, graph, from, to, data, 1);
 }
 
 /* The driver takes an edge out by its ends and its data. */
-IN_CALL static CUresult remove_one(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
-                                   const CUgraphEdgeData *Py_UNUSED(data))
+static CUresult remove_one(ModuleState *state, CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
+                           const CUgraphEdgeData *Py_UNUSED(data))
 {
     size_t count = 0, i = 0;
-    CUresult result = driver.cuGraphNodeGetDependentNodes(*from, NULL, NULL, &count);
+    CUresult result = try_cuGraphNodeGetDependentNodes(state, *from, NULL, NULL, &count);
     if (result != CUDA_SUCCESS) return result;
     CUgraphNode *ends = calloc(count + 1, sizeof(CUgraphNode));
     CUgraphEdgeData *all = calloc(count + 1, sizeof(CUgraphEdgeData));
     if (!ends || !all)
         result = CUDA_ERROR_OUT_OF_MEMORY;
     else if (count)
-        result = driver.cuGraphNodeGetDependentNodes(*from, ends, all, &count);
+        result = try_cuGraphNodeGetDependentNodes(state, *from, ends, all, &count);
     while (result == CUDA_SUCCESS && i < count && ends[i] != *to) i++;
     if (result == CUDA_SUCCESS)
-        result = driver.cuGraphRemoveDependencies(graph, from, to, i < count ? &all[i] : NULL, 1);
+        result = try_cuGraphRemoveDependencies(state, graph, from, to, i < count ? &all[i] : NULL, 1);
     free(ends);
     free(all);
     return result;
@@ -125,7 +124,7 @@ static PyObject *change_edges(PyObject *self, PyObject *const *given, const CUgr
     }
     for (size_t i = 0; i < from_count && result == CUDA_SUCCESS; i++)
         for (size_t k = 0; k < to_count && result == CUDA_SUCCESS; k++)
-            CALL(graph->state, result, change(graph->handle, &from[i], &to[k], data));
+            result = change(graph->state, graph->handle, &from[i], &to[k], data);
     PyMem_Free(from);
     PyMem_Free(to);
     return none_or_raise(graph->state, result, routine);

@@ -6,14 +6,10 @@
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch_site.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
-
-/* What a graph takes of a queue is the driver's secret, and depends on its branches. */
-enum { ROOM_OF_A_GRAPH = 8 };
 
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {
@@ -92,7 +88,7 @@ static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
     PyTypeObject *type = graph->state->GraphExec_type;
     GraphExecObject *exec = graph_exec_cast(type->tp_alloc(type, 0));
     if (!exec) {
-        CALL_QUIET(graph->state, driver.cuGraphExecDestroy(handle));
+        once_cuGraphExecDestroy(graph->state, handle);
         return NULL;
     }
     exec->state = graph->state;
@@ -109,16 +105,15 @@ PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
     GraphObject *graph = graph_cast(self);
     PyObject *given[1];
     CUgraphExec handle;
-    CUresult result;
     if (convert_arguments(graph_instantiate_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !graph_check(graph, "cuGraphInstantiateWithFlags"))
         return NULL;
     int free_first = given[0] ? PyObject_IsTrue(given[0]) : 0;
     if (free_first < 0) return NULL;
     unsigned flags = free_first ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
-    CALL(graph->state, result, driver.cuGraphInstantiateWithFlags(&handle, graph->handle, flags));
-    return result == CUDA_SUCCESS ? new_exec(graph, handle)
-                                  : raise_driver(graph->state, result, "cuGraphInstantiateWithFlags", NULL);
+    return gpu_cuGraphInstantiateWithFlags(graph->state, &handle, graph->handle, flags) < 0
+               ? NULL
+               : new_exec(graph, handle);
 }
 
 static int exec_traverse(PyObject *self, visitproc visit, void *arg)
@@ -139,7 +134,7 @@ static void exec_dealloc(PyObject *self)
     if (deferred_dealloc(exec->state, exec_dealloc, self)) return;
     LIVE_LESS(exec->state, GraphExec);
     if (context_enter(exec->context, &scope)) {
-        CALL_REPORTED(exec->state, "cuGraphExecDestroy", driver.cuGraphExecDestroy(exec->handle));
+        report_driver(exec->state, once_cuGraphExecDestroy(exec->state, exec->handle), "cuGraphExecDestroy");
         context_leave(&scope);
     }
     context_drop(exec->context);
@@ -183,12 +178,11 @@ static PyObject *queue(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
     Kept kept;
-    CUresult result;
     unsigned long before;
     if (graph_exec_begin(exec, &before) < 0) return NULL;
     PyObject *uses = Py_NewRef(exec->kept.dict);
     if (keep_alive_begin(state, exec->context, stream, (PyObject *)exec, uses, &kept) == 0) {
-        CALL_QUEUING_MUCH(state, result, stream, ROOM_OF_A_GRAPH, driver.cuGraphLaunch(exec->handle, stream));
+        CUresult result = try_cuGraphLaunch(state, exec->handle, stream);
         keep_alive_end(state, &kept);
         if (result == CUDA_SUCCESS)
             launch_site_note(state);
@@ -206,7 +200,6 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     ModuleState *state = exec->state;
     PyObject *given[1] = {arg_count == 1 ? args[0] : NULL};
     CUstream stream;
-    CUresult result;
     if ((keywords || arg_count > 1)
         && convert_arguments(launch_doc, args, arg_count, keywords, GIVEN(given)) < 0)
         return NULL;
@@ -215,11 +208,11 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
-        || !room_take(&state->room, stream, ROOM_OF_A_GRAPH))
+        || !room_has(&state->room, stream, ROOM_OF_A_GRAPH))
         return queue(exec, stream);
-    CALL_WITH_ROOM(state, result, driver.cuGraphLaunch(exec->handle, stream));
-    if (result == CUDA_SUCCESS) launch_site_note(state);
-    return CALL_WANTS_CONTEXT(result) ? queue(exec, stream) : none_or_raise(state, result, "cuGraphLaunch");
+    if (gpu_cuGraphLaunch(state, exec->handle, stream) < 0) return NULL;
+    launch_site_note(state);
+    Py_RETURN_NONE;
 }
 
 static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
@@ -227,13 +220,12 @@ static PyObject *exec_upload(PyObject *self, FAST_PARAMETERS)
     GraphExecObject *exec = graph_exec_cast(self);
     PyObject *given[1];
     CUstream stream;
-    CUresult result;
     unsigned long before;
     if (convert_arguments(upload_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     if (launch_read_stream(exec->state, stream_or_current(exec->state, given[0]), &stream) < 0
         || !context_check(exec->context, "cuGraphUpload") || graph_exec_begin(exec, &before) < 0)
         return NULL;
-    CALL_QUEUING(exec->state, result, stream, driver.cuGraphUpload(exec->handle, stream));
+    CUresult result = try_cuGraphUpload(exec->state, exec->handle, stream);
     graph_exec_end(exec, before);
     return none_or_raise(exec->state, result, "cuGraphUpload");
 }
@@ -268,14 +260,13 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
-    CUresult result;
     unsigned long before;
     if (!PyObject_TypeCheck(other, state->Graph_type))
         return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
     if (graph_exec_begin(exec, &before) < 0) return NULL;
     KeptObjects kept = share_kept(graph_cast(other));
-    CALL(state, result, driver.cuGraphExecUpdate(exec->handle, graph_cast(other)->handle, &info));
+    CUresult result = try_cuGraphExecUpdate(state, exec->handle, graph_cast(other)->handle, &info);
     graph_exec_end(exec, before);
     if (result == CUDA_SUCCESS) {
         set_kept(exec, kept);
@@ -307,8 +298,7 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     if (!context_check(exec->context, "cuGraphExecKernelNodeSetParams")) return NULL;
     int failed = graph_node_args(&kernel, node, args + 1, count - 1);
     if (!failed && !(failed = graph_exec_begin(exec, &before))) {
-        CALL(state, result,
-             driver.cuGraphExecKernelNodeSetParams(exec->handle, node->handle, &kernel.params));
+        result = try_cuGraphExecKernelNodeSetParams(state, exec->handle, node->handle, &kernel.params);
         graph_exec_end(exec, before);
     }
     launch_args_clear(&kernel.args);

@@ -3,7 +3,7 @@
 
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Making and ending ---- */
 
@@ -23,7 +23,7 @@ PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
         LIVE_MORE(state, Graph);
         return (PyObject *)graph;
     }
-    CALL_QUIET(state, driver.cuGraphDestroy(handle));
+    once_cuGraphDestroy(state, handle);
     Py_XDECREF((PyObject *)graph);
     return NULL;
 }
@@ -64,11 +64,10 @@ static PyObject *graph_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 {
     ModuleState *state = state_of_type(type);
     CUgraph handle;
-    CUresult result;
     if (convert_call(graph_doc, args, kwargs, NOTHING_GIVEN) < 0) return NULL;
     ContextObject *context = context_current(state);
     if (!context) return NULL;
-    CALL(state, result, driver.cuGraphCreate(&handle, 0));
+    CUresult result = try_cuGraphCreate(state, &handle, 0);
     PyObject *graph = result == CUDA_SUCCESS ? graph_new(state, context, handle)
                                              : raise_driver(state, result, "cuGraphCreate", NULL);
     Py_DECREF((PyObject *)context);
@@ -80,7 +79,7 @@ static void destroy_graph(GraphObject *graph)
     ContextScope scope;
     LIVE_LESS(graph->state, Graph);
     if (graph->handle && context_enter(graph->context, &scope)) {
-        CALL_REPORTED(graph->state, "cuGraphDestroy", driver.cuGraphDestroy(graph->handle));
+        report_driver(graph->state, once_cuGraphDestroy(graph->state, graph->handle), "cuGraphDestroy");
         context_leave(&scope);
     }
     context_drop(graph->context);
@@ -110,17 +109,16 @@ static void graph_dealloc(PyObject *self)
 
 /* ---- Walking ---- */
 
-typedef CUresult (*NodesFn)(CUgraph graph, CUgraphNode *nodes, size_t *count);
+typedef CUresult (*NodesFn)(ModuleState *state, CUgraph graph, CUgraphNode *nodes, size_t *count);
 
 static PyObject *nodes_tuple(GraphObject *graph, NodesFn list, const char *routine)
 {
     size_t count = 0;
-    CUresult result;
     if (!graph_check(graph, routine)) return NULL;
-    CALL(graph->state, result, list(graph->handle, NULL, &count));
+    CUresult result = list(graph->state, graph->handle, NULL, &count);
     CUgraphNode *nodes = PyMem_Calloc(count + 1, sizeof *nodes);
     if (!nodes) return PyErr_NoMemory();
-    if (result == CUDA_SUCCESS && count) CALL_NEAR(graph->state, result, list(graph->handle, nodes, &count));
+    if (result == CUDA_SUCCESS && count) result = list(graph->state, graph->handle, nodes, &count);
     PyObject *tuple = result == CUDA_SUCCESS ? graph_nodes_tuple(graph, nodes, count)
                                              : raise_driver(graph->state, result, routine, NULL);
     PyMem_Free(nodes);
@@ -129,12 +127,12 @@ static PyObject *nodes_tuple(GraphObject *graph, NodesFn list, const char *routi
 
 static PyObject *graph_get_nodes(PyObject *self, void *Py_UNUSED(closure))
 {
-    return nodes_tuple(graph_cast(self), driver.cuGraphGetNodes, "cuGraphGetNodes");
+    return nodes_tuple(graph_cast(self), try_cuGraphGetNodes, "cuGraphGetNodes");
 }
 
 static PyObject *graph_get_roots(PyObject *self, void *Py_UNUSED(closure))
 {
-    return nodes_tuple(graph_cast(self), driver.cuGraphGetRootNodes, "cuGraphGetRootNodes");
+    return nodes_tuple(graph_cast(self), try_cuGraphGetRootNodes, "cuGraphGetRootNodes");
 }
 
 static PyObject *graph_get_handle(PyObject *self, void *Py_UNUSED(closure))
@@ -148,10 +146,8 @@ static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
 {
     GraphObject *graph = graph_cast(self);
     CUgraph handle;
-    CUresult result;
     if (!graph_check(graph, "cuGraphClone")) return NULL;
-    CALL(graph->state, result, driver.cuGraphClone(&handle, graph->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(graph->state, result, "cuGraphClone", NULL);
+    if (gpu_cuGraphClone(graph->state, &handle, graph->handle) < 0) return NULL;
     PyObject *clone = graph_new(graph->state, graph->context, handle);
     if (clone && graph_keep_all(graph_cast(clone), graph) < 0) Py_CLEAR(clone);
     return clone;
@@ -169,14 +165,13 @@ static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
 {
     GraphObject *graph = graph_cast(self);
     PyObject *given[2], *path = NULL;
-    CUresult result;
     if (convert_arguments(debug_dot_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !graph_check(graph, "cuGraphDebugDotPrint"))
         return NULL;
     int verbose = given[1] ? PyObject_IsTrue(given[1]) : 0;
     if (verbose < 0 || !PyUnicode_FSConverter(given[0], &path)) return NULL;
     const char *name = PyBytes_AS_STRING(path);
-    CALL_BLOCKING(graph->state, result, driver.cuGraphDebugDotPrint(graph->handle, name, (unsigned)verbose));
+    CUresult result = try_cuGraphDebugDotPrint(graph->state, graph->handle, name, (unsigned)verbose);
     Py_DECREF(path);
     return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Arguments of kernels ---- */
 
@@ -53,9 +53,8 @@ static FunctionObject *find_function(ModuleState *state, PyObject *kept, CUfunct
 static int find_kernel(GraphNodeObject *node)
 {
     ModuleState *state = node->graph->state;
-    CUresult result;
     if (node->function) return 0;
-    CALL(state, result, driver.cuGraphKernelNodeGetParams(node->handle, &node->shape));
+    CUresult result = try_cuGraphKernelNodeGetParams(state, node->handle, &node->shape);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuGraphKernelNodeGetParams", "set_args is for kernel nodes");
         return -1;
@@ -95,7 +94,7 @@ PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t 
     KernelArgs kernel;
     CUresult result = CUDA_SUCCESS;
     int failed = graph_node_args(&kernel, node, args, count);
-    if (!failed) CALL(state, result, driver.cuGraphKernelNodeSetParams(node->handle, &kernel.params));
+    if (!failed) result = try_cuGraphKernelNodeSetParams(state, node->handle, &kernel.params);
     launch_args_clear(&kernel.args);
     if (failed
         || (result == CUDA_SUCCESS
@@ -178,13 +177,15 @@ static void use_shape(CUDA_KERNEL_NODE_PARAMS *params, const LaunchShape *shape)
 }
 
 /* All of it or, when the driver refuses an attribute, no node. */
-IN_CALL static CUresult add_node(Adding *a, const CUDA_KERNEL_NODE_PARAMS *params, const LaunchExtras *extras)
+static CUresult add_node(Adding *a, const CUDA_KERNEL_NODE_PARAMS *params, const LaunchExtras *extras)
 {
-    CUresult result = driver.cuGraphAddKernelNode(&a->made, a->graph->handle, a->after, a->count, params);
+    CUresult result =
+        try_cuGraphAddKernelNode(a->graph->state, &a->made, a->graph->handle, a->after, a->count, params);
     if (result != CUDA_SUCCESS) return result;
     for (unsigned i = 0; i < extras->count && result == CUDA_SUCCESS; i++)
-        result = driver.cuGraphKernelNodeSetAttribute(a->made, extras->list[i].id, &extras->list[i].value);
-    if (result != CUDA_SUCCESS) driver.cuGraphDestroyNode(a->made);
+        result = once_cuGraphKernelNodeSetAttribute(a->graph->state, a->made, extras->list[i].id,
+                                                    &extras->list[i].value);
+    if (result != CUDA_SUCCESS) once_cuGraphDestroyNode(a->graph->state, a->made);
     return result;
 }
 
@@ -193,7 +194,7 @@ static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, const Form *form
 {
     FunctionObject *function = function_cast(args[0]);
     use_shape(&kernel->params, &form->shape);
-    CALL(a->graph->state, a->result, add_node(a, &kernel->params, &form->extras));
+    a->result = add_node(a, &kernel->params, &form->extras);
     if (a->result != CUDA_SUCCESS)
         function_raise_launch(function, &form->shape, &form->extras, NULL, a->result, "cuGraphAddKernelNode");
     PyObject *node = graph_add_end(a, "cuGraphAddKernelNode", args[0], NULL);

@@ -5,7 +5,7 @@
 
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 
 /* ---- Nodes ---- */
 
@@ -78,27 +78,26 @@ static PyObject *node_get_type(PyObject *self, void *Py_UNUSED(closure))
     GraphNodeObject *node = graph_node_cast(self);
     ModuleState *state = node->graph->state;
     CUgraphNodeType type;
-    CUresult result;
     if (!graph_check(node->graph, "cuGraphNodeGetType")) return NULL;
-    CALL(state, result, driver.cuGraphNodeGetType(node->handle, &type));
-    return result == CUDA_SUCCESS ? constants_member(state, state->graph_node_type, (int)type)
-                                  : raise_driver(state, result, "cuGraphNodeGetType", NULL);
+    return gpu_cuGraphNodeGetType(state, node->handle, &type) < 0
+               ? NULL
+               : constants_member(state, state->graph_node_type, (int)type);
 }
 
-typedef CUresult (*EndsFn)(CUgraphNode node, CUgraphNode *ends, CUgraphEdgeData *data, size_t *count);
+typedef CUresult (*EndsFn)(ModuleState *state, CUgraphNode node, CUgraphNode *ends, CUgraphEdgeData *data,
+                           size_t *count);
 
 static PyObject *ends_tuple(GraphNodeObject *node, EndsFn list, const char *routine)
 {
     ModuleState *state = node->graph->state;
     size_t count = 0;
-    CUresult result;
     if (!graph_check(node->graph, routine)) return NULL;
-    CALL(state, result, list(node->handle, NULL, NULL, &count));
+    CUresult result = list(state, node->handle, NULL, NULL, &count);
     CUgraphNode *ends = PyMem_Calloc(count + 1, sizeof *ends);
     CUgraphEdgeData *data = PyMem_Calloc(count + 1, sizeof *data);
     PyObject *tuple = NULL;
     if (ends && data && result == CUDA_SUCCESS && count)
-        CALL_NEAR(state, result, list(node->handle, ends, data, &count));
+        result = list(state, node->handle, ends, data, &count);
     if (!ends || !data)
         PyErr_NoMemory();
     else if (result == CUDA_SUCCESS)
@@ -112,12 +111,12 @@ static PyObject *ends_tuple(GraphNodeObject *node, EndsFn list, const char *rout
 
 static PyObject *node_get_before(PyObject *self, void *Py_UNUSED(closure))
 {
-    return ends_tuple(graph_node_cast(self), driver.cuGraphNodeGetDependencies, "cuGraphNodeGetDependencies");
+    return ends_tuple(graph_node_cast(self), try_cuGraphNodeGetDependencies, "cuGraphNodeGetDependencies");
 }
 
 static PyObject *node_get_after(PyObject *self, void *Py_UNUSED(closure))
 {
-    return ends_tuple(graph_node_cast(self), driver.cuGraphNodeGetDependentNodes,
+    return ends_tuple(graph_node_cast(self), try_cuGraphNodeGetDependentNodes,
                       "cuGraphNodeGetDependentNodes");
 }
 
@@ -135,12 +134,10 @@ static PyObject *node_get_child(PyObject *self, void *Py_UNUSED(closure))
 {
     GraphNodeObject *node = graph_node_cast(self);
     CUgraph child;
-    CUresult result;
     if (!graph_check(node->graph, "cuGraphChildGraphNodeGetGraph")) return NULL;
-    CALL(node->graph->state, result, driver.cuGraphChildGraphNodeGetGraph(node->handle, &child));
-    return result == CUDA_SUCCESS
-               ? graph_part(node->graph, child)
-               : raise_driver(node->graph->state, result, "cuGraphChildGraphNodeGetGraph", NULL);
+    return gpu_cuGraphChildGraphNodeGetGraph(node->graph->state, node->handle, &child) < 0
+               ? NULL
+               : graph_part(node->graph, child);
 }
 
 static PyObject *node_get_bodies(PyObject *self, void *Py_UNUSED(closure))
@@ -167,12 +164,10 @@ static PyObject *node_get_address(PyObject *self, void *Py_UNUSED(closure))
 {
     GraphNodeObject *node = graph_node_cast(self);
     CUDA_MEM_ALLOC_NODE_PARAMS params;
-    CUresult result;
     if (!graph_check(node->graph, "cuGraphMemAllocNodeGetParams")) return NULL;
-    CALL(node->graph->state, result, driver.cuGraphMemAllocNodeGetParams(node->handle, &params));
-    return result == CUDA_SUCCESS
-               ? PyLong_FromUnsignedLongLong(params.dptr)
-               : raise_driver(node->graph->state, result, "cuGraphMemAllocNodeGetParams", NULL);
+    return gpu_cuGraphMemAllocNodeGetParams(node->graph->state, node->handle, &params) < 0
+               ? NULL
+               : PyLong_FromUnsignedLongLong(params.dptr);
 }
 
 static PyObject *node_compare(PyObject *self, PyObject *other, int how)
@@ -199,10 +194,8 @@ PyDoc_STRVAR(destroy_doc,
 static PyObject *node_destroy(PyObject *self, PyObject *Py_UNUSED(none))
 {
     GraphNodeObject *node = graph_node_cast(self);
-    CUresult result;
     if (!graph_check(node->graph, "cuGraphDestroyNode")) return NULL;
-    CALL(node->graph->state, result, driver.cuGraphDestroyNode(node->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(node->graph->state, result, "cuGraphDestroyNode", NULL);
+    if (gpu_cuGraphDestroyNode(node->graph->state, node->handle) < 0) return NULL;
     return graph_forget_node(node) < 0 ? NULL : Py_NewRef(Py_None);
 }
 

@@ -2,7 +2,7 @@
 #include "ext/graph/graph.h"
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
 
 /* A node to be changed, and where: in the executable graph, or (exec is NULL) in its own graph. */
@@ -42,7 +42,7 @@ static CUresult make(const Target *target, Change change, const void *params)
     CUresult result = CUDA_ERROR_NOT_READY;
     unsigned long before = 0;
     if (target->exec && graph_exec_begin(target->exec, &before) < 0) return result;
-    CALL(target->state, result, change(target, params));
+    result = change(target, params);
     if (target->exec) graph_exec_end(target->exec, before);
     return result;
 }
@@ -88,13 +88,13 @@ static PyObject *make_and_keep(const Target *target, Change change, const void *
 DOCS(set_memcpy, "dest, src, size=None", "Change the source and destination of a copy", GRAPH_COPY,
      "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams")
 
-IN_CALL static CUresult change_copy(const Target *target, const void *params)
+static CUresult change_copy(const Target *target, const void *params)
 {
     const CUDA_MEMCPY3D *shape = params;
     CUgraphNode node = target->node->handle;
-    return target->exec
-               ? driver.cuGraphExecMemcpyNodeSetParams(target->exec->handle, node, shape, context_of(target))
-               : driver.cuGraphMemcpyNodeSetParams(node, shape);
+    return target->exec ? try_cuGraphExecMemcpyNodeSetParams(target->state, target->exec->handle, node, shape,
+                                                             context_of(target))
+                        : try_cuGraphMemcpyNodeSetParams(target->state, node, shape);
 }
 
 static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *given)
@@ -114,13 +114,13 @@ METHODS(set_memcpy, 3)
 DOCS(set_memset, "dest, data, size, itemsize=4", "Change what a fill writes", GRAPH_FILL,
      "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams")
 
-IN_CALL static CUresult change_fill(const Target *target, const void *params)
+static CUresult change_fill(const Target *target, const void *params)
 {
     const CUDA_MEMSET_NODE_PARAMS *fill = params;
     CUgraphNode node = target->node->handle;
-    return target->exec
-               ? driver.cuGraphExecMemsetNodeSetParams(target->exec->handle, node, fill, context_of(target))
-               : driver.cuGraphMemsetNodeSetParams(node, fill);
+    return target->exec ? try_cuGraphExecMemsetNodeSetParams(target->state, target->exec->handle, node, fill,
+                                                             context_of(target))
+                        : try_cuGraphMemsetNodeSetParams(target->state, node, fill);
 }
 
 static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *given)
@@ -141,20 +141,20 @@ DOCS(set_event, "evt", "Change the event that a node records or waits for", "evt
      "cuGraphEventRecordNodeSetEvent, cuGraphEventWaitNodeSetEvent",
      "cuGraphExecEventRecordNodeSetEvent, cuGraphExecEventWaitNodeSetEvent")
 
-IN_CALL static CUresult change_event(const Target *target, const void *params)
+static CUresult change_event(const Target *target, const void *params)
 {
     CUevent event = *(const CUevent *)params;
     CUgraphNodeType type;
     CUgraphNode node = target->node->handle;
-    CUresult result = driver.cuGraphNodeGetType(node, &type);
+    CUresult result = try_cuGraphNodeGetType(target->state, node, &type);
     if (result != CUDA_SUCCESS) return result;
     bool records = type == CU_GRAPH_NODE_TYPE_EVENT_RECORD; /* else the driver looks whether it waits */
     if (!target->exec)
-        return records ? driver.cuGraphEventRecordNodeSetEvent(node, event)
-                       : driver.cuGraphEventWaitNodeSetEvent(node, event);
+        return records ? try_cuGraphEventRecordNodeSetEvent(target->state, node, event)
+                       : try_cuGraphEventWaitNodeSetEvent(target->state, node, event);
     CUgraphExec exec = target->exec->handle;
-    return records ? driver.cuGraphExecEventRecordNodeSetEvent(exec, node, event)
-                   : driver.cuGraphExecEventWaitNodeSetEvent(exec, node, event);
+    return records ? try_cuGraphExecEventRecordNodeSetEvent(target->state, exec, node, event)
+                   : try_cuGraphExecEventWaitNodeSetEvent(target->state, exec, node, event);
 }
 
 static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *given)
@@ -187,11 +187,11 @@ PyDoc_STRVAR(exec_set_host_doc, "set_host($self, node, function, /, *args)\n--\n
                                 "*args : object\n    Its arguments.\n"
                                 "\nNotes\n-----\nCalls cuGraphExecHostNodeSetParams.");
 
-IN_CALL static CUresult change_host(const Target *target, const void *params)
+static CUresult change_host(const Target *target, const void *params)
 {
     CUgraphNode node = target->node->handle;
-    return target->exec ? driver.cuGraphExecHostNodeSetParams(target->exec->handle, node, params)
-                        : driver.cuGraphHostNodeSetParams(node, params);
+    return target->exec ? try_cuGraphExecHostNodeSetParams(target->state, target->exec->handle, node, params)
+                        : try_cuGraphHostNodeSetParams(target->state, node, params);
 }
 
 static PyObject *set_host(PyObject *self, PyObject *node, PyObject *const *args, Py_ssize_t count)
@@ -230,10 +230,11 @@ PyDoc_STRVAR(set_child_doc,
              "child : Graph\n"
              "\nNotes\n-----\nCalls cuGraphExecChildGraphNodeSetParams.");
 
-IN_CALL static CUresult change_child(const Target *target, const void *params)
+static CUresult change_child(const Target *target, const void *params)
 {
     CUgraph child = *(const CUgraph *)params;
-    return driver.cuGraphExecChildGraphNodeSetParams(target->exec->handle, target->node->handle, child);
+    return try_cuGraphExecChildGraphNodeSetParams(target->state, target->exec->handle, target->node->handle,
+                                                  child);
 }
 
 static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
@@ -260,10 +261,10 @@ PyDoc_STRVAR(set_enabled_doc, "set_enabled($self, node, enabled)\n--\n\n"
                               "enabled : bool\n"
                               "\nNotes\n-----\nCalls cuGraphNodeSetEnabled.");
 
-IN_CALL static CUresult change_enabled(const Target *target, const void *params)
+static CUresult change_enabled(const Target *target, const void *params)
 {
     const unsigned *enabled = params;
-    return driver.cuGraphNodeSetEnabled(target->exec->handle, target->node->handle, *enabled);
+    return try_cuGraphNodeSetEnabled(target->state, target->exec->handle, target->node->handle, *enabled);
 }
 
 static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
@@ -286,10 +287,10 @@ PyDoc_STRVAR(is_enabled_doc, "is_enabled($self, node)\n--\n\n"
                              "\nReturns\n-------\nbool\n"
                              "\nNotes\n-----\nCalls cuGraphNodeGetEnabled.");
 
-IN_CALL static CUresult read_enabled(const Target *target, const void *params)
+static CUresult read_enabled(const Target *target, const void *params)
 {
     unsigned *enabled = *(unsigned *const *)params;
-    return driver.cuGraphNodeGetEnabled(target->exec->handle, target->node->handle, enabled);
+    return try_cuGraphNodeGetEnabled(target->state, target->exec->handle, target->node->handle, enabled);
 }
 
 static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)

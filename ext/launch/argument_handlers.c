@@ -8,9 +8,8 @@
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
-#include "ext/wait.h"
 
 typedef struct HandlerObject {
     PyObject_HEAD
@@ -114,48 +113,21 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
     return found;
 }
 
-/* For what was queued before a copy: a signal ends it. */
-static int wait_before(ModuleState *state, CUstream stream)
-{
-    CUresult result;
-    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
-    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
-    return result == CUDA_SUCCESS ? 0 : -1;
-}
-
-/* For the copy, whose host memory may go afterwards. */
-static int wait_after(ModuleState *state, CUstream stream)
-{
-    CUresult result;
-    CALL_BLOCKING(state, result, driver.cuStreamSynchronize(stream));
-    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
-    return result == CUDA_SUCCESS ? 0 : -1;
-}
-
+/* After what was queued before on the stream, which a signal ends; not the copy itself. */
 static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, CUstream stream)
 {
-    CUresult result;
-    if (stream && wait_before(state, stream) < 0) return -1;
-    if (stream)
-        CALL_BLOCKING(state, result, driver.cuMemcpyHtoDAsync(to, from->pointer, from->size, stream));
-    else
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyHtoD(to, from->pointer, from->size));
-    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
-    raise_driver(state, result, stream ? "cuMemcpyHtoDAsync" : "cuMemcpyHtoD", NULL);
-    return -1;
+    if (!stream) return gpu_cuMemcpyHtoD(state, to, from->pointer, from->size);
+    if (gpu_cuStreamSynchronize(state, stream) < 0) return -1;
+    CUresult result = once_cuMemcpyHtoDAsync(state, to, from->pointer, from->size, stream);
+    return wait_after_copy(state, stream, result, "cuMemcpyHtoDAsync");
 }
 
 static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, CUstream stream)
 {
-    CUresult result;
-    if (stream && wait_before(state, stream) < 0) return -1;
-    if (stream)
-        CALL_BLOCKING(state, result, driver.cuMemcpyDtoHAsync(to->pointer, from, to->size, stream));
-    else
-        CALL_WAITING(state, result, ON_STREAM(NULL), driver.cuMemcpyDtoH(to->pointer, from, to->size));
-    if (result == CUDA_SUCCESS) return stream ? wait_after(state, stream) : 0;
-    raise_driver(state, result, stream ? "cuMemcpyDtoHAsync" : "cuMemcpyDtoH", NULL);
-    return -1;
+    if (!stream) return gpu_cuMemcpyDtoH(state, to->pointer, from, to->size);
+    if (gpu_cuStreamSynchronize(state, stream) < 0) return -1;
+    CUresult result = once_cuMemcpyDtoHAsync(state, to->pointer, from, to->size, stream);
+    return wait_after_copy(state, stream, result, "cuMemcpyDtoHAsync");
 }
 
 typedef int (*BufferFn)(PyObject *object, const char *what, HostBuffer *out);

@@ -9,7 +9,7 @@
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/convert/foreign.h"
 #include "ext/launch/ctypes_argument.h"
 #include "ext/launch/types.h"
@@ -440,7 +440,8 @@ static bool is_integer(FunctionObject *function, Py_ssize_t position)
 {
     CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
     CUresult result;
-    CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, (size_t)position, &kind));
+    CALL_CORE(function->state, result, ASKS_ONCE,
+              driver_parameter_kind(function->handle, (size_t)position, &kind));
     return result == CUDA_SUCCESS && kind == CPU_PARAMETER_INTEGER;
 }
 

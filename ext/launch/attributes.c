@@ -2,11 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/exclusive.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
-#include "ext/wait.h"
 
 PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name)
 {
@@ -105,37 +103,35 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
         .attrs = (CUlaunchAttribute *)extras->list,
         .numAttrs = extras->count,
     };
-    CUresult result;
-    CALL_QUEUING(function->state, result, stream,
-                 driver.cuLaunchKernelEx(&config, function->handle, params, extra));
-    return result;
+    return try_cuLaunchKernelEx(function->state, &config, function->handle, params, extra);
 }
 
 /* Those that the stream's kernels run on; 0 when that is not known. */
-IN_CALL static int multiprocessors_of(CUstream stream)
+static int multiprocessors_of(ModuleState *state, CUstream stream)
 {
     int count = 0;
     CUdevice device;
     CUgreenCtx green = NULL;
     CUdevResource part;
-    if (driver.cuStreamGetGreenCtx(stream, &green) == CUDA_SUCCESS && green
-        && EXCLUSIVE(driver.cuGreenCtxGetDevResource(green, &part, CU_DEV_RESOURCE_TYPE_SM)) == CUDA_SUCCESS)
+    if (once_cuStreamGetGreenCtx(state, stream, &green) == CUDA_SUCCESS && green
+        && once_cuGreenCtxGetDevResource(state, green, &part, CU_DEV_RESOURCE_TYPE_SM) == CUDA_SUCCESS)
         return (int)part.sm.smCount;
-    if (driver.cuCtxGetDevice(&device) == CUDA_SUCCESS)
-        driver.cuDeviceGetAttribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
+    if (once_cuCtxGetDevice(state, &device) == CUDA_SUCCESS)
+        once_cuDeviceGetAttribute(state, &count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device);
     return count;
 }
 
-IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
-                                   CUresult result, char *text, size_t size)
+bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                           CUresult result, char *text, size_t size)
 {
+    ModuleState *state = function->state;
     int blocks = 0, multiprocessors;
     int threads = (int)(shape->block[0] * shape->block[1] * shape->block[2]);
     if (result != CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
-        || driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function->handle, threads,
-                                                              shape->shared_bytes)
+        || once_cuOccupancyMaxActiveBlocksPerMultiprocessor(state, &blocks, function->handle, threads,
+                                                            shape->shared_bytes)
                != CUDA_SUCCESS
-        || (multiprocessors = multiprocessors_of(stream)) == 0)
+        || (multiprocessors = multiprocessors_of(state, stream)) == 0)
         return false;
     snprintf(text, size,
              "the blocks of a cooperative launch run at the same time: at most %d blocks of this size can",

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
 
 /* --- how many fit -------------------------------------------------------------------------------------- */
@@ -59,16 +59,15 @@ PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS)
     unsigned cluster[3];
     int threads = 0, count = 0;
     size_t shared = 0;
-    CUresult result;
     CUlaunchAttribute attribute;
     if (convert_arguments(max_active_clusters_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_cluster(given[1], cluster) < 0 || read_sizes(given[0], given[2], &threads, &shared) < 0)
         return NULL;
     CUlaunchConfig config = config_of(threads, shared, cluster);
     make_cluster(&config, &attribute);
-    CALL(function->state, result, driver.cuOccupancyMaxActiveClusters(&count, function->handle, &config));
-    if (result == CUDA_SUCCESS) return PyLong_FromLong(count);
-    return raise_driver(function->state, result, "cuOccupancyMaxActiveClusters", NULL);
+    return gpu_cuOccupancyMaxActiveClusters(function->state, &count, function->handle, &config) < 0
+               ? NULL
+               : PyLong_FromLong(count);
 }
 
 const char max_potential_cluster_size_doc[] =
@@ -90,43 +89,43 @@ PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     int threads = 0, size = 0;
     size_t shared = 0;
-    CUresult result;
     if (convert_arguments(max_potential_cluster_size_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_sizes(given[0], given[1], &threads, &shared) < 0)
         return NULL;
     CUlaunchConfig config = config_of(threads, shared, one);
-    CALL(function->state, result,
-         driver.cuOccupancyMaxPotentialClusterSize(&size, function->handle, &config));
-    if (result == CUDA_SUCCESS) return PyLong_FromLong(size);
-    return raise_driver(function->state, result, "cuOccupancyMaxPotentialClusterSize", NULL);
+    return gpu_cuOccupancyMaxPotentialClusterSize(function->state, &size, function->handle, &config) < 0
+               ? NULL
+               : PyLong_FromLong(size);
 }
 
 /* --- why a launch was refused -------------------------------------------------------------------------- */
 
 /* 0 where the driver does not know it. */
-IN_CALL static int attribute_of(FunctionObject *function, CUfunction_attribute attribute)
+static int attribute_of(FunctionObject *function, CUfunction_attribute attribute)
 {
     int value = 0;
-    return driver.cuFuncGetAttribute(&value, attribute, function->handle) == CUDA_SUCCESS ? value : 0;
+    return once_cuFuncGetAttribute(function->state, &value, attribute, function->handle) == CUDA_SUCCESS
+               ? value
+               : 0;
 }
 
-IN_CALL static bool has_clusters(int *major, int *minor)
+static bool has_clusters(ModuleState *state, int *major, int *minor)
 {
     CUdevice device;
     int launches = 0;
-    return driver.cuCtxGetDevice(&device) != CUDA_SUCCESS
-           || driver.cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
+    return once_cuCtxGetDevice(state, &device) != CUDA_SUCCESS
+           || once_cuDeviceGetAttribute(state, major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device)
                   != CUDA_SUCCESS
-           || driver.cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
+           || once_cuDeviceGetAttribute(state, minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device)
                   != CUDA_SUCCESS
-           || (driver.cuDeviceGetAttribute(&launches, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device)
+           || (once_cuDeviceGetAttribute(state, &launches, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH, device)
                    == CUDA_SUCCESS
                && launches);
 }
 
 /* What the kernel was compiled for, against what the launch gives (all 0: nothing). */
-IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape *shape,
-                                     const unsigned given[3], char *text, size_t size)
+static bool explain_required(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
+                             char *text, size_t size)
 {
     unsigned wanted[3];
     for (int axis = 0; axis < 3; axis++)
@@ -152,8 +151,8 @@ IN_CALL static bool explain_required(FunctionObject *function, const LaunchShape
     return false;
 }
 
-IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
-                                 char *text, size_t size)
+static bool explain_size(FunctionObject *function, const LaunchShape *shape, const unsigned given[3],
+                         char *text, size_t size)
 {
     enum { PORTABLE = 8 };
     unsigned blocks = given[0] * given[1] * given[2];
@@ -166,7 +165,8 @@ IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *sh
         return true;
     }
     CUlaunchConfig config = config_of(threads, shape->shared_bytes, given);
-    if (driver.cuOccupancyMaxPotentialClusterSize(&most, function->handle, &config) != CUDA_SUCCESS
+    if (once_cuOccupancyMaxPotentialClusterSize(function->state, &most, function->handle, &config)
+            != CUDA_SUCCESS
         || blocks <= (unsigned)most)
         return false;
     snprintf(text, size, "a cluster of %u blocks: a cluster has at most %d blocks of this size", blocks,
@@ -174,8 +174,8 @@ IN_CALL static bool explain_size(FunctionObject *function, const LaunchShape *sh
     return true;
 }
 
-IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape,
-                                    const LaunchExtras *extras, CUresult result, char *text, size_t size)
+bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                            CUresult result, char *text, size_t size)
 {
     unsigned given[3] = {0};
     int major = 0, minor = 0;
@@ -187,7 +187,7 @@ IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape 
     }
     bool possible = result == CUDA_ERROR_INVALID_CLUSTER_SIZE || result == CUDA_ERROR_INVALID_VALUE;
     if (!possible && !(given[0] && result == CUDA_ERROR_NOT_SUPPORTED)) return false;
-    if (given[0] && !has_clusters(&major, &minor)) {
+    if (given[0] && !has_clusters(function->state, &major, &minor)) {
         snprintf(text, size, "clusters need a device of compute capability 9.0, this one has %d.%d", major,
                  minor);
         return true;

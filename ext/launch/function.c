@@ -8,11 +8,10 @@
 #include "ext/constants.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/launch/types.h"
 #include "ext/launch_site.h"
 #include "ext/texture/reference.h"
-#include "ext/wait.h"
 
 const char *function_name(FunctionObject *function)
 {
@@ -21,28 +20,35 @@ const char *function_name(FunctionObject *function)
     return name ? name : "?";
 }
 
+static bool explain_shape(FunctionObject *function, const LaunchShape *shape, char *text, size_t size)
+{
+    CUresult ignored;
+    bool explained = false;
+    CALL_CORE(function->state, ignored, LASTS_ONCE,
+              (explained = launch_shape_explain(shape, function->handle, text, size), CUDA_SUCCESS));
+    (void)ignored;
+    return explained;
+}
+
 /* Why the driver refused, as far as can be told from outside. */
-IN_CALL static CUresult explain(FunctionObject *function, const LaunchShape *shape,
-                                const LaunchExtras *extras, CUstream stream, CUresult result, char *text,
-                                size_t size)
+static void explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                    CUstream stream, CUresult result, char *text, size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
-    CUresult known = driver.cuCtxGetCurrent(&current);
+    CUresult known = once_cuCtxGetCurrent(function->state, &current);
     if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
         snprintf(text + used, size - used, " does not belong to the current context");
     else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
              || launch_cluster_explain(function, shape, extras, result, text + used + 2, size - used - 2)
-             || launch_shape_explain(shape, function->handle, text + used + 2, size - used - 2))
+             || explain_shape(function, shape, text + used + 2, size - used - 2))
         text[used] = ':', text[used + 1] = ' ';
-    return CUDA_SUCCESS;
 }
 
 void function_raise_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                            CUstream stream, CUresult result, const char *routine)
 {
     char text[512];
-    CUresult explained;
     if (PyErr_Occurred()) {
         raise_driver(function->state, result, routine, NULL);
         return;
@@ -52,38 +58,17 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
         return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
-    CALL_UNLOCKED(explained, explain(function, shape, extras, stream, result, text, sizeof text));
-    (void)explained;
+    explain(function, shape, extras, stream, result, text, sizeof text);
     raise_driver(function->state, result, routine, "%s", text);
-}
-
-IN_CALL static inline CUresult launch_kernel(const FunctionObject *function, const LaunchShape *shape,
-                                             CUstream stream, void **params, void **extra)
-{
-    return driver.cuLaunchKernel(function->handle, shape->grid[0], shape->grid[1], shape->grid[2],
-                                 shape->block[0], shape->block[1], shape->block[2], shape->shared_bytes,
-                                 stream, params, extra);
-}
-
-/* Apart: inline it would cost the usual launch registers. */
-__attribute__((noinline)) static CUresult launch_without_room(const FunctionObject *function,
-                                                              const LaunchShape *shape, CUstream stream,
-                                                              void **params, void **extra)
-{
-    CUresult result;
-    CALL_WAITING(function->state, result, ON_ROOM(stream, 1),
-                 launch_kernel(function, shape, stream, params, extra));
-    return result;
 }
 
 static CUresult queue_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                              CUstream stream, void **params, void **extra)
 {
-    CUresult result;
     if (extras && extras->count) return launch_extras_launch(function, shape, extras, stream, params, extra);
-    CALL_QUEUING_OR(function->state, result, stream, launch_kernel(function, shape, stream, params, extra),
-                    launch_without_room(function, shape, stream, params, extra));
-    return result;
+    return try_cuLaunchKernel(function->state, function->handle, shape->grid[0], shape->grid[1],
+                              shape->grid[2], shape->block[0], shape->block[1], shape->block[2],
+                              shape->shared_bytes, stream, params, extra);
 }
 
 int function_launch(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
@@ -114,10 +99,7 @@ int function_launch_buffer(FunctionObject *function, const LaunchShape *shape, c
 
 int launch_wait(ModuleState *state, CUstream stream)
 {
-    CUresult result;
-    CALL_WAITING(state, result, ON_STREAM(stream), driver.cuStreamSynchronize(stream));
-    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuStreamSynchronize", NULL);
-    return result == CUDA_SUCCESS ? PyErr_CheckSignals() : -1;
+    return gpu_cuStreamSynchronize(state, stream) < 0 ? -1 : PyErr_CheckSignals();
 }
 
 static int timer_error(ModuleState *state, CUresult result, const char *routine)
@@ -134,37 +116,33 @@ static int start_error(ModuleState *state, LaunchTimer *timer, CUresult result, 
 
 int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
-    CUresult result;
     *timer = (LaunchTimer){0};
-    CALL(state, result, driver.cuEventCreate(&timer->start, CU_EVENT_DEFAULT));
-    if (result == CUDA_SUCCESS)
-        CALL_NEAR(state, result, driver.cuEventCreate(&timer->stop, CU_EVENT_DEFAULT));
+    CUresult result = try_cuEventCreate(state, &timer->start, CU_EVENT_DEFAULT);
+    if (result == CUDA_SUCCESS) result = once_cuEventCreate(state, &timer->stop, CU_EVENT_DEFAULT);
     if (result != CUDA_SUCCESS) return start_error(state, timer, result, "cuEventCreate");
-    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->start, stream));
+    result = try_cuEventRecord(state, timer->start, stream);
     return result == CUDA_SUCCESS ? 0 : start_error(state, timer, result, "cuEventRecord");
 }
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
-    CUresult result;
-    CALL_QUEUING(state, result, stream, driver.cuEventRecord(timer->stop, stream));
+    CUresult result = try_cuEventRecord(state, timer->stop, stream);
     return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
 }
 
 double launch_timer_read(ModuleState *state, LaunchTimer *timer)
 {
-    CUresult result;
     float milliseconds = 0;
-    CALL_WAITING(state, result, ON_EVENT(timer->stop), driver.cuEventSynchronize(timer->stop));
+    CUresult result = try_cuEventSynchronize(state, timer->stop);
     if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
-    CALL_NEAR(state, result, driver.cuEventElapsedTime(&milliseconds, timer->start, timer->stop));
+    result = once_cuEventElapsedTime(state, &milliseconds, timer->start, timer->stop);
     return result == CUDA_SUCCESS ? milliseconds * 1e-3 : timer_error(state, result, "cuEventElapsedTime");
 }
 
 void launch_timer_free(ModuleState *state, LaunchTimer *timer)
 {
-    if (timer->start) CALL_QUIET(state, driver.cuEventDestroy(timer->start));
-    if (timer->stop) CALL_QUIET(state, driver.cuEventDestroy(timer->stop));
+    if (timer->start) once_cuEventDestroy(state, timer->start);
+    if (timer->stop) once_cuEventDestroy(state, timer->stop);
     *timer = (LaunchTimer){0};
 }
 
@@ -175,7 +153,7 @@ PyObject *function_new(ModuleState *state, CodeModuleObject *module, CUfunction 
     const char *text = PyUnicode_AsUTF8(name);
     if (!text) return NULL;
     int count = param_counts_find(&module->counts, text);
-    CALL_NEAR(state, result, kernel_layout_read(&layout, handle, count));
+    CALL_CORE(state, result, ASKS_ONCE, kernel_layout_read(&layout, handle, count));
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuFuncGetParamInfo", NULL);
     if (count < 0) errors_skip_log(state); /* the driver noted that there was no further parameter */
     FunctionObject *function = (FunctionObject *)state->Function_type->tp_alloc(state->Function_type, 0);
@@ -245,10 +223,8 @@ static PyObject *function_repr(PyObject *self)
 
 static PyObject *read_attribute(FunctionObject *function, int attribute)
 {
-    CUresult result;
     int value = 0;
-    CALL(function->state, result, driver.cuFuncGetAttribute(&value, attribute, function->handle));
-    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncGetAttribute", NULL);
+    if (gpu_cuFuncGetAttribute(function->state, &value, attribute, function->handle) < 0) return NULL;
     return PyLong_FromLong(value);
 }
 
@@ -290,14 +266,14 @@ static PyObject *max_active_blocks(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2];
     int threads = 0, blocks = 0;
     size_t shared = 0;
-    CUresult result;
     if (convert_arguments(max_active_blocks_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "block_size", &threads) < 0 || convert_size(given[1], "shared", &shared) < 0)
         return NULL;
-    CALL(function->state, result,
-         driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function->handle, threads, shared));
-    if (result == CUDA_SUCCESS) return PyLong_FromLong(blocks);
-    return raise_driver(function->state, result, "cuOccupancyMaxActiveBlocksPerMultiprocessor", NULL);
+    return gpu_cuOccupancyMaxActiveBlocksPerMultiprocessor(function->state, &blocks, function->handle,
+                                                           threads, shared)
+                   < 0
+               ? NULL
+               : PyLong_FromLong(blocks);
 }
 
 PyDoc_STRVAR(set_attribute_doc, "set_attribute($self, attr, value)\n--\n\n"
@@ -313,12 +289,10 @@ static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
     FunctionObject *function = function_cast(self);
     PyObject *given[2];
     int attribute, value;
-    CUresult result;
     if (convert_arguments(set_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_int(given[0], "attr", &attribute) < 0 || convert_int(given[1], "value", &value) < 0)
         return NULL;
-    CALL(function->state, result, driver.cuFuncSetAttribute(function->handle, attribute, value));
-    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetAttribute", NULL);
+    if (gpu_cuFuncSetAttribute(function->state, function->handle, attribute, value) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -334,12 +308,10 @@ static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
     FunctionObject *function = function_cast(self);
     PyObject *given[1];
     unsigned config;
-    CUresult result;
     if (convert_arguments(set_cache_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "fc", &config) < 0)
         return NULL;
-    CALL(function->state, result, driver.cuFuncSetCacheConfig(function->handle, config));
-    if (result != CUDA_SUCCESS) return raise_driver(function->state, result, "cuFuncSetCacheConfig", NULL);
+    if (gpu_cuFuncSetCacheConfig(function->state, function->handle, config) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -355,13 +327,10 @@ static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
     FunctionObject *function = function_cast(self);
     PyObject *given[1];
     unsigned config;
-    CUresult result;
     if (convert_arguments(set_shared_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "sc", &config) < 0)
         return NULL;
-    CALL(function->state, result, driver.cuFuncSetSharedMemConfig(function->handle, config));
-    if (result != CUDA_SUCCESS)
-        return raise_driver(function->state, result, "cuFuncSetSharedMemConfig", NULL);
+    if (gpu_cuFuncSetSharedMemConfig(function->state, function->handle, config) < 0) return NULL;
     Py_RETURN_NONE;
 }
 

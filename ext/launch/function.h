@@ -79,12 +79,12 @@ CUresult launch_extras_launch(FunctionObject *function, const LaunchShape *shape
                               CUstream stream, void **params, void **extra);
 
 /* Why the driver refused for a reason of theirs; false when it was for another. */
-IN_CALL bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
-                                   CUresult result, char *text, size_t size);
+bool launch_extras_explain(FunctionObject *function, const LaunchShape *shape, CUstream stream,
+                           CUresult result, char *text, size_t size);
 
 /* ext/launch/clusters.c: the same of what concerns clusters; extras may be NULL. */
-IN_CALL bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape,
-                                    const LaunchExtras *extras, CUresult result, char *text, size_t size);
+bool launch_cluster_explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                            CUresult result, char *text, size_t size);
 extern const char max_active_clusters_doc[], max_potential_cluster_size_doc[];
 PyObject *max_active_clusters(PyObject *self, FAST_PARAMETERS);
 PyObject *max_potential_cluster_size(PyObject *self, FAST_PARAMETERS);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ext/errors.h"
+#include "ext/base/driver_calls.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/numpy_api.h"
 
@@ -23,7 +23,7 @@ static CpuParameterKind kind_by_driver(FunctionObject *function, size_t position
 {
     CpuParameterKind kind = CPU_PARAMETER_UNKNOWN;
     CUresult result;
-    CALL_NEAR(function->state, result, driver_parameter_kind(function->handle, position, &kind));
+    CALL_CORE(function->state, result, ASKS_ONCE, driver_parameter_kind(function->handle, position, &kind));
     return result == CUDA_SUCCESS ? kind : CPU_PARAMETER_UNKNOWN;
 }
 

@@ -2,7 +2,7 @@
  *
  * The driver calls from a thread of its own, which takes the GIL for it. So nobody may hold the GIL
  * while waiting for the driver: as long as functions are outstanding, every call releases it
- * (CALL in errors.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
+ * (driver_calls.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
  * they are refused with a message, and what dies there is released by another thread (deferred.h).
  */
 #include <pthread.h>
