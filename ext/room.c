@@ -101,7 +101,7 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
     bool several = state->contexts && state->contexts->next;
     bool known = (out->stream || !several) && find_locked(&state->room, out->stream, NULL);
     unlock_room(state);
-    if (!known) once_cuCtxGetCurrent(state, &out->context);
+    if (!known) try_cuCtxGetCurrent(state, &out->context);
     return known || out->context;
 }
 

@@ -59,7 +59,7 @@ static CUresult record_mark(ModuleState *state, CUcontext context, CUevent event
 static CUresult mark_context(ModuleState *state, CUevent *event)
 {
     CUcontext context = NULL;
-    CUresult result = once_cuCtxGetCurrent(state, &context);
+    CUresult result = try_cuCtxGetCurrent(state, &context);
     if (result == CUDA_SUCCESS && !context) result = CUDA_ERROR_INVALID_CONTEXT;
     if (result == CUDA_SUCCESS) result = once_cuEventCreate(state, event, CU_EVENT_DISABLE_TIMING);
     if (result != CUDA_SUCCESS) return result;
@@ -161,7 +161,7 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
     if (place->calls && room_count(state, place->stream, place->calls) < 0) return false;
     if (place->kind > WAIT_ROOM) {
         place->begin = room_begin_wait(state);
-        once_cuCtxGetCurrent(state, &place->context);
+        try_cuCtxGetCurrent(state, &place->context);
     }
     if (!wait_is_interruptible(state)) return true;
     if (has_patience(state)) {

@@ -122,21 +122,52 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define CALLED_WAITS(place)
 #define CALLED_COPIES_IN(place, bytes)
 
+/* Whether the first attempt may be made at once, with the GIL: the usual launch does without a DriverCall. */
+static inline bool is_free(const ModuleState *state) { return !CALL_LETS_GO(state) && !context_forked(); }
+#define AT_ONCE_ASKS is_free(self)
+#define AT_ONCE_KNOWS is_free(self)
+#define AT_ONCE_QUEUES(stream) (is_free(self) && room_take(&self->room, (stream), 1))
+#define AT_ONCE_QUEUES_GRAPH(stream) (is_free(self) && room_take(&self->room, (stream), ROOM_OF_A_GRAPH))
+#define AT_ONCE_COPIES(host, stream) false
+#define AT_ONCE_COPIES_IN(place, bytes) false
+#define AT_ONCE_WAITS(place) false
+#define AT_ONCE_LASTS false
+#define AT_ONCE_ALONE false
+
+#define KEEPS_GIL_ASKS true
+#define KEEPS_GIL_KNOWS true
+#define KEEPS_GIL_QUEUES(stream) false
+#define KEEPS_GIL_QUEUES_GRAPH(stream) false
+#define KEEPS_GIL_COPIES(host, stream) false
+#define KEEPS_GIL_COPIES_IN(place, bytes) false
+#define KEEPS_GIL_WAITS(place) false
+#define KEEPS_GIL_LASTS false
+#define KEEPS_GIL_ALONE false
+
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
-    int gpu_##name WITH_STATE(params, args) \
+    static inline CUresult made_##name WITH_STATE(params, args) \
     { \
-        DriverCall call = HOW_##waits; \
-        while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
-        return raise_unless(self, call.result, #name); \
-    } \
-    CUresult try_##name WITH_STATE(params, args) \
-    { \
-        DriverCall call = HOW_##waits; \
+        DriverCall call; \
+        if (AT_ONCE_##waits) { \
+            CUresult result = driver.name args; \
+            if (!CALL_WANTS_CONTEXT(result)) return result; \
+            call = HOW_##waits; \
+            call.step = CALL_WITH_GIL; \
+            call.result = result; \
+        } else { \
+            call = HOW_##waits; \
+        } \
         while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
         return call.result; \
     } \
+    CUresult try_##name WITH_STATE(params, args) { return made_##name WITH_SELF(args); } \
+    int gpu_##name WITH_STATE(params, args) \
+    { \
+        return raise_unless(self, made_##name WITH_SELF(args), #name); \
+    } \
     CUresult once_##name WITH_STATE(params, args) \
     { \
+        if (KEEPS_GIL_##waits && is_free(self)) return driver.name args; \
         DriverCall call = ONCE_##waits; \
         while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
         return call.result; \

@@ -31,6 +31,10 @@
 #define STATE_ALONE_ ~, (ModuleState * self)
 #define PASTED(argument) STATE_ALONE_##argument
 #define STATE_ALONE(argument) PASTED(argument)
+#define SELF_ALONE_ ~, (self)
+#define SELF_PASTED(argument) SELF_ALONE_##argument
+#define SELF_ALONE(argument) SELF_PASTED(argument)
+#define WITH_SELF(args) SECOND(SELF_ALONE(FIRST_OF args), (self, LIST args), ~)
 #define WITH_STATE(params, args) SECOND(STATE_ALONE(FIRST_OF args), (ModuleState * self, LIST params), ~)
 
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
@@ -73,8 +77,7 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 bool driver_call_next_slowly(ModuleState *state, DriverCall *call);
 static inline bool driver_call_next(ModuleState *state, DriverCall *call)
 {
-    if (call->step == CALL_NEW && call->how <= QUEUES && !CALL_LETS_GO(state) && !context_forked()
-        && (call->how == ASKS || room_take(&state->room, call->place.stream, call->place.calls))) {
+    if (call->step == CALL_NEW && call->how == ASKS && !CALL_LETS_GO(state) && !context_forked()) {
         call->step = CALL_WITH_GIL;
         return true;
     }

@@ -214,7 +214,7 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device)
 /* CUDA_ERROR_INVALID_CONTEXT when the thread has none. */
 static CUresult current_handle(ModuleState *state, CUcontext *handle)
 {
-    CUresult result = once_cuCtxGetCurrent(state, handle);
+    CUresult result = try_cuCtxGetCurrent(state, handle);
     return result == CUDA_SUCCESS && !*handle ? CUDA_ERROR_INVALID_CONTEXT : result;
 }
 
@@ -341,7 +341,7 @@ static void tell_end(ContextObject *context)
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
-    CUresult result = once_cuCtxGetCurrent(context->state, &handle);
+    CUresult result = try_cuCtxGetCurrent(context->state, &handle);
     if (result == CUDA_SUCCESS) return handle == context->handle;
     return context_stack_is_top(context);
 }
@@ -437,7 +437,7 @@ static bool enter_counted(ContextObject *context)
 static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope *scope)
 {
     CUcontext current = NULL;
-    CUresult result = once_cuCtxGetCurrent(state, &current);
+    CUresult result = try_cuCtxGetCurrent(state, &current);
     if (result == CUDA_SUCCESS && current == handle) return CUDA_SUCCESS;
     scope->before = current;
     result = once_cuCtxPushCurrent(state, handle);

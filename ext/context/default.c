@@ -136,7 +136,7 @@ int context_make_default(ModuleState *state, CUresult result)
     CUresult known, set;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    known = once_cuCtxGetCurrent(state, &current);
+    known = try_cuCtxGetCurrent(state, &current);
     if (known != CUDA_SUCCESS) {
         raise_driver(state, known, "cuCtxGetCurrent", NULL);
         return -1;

@@ -86,7 +86,7 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
-    CUresult result = once_cuCtxGetCurrent(state, &handle);
+    CUresult result = try_cuCtxGetCurrent(state, &handle);
     if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);

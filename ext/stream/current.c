@@ -23,7 +23,7 @@ static int write_entry(ModuleState *state, PyObject *entry)
 static bool is_here(const ContextObject *context)
 {
     CUcontext handle = NULL;
-    CUresult result = once_cuCtxGetCurrent(context->state, &handle);
+    CUresult result = try_cuCtxGetCurrent(context->state, &handle);
     return result == CUDA_SUCCESS && context_is_akin_to(context, handle);
 }
 
