@@ -157,7 +157,7 @@ for allocate in drv.mem_alloc, drv.DeviceMemoryPool().allocate, drv.StreamOrdere
     try:
         allocate(total + (1 << 40))
     except drv.MemoryError as error:
-        assert "out of memory" in str(error) and "asked" in str(error)
+        assert "out of memory" in str(error) and "requested" in str(error)
     else:
         raise AssertionError(allocate)
     assert (drv.from_device(drv.to_device(np.arange(5)), 5, int) == np.arange(5)).all()
