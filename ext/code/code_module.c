@@ -15,7 +15,7 @@ static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodul
 {
     CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
     if (!module) {
-        once_cuModuleUnload(module->state, handle);
+        once_cuModuleUnload(state, handle);
         context_drop(context);
         return NULL;
     }

@@ -59,7 +59,7 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
 static int ask_aside(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
 {
     CaptureMode before;
-    CUstream aside;
+    CUstream aside = NULL;
     captured_relax(pool->state, &before);
     int failed = step_aside(pool, true, &aside);
     if (!failed) {
