@@ -41,7 +41,7 @@ typedef struct ContextObject {
     atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
     struct MemoryPool *default_pool;    /* one reference (pool.h); NULL before it is needed */
-    struct ElementwiseTable *elementwise; /* owned (elementwise_kernels.c); NULL before it is needed */
+    WordMap elementwise; /* of ElementwiseLoop, owned (elementwise_kernels.c) */
     _Atomic(void *) staging; /* page-locked (staging.h); NULL while a copy has it, or there is none */
     atomic_bool staged; /* it was requested */
     bool counted; /* in live_Context: the default context is not */

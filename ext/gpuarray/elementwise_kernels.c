@@ -7,11 +7,6 @@
 #include "ext/convert/convert.h"
 #include "ext/numpy_api.h"
 
-/* The loops of a context by their keys, of which nothing is ever taken out. */
-typedef struct ElementwiseTable {
-    WordMap loops;
-} ElementwiseTable;
-
 enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
 /* A key as words, of which there are as many as it needs. */
@@ -39,21 +34,19 @@ void elementwise_drop(ElementwiseLoop *loop)
     PyMem_Free(loop);
 }
 
-bool elementwise_is_kept(const ContextObject *context) { return context->elementwise != NULL; }
+bool elementwise_is_kept(const ContextObject *context) { return context->elementwise.count > 0; }
 
 /* What ends with it may come back here. */
 void elementwise_forget(ContextObject *context)
 {
-    ElementwiseTable *table;
-    GUARD_BEGIN(context);
-    table = context->elementwise;
-    context->elementwise = NULL;
-    GUARD_END();
-    if (!table) return;
+    WordMap loops;
     size_t position = 0;
-    for (ElementwiseLoop *loop; (loop = word_map_next(&table->loops, &position));) elementwise_drop(loop);
-    word_map_clear(&table->loops);
-    PyMem_Free(table);
+    GUARD_BEGIN(context);
+    loops = context->elementwise;
+    context->elementwise = (WordMap){0};
+    GUARD_END();
+    for (ElementwiseLoop *loop; (loop = word_map_next(&loops, &position));) elementwise_drop(loop);
+    word_map_clear(&loops);
 }
 
 /* Something of pycuda._kernels.builtin.elementwise, a new reference. */
@@ -134,15 +127,14 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
     return loop;
 }
 
-/* Another thread may have put it there meanwhile, or have let the table go. */
+/* Another thread may have put it there meanwhile. */
 static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
-    void *before = NULL;
+    void *before;
     bool done;
     gil_count(&loop->holders, 1);
     GUARD_BEGIN(context);
-    if (!context->elementwise) context->elementwise = PyMem_Calloc(1, sizeof(ElementwiseTable));
-    done = context->elementwise && word_map_put(&context->elementwise->loops, words, length, loop, &before);
+    done = word_map_put(&context->elementwise, words, length, loop, &before);
     GUARD_END();
     if (!done) {
         gil_count(&loop->holders, -1);
@@ -157,10 +149,9 @@ ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *
 {
     uint64_t words[KEY_WORDS];
     size_t length = words_of(key, words);
-    const ElementwiseTable *table = context->elementwise;
     ElementwiseLoop *loop;
     GUARD_BEGIN(context);
-    loop = table ? word_map_find(&table->loops, words, length) : NULL;
+    loop = word_map_find(&context->elementwise, words, length);
     if (loop) gil_count(&loop->holders, 1);
     GUARD_END();
     if (loop) return loop;
