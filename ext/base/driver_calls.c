@@ -93,25 +93,16 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define HOW_ALONE HOW_LASTS
 #define HOW_KNOWS ASKS_ONCE
 
-/* One attempt, and the driver's function itself, by kinds. */
-#define ONCE_ASKS ASKS_ONCE
-#define ONCE_KNOWS ASKS_ONCE
-#define ONCE_LASTS LASTS_ONCE
-#define ONCE_ALONE LASTS_ONCE
-#define ONCE_QUEUES(stream) LASTS_ONCE
-#define ONCE_QUEUES_GRAPH(stream) LASTS_ONCE
-#define ONCE_COPIES(host, stream) LASTS_ONCE
-#define ONCE_WAITS(place) LASTS_ONCE
-#define ONCE_COPIES_IN(place, bytes) LASTS_ONCE
-#define END_ASKS ASKS_ONCE
-#define END_KNOWS ASKS_ONCE
-#define END_LASTS RELEASES
-#define END_ALONE RELEASES
-#define END_QUEUES(stream) RELEASES
-#define END_QUEUES_GRAPH(stream) RELEASES
-#define END_COPIES(host, stream) RELEASES
-#define END_WAITS(place) RELEASES
-#define END_COPIES_IN(place, bytes) RELEASES
+/* What one attempt does: it asks, or may wait without the GIL. And the driver's function itself, by kinds. */
+#define ONCE_ASKS ASKS
+#define ONCE_KNOWS ASKS
+#define ONCE_LASTS LASTS
+#define ONCE_ALONE LASTS
+#define ONCE_QUEUES(stream) LASTS
+#define ONCE_QUEUES_GRAPH(stream) LASTS
+#define ONCE_COPIES(host, stream) LASTS
+#define ONCE_WAITS(place) LASTS
+#define ONCE_COPIES_IN(place, bytes) LASTS
 #define CALLED_ASKS
 #define CALLED_KNOWS
 #define CALLED_LASTS
@@ -123,26 +114,16 @@ static int raise_unless(ModuleState *state, CUresult result, const char *routine
 #define CALLED_COPIES_IN(place, bytes)
 
 /* Whether the first attempt may be made at once, with the GIL: the usual launch does without a DriverCall. */
-static inline bool is_free(const ModuleState *state) { return !CALL_LETS_GO(state) && !context_forked(); }
-#define AT_ONCE_ASKS is_free(self)
-#define AT_ONCE_KNOWS is_free(self)
-#define AT_ONCE_QUEUES(stream) (is_free(self) && room_take(&self->room, (stream), 1))
-#define AT_ONCE_QUEUES_GRAPH(stream) (is_free(self) && room_take(&self->room, (stream), ROOM_OF_A_GRAPH))
+#define AT_ONCE_ASKS driver_is_free(self)
+#define AT_ONCE_KNOWS driver_is_free(self)
+#define AT_ONCE_QUEUES(stream) (driver_is_free(self) && room_take(&self->room, (stream), 1))
+#define AT_ONCE_QUEUES_GRAPH(stream) \
+    (driver_is_free(self) && room_take(&self->room, (stream), ROOM_OF_A_GRAPH))
 #define AT_ONCE_COPIES(host, stream) false
 #define AT_ONCE_COPIES_IN(place, bytes) false
 #define AT_ONCE_WAITS(place) false
 #define AT_ONCE_LASTS false
 #define AT_ONCE_ALONE false
-
-#define KEEPS_GIL_ASKS true
-#define KEEPS_GIL_KNOWS true
-#define KEEPS_GIL_QUEUES(stream) false
-#define KEEPS_GIL_QUEUES_GRAPH(stream) false
-#define KEEPS_GIL_COPIES(host, stream) false
-#define KEEPS_GIL_COPIES_IN(place, bytes) false
-#define KEEPS_GIL_WAITS(place) false
-#define KEEPS_GIL_LASTS false
-#define KEEPS_GIL_ALONE false
 
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static inline CUresult made_##name WITH_STATE(params, args) \
@@ -167,14 +148,14 @@ static inline bool is_free(const ModuleState *state) { return !CALL_LETS_GO(stat
     } \
     CUresult once_##name WITH_STATE(params, args) \
     { \
-        if (KEEPS_GIL_##waits && is_free(self)) return driver.name args; \
-        DriverCall call = ONCE_##waits; \
+        if (ONCE_##waits == ASKS && driver_is_free(self)) return driver.name args; \
+        DriverCall call = {.how = ONCE_##waits, .once = true}; \
         while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
         return call.result; \
     } \
     CUresult end_##name WITH_STATE(params, args) \
     { \
-        DriverCall call = END_##waits; \
+        DriverCall call = {.how = ONCE_##waits, .once = true, .releases = ONCE_##waits == LASTS}; \
         while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
         return call.result; \
     }

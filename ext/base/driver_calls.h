@@ -73,11 +73,17 @@ typedef struct DriverCall {
 
 DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream stream);
 
+/* Whether a call that answers at once may be made as it is, with the GIL. */
+static inline bool driver_is_free(const ModuleState *state)
+{
+    return !CALL_LETS_GO(state) && !context_forked();
+}
+
 /* Whether to make the next attempt: decides about the GIL before it, and takes it again after it. */
 bool driver_call_next_slowly(ModuleState *state, DriverCall *call);
 static inline bool driver_call_next(ModuleState *state, DriverCall *call)
 {
-    if (call->step == CALL_NEW && call->how == ASKS && !CALL_LETS_GO(state) && !context_forked()) {
+    if (call->step == CALL_NEW && call->how == ASKS && driver_is_free(state)) {
         call->step = CALL_WITH_GIL;
         return true;
     }
