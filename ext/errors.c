@@ -278,9 +278,11 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     return NULL;
 }
 
-PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
+int raise_unless(ModuleState *state, CUresult result, const char *routine)
 {
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_driver(state, result, routine, NULL);
+    if (result == CUDA_SUCCESS) return 0;
+    raise_driver(state, result, routine, NULL);
+    return -1;
 }
 
 PyObject *raise_logic(ModuleState *state, const char *format, ...)

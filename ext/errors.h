@@ -15,10 +15,15 @@
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* None, a new reference, or the exception of a failed call and NULL. */
-PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine);
+/* 0, or -1 with the exception of a failed call. */
+int raise_unless(ModuleState *state, CUresult result, const char *routine);
+
 /* None after what succeeded, else NULL: the exception is set. */
 static inline PyObject *none_unless(int failed) { return failed ? NULL : Py_NewRef(Py_None); }
+static inline PyObject *none_or_raise(ModuleState *state, CUresult result, const char *routine)
+{
+    return none_unless(raise_unless(state, result, routine));
+}
 
 /* LogicError with this text, for mistakes found before the driver is called. Returns NULL. The format is
  * PyErr_Format's. */

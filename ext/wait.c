@@ -148,9 +148,7 @@ int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const 
         routine = "cuStreamSynchronize";
         result = once_cuStreamSynchronize(state, stream);
     }
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, routine, NULL);
-    return -1;
+    return raise_unless(state, result, routine);
 }
 
 /* ---- Both ---- */

@@ -74,13 +74,6 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
     return host ? HOW_WAITS(wait_for_copy(state, host, stream)) : HOW_QUEUES(stream);
 }
 
-static int raise_unless(ModuleState *state, CUresult result, const char *routine)
-{
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, routine, NULL);
-    return -1;
-}
-
 /* Of a copy of several dimensions the host's end that it waits for, and the bytes that come from the host. */
 #define HOST_OF(copy) \
     ((copy)->dstMemoryType == CU_MEMORYTYPE_HOST   ? (copy)->dstHost \

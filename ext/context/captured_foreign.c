@@ -110,9 +110,7 @@ static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsign
     if (!given) end_of_graph(end);
     if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
         Py_DECREF(capsule);
-        if (result == CUDA_SUCCESS) return 0;
-        raise_driver(state, result, "cuGraphRetainUserObject", NULL);
-        return -1;
+        return raise_unless(state, result, "cuGraphRetainUserObject");
     }
     capture->captured =
         (Captured){.foreign = true, .id = id, .stream = stream, .graph = capsule, .kept = &capture->kept};

@@ -133,14 +133,9 @@ static int find_default(ModuleState *state)
 int context_make_default(ModuleState *state, CUresult result)
 {
     CUcontext current = NULL;
-    CUresult known, set;
     if (context_forked() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
-    known = try_cuCtxGetCurrent(state, &current);
-    if (known != CUDA_SUCCESS) {
-        raise_driver(state, known, "cuCtxGetCurrent", NULL);
-        return -1;
-    }
+    if (gpu_cuCtxGetCurrent(state, &current) < 0) return -1;
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;
     if (context_stack_is_used(state)) {
         raise_driver(state, CUDA_ERROR_CONTEXT_IS_DESTROYED, "cuCtxGetCurrent",
@@ -150,7 +145,7 @@ int context_make_default(ModuleState *state, CUresult result)
     }
     if (find_default(state) < 0) return -1;
     ContextObject *context = context_hold(context_cast(state->default_context));
-    set = once_cuCtxSetCurrent(state, context->handle);
+    CUresult set = once_cuCtxSetCurrent(state, context->handle);
     context_drop(context);
     if (set == CUDA_SUCCESS) return 0;
     raise_driver(state, set, "cuCtxSetCurrent", "the default context could not be made current");

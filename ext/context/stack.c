@@ -50,10 +50,7 @@ static void drop_stack(ModuleState *state)
 
 static int set_current(ModuleState *state, CUcontext handle, const char *routine)
 {
-    CUresult result = try_cuCtxSetCurrent(state, handle);
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(state, result, routine, NULL);
-    return -1;
+    return raise_unless(state, try_cuCtxSetCurrent(state, handle), routine);
 }
 
 static bool is_detached(PyObject *item)

@@ -37,9 +37,7 @@ static int read_edges(GraphObject *graph, Edges *edges)
         result = once_cuGraphGetEdges(graph->state, graph->handle, edges->from, edges->to, edges->data,
                                       &edges->count);
     }
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(graph->state, result, "cuGraphGetEdges", NULL);
-    return -1;
+    return raise_unless(graph->state, result, "cuGraphGetEdges");
 }
 
 static PyObject *pair_of(GraphObject *graph, const Edges *edges, size_t i)

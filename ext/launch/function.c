@@ -102,16 +102,10 @@ int launch_wait(ModuleState *state, CUstream stream)
     return gpu_cuStreamSynchronize(state, stream) < 0 ? -1 : PyErr_CheckSignals();
 }
 
-static int timer_error(ModuleState *state, CUresult result, const char *routine)
-{
-    raise_driver(state, result, routine, NULL);
-    return -1;
-}
-
 static int start_error(ModuleState *state, LaunchTimer *timer, CUresult result, const char *routine)
 {
     launch_timer_free(state, timer);
-    return timer_error(state, result, routine);
+    return raise_unless(state, result, routine);
 }
 
 int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
@@ -126,17 +120,15 @@ int launch_timer_start(ModuleState *state, LaunchTimer *timer, CUstream stream)
 
 int launch_timer_stop(ModuleState *state, LaunchTimer *timer, CUstream stream)
 {
-    CUresult result = try_cuEventRecord(state, timer->stop, stream);
-    return result == CUDA_SUCCESS ? 0 : timer_error(state, result, "cuEventRecord");
+    return gpu_cuEventRecord(state, timer->stop, stream);
 }
 
 double launch_timer_read(ModuleState *state, LaunchTimer *timer)
 {
     float milliseconds = 0;
-    CUresult result = try_cuEventSynchronize(state, timer->stop);
-    if (result != CUDA_SUCCESS) return timer_error(state, result, "cuEventSynchronize");
-    result = once_cuEventElapsedTime(state, &milliseconds, timer->start, timer->stop);
-    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : timer_error(state, result, "cuEventElapsedTime");
+    if (gpu_cuEventSynchronize(state, timer->stop) < 0) return -1;
+    CUresult result = once_cuEventElapsedTime(state, &milliseconds, timer->start, timer->stop);
+    return result == CUDA_SUCCESS ? milliseconds * 1e-3 : raise_unless(state, result, "cuEventElapsedTime");
 }
 
 void launch_timer_free(ModuleState *state, LaunchTimer *timer)

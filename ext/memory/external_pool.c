@@ -50,9 +50,7 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
                   begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
         context_leave(&scope);
     }
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize", NULL);
-    return -1;
+    return raise_unless(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize");
 }
 
 /* For a stream that is captured: in its order the memory would be the graph's, if the driver orders it. */

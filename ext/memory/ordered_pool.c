@@ -81,9 +81,7 @@ static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUme
             result = once_cuMemPoolGetAttribute(pool->state, pool->core.driver_pool, attribute, value);
         context_leave(&scope);
     }
-    if (result == CUDA_SUCCESS) return 0;
-    raise_driver(pool->state, result, routine, NULL);
-    return -1;
+    return raise_unless(pool->state, result, routine);
 }
 
 static PyObject *read_attribute(PyObject *self, void *closure)

@@ -148,10 +148,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
         result = try_cuMemcpyDtoH(state, declared, reference->where, sizeof *declared);
     context_leave(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuMemcpyDtoH", NULL);
-        return -1;
-    }
+    if (raise_unless(state, result, "cuMemcpyDtoH") < 0) return -1;
     if (declared->mark == (reference->surface ? REFERENCE_SURFACE_MARK : REFERENCE_TEXTURE_MARK)) return 0;
     raise_logic(state, "variable '%s' is not a %s reference", reference->name, kind_name(reference->surface));
     return -1;
