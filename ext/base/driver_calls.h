@@ -3,7 +3,7 @@
  *
  *   gpu_cuName(state, ...)    0, or -1 with the exception, which has the function's name
  *   try_cuName(state, ...)    the result, for who looks at it
- *   once_cuName(state, ...)   the result of one attempt: for what needs no context, and for clearing up
+ *   once_cuName(state, ...)   the result of one attempt: for what needs no context, and for cleanup
  *   end_cuName(state, ...)    the same for releases that wait for work: a signal does not end them
  *
  * The first two make the default context when the thread has none, and call again. At each call other threads

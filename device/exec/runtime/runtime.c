@@ -137,7 +137,7 @@ uint64_t runtime_GetParameterBufferV2(RuntimeCall *c)
 
 uint64_t runtime_LaunchDeviceV2(RuntimeCall *c) { return launch(c, c->values[0], NULL, c->values[1]); }
 
-/* The older pair: what is launched is told at the launch. */
+/* The older pair: the launch says which kernel. */
 uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
 {
     int error;
