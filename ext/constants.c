@@ -1,6 +1,7 @@
 /* Each class of constants is a subclass of int whose members know their name, made of abi/cuda_enums.def.
  * Combinations of members are plain ints, as they have no name. Some classes are mere namespaces of ints. */
 #include "ext/constants.h"
+#include "ext/base/types.h"
 
 #include <string.h>
 
@@ -74,20 +75,15 @@ static PyObject *constant_repr(PyObject *self)
     return text;
 }
 
-static PyType_Slot constant_slots[] = {
-    {Py_tp_doc, "Constant(value, /)\n--\n\n"
-                "An int with a name. The class lists its members in the dicts `names` and `values`.\n"
-                "\nAttributes\n----------\n"
-                "name : str or None\n    None where no member has the value."},
-    {Py_tp_str, AS_SLOT(constant_str)},
-    {Py_tp_repr, AS_SLOT(constant_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec constant_spec = {
-    .name = "pycuda.driver.Constant",
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = constant_slots,
+static const TypeSpec constant_spec = {
+    .tp_name = "pycuda.driver.Constant",
+    .tp_doc = "Constant(value, /)\n--\n\n"
+              "An int with a name. The class lists its members in the dicts `names` and `values`.\n"
+              "\nAttributes\n----------\n"
+              "name : str or None\n    None where no member has the value.",
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_repr = constant_repr,
+    .tp_str = constant_str,
 };
 
 static PyObject *make_class(PyObject *base, const ConstantRow *row)
@@ -172,7 +168,7 @@ PyObject *constants_member(ModuleState *state, PyObject *cls, long value)
 
 int constants_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Constant_type, &constant_spec, &PyLong_Type) < 0
+    if (type_add(module, &state->Constant_type, &constant_spec, &PyLong_Type) < 0
         || PyObject_SetAttr((PyObject *)state->Constant_type, state->str_name, Py_None) < 0)
         return -1;
     for (size_t i = 0; i < sizeof constant_rows / sizeof constant_rows[0]; i++)

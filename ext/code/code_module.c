@@ -10,6 +10,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
 #include "ext/texture/reference.h"
+#include "ext/base/types.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {
@@ -371,11 +372,6 @@ static PyObject *module_repr(PyObject *self)
     return context_repr_of(self, code_module_cast(self)->context, code_module_cast(self)->handle, "");
 }
 
-static PyMemberDef module_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(CodeModuleObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 static PyMethodDef module_methods[] = {
     {"get_function", AS_METHOD(get_function), FAST_KEYWORDS, get_function_doc},
     {"get_global", AS_METHOD(get_global), FAST_KEYWORDS, get_global_doc},
@@ -384,22 +380,16 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot module_slots[] = {
-    {Py_tp_doc, (void *)"Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."},
-    {Py_tp_dealloc, AS_SLOT(module_dealloc)},
-    {Py_tp_repr, AS_SLOT(module_repr)},
-    {Py_tp_traverse, AS_SLOT(module_traverse)},
-    {Py_tp_getset, module_getset},
-    {Py_tp_members, module_members},
-    {Py_tp_methods, module_methods},
-    {0, NULL},
-};
-
-static PyType_Spec module_spec = {
-    .name = "pycuda.driver.Module",
-    .basicsize = sizeof(CodeModuleObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = module_slots,
+static const TypeSpec module_spec = {
+    .tp_name = "pycuda.driver.Module",
+    .tp_doc = "Loaded code; made by module_from_file, module_from_buffer and Linker.link_module.",
+    .tp_basicsize = sizeof(CodeModuleObject),
+    .tp_weaklistoffset = offsetof(CodeModuleObject, weak_references),
+    .tp_dealloc = module_dealloc,
+    .tp_traverse = module_traverse,
+    .tp_repr = module_repr,
+    .tp_methods = module_methods,
+    .tp_getset = module_getset,
 };
 
 static PyMethodDef module_functions[] = {
@@ -410,6 +400,6 @@ static PyMethodDef module_functions[] = {
 
 int code_module_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Module_type, &module_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->Module_type, &module_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, module_functions);
 }

@@ -8,6 +8,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 typedef struct LinkerObject {
     PyObject_HEAD
@@ -278,25 +279,20 @@ static PyMethodDef linker_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot linker_slots[] = {
-    {Py_tp_doc, (void *)linker_doc},
-    {Py_tp_new, AS_SLOT(linker_new)},
-    {Py_tp_init, AS_SLOT(linker_init)},
-    {Py_tp_dealloc, AS_SLOT(linker_dealloc)},
-    {Py_tp_traverse, AS_SLOT(linker_traverse)},
-    {Py_tp_clear, AS_SLOT(linker_clear)},
-    {Py_tp_methods, linker_methods},
-    {0, NULL},
-};
-
-static PyType_Spec linker_spec = {
-    .name = "pycuda.driver.Linker",
-    .basicsize = sizeof(LinkerObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-    .slots = linker_slots,
+static const TypeSpec linker_spec = {
+    .tp_name = "pycuda.driver.Linker",
+    .tp_doc = linker_doc,
+    .tp_basicsize = sizeof(LinkerObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = linker_new,
+    .tp_init = linker_init,
+    .tp_dealloc = linker_dealloc,
+    .tp_traverse = linker_traverse,
+    .tp_clear = linker_clear,
+    .tp_methods = linker_methods,
 };
 
 int linker_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Linker_type, &linker_spec, NULL);
+    return type_add(module, &state->Linker_type, &linker_spec, NULL);
 }

@@ -9,6 +9,7 @@
 #include "ext/context/resource.h"
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 enum { NAME_SIZE = 256, ATTRIBUTE_NAME_SIZE = 128 };
 
@@ -387,24 +388,19 @@ static PyGetSetDef device_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot device_slots[] = {
-    {Py_tp_doc, (void *)device_doc},
-    {Py_tp_new, AS_SLOT(device_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(device_dealloc)},
-    {Py_tp_getattro, AS_SLOT(device_getattro)},
-    {Py_tp_methods, device_methods},
-    {Py_tp_getset, device_properties},
-    {Py_tp_richcompare, AS_SLOT(device_compare)},
-    {Py_tp_hash, AS_SLOT(device_hash)},
-    {Py_tp_repr, AS_SLOT(device_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec device_spec = {
-    .name = "pycuda.driver.Device",
-    .basicsize = sizeof(DeviceObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = device_slots,
+static const TypeSpec device_spec = {
+    .tp_name = "pycuda.driver.Device",
+    .tp_doc = device_doc,
+    .tp_basicsize = sizeof(DeviceObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = device_tp_new,
+    .tp_dealloc = device_dealloc,
+    .tp_repr = device_repr,
+    .tp_hash = device_hash,
+    .tp_richcompare = device_compare,
+    .tp_getattro = device_getattro,
+    .tp_methods = device_methods,
+    .tp_getset = device_properties,
 };
 
 PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
@@ -434,6 +430,6 @@ static PyMethodDef functions[] = {
 
 int device_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Device_type, &device_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->Device_type, &device_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

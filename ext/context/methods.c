@@ -7,6 +7,7 @@
 #include "ext/context/resource.h"
 #include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
+#include "ext/base/types.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
@@ -392,36 +393,26 @@ static PyGetSetDef context_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef context_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ContextObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(context_doc,
              "What a process has on a device: memory, modules, streams. Made by Device.make_context and\n"
              "Device.retain_primary_context. `with context:` makes it current for the block.\n\n"
              "Everything made in a context keeps it alive. Contexts are equal when their handles are.");
 
-static PyType_Slot context_slots[] = {
-    {Py_tp_doc, (void *)context_doc},
-    {Py_tp_dealloc, AS_SLOT(context_dealloc)},
-    {Py_tp_methods, context_methods},
-    {Py_tp_getset, context_properties},
-    {Py_tp_members, context_members},
-    {Py_tp_richcompare, AS_SLOT(context_compare)},
-    {Py_tp_hash, AS_SLOT(context_hash)},
-    {Py_tp_repr, AS_SLOT(context_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec context_spec = {
-    .name = "pycuda.driver.Context",
-    .basicsize = sizeof(ContextObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = context_slots,
+static const TypeSpec context_spec = {
+    .tp_name = "pycuda.driver.Context",
+    .tp_doc = context_doc,
+    .tp_basicsize = sizeof(ContextObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(ContextObject, weak_references),
+    .tp_dealloc = context_dealloc,
+    .tp_repr = context_repr,
+    .tp_hash = context_hash,
+    .tp_richcompare = context_compare,
+    .tp_methods = context_methods,
+    .tp_getset = context_properties,
 };
 
 int context_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Context_type, &context_spec, NULL);
+    return type_add(module, &state->Context_type, &context_spec, NULL);
 }

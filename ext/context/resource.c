@@ -6,6 +6,7 @@
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevResource *value)
 {
@@ -202,24 +203,18 @@ static PyMemberDef resource_members[] = {
 PyDoc_STRVAR(resource_doc, "Multiprocessors of a device, from Device.get_resource, Context.get_resource or\n"
                            "split; what a GreenContext is made of.");
 
-static PyType_Slot resource_slots[] = {
-    {Py_tp_doc, (void *)resource_doc},
-    {Py_tp_dealloc, AS_SLOT(resource_dealloc)},
-    {Py_tp_methods, resource_methods},
-    {Py_tp_getset, resource_properties},
-    {Py_tp_members, resource_members},
-    {Py_tp_repr, AS_SLOT(resource_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec resource_spec = {
-    .name = "pycuda.driver.DeviceResource",
-    .basicsize = sizeof(DeviceResourceObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = resource_slots,
+static const TypeSpec resource_spec = {
+    .tp_name = "pycuda.driver.DeviceResource",
+    .tp_doc = resource_doc,
+    .tp_basicsize = sizeof(DeviceResourceObject),
+    .tp_dealloc = resource_dealloc,
+    .tp_repr = resource_repr,
+    .tp_methods = resource_methods,
+    .tp_getset = resource_properties,
+    .tp_members = resource_members,
 };
 
 int resource_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->DeviceResource_type, &resource_spec, NULL);
+    return type_add(module, &state->DeviceResource_type, &resource_spec, NULL);
 }

@@ -5,6 +5,7 @@
 #include "ext/gl/registered.h"
 #include "ext/stream/stream.h"
 #include "ext/texture/cuda_array.h"
+#include "ext/base/types.h"
 
 typedef struct MappingObject {
     PyObject_HEAD
@@ -207,28 +208,17 @@ static PyMethodDef mapping_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef mapping_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(MappingObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot mapping_slots[] = {
-    {Py_tp_doc, "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
-                "unmap(), at the latest with the last reference."},
-    {Py_tp_dealloc, AS_SLOT(mapping_dealloc)},
-    {Py_tp_methods, mapping_methods},
-    {Py_tp_members, mapping_members},
-    {0, NULL},
-};
-
-static PyType_Spec mapping_spec = {
-    .name = "pycuda.driver.RegisteredMapping",
-    .basicsize = sizeof(MappingObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = mapping_slots,
+static const TypeSpec mapping_spec = {
+    .tp_name = "pycuda.driver.RegisteredMapping",
+    .tp_doc = "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
+              "unmap(), at the latest with the last reference.",
+    .tp_basicsize = sizeof(MappingObject),
+    .tp_weaklistoffset = offsetof(MappingObject, weak_references),
+    .tp_dealloc = mapping_dealloc,
+    .tp_methods = mapping_methods,
 };
 
 int gl_mapping_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->RegisteredMapping_type, &mapping_spec, NULL);
+    return type_add(module, &state->RegisteredMapping_type, &mapping_spec, NULL);
 }

@@ -5,6 +5,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 enum { MOST_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
 
@@ -221,50 +222,30 @@ static PyMethodDef registered_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef registered_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(RegisteredObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
+static const TypeSpec registered_spec = {
+    .tp_name = "pycuda.driver.RegisteredObject",
+    .tp_doc = "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage.",
+    .tp_basicsize = sizeof(RegisteredObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(RegisteredObject, weak_references),
+    .tp_dealloc = registered_dealloc,
+    .tp_methods = registered_methods,
 };
 
-static PyType_Slot registered_slots[] = {
-    {Py_tp_doc, "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage."},
-    {Py_tp_dealloc, AS_SLOT(registered_dealloc)},
-    {Py_tp_methods, registered_methods},
-    {Py_tp_members, registered_members},
-    {0, NULL},
+static const TypeSpec buffer_spec = {
+    .tp_name = "pycuda.driver.RegisteredBuffer",
+    .tp_doc = buffer_doc,
+    .tp_basicsize = sizeof(RegisteredObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = buffer_tp_new,
 };
 
-static PyType_Slot buffer_slots[] = {
-    {Py_tp_doc, (void *)buffer_doc},
-    {Py_tp_new, AS_SLOT(buffer_tp_new)},
-    {0, NULL},
-};
-
-static PyType_Slot image_slots[] = {
-    {Py_tp_doc, (void *)image_doc},
-    {Py_tp_new, AS_SLOT(image_tp_new)},
-    {0, NULL},
-};
-
-static PyType_Spec registered_spec = {
-    .name = "pycuda.driver.RegisteredObject",
-    .basicsize = sizeof(RegisteredObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = registered_slots,
-};
-
-static PyType_Spec buffer_spec = {
-    .name = "pycuda.driver.RegisteredBuffer",
-    .basicsize = sizeof(RegisteredObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = buffer_slots,
-};
-
-static PyType_Spec image_spec = {
-    .name = "pycuda.driver.RegisteredImage",
-    .basicsize = sizeof(RegisteredObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = image_slots,
+static const TypeSpec image_spec = {
+    .tp_name = "pycuda.driver.RegisteredImage",
+    .tp_doc = image_doc,
+    .tp_basicsize = sizeof(RegisteredObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = image_tp_new,
 };
 
 static PyMethodDef functions[] = {
@@ -274,11 +255,9 @@ static PyMethodDef functions[] = {
 
 int gl_registered_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->RegisteredObject_type, &registered_spec, NULL) < 0
-        || state_add_type(module, &state->RegisteredBuffer_type, &buffer_spec, state->RegisteredObject_type)
-               < 0
-        || state_add_type(module, &state->RegisteredImage_type, &image_spec, state->RegisteredObject_type)
-               < 0)
+    if (type_add(module, &state->RegisteredObject_type, &registered_spec, NULL) < 0
+        || type_add(module, &state->RegisteredBuffer_type, &buffer_spec, state->RegisteredObject_type) < 0
+        || type_add(module, &state->RegisteredImage_type, &image_spec, state->RegisteredObject_type) < 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -8,6 +8,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/stream/stream.h"
 #include "ext/numpy_api.h"
+#include "ext/base/types.h"
 
 enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
 
@@ -305,7 +306,6 @@ static PyMethodDef array_function_methods[] = {
 static PyMemberDef array_function_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, call), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, attributes), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ArrayFunctionObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -314,43 +314,33 @@ static PyGetSetDef array_function_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot array_function_slots[] = {
-    {Py_tp_new, AS_SLOT(array_function_new)},
-    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
-    {Py_tp_dealloc, AS_SLOT(array_function_dealloc)},
-    {Py_tp_traverse, AS_SLOT(array_function_traverse)},
-    {Py_tp_clear, AS_SLOT(array_function_clear)},
-    {Py_tp_repr, AS_SLOT(array_function_repr)},
-    {Py_tp_descr_get, AS_SLOT(array_function_get)},
-    {Py_tp_methods, array_function_methods},
-    {Py_tp_members, array_function_members},
-    {Py_tp_getset, array_function_getset},
-    {0, NULL},
+static const TypeSpec array_function_spec = {
+    .tp_name = "pycuda._driver._ArrayFunction",
+    .tp_basicsize = sizeof(ArrayFunctionObject),
+    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(ArrayFunctionObject, weak_references),
+    .tp_new = array_function_new,
+    .tp_dealloc = array_function_dealloc,
+    .tp_traverse = array_function_traverse,
+    .tp_clear = array_function_clear,
+    .tp_repr = array_function_repr,
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = array_function_get,
+    .tp_methods = array_function_methods,
+    .tp_getset = array_function_getset,
+    .tp_members = array_function_members,
 };
 
-static PyType_Spec array_function_spec = {
-    .name = "pycuda._driver._ArrayFunction",
-    .basicsize = sizeof(ArrayFunctionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE,
-    .slots = array_function_slots,
-};
-
-static PyType_Slot kernel_call_slots[] = {
-    {Py_tp_new, AS_SLOT(kernel_call_new)},
-    {Py_tp_dealloc, AS_SLOT(array_function_dealloc)},
-    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
-    {Py_tp_traverse, AS_SLOT(array_function_traverse)},
-    {Py_tp_clear, AS_SLOT(array_function_clear)},
-    {Py_tp_descr_get, AS_SLOT(array_function_get)},
-    {0, NULL},
-};
-
-static PyType_Spec kernel_call_spec = {
-    .name = "pycuda._driver._KernelCall",
-    .basicsize = sizeof(ArrayFunctionObject),
-    .flags =
-        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .slots = kernel_call_slots,
+static const TypeSpec kernel_call_spec = {
+    .tp_name = "pycuda._driver._KernelCall",
+    .tp_basicsize = sizeof(ArrayFunctionObject),
+    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    .tp_new = kernel_call_new,
+    .tp_dealloc = array_function_dealloc,
+    .tp_traverse = array_function_traverse,
+    .tp_clear = array_function_clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = array_function_get,
 };
 
 PyDoc_STRVAR(on_stream_doc, "_on_stream(stream, function, /, *args)\n--\n\n"
@@ -409,6 +399,6 @@ static PyMethodDef functions[] = {
 int foreign_arguments_setup(PyObject *module, ModuleState *state)
 {
     if (PyModule_AddFunctions(module, functions) < 0) return -1;
-    if (state_add_type(module, &state->_ArrayFunction_type, &array_function_spec, NULL) < 0) return -1;
-    return state_add_type(module, &state->_KernelCall_type, &kernel_call_spec, state->_ArrayFunction_type);
+    if (type_add(module, &state->_ArrayFunction_type, &array_function_spec, NULL) < 0) return -1;
+    return type_add(module, &state->_KernelCall_type, &kernel_call_spec, state->_ArrayFunction_type);
 }

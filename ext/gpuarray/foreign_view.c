@@ -7,6 +7,7 @@
 #include "ext/deferred.h"
 #include "ext/errors.h"
 #include "ext/numpy_api.h"
+#include "ext/base/types.h"
 
 /* ---- What keeps the owner ---- */
 
@@ -72,24 +73,18 @@ static void borrowed_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyType_Slot borrowed_slots[] = {
-    {Py_tp_doc, "Keeps another library's array until the work queued with it is done."},
-    {Py_tp_dealloc, AS_SLOT(borrowed_dealloc)},
-    {Py_tp_traverse, AS_SLOT(borrowed_traverse)},
-    {Py_tp_clear, AS_SLOT(borrowed_clear)},
-    {0, NULL},
-};
-
-static PyType_Spec borrowed_spec = {
-    .name = "pycuda.driver.Borrowed",
-    .basicsize = sizeof(BorrowedObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = borrowed_slots,
+static const TypeSpec borrowed_spec = {
+    .tp_name = "pycuda.driver.Borrowed",
+    .tp_doc = "Keeps another library's array until the work queued with it is done.",
+    .tp_basicsize = sizeof(BorrowedObject),
+    .tp_dealloc = borrowed_dealloc,
+    .tp_traverse = borrowed_traverse,
+    .tp_clear = borrowed_clear,
 };
 
 int foreign_view_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Borrowed_type, &borrowed_spec, NULL);
+    return type_add(module, &state->Borrowed_type, &borrowed_spec, NULL);
 }
 
 static PyObject *borrow(ModuleState *state, PyObject *owner, Py_ssize_t bytes, TransferMode mode)

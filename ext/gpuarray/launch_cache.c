@@ -15,6 +15,7 @@
 #include "ext/launch/function.h"
 #include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */
@@ -510,26 +511,19 @@ static PyMethodDef launch_cache_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef launch_cache_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(LaunchCacheObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot launch_cache_slots[] = {
-    {Py_tp_doc, (void *)launch_cache_doc},          {Py_tp_new, AS_SLOT(launch_cache_new)},
-    {Py_tp_dealloc, AS_SLOT(launch_cache_dealloc)}, {Py_tp_traverse, AS_SLOT(launch_cache_traverse)},
-    {Py_tp_clear, AS_SLOT(launch_cache_clear)},     {Py_tp_methods, launch_cache_methods},
-    {Py_tp_members, launch_cache_members},          {0, NULL},
-};
-
-static PyType_Spec launch_cache_spec = {
-    .name = "pycuda._driver._LaunchCache",
-    .basicsize = sizeof(LaunchCacheObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = launch_cache_slots,
+static const TypeSpec launch_cache_spec = {
+    .tp_name = "pycuda._driver._LaunchCache",
+    .tp_doc = launch_cache_doc,
+    .tp_basicsize = sizeof(LaunchCacheObject),
+    .tp_weaklistoffset = offsetof(LaunchCacheObject, weak_references),
+    .tp_new = launch_cache_new,
+    .tp_dealloc = launch_cache_dealloc,
+    .tp_traverse = launch_cache_traverse,
+    .tp_clear = launch_cache_clear,
+    .tp_methods = launch_cache_methods,
 };
 
 int launch_cache_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->_LaunchCache_type, &launch_cache_spec, NULL);
+    return type_add(module, &state->_LaunchCache_type, &launch_cache_spec, NULL);
 }

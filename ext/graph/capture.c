@@ -5,6 +5,7 @@
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 typedef struct CaptureObject {
     PyObject_HEAD
@@ -242,18 +243,12 @@ static PyMethodDef capture_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot capture_slots[] = {
-    {Py_tp_doc, (void *)"The context manager that Stream.capture returns."},
-    {Py_tp_dealloc, AS_SLOT(capture_dealloc)},
-    {Py_tp_methods, capture_methods},
-    {0, NULL},
-};
-
-static PyType_Spec capture_spec = {
-    .name = "pycuda.driver.StreamCapture",
-    .basicsize = sizeof(CaptureObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = capture_slots,
+static const TypeSpec capture_spec = {
+    .tp_name = "pycuda.driver.StreamCapture",
+    .tp_doc = "The context manager that Stream.capture returns.",
+    .tp_basicsize = sizeof(CaptureObject),
+    .tp_dealloc = capture_dealloc,
+    .tp_methods = capture_methods,
 };
 
 PyDoc_STRVAR(is_captured_doc, "_is_captured(stream, /)\n--\n\n"
@@ -310,5 +305,5 @@ int graph_capture_setup(PyObject *module, ModuleState *state)
 {
     return PyModule_AddFunctions(module, functions) < 0
                ? -1
-               : state_add_type(module, &state->StreamCapture_type, &capture_spec, NULL);
+               : type_add(module, &state->StreamCapture_type, &capture_spec, NULL);
 }

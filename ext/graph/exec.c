@@ -10,6 +10,7 @@
 #include "ext/launch_site.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {
@@ -327,32 +328,21 @@ static PyGetSetDef exec_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef exec_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(GraphExecObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot exec_slots[] = {
-    {Py_tp_doc, (void *)"A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
-                        "Launches of one follow each other, on whatever streams."},
-    {Py_tp_dealloc, AS_SLOT(exec_dealloc)},
-    {Py_tp_traverse, AS_SLOT(exec_traverse)},
-    {Py_tp_methods, exec_methods},
-    {Py_tp_getset, exec_properties},
-    {Py_tp_members, exec_members},
-    {0, NULL},
-};
-
-static PyType_Spec exec_spec = {
-    .name = "pycuda.driver.GraphExec",
-    .basicsize = sizeof(GraphExecObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = exec_slots,
+static const TypeSpec exec_spec = {
+    .tp_name = "pycuda.driver.GraphExec",
+    .tp_doc = "A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
+              "Launches of one follow each other, on whatever streams.",
+    .tp_basicsize = sizeof(GraphExecObject),
+    .tp_weaklistoffset = offsetof(GraphExecObject, weak_references),
+    .tp_dealloc = exec_dealloc,
+    .tp_traverse = exec_traverse,
+    .tp_methods = exec_methods,
+    .tp_getset = exec_properties,
 };
 
 int graph_exec_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GraphExec_type, &exec_spec, NULL) < 0
+    return type_add(module, &state->GraphExec_type, &exec_spec, NULL) < 0
                    || graph_add_methods_to(state->GraphExec_type, graph_exec_set_methods) < 0
                ? -1
                : 0;

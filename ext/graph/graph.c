@@ -4,6 +4,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* ---- Making and ending ---- */
 
@@ -199,23 +200,16 @@ static PyGetSetDef graph_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef graph_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(GraphObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot graph_slots[] = {
-    {Py_tp_doc, (void *)graph_doc},          {Py_tp_new, AS_SLOT(graph_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(graph_dealloc)}, {Py_tp_traverse, AS_SLOT(graph_traverse)},
-    {Py_tp_methods, graph_methods},          {Py_tp_getset, graph_properties},
-    {Py_tp_members, graph_members},          {0, NULL},
-};
-
-static PyType_Spec graph_spec = {
-    .name = "pycuda.driver.Graph",
-    .basicsize = sizeof(GraphObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = graph_slots,
+static const TypeSpec graph_spec = {
+    .tp_name = "pycuda.driver.Graph",
+    .tp_doc = graph_doc,
+    .tp_basicsize = sizeof(GraphObject),
+    .tp_weaklistoffset = offsetof(GraphObject, weak_references),
+    .tp_new = graph_tp_new,
+    .tp_dealloc = graph_dealloc,
+    .tp_traverse = graph_traverse,
+    .tp_methods = graph_methods,
+    .tp_getset = graph_properties,
 };
 
 /* Some methods stand in a file of their own. */
@@ -233,7 +227,7 @@ int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods)
 
 int graph_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
     PyMethodDef *const tables[] = {graph_add_methods, graph_add_more_methods, graph_edge_methods};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (graph_add_methods_to(state->Graph_type, tables[i]) < 0) return -1;

@@ -6,6 +6,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* ---- Nodes ---- */
 
@@ -218,26 +219,20 @@ static PyGetSetDef node_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot node_slots[] = {
-    {Py_tp_doc, (void *)"A node of a graph: some work, and what it waits for."},
-    {Py_tp_dealloc, AS_SLOT(node_dealloc)},
-    {Py_tp_richcompare, AS_SLOT(node_compare)},
-    {Py_tp_hash, AS_SLOT(node_hash)},
-    {Py_tp_methods, node_methods},
-    {Py_tp_getset, node_properties},
-    {0, NULL},
-};
-
-static PyType_Spec node_spec = {
-    .name = "pycuda.driver.GraphNode",
-    .basicsize = sizeof(GraphNodeObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = node_slots,
+static const TypeSpec node_spec = {
+    .tp_name = "pycuda.driver.GraphNode",
+    .tp_doc = "A node of a graph: some work, and what it waits for.",
+    .tp_basicsize = sizeof(GraphNodeObject),
+    .tp_dealloc = node_dealloc,
+    .tp_hash = node_hash,
+    .tp_richcompare = node_compare,
+    .tp_methods = node_methods,
+    .tp_getset = node_properties,
 };
 
 int graph_node_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GraphNode_type, &node_spec, NULL) < 0
+    return type_add(module, &state->GraphNode_type, &node_spec, NULL) < 0
                    || graph_add_methods_to(state->GraphNode_type, graph_node_set_methods) < 0
                ? -1
                : 0;

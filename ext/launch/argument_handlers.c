@@ -10,6 +10,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
+#include "ext/base/types.h"
 
 typedef struct HandlerObject {
     PyObject_HEAD
@@ -248,16 +249,18 @@ static PyMethodDef in_out_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot handler_slots[] = {
-    {Py_tp_doc, (void *)handler_doc},
-    {Py_tp_new, AS_SLOT(handler_new)},
-    {Py_tp_init, AS_SLOT(handler_init)},
-    {Py_tp_dealloc, AS_SLOT(handler_dealloc)},
-    {Py_tp_traverse, AS_SLOT(handler_traverse)},
-    {Py_tp_clear, AS_SLOT(handler_clear)},
-    {Py_tp_members, handler_members},
-    {Py_tp_methods, handler_methods},
-    {0, NULL},
+static const TypeSpec handler_spec = {
+    .tp_name = "pycuda.driver.ArgumentHandler",
+    .tp_doc = handler_doc,
+    .tp_basicsize = sizeof(HandlerObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = handler_new,
+    .tp_init = handler_init,
+    .tp_dealloc = handler_dealloc,
+    .tp_traverse = handler_traverse,
+    .tp_clear = handler_clear,
+    .tp_methods = handler_methods,
+    .tp_members = handler_members,
 };
 
 PyDoc_STRVAR(in_doc, "In(ary)\n--\n\n"
@@ -277,33 +280,26 @@ PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
                          "\nParameters\n----------\n"
                          "ary : numpy.ndarray or bytes-like");
 
-#define SUBTYPE_SLOTS(name) \
-    static PyType_Slot name##_slots[] = { \
-        {Py_tp_doc, (void *)name##_doc}, {Py_tp_methods, name##_methods}, {0, NULL}};
-SUBTYPE_SLOTS(in)
-SUBTYPE_SLOTS(out)
-SUBTYPE_SLOTS(in_out)
-#undef SUBTYPE_SLOTS
+/* They inherit the rest, Py_TPFLAGS_HAVE_GC too. */
+#define SUBTYPE(name, doc, methods) \
+    {.tp_name = "pycuda.driver." name, \
+     .tp_doc = doc, \
+     .tp_basicsize = sizeof(HandlerObject), \
+     .tp_flags = Py_TPFLAGS_BASETYPE, \
+     .tp_methods = methods}
 
-/* The subtypes inherit Py_TPFLAGS_HAVE_GC together with what it asks for. */
-enum { HANDLER_FLAGS = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE };
-
-static PyType_Spec handler_spec = {"pycuda.driver.ArgumentHandler", sizeof(HandlerObject), 0,
-                                   HANDLER_FLAGS | Py_TPFLAGS_HAVE_GC, handler_slots};
-static PyType_Spec in_spec = {"pycuda.driver.In", sizeof(HandlerObject), 0, HANDLER_FLAGS, in_slots};
-static PyType_Spec out_spec = {"pycuda.driver.Out", sizeof(HandlerObject), 0, HANDLER_FLAGS, out_slots};
-static PyType_Spec in_out_spec = {"pycuda.driver.InOut", sizeof(HandlerObject), 0, HANDLER_FLAGS,
-                                  in_out_slots};
+static const TypeSpec in_spec = SUBTYPE("In", in_doc, in_methods);
+static const TypeSpec out_spec = SUBTYPE("Out", out_doc, out_methods);
+static const TypeSpec in_out_spec = SUBTYPE("InOut", in_out_doc, in_out_methods);
 
 int argument_handlers_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ArgumentHandler_type, &handler_spec, NULL) < 0
-        || state_add_type(module, &state->In_type, &in_spec, state->ArgumentHandler_type) < 0
-        || state_add_type(module, &state->Out_type, &out_spec, state->ArgumentHandler_type) < 0)
+    if (type_add(module, &state->ArgumentHandler_type, &handler_spec, NULL) < 0
+        || type_add(module, &state->In_type, &in_spec, state->ArgumentHandler_type) < 0
+        || type_add(module, &state->Out_type, &out_spec, state->ArgumentHandler_type) < 0)
         return -1;
     PyObject *bases = PyTuple_Pack(2, state->In_type, state->Out_type);
-    if (!bases) return -1;
-    state->InOut_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &in_out_spec, bases);
-    Py_DECREF(bases);
-    return state->InOut_type ? PyModule_AddObjectRef(module, "InOut", (PyObject *)state->InOut_type) : -1;
+    int failed = bases ? type_add_with_bases(module, &state->InOut_type, &in_out_spec, bases) : -1;
+    Py_XDECREF(bases);
+    return failed;
 }

@@ -12,6 +12,7 @@
 #include "ext/launch/types.h"
 #include "ext/launch_site.h"
 #include "ext/texture/reference.h"
+#include "ext/base/types.h"
 
 const char *function_name(FunctionObject *function)
 {
@@ -411,7 +412,6 @@ static PyGetSetDef function_getset[] = {
 static PyMemberDef function_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, attributes), READONLY, NULL},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
@@ -523,30 +523,25 @@ static PyMethodDef function_methods[] = {
 
 PyDoc_STRVAR(function_doc, "A kernel of a Module; made by Module.get_function.");
 
-static PyType_Slot function_slots[] = {
-    {Py_tp_doc, (void *)function_doc},
-    {Py_tp_dealloc, AS_SLOT(function_dealloc)},
-    {Py_tp_traverse, AS_SLOT(function_traverse)},
-    {Py_tp_clear, AS_SLOT(function_clear)},
-    {Py_tp_repr, AS_SLOT(function_repr)},
-    {Py_mp_subscript, AS_SLOT(function_subscript)},
-    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
-    {Py_tp_getset, function_getset},
-    {Py_tp_members, function_members},
-    {Py_tp_methods, function_methods},
-    {0, NULL},
-};
-
-static PyType_Spec function_spec = {
-    .name = "pycuda.driver.Function",
-    .basicsize = sizeof(FunctionObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL
-             | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = function_slots,
+static const TypeSpec function_spec = {
+    .tp_name = "pycuda.driver.Function",
+    .tp_doc = function_doc,
+    .tp_basicsize = sizeof(FunctionObject),
+    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_weaklistoffset = offsetof(FunctionObject, weak_references),
+    .tp_dealloc = function_dealloc,
+    .tp_traverse = function_traverse,
+    .tp_clear = function_clear,
+    .tp_repr = function_repr,
+    .tp_call = PyVectorcall_Call,
+    .mp_subscript = function_subscript,
+    .tp_methods = function_methods,
+    .tp_getset = function_getset,
+    .tp_members = function_members,
 };
 
 int function_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->Function_type, &function_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->Function_type, &function_spec, NULL) < 0) return -1;
     return stateful_setup(module, state);
 }

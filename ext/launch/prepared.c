@@ -14,6 +14,7 @@
 #include "ext/launch/pvt_struct.h"
 #include "ext/texture/reference.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 void prepared_drop(Prepared *prepared)
 {
@@ -434,23 +435,17 @@ static PyMemberDef timed_call_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot timed_call_slots[] = {
-    {Py_tp_doc,
-     (void *)"What prepared_timed_call returns. Called, it waits for the kernel and returns seconds."},
-    {Py_tp_dealloc, AS_SLOT(timed_call_dealloc)},
-    {Py_tp_call, AS_SLOT(PyVectorcall_Call)},
-    {Py_tp_members, timed_call_members},
-    {0, NULL},
-};
-
-static PyType_Spec timed_call_spec = {
-    .name = "pycuda._driver._TimedCall",
-    .basicsize = sizeof(TimedCallObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = timed_call_slots,
+static const TypeSpec timed_call_spec = {
+    .tp_name = "pycuda._driver._TimedCall",
+    .tp_doc = "What prepared_timed_call returns. Called, it waits for the kernel and returns seconds.",
+    .tp_basicsize = sizeof(TimedCallObject),
+    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_dealloc = timed_call_dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_members = timed_call_members,
 };
 
 int prepared_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->TimedCall_type, &timed_call_spec, NULL);
+    return type_add(module, &state->TimedCall_type, &timed_call_spec, NULL);
 }

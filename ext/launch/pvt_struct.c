@@ -9,6 +9,7 @@
 #include "ext/convert/convert.h"
 #include "ext/convert/plain_int.h"
 #include "ext/numpy_api.h"
+#include "ext/base/types.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 #define PyFloat_Pack2(value, out, little) _PyFloat_Pack2(value, (unsigned char *)(out), little)
@@ -487,22 +488,19 @@ static PyMethodDef struct_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot struct_slots[] = {
-    {Py_tp_doc, (void *)struct_doc},          {Py_tp_new, AS_SLOT(struct_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(struct_dealloc)}, {Py_tp_getset, struct_getset},
-    {Py_tp_methods, struct_methods},          {0, NULL},
-};
-
-static PyType_Spec struct_spec = {
-    .name = "pycuda._driver._PackStruct",
-    .basicsize = sizeof(PackStructObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = struct_slots,
+static const TypeSpec struct_spec = {
+    .tp_name = "pycuda._driver._PackStruct",
+    .tp_doc = struct_doc,
+    .tp_basicsize = sizeof(PackStructObject),
+    .tp_new = struct_tp_new,
+    .tp_dealloc = struct_dealloc,
+    .tp_methods = struct_methods,
+    .tp_getset = struct_getset,
 };
 
 int pvt_struct_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->PackStruct_type, &struct_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->PackStruct_type, &struct_spec, NULL) < 0) return -1;
     state->PackError = PyErr_NewExceptionWithDoc(
         "pycuda._pvt_struct.error", "A value does not fit its format code.", PyExc_TypeError, NULL);
     return state->PackError ? PyModule_AddObjectRef(module, "_PackError", state->PackError) : -1;

@@ -13,6 +13,7 @@
 #include "ext/deferred.h"
 #include "ext/memory/physical_memory.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* Bytes of the range, for a call that changes mappings in them. */
 typedef struct Part {
@@ -584,31 +585,20 @@ static PyGetSetDef range_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef range_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(AddressRangeObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot range_slots[] = {
-    {Py_tp_doc, (void *)range_doc},
-    {Py_tp_new, AS_SLOT(range_new)},
-    {Py_tp_init, AS_SLOT(range_init)},
-    {Py_tp_dealloc, AS_SLOT(range_dealloc)},
-    {Py_tp_methods, range_methods},
-    {Py_tp_getset, range_properties},
-    {Py_tp_members, range_members},
-    {Py_tp_repr, AS_SLOT(range_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec range_spec = {
-    .name = "pycuda.driver.AddressRange",
-    .basicsize = sizeof(AddressRangeObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = range_slots,
+static const TypeSpec range_spec = {
+    .tp_name = "pycuda.driver.AddressRange",
+    .tp_doc = range_doc,
+    .tp_basicsize = sizeof(AddressRangeObject),
+    .tp_weaklistoffset = offsetof(AddressRangeObject, weak_references),
+    .tp_new = range_new,
+    .tp_init = range_init,
+    .tp_dealloc = range_dealloc,
+    .tp_repr = range_repr,
+    .tp_methods = range_methods,
+    .tp_getset = range_properties,
 };
 
 int address_range_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->AddressRange_type, &range_spec, state->PointerHolderBase_type);
+    return type_add(module, &state->AddressRange_type, &range_spec, state->PointerHolderBase_type);
 }

@@ -9,6 +9,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 /* ---- Shortage ---- */
 
@@ -324,30 +325,20 @@ static PyGetSetDef allocation_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef allocation_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(DeviceAllocationObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(allocation_doc, "Device memory, freed with the last reference. int() is its address.");
 
-static PyType_Slot allocation_slots[] = {
-    {Py_tp_doc, (void *)allocation_doc},
-    {Py_tp_dealloc, AS_SLOT(device_allocation_dealloc)},
-    {Py_tp_methods, allocation_methods},
-    {Py_tp_getset, allocation_properties},
-    {Py_tp_members, allocation_members},
-    {Py_nb_int, AS_SLOT(allocation_int)},
-    {Py_nb_index, AS_SLOT(allocation_int)},
-    {Py_tp_repr, AS_SLOT(allocation_repr)},
-    {0, NULL},
-};
-
-static PyType_Spec allocation_spec = {
-    .name = "pycuda.driver.DeviceAllocation",
-    .basicsize = sizeof(DeviceAllocationObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = allocation_slots,
+static const TypeSpec allocation_spec = {
+    .tp_name = "pycuda.driver.DeviceAllocation",
+    .tp_doc = allocation_doc,
+    .tp_basicsize = sizeof(DeviceAllocationObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(DeviceAllocationObject, weak_references),
+    .tp_dealloc = device_allocation_dealloc,
+    .tp_repr = allocation_repr,
+    .nb_int = allocation_int,
+    .nb_index = allocation_int,
+    .tp_methods = allocation_methods,
+    .tp_getset = allocation_properties,
 };
 
 /* ---- Functions ---- */
@@ -491,6 +482,6 @@ static PyMethodDef functions[] = {
 
 int device_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -3,6 +3,7 @@
 #include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 PyDoc_STRVAR(device_pool_doc,
              "DeviceMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"
@@ -105,38 +106,27 @@ static PyMethodDef device_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot device_pool_slots[] = {
-    {Py_tp_doc, (void *)device_pool_doc},
-    {Py_tp_new, AS_SLOT(PyType_GenericNew)},
-    {Py_tp_init, AS_SLOT(device_pool_init)},
-    {Py_tp_methods, device_pool_methods},
-    {0, NULL},
+static const TypeSpec device_pool_spec = {
+    .tp_name = "pycuda.tools.DeviceMemoryPool",
+    .tp_doc = device_pool_doc,
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = PyType_GenericNew,
+    .tp_init = device_pool_init,
+    .tp_methods = device_pool_methods,
 };
 
-static PyType_Spec device_pool_spec = {
-    .name = "pycuda.tools.DeviceMemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = device_pool_slots,
-};
-
-static PyType_Slot managed_pool_slots[] = {
-    {Py_tp_doc, (void *)managed_pool_doc},
-    {Py_tp_init, AS_SLOT(managed_pool_init)},
-    {0, NULL},
-};
-
-static PyType_Spec managed_pool_spec = {
-    .name = "pycuda.tools.ManagedMemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = managed_pool_slots,
+static const TypeSpec managed_pool_spec = {
+    .tp_name = "pycuda.tools.ManagedMemoryPool",
+    .tp_doc = managed_pool_doc,
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_init = managed_pool_init,
 };
 
 int device_pool_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->DeviceMemoryPool_type, &device_pool_spec, state->MemoryPool_type) < 0)
+    if (type_add(module, &state->DeviceMemoryPool_type, &device_pool_spec, state->MemoryPool_type) < 0)
         return -1;
-    return state_add_type(module, &state->ManagedMemoryPool_type, &managed_pool_spec,
-                          state->DeviceMemoryPool_type);
+    return type_add(module, &state->ManagedMemoryPool_type, &managed_pool_spec, state->DeviceMemoryPool_type);
 }

@@ -9,6 +9,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
+#include "ext/base/types.h"
 
 /* ---- Asking for memory ---- */
 
@@ -194,22 +195,17 @@ static PyGetSetDef external_pool_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot external_pool_slots[] = {
-    {Py_tp_doc, (void *)external_pool_doc},
-    {Py_tp_init, AS_SLOT(external_pool_init)},
-    {Py_tp_getset, external_pool_properties},
-    {0, NULL},
-};
-
-static PyType_Spec external_pool_spec = {
-    .name = "pycuda.tools.ExternalMemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = external_pool_slots,
+static const TypeSpec external_pool_spec = {
+    .tp_name = "pycuda.tools.ExternalMemoryPool",
+    .tp_doc = external_pool_doc,
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_init = external_pool_init,
+    .tp_getset = external_pool_properties,
 };
 
 int external_pool_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->ExternalMemoryPool_type, &external_pool_spec,
-                          state->DeviceMemoryPool_type);
+    return type_add(module, &state->ExternalMemoryPool_type, &external_pool_spec,
+                    state->DeviceMemoryPool_type);
 }

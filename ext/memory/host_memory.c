@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* ---- Making ---- */
 
@@ -232,47 +233,15 @@ static PyGetSetDef pointer_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef pointer_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(HostMemoryObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot pointer_slots[] = {
-    {Py_tp_doc, "Host memory that is registered with the driver; base class."},
-    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
-    {Py_tp_traverse, AS_SLOT(memory_traverse)},
-    {Py_tp_methods, pointer_methods},
-    {Py_tp_getset, pointer_properties},
-    {Py_tp_members, pointer_members},
-    {0, NULL},
-};
-
 static PyMethodDef pagelocked_methods[] = {
     {"free", memory_free, METH_NOARGS, pagelocked_free_doc},
     {"get_flags", memory_get_flags, METH_NOARGS, get_flags_doc},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot pagelocked_slots[] = {
-    {Py_tp_doc,
-     "Page-locked memory, the base of the arrays that pagelocked_empty and similar functions return."},
-    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
-    {Py_tp_traverse, AS_SLOT(memory_traverse)},
-    {Py_tp_methods, pagelocked_methods},
-    {0, NULL},
-};
-
 static PyMethodDef aligned_methods[] = {
     {"free", memory_free, METH_NOARGS, aligned_free_doc},
     {NULL, NULL, 0, NULL},
-};
-
-static PyType_Slot aligned_slots[] = {
-    {Py_tp_doc, "Aligned memory, the base of the arrays that aligned_empty and similar functions return."},
-    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
-    {Py_tp_traverse, AS_SLOT(memory_traverse)},
-    {Py_tp_methods, aligned_methods},
-    {0, NULL},
 };
 
 static PyMethodDef registered_methods[] = {
@@ -292,39 +261,46 @@ static PyGetSetDef registered_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot registered_slots[] = {
-    {Py_tp_doc, "The page-lock of register_host_memory, the base of the array that it returns."},
-    {Py_tp_dealloc, AS_SLOT(memory_dealloc)},
-    {Py_tp_traverse, AS_SLOT(memory_traverse)},
-    {Py_tp_methods, registered_methods},
-    {Py_tp_getset, registered_properties},
-    {0, NULL},
+static const TypeSpec pointer_spec = {
+    .tp_name = "pycuda.driver.HostPointer",
+    .tp_doc = "Host memory that is registered with the driver; base class.",
+    .tp_basicsize = sizeof(HostMemoryObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(HostMemoryObject, weak_references),
+    .tp_dealloc = memory_dealloc,
+    .tp_traverse = memory_traverse,
+    .tp_methods = pointer_methods,
+    .tp_getset = pointer_properties,
 };
 
-#define HOST_SPEC(type, more_flags, type_slots) \
-    { \
-        .name = "pycuda.driver." #type, \
-        .basicsize = sizeof(HostMemoryObject), \
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION | (more_flags), \
-        .slots = (type_slots), \
-    }
+#define HOST_SPEC(type, doc, methods, properties) \
+    {.tp_name = "pycuda.driver." #type, \
+     .tp_doc = doc, \
+     .tp_basicsize = sizeof(HostMemoryObject), \
+     .tp_dealloc = memory_dealloc, \
+     .tp_traverse = memory_traverse, \
+     .tp_methods = methods, \
+     .tp_getset = properties}
 
-static PyType_Spec pointer_spec = HOST_SPEC(HostPointer, Py_TPFLAGS_BASETYPE, pointer_slots);
-static PyType_Spec pagelocked_spec = HOST_SPEC(PagelockedHostAllocation, 0, pagelocked_slots);
-static PyType_Spec aligned_spec = HOST_SPEC(AlignedHostAllocation, 0, aligned_slots);
-static PyType_Spec registered_spec = HOST_SPEC(RegisteredHostMemory, 0, registered_slots);
+static const TypeSpec pagelocked_spec = HOST_SPEC(
+    PagelockedHostAllocation,
+    "Page-locked memory, the base of the arrays that pagelocked_empty and similar functions return.",
+    pagelocked_methods, NULL);
+static const TypeSpec aligned_spec =
+    HOST_SPEC(AlignedHostAllocation,
+              "Aligned memory, the base of the arrays that aligned_empty and similar functions return.",
+              aligned_methods, NULL);
+static const TypeSpec registered_spec = HOST_SPEC(
+    RegisteredHostMemory, "The page-lock of register_host_memory, the base of the array that it returns.",
+    registered_methods, registered_properties);
 
 int host_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->HostPointer_type, &pointer_spec, NULL) < 0
-        || state_add_type(module, &state->PagelockedHostAllocation_type, &pagelocked_spec,
-                          state->HostPointer_type)
+    if (type_add(module, &state->HostPointer_type, &pointer_spec, NULL) < 0
+        || type_add(module, &state->PagelockedHostAllocation_type, &pagelocked_spec, state->HostPointer_type)
                < 0
-        || state_add_type(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type)
-               < 0
-        || state_add_type(module, &state->RegisteredHostMemory_type, &registered_spec,
-                          state->HostPointer_type)
-               < 0)
+        || type_add(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type) < 0
+        || type_add(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);
 }

@@ -6,6 +6,7 @@
 #include "ext/errors.h"
 #include "ext/memory/host_memory.h"
 #include "ext/memory/pool.h"
+#include "ext/base/types.h"
 
 /* ---- PageLockedAllocator ---- */
 
@@ -45,19 +46,14 @@ static PyMemberDef allocator_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot allocator_slots[] = {
-    {Py_tp_doc, (void *)allocator_doc},
-    {Py_tp_new, AS_SLOT(allocator_new)},
-    {Py_tp_dealloc, AS_SLOT(allocator_dealloc)},
-    {Py_tp_members, allocator_members},
-    {0, NULL},
-};
-
-static PyType_Spec allocator_spec = {
-    .name = "pycuda.tools.PageLockedAllocator",
-    .basicsize = sizeof(AllocatorObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = allocator_slots,
+static const TypeSpec allocator_spec = {
+    .tp_name = "pycuda.tools.PageLockedAllocator",
+    .tp_doc = allocator_doc,
+    .tp_basicsize = sizeof(AllocatorObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = allocator_new,
+    .tp_dealloc = allocator_dealloc,
+    .tp_members = allocator_members,
 };
 
 /* ---- PooledHostAllocation ---- */
@@ -148,21 +144,14 @@ static PyMethodDef pooled_host_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot pooled_host_slots[] = {
-    {Py_tp_doc,
-     "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."},
-    {Py_tp_dealloc, AS_SLOT(pooled_host_dealloc)},
-    {Py_tp_traverse, AS_SLOT(pooled_host_traverse)},
-    {Py_tp_methods, pooled_host_methods},
-    {Py_sq_length, AS_SLOT(pooled_host_length)},
-    {0, NULL},
-};
-
-static PyType_Spec pooled_host_spec = {
-    .name = "pycuda.tools.PooledHostAllocation",
-    .basicsize = sizeof(PooledHostObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = pooled_host_slots,
+static const TypeSpec pooled_host_spec = {
+    .tp_name = "pycuda.tools.PooledHostAllocation",
+    .tp_doc = "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes.",
+    .tp_basicsize = sizeof(PooledHostObject),
+    .tp_dealloc = pooled_host_dealloc,
+    .tp_traverse = pooled_host_traverse,
+    .sq_length = pooled_host_length,
+    .tp_methods = pooled_host_methods,
 };
 
 /* ---- PageLockedMemoryPool ---- */
@@ -224,27 +213,21 @@ static PyMethodDef host_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot host_pool_slots[] = {
-    {Py_tp_doc, (void *)host_pool_doc},
-    {Py_tp_new, AS_SLOT(PyType_GenericNew)},
-    {Py_tp_init, AS_SLOT(host_pool_init)},
-    {Py_tp_methods, host_pool_methods},
-    {0, NULL},
-};
-
-static PyType_Spec host_pool_spec = {
-    .name = "pycuda.tools.PageLockedMemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = host_pool_slots,
+static const TypeSpec host_pool_spec = {
+    .tp_name = "pycuda.tools.PageLockedMemoryPool",
+    .tp_doc = host_pool_doc,
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = PyType_GenericNew,
+    .tp_init = host_pool_init,
+    .tp_methods = host_pool_methods,
 };
 
 int host_pool_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
-        || state_add_type(module, &state->PooledHostAllocation_type, &pooled_host_spec,
-                          state->HostPointer_type)
+    if (type_add(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
+        || type_add(module, &state->PooledHostAllocation_type, &pooled_host_spec, state->HostPointer_type)
                < 0)
         return -1;
-    return state_add_type(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);
+    return type_add(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);
 }

@@ -7,6 +7,7 @@
 #include "ext/memory/device_memory.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
              "mem_get_ipc_handle(devptr)\n--\n\n"
@@ -167,26 +168,15 @@ static PyMethodDef ipc_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef ipc_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(IPCMemoryObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot ipc_slots[] = {
-    {Py_tp_doc, (void *)ipc_doc},
-    {Py_tp_new, AS_SLOT(ipc_tp_new)},
-    {Py_tp_init, AS_SLOT(ipc_init)},
-    {Py_tp_dealloc, AS_SLOT(ipc_dealloc)},
-    {Py_tp_methods, ipc_methods},
-    {Py_tp_members, ipc_members},
-    {0, NULL},
-};
-
-static PyType_Spec ipc_spec = {
-    .name = "pycuda.driver.IPCMemoryHandle",
-    .basicsize = sizeof(IPCMemoryObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = ipc_slots,
+static const TypeSpec ipc_spec = {
+    .tp_name = "pycuda.driver.IPCMemoryHandle",
+    .tp_doc = ipc_doc,
+    .tp_basicsize = sizeof(IPCMemoryObject),
+    .tp_weaklistoffset = offsetof(IPCMemoryObject, weak_references),
+    .tp_new = ipc_tp_new,
+    .tp_init = ipc_init,
+    .tp_dealloc = ipc_dealloc,
+    .tp_methods = ipc_methods,
 };
 
 static PyMethodDef functions[] = {
@@ -196,7 +186,7 @@ static PyMethodDef functions[] = {
 
 int ipc_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->IPCMemoryHandle_type, &ipc_spec, state->PointerHolderBase_type) < 0)
+    if (type_add(module, &state->IPCMemoryHandle_type, &ipc_spec, state->PointerHolderBase_type) < 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

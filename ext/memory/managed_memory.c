@@ -4,6 +4,7 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
 {
@@ -63,18 +64,12 @@ static PyMethodDef managed_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot managed_slots[] = {
-    {Py_tp_doc, "Managed memory, the base of the arrays that managed_empty and similar functions return."},
-    {Py_tp_methods, managed_methods},
-    {Py_tp_dealloc, AS_SLOT(device_allocation_dealloc)},
-    {0, NULL},
-};
-
-static PyType_Spec managed_spec = {
-    .name = "pycuda.driver.ManagedAllocation",
-    .basicsize = sizeof(DeviceAllocationObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = managed_slots,
+static const TypeSpec managed_spec = {
+    .tp_name = "pycuda.driver.ManagedAllocation",
+    .tp_doc = "Managed memory, the base of the arrays that managed_empty and similar functions return.",
+    .tp_basicsize = sizeof(DeviceAllocationObject),
+    .tp_dealloc = device_allocation_dealloc,
+    .tp_methods = managed_methods,
 };
 
 /* ---- Arrays ---- */
@@ -195,8 +190,7 @@ static PyMethodDef functions[] = {
 
 int managed_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type)
-            < 0
+    if (type_add(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0
         || PyModule_AddObjectRef(module, "ManagedAllocationOrStub", (PyObject *)state->ManagedAllocation_type)
                < 0)
         return -1;

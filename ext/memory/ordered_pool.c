@@ -3,6 +3,7 @@
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
 #include "ext/memory/pool.h"
+#include "ext/base/types.h"
 
 /* ---- Making ---- */
 
@@ -193,23 +194,18 @@ static PyMethodDef ordered_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot ordered_pool_slots[] = {
-    {Py_tp_doc, (void *)ordered_pool_doc},
-    {Py_tp_init, AS_SLOT(ordered_pool_init)},
-    {Py_tp_methods, ordered_pool_methods},
-    {Py_tp_getset, ordered_pool_properties},
-    {0, NULL},
-};
-
-static PyType_Spec ordered_pool_spec = {
-    .name = "pycuda.tools.StreamOrderedMemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = ordered_pool_slots,
+static const TypeSpec ordered_pool_spec = {
+    .tp_name = "pycuda.tools.StreamOrderedMemoryPool",
+    .tp_doc = ordered_pool_doc,
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_init = ordered_pool_init,
+    .tp_methods = ordered_pool_methods,
+    .tp_getset = ordered_pool_properties,
 };
 
 int ordered_pool_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->StreamOrderedMemoryPool_type, &ordered_pool_spec,
-                          state->DeviceMemoryPool_type);
+    return type_add(module, &state->StreamOrderedMemoryPool_type, &ordered_pool_spec,
+                    state->DeviceMemoryPool_type);
 }

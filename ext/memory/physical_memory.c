@@ -7,6 +7,7 @@
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
+#include "ext/base/types.h"
 
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
 {
@@ -314,23 +315,16 @@ static PyGetSetDef physical_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef physical_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PhysicalMemoryObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot physical_slots[] = {
-    {Py_tp_doc, (void *)physical_doc},          {Py_tp_new, AS_SLOT(physical_new)},
-    {Py_tp_dealloc, AS_SLOT(physical_dealloc)}, {Py_tp_methods, physical_methods},
-    {Py_tp_getset, physical_properties},        {Py_tp_members, physical_members},
-    {Py_tp_repr, AS_SLOT(physical_repr)},       {0, NULL},
-};
-
-static PyType_Spec physical_spec = {
-    .name = "pycuda.driver.PhysicalMemory",
-    .basicsize = sizeof(PhysicalMemoryObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = physical_slots,
+static const TypeSpec physical_spec = {
+    .tp_name = "pycuda.driver.PhysicalMemory",
+    .tp_doc = physical_doc,
+    .tp_basicsize = sizeof(PhysicalMemoryObject),
+    .tp_weaklistoffset = offsetof(PhysicalMemoryObject, weak_references),
+    .tp_new = physical_new,
+    .tp_dealloc = physical_dealloc,
+    .tp_repr = physical_repr,
+    .tp_methods = physical_methods,
+    .tp_getset = physical_properties,
 };
 
 /* ---- Granularity ---- */
@@ -371,6 +365,6 @@ static PyMethodDef functions[] = {
 
 int physical_memory_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->PhysicalMemory_type, &physical_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->PhysicalMemory_type, &physical_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -3,6 +3,7 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/errors.h"
+#include "ext/base/types.h"
 
 typedef struct PointerHolderObject {
     PyObject_HEAD
@@ -71,37 +72,27 @@ static PyMethodDef holder_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef holder_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PointerHolderObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(holder_doc,
              "PointerHolderBase()\n--\n\n"
              "Base class for objects that stand for device memory allocated elsewhere.\n\n"
              "A subclass defines get_pointer(), which returns the address; its objects are taken\n"
              "wherever a DeviceAllocation is.");
 
-static PyType_Slot holder_slots[] = {
-    {Py_tp_doc, (void *)holder_doc},
-    {Py_tp_new, AS_SLOT(PyType_GenericNew)},
-    {Py_tp_init, AS_SLOT(holder_init)},
-    {Py_tp_dealloc, AS_SLOT(holder_dealloc)},
-    {Py_tp_methods, holder_methods},
-    {Py_tp_members, holder_members},
-    {Py_nb_int, AS_SLOT(holder_int)},
-    {Py_nb_index, AS_SLOT(holder_int)},
-    {0, NULL},
-};
-
-static PyType_Spec holder_spec = {
-    .name = "pycuda.driver.PointerHolderBase",
-    .basicsize = sizeof(PointerHolderObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = holder_slots,
+static const TypeSpec holder_spec = {
+    .tp_name = "pycuda.driver.PointerHolderBase",
+    .tp_doc = holder_doc,
+    .tp_basicsize = sizeof(PointerHolderObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(PointerHolderObject, weak_references),
+    .tp_new = PyType_GenericNew,
+    .tp_init = holder_init,
+    .tp_dealloc = holder_dealloc,
+    .nb_int = holder_int,
+    .nb_index = holder_int,
+    .tp_methods = holder_methods,
 };
 
 int pointer_holder_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->PointerHolderBase_type, &holder_spec, NULL);
+    return type_add(module, &state->PointerHolderBase_type, &holder_spec, NULL);
 }

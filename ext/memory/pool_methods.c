@@ -6,6 +6,7 @@
 #include "ext/errors.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
+#include "ext/base/types.h"
 
 /* ---- Life ---- */
 
@@ -241,25 +242,15 @@ static PyGetSetDef pool_properties[] = {
 };
 #undef STATISTIC
 
-static PyMemberDef pool_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(PoolObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot pool_slots[] = {
-    {Py_tp_doc, "What all memory pools share."},
-    {Py_tp_dealloc, AS_SLOT(pool_dealloc)},
-    {Py_tp_methods, pool_methods},
-    {Py_tp_getset, pool_properties},
-    {Py_tp_members, pool_members},
-    {0, NULL},
-};
-
-static PyType_Spec pool_spec = {
-    .name = "pycuda.tools.MemoryPool",
-    .basicsize = sizeof(PoolObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = pool_slots,
+static const TypeSpec pool_spec = {
+    .tp_name = "pycuda.tools.MemoryPool",
+    .tp_doc = "What all memory pools share.",
+    .tp_basicsize = sizeof(PoolObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(PoolObject, weak_references),
+    .tp_dealloc = pool_dealloc,
+    .tp_methods = pool_methods,
+    .tp_getset = pool_properties,
 };
 
 PyDoc_STRVAR(bitlog2_doc, "bitlog2(n)\n--\n\n"
@@ -283,6 +274,6 @@ static PyMethodDef functions[] = {
 
 int pool_methods_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->MemoryPool_type, &pool_spec, NULL) < 0) return -1;
+    if (type_add(module, &state->MemoryPool_type, &pool_spec, NULL) < 0) return -1;
     return PyModule_AddFunctions(module, functions);
 }

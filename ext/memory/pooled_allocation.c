@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 typedef struct UsedStream {
     CUstream handle;
@@ -358,23 +359,17 @@ PyDoc_STRVAR(allocation_doc,
              "int() is its address, len() the bytes that were requested. It is taken wherever a\n"
              "DeviceAllocation is.");
 
-static PyType_Slot allocation_slots[] = {
-    {Py_tp_doc, (void *)allocation_doc},
-    {Py_tp_dealloc, AS_SLOT(allocation_dealloc)},
-    {Py_tp_methods, allocation_methods},
-    {Py_sq_length, AS_SLOT(allocation_length)},
-    {0, NULL},
-};
-
-static PyType_Spec allocation_spec = {
-    .name = "pycuda.tools.PooledDeviceAllocation",
-    .basicsize = sizeof(PooledAllocationObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = allocation_slots,
+static const TypeSpec allocation_spec = {
+    .tp_name = "pycuda.tools.PooledDeviceAllocation",
+    .tp_doc = allocation_doc,
+    .tp_basicsize = sizeof(PooledAllocationObject),
+    .tp_dealloc = allocation_dealloc,
+    .sq_length = allocation_length,
+    .tp_methods = allocation_methods,
 };
 
 int pooled_allocation_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->PooledDeviceAllocation_type, &allocation_spec,
-                          state->DeviceAllocation_type);
+    return type_add(module, &state->PooledDeviceAllocation_type, &allocation_spec,
+                    state->DeviceAllocation_type);
 }

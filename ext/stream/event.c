@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 /* An Event without its driver event, in the current context. NULL with an exception. */
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)
@@ -286,31 +287,21 @@ static PyObject *event_repr(PyObject *self)
     return context_repr_of(self, event->context, event->handle, event->untimed ? ", without timing" : "");
 }
 
-static PyMemberDef event_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(EventObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot event_slots[] = {
-    {Py_tp_doc, (void *)event_doc},
-    {Py_tp_new, AS_SLOT(event_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(event_dealloc)},
-    {Py_tp_repr, AS_SLOT(event_repr)},
-    {Py_am_await, AS_SLOT(stream_await)},
-    {Py_tp_methods, event_methods},
-    {Py_tp_getset, event_properties},
-    {Py_tp_members, event_members},
-    {0, NULL},
-};
-
-static PyType_Spec event_spec = {
-    .name = "pycuda.driver.Event",
-    .basicsize = sizeof(EventObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = event_slots,
+static const TypeSpec event_spec = {
+    .tp_name = "pycuda.driver.Event",
+    .tp_doc = event_doc,
+    .tp_basicsize = sizeof(EventObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(EventObject, weak_references),
+    .tp_new = event_tp_new,
+    .tp_dealloc = event_dealloc,
+    .tp_repr = event_repr,
+    .am_await = stream_await,
+    .tp_methods = event_methods,
+    .tp_getset = event_properties,
 };
 
 int event_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Event_type, &event_spec, NULL);
+    return type_add(module, &state->Event_type, &event_spec, NULL);
 }

@@ -6,6 +6,7 @@
 #include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
+#include "ext/base/types.h"
 
 /* ---- Making one ---- */
 
@@ -258,23 +259,17 @@ static PyGetSetDef green_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot green_slots[] = {
-    {Py_tp_doc, (void *)green_doc},
-    {Py_tp_new, AS_SLOT(green_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(context_dealloc)},
-    {Py_tp_methods, green_methods},
-    {Py_tp_getset, green_properties},
-    {0, NULL},
-};
-
-static PyType_Spec green_spec = {
-    .name = "pycuda.driver.GreenContext",
-    .basicsize = sizeof(ContextObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = green_slots,
+static const TypeSpec green_spec = {
+    .tp_name = "pycuda.driver.GreenContext",
+    .tp_doc = green_doc,
+    .tp_basicsize = sizeof(ContextObject),
+    .tp_new = green_tp_new,
+    .tp_dealloc = context_dealloc,
+    .tp_methods = green_methods,
+    .tp_getset = green_properties,
 };
 
 int green_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->GreenContext_type, &green_spec, state->Context_type);
+    return type_add(module, &state->GreenContext_type, &green_spec, state->Context_type);
 }

@@ -6,6 +6,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 #include "ext/memory/pool.h"
+#include "ext/base/types.h"
 
 PyDoc_STRVAR(stream_doc,
              "Stream(flags=0, priority=None)\n--\n\n"
@@ -235,31 +236,21 @@ static PyObject *stream_repr(PyObject *self)
                            stream->non_blocking ? ", non-blocking" : "");
 }
 
-static PyMemberDef stream_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(StreamObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot stream_slots[] = {
-    {Py_tp_doc, (void *)stream_doc},
-    {Py_tp_new, AS_SLOT(stream_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(stream_dealloc)},
-    {Py_tp_repr, AS_SLOT(stream_repr)},
-    {Py_am_await, AS_SLOT(stream_await)},
-    {Py_tp_methods, stream_methods},
-    {Py_tp_getset, stream_properties},
-    {Py_tp_members, stream_members},
-    {0, NULL},
-};
-
-static PyType_Spec stream_spec = {
-    .name = "pycuda.driver.Stream",
-    .basicsize = sizeof(StreamObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = stream_slots,
+static const TypeSpec stream_spec = {
+    .tp_name = "pycuda.driver.Stream",
+    .tp_doc = stream_doc,
+    .tp_basicsize = sizeof(StreamObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(StreamObject, weak_references),
+    .tp_new = stream_tp_new,
+    .tp_dealloc = stream_dealloc,
+    .tp_repr = stream_repr,
+    .am_await = stream_await,
+    .tp_methods = stream_methods,
+    .tp_getset = stream_properties,
 };
 
 int stream_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Stream_type, &stream_spec, NULL);
+    return type_add(module, &state->Stream_type, &stream_spec, NULL);
 }

@@ -7,6 +7,7 @@
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* ---- The object ---- */
 
@@ -390,39 +391,28 @@ static PyMethodDef methods_peer[] = {
 
 /* ---- Types ---- */
 
-#define SLOTS(doc, call, methods, properties) \
-    { \
-        {Py_tp_doc, (void *)doc}, \
-        {Py_tp_new, AS_SLOT(shaped_tp_new)}, \
-        {Py_tp_dealloc, AS_SLOT(shaped_dealloc)}, \
-        {Py_tp_traverse, AS_SLOT(shaped_traverse)}, \
-        {Py_tp_clear, AS_SLOT(shaped_clear)}, \
-        {Py_tp_call, AS_SLOT(call)}, \
-        {Py_tp_methods, methods}, \
-        {Py_tp_getset, properties}, \
-        {0, NULL}, \
-    }
-#define SPEC(python_name, slot_list) \
-    { \
-        .name = "pycuda.driver." python_name, \
-        .basicsize = sizeof(ShapedCopyObject), \
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, \
-        .slots = slot_list, \
-    }
+#define SPEC(python_name, doc, call, methods, properties) \
+    {.tp_name = "pycuda.driver." python_name, \
+     .tp_doc = doc, \
+     .tp_basicsize = sizeof(ShapedCopyObject), \
+     .tp_flags = Py_TPFLAGS_BASETYPE, \
+     .tp_new = shaped_tp_new, \
+     .tp_dealloc = shaped_dealloc, \
+     .tp_traverse = shaped_traverse, \
+     .tp_clear = shaped_clear, \
+     .tp_call = call, \
+     .tp_methods = methods, \
+     .tp_getset = properties}
 
-static PyType_Slot slots_2d[] = SLOTS(doc_2d, shaped_call_2d, methods_2d, properties_2d);
-static PyType_Slot slots_3d[] = SLOTS(doc_3d, shaped_call_3d, methods_3d, properties_3d);
-static PyType_Slot slots_peer[] = SLOTS(doc_peer, shaped_call_3d, methods_peer, properties_3d);
-
-static PyType_Spec spec_2d = SPEC("Memcpy2D", slots_2d);
-static PyType_Spec spec_3d = SPEC("Memcpy3D", slots_3d);
-static PyType_Spec spec_peer = SPEC("Memcpy3DPeer", slots_peer);
+static const TypeSpec spec_2d = SPEC("Memcpy2D", doc_2d, shaped_call_2d, methods_2d, properties_2d);
+static const TypeSpec spec_3d = SPEC("Memcpy3D", doc_3d, shaped_call_3d, methods_3d, properties_3d);
+static const TypeSpec spec_peer = SPEC("Memcpy3DPeer", doc_peer, shaped_call_3d, methods_peer, properties_3d);
 
 int copy_shaped_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->Memcpy2D_type, &spec_2d, NULL) < 0
-                   || state_add_type(module, &state->Memcpy3D_type, &spec_3d, NULL) < 0
-                   || state_add_type(module, &state->Memcpy3DPeer_type, &spec_peer, NULL) < 0
+    return type_add(module, &state->Memcpy2D_type, &spec_2d, NULL) < 0
+                   || type_add(module, &state->Memcpy3D_type, &spec_3d, NULL) < 0
+                   || type_add(module, &state->Memcpy3DPeer_type, &spec_peer, NULL) < 0
                ? -1
                : 0;
 }

@@ -6,6 +6,7 @@
 #include "ext/deferred.h"
 #include "ext/memory/device_memory.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {
@@ -131,30 +132,26 @@ static PyGetSetDef descriptor_3d_properties[] = {
 };
 #undef ROW
 
-static PyType_Slot descriptor_slots[] = {
-    {Py_tp_doc, (void *)descriptor_doc},          {Py_tp_new, AS_SLOT(descriptor_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(descriptor_dealloc)}, {Py_tp_getset, descriptor_properties},
-    {Py_tp_repr, AS_SLOT(descriptor_repr)},       {0, NULL},
+static const TypeSpec descriptor_spec = {
+    .tp_name = "pycuda.driver.ArrayDescriptor",
+    .tp_doc = descriptor_doc,
+    .tp_basicsize = sizeof(ArrayDescriptorObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = descriptor_tp_new,
+    .tp_dealloc = descriptor_dealloc,
+    .tp_repr = descriptor_repr,
+    .tp_getset = descriptor_properties,
 };
 
-static PyType_Slot descriptor_3d_slots[] = {
-    {Py_tp_doc, (void *)descriptor_3d_doc},       {Py_tp_new, AS_SLOT(descriptor_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(descriptor_dealloc)}, {Py_tp_getset, descriptor_3d_properties},
-    {Py_tp_repr, AS_SLOT(descriptor_repr)},       {0, NULL},
-};
-
-static PyType_Spec descriptor_spec = {
-    .name = "pycuda.driver.ArrayDescriptor",
-    .basicsize = sizeof(ArrayDescriptorObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = descriptor_slots,
-};
-
-static PyType_Spec descriptor_3d_spec = {
-    .name = "pycuda.driver.ArrayDescriptor3D",
-    .basicsize = sizeof(ArrayDescriptorObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = descriptor_3d_slots,
+static const TypeSpec descriptor_3d_spec = {
+    .tp_name = "pycuda.driver.ArrayDescriptor3D",
+    .tp_doc = descriptor_3d_doc,
+    .tp_basicsize = sizeof(ArrayDescriptorObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_new = descriptor_tp_new,
+    .tp_dealloc = descriptor_dealloc,
+    .tp_repr = descriptor_repr,
+    .tp_getset = descriptor_3d_properties,
 };
 
 /* ---- Array ---- */
@@ -407,35 +404,25 @@ static PyGetSetDef cuda_array_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMemberDef cuda_array_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(CudaArrayObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot cuda_array_slots[] = {
-    {Py_tp_doc, (void *)cuda_array_doc},
-    {Py_tp_new, AS_SLOT(cuda_array_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(cuda_array_dealloc)},
-    {Py_tp_methods, cuda_array_methods},
-    {Py_tp_getset, cuda_array_properties},
-    {Py_tp_members, cuda_array_members},
-    {Py_tp_richcompare, AS_SLOT(cuda_array_compare)},
-    {Py_tp_hash, AS_SLOT(cuda_array_hash)},
-    {0, NULL},
-};
-
-static PyType_Spec cuda_array_spec = {
-    .name = "pycuda.driver.Array",
-    .basicsize = sizeof(CudaArrayObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = cuda_array_slots,
+static const TypeSpec cuda_array_spec = {
+    .tp_name = "pycuda.driver.Array",
+    .tp_doc = cuda_array_doc,
+    .tp_basicsize = sizeof(CudaArrayObject),
+    .tp_flags = Py_TPFLAGS_BASETYPE,
+    .tp_weaklistoffset = offsetof(CudaArrayObject, weak_references),
+    .tp_new = cuda_array_tp_new,
+    .tp_dealloc = cuda_array_dealloc,
+    .tp_hash = cuda_array_hash,
+    .tp_richcompare = cuda_array_compare,
+    .tp_methods = cuda_array_methods,
+    .tp_getset = cuda_array_properties,
 };
 
 int cuda_array_setup(PyObject *module, ModuleState *state)
 {
-    if (state_add_type(module, &state->ArrayDescriptor_type, &descriptor_spec, NULL) < 0
-        || state_add_type(module, &state->ArrayDescriptor3D_type, &descriptor_3d_spec, NULL) < 0
-        || state_add_type(module, &state->Array_type, &cuda_array_spec, NULL) < 0)
+    if (type_add(module, &state->ArrayDescriptor_type, &descriptor_spec, NULL) < 0
+        || type_add(module, &state->ArrayDescriptor3D_type, &descriptor_3d_spec, NULL) < 0
+        || type_add(module, &state->Array_type, &cuda_array_spec, NULL) < 0)
         return -1;
     return cuda_array_copy_setup(module, state);
 }

@@ -13,6 +13,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 #include "ext/texture/cuda_array.h"
+#include "ext/base/types.h"
 
 int mipmapped_array_handle(ModuleState *state, PyObject *value, const char *what, CUmipmappedArray *out)
 {
@@ -266,29 +267,23 @@ static PyGetSetDef mipmapped_array_properties[] = {
 
 static PyMemberDef mipmapped_array_members[] = {
     {"num_levels", T_UINT, offsetof(MipmappedArrayObject, levels), READONLY, "How many levels there are."},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(MipmappedArrayObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot mipmapped_array_slots[] = {
-    {Py_tp_doc, (void *)mipmapped_array_doc},
-    {Py_tp_new, AS_SLOT(mipmapped_array_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(mipmapped_array_dealloc)},
-    {Py_tp_methods, mipmapped_array_methods},
-    {Py_tp_getset, mipmapped_array_properties},
-    {Py_tp_members, mipmapped_array_members},
-    {0, NULL},
-};
-
-static PyType_Spec mipmapped_array_spec = {
-    .name = "pycuda.driver.MipmappedArray",
-    .basicsize = sizeof(MipmappedArrayObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = mipmapped_array_slots,
+static const TypeSpec mipmapped_array_spec = {
+    .tp_name = "pycuda.driver.MipmappedArray",
+    .tp_doc = mipmapped_array_doc,
+    .tp_basicsize = sizeof(MipmappedArrayObject),
+    .tp_weaklistoffset = offsetof(MipmappedArrayObject, weak_references),
+    .tp_new = mipmapped_array_tp_new,
+    .tp_dealloc = mipmapped_array_dealloc,
+    .tp_methods = mipmapped_array_methods,
+    .tp_getset = mipmapped_array_properties,
+    .tp_members = mipmapped_array_members,
 };
 
 int mipmapped_array_setup(PyObject *module, ModuleState *state)
 {
     if (context_on_last(state, end_arrays) < 0) return -1;
-    return state_add_type(module, &state->MipmappedArray_type, &mipmapped_array_spec, NULL);
+    return type_add(module, &state->MipmappedArray_type, &mipmapped_array_spec, NULL);
 }

@@ -5,6 +5,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const char *reference)
@@ -108,30 +109,24 @@ static PyMethodDef surface_methods[] = {
 static PyMemberDef surface_members[] = {
     {"array", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "The Array, kept alive."},
     {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUsurfObject as an int."},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot surface_slots[] = {
-    {Py_tp_doc, (void *)surface_doc},
-    {Py_tp_new, AS_SLOT(surface_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(surface_dealloc)},
-    {Py_tp_traverse, AS_SLOT(texture_traverse)},
-    {Py_tp_methods, surface_methods},
-    {Py_tp_members, surface_members},
-    {Py_nb_int, AS_SLOT(texture_int)},
-    {Py_nb_index, AS_SLOT(texture_int)},
-    {0, NULL},
-};
-
-static PyType_Spec surface_spec = {
-    .name = "pycuda.driver.SurfaceObject",
-    .basicsize = sizeof(TextureObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = surface_slots,
+static const TypeSpec surface_spec = {
+    .tp_name = "pycuda.driver.SurfaceObject",
+    .tp_doc = surface_doc,
+    .tp_basicsize = sizeof(TextureObject),
+    .tp_weaklistoffset = offsetof(TextureObject, weak_references),
+    .tp_new = surface_tp_new,
+    .tp_dealloc = surface_dealloc,
+    .tp_traverse = texture_traverse,
+    .nb_int = texture_int,
+    .nb_index = texture_int,
+    .tp_methods = surface_methods,
+    .tp_members = surface_members,
 };
 
 int surface_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->SurfaceObject_type, &surface_spec, NULL);
+    return type_add(module, &state->SurfaceObject_type, &surface_spec, NULL);
 }

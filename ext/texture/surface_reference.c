@@ -2,6 +2,7 @@
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
 #include "ext/texture/reference.h"
+#include "ext/base/types.h"
 
 PyObject *surface_reference_new(CodeModuleObject *module, const char *name)
 {
@@ -50,30 +51,22 @@ static PyMethodDef surface_reference_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef surface_reference_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ReferenceObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
 PyDoc_STRVAR(surface_reference_doc,
              "What a ``surface<>`` variable of a module reads and writes; made by\n"
              "Module.get_surfref.\n\n"
              "Launches of the module's kernels use what it is bound to when they are made.");
 
-static PyType_Slot surface_reference_slots[] = {
-    {Py_tp_doc, (void *)surface_reference_doc},    {Py_tp_dealloc, AS_SLOT(reference_dealloc)},
-    {Py_tp_traverse, AS_SLOT(reference_traverse)}, {Py_tp_methods, surface_reference_methods},
-    {Py_tp_members, surface_reference_members},    {0, NULL},
-};
-
-static PyType_Spec surface_reference_spec = {
-    .name = "pycuda.driver.SurfaceReference",
-    .basicsize = sizeof(ReferenceObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = surface_reference_slots,
+static const TypeSpec surface_reference_spec = {
+    .tp_name = "pycuda.driver.SurfaceReference",
+    .tp_doc = surface_reference_doc,
+    .tp_basicsize = sizeof(ReferenceObject),
+    .tp_weaklistoffset = offsetof(ReferenceObject, weak_references),
+    .tp_dealloc = reference_dealloc,
+    .tp_traverse = reference_traverse,
+    .tp_methods = surface_reference_methods,
 };
 
 int surface_reference_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->SurfaceReference_type, &surface_reference_spec, NULL);
+    return type_add(module, &state->SurfaceReference_type, &surface_reference_spec, NULL);
 }

@@ -9,6 +9,7 @@
 #include "ext/convert/convert.h"
 #include "ext/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 
 /* ---- Shared with SurfaceObject ---- */
 
@@ -401,27 +402,21 @@ static PyMethodDef texture_methods[] = {
 static PyMemberDef texture_members[] = {
     {"source", T_OBJECT_EX, offsetof(TextureObject, source), READONLY, "What is read, kept alive."},
     {"handle", T_ULONGLONG, offsetof(TextureObject, handle), READONLY, "The CUtexObject as an int."},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(TextureObject, weak_references), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };
 
-static PyType_Slot texture_slots[] = {
-    {Py_tp_doc, (void *)texture_doc},
-    {Py_tp_new, AS_SLOT(texture_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(texture_dealloc)},
-    {Py_tp_traverse, AS_SLOT(texture_traverse)},
-    {Py_tp_methods, texture_methods},
-    {Py_tp_members, texture_members},
-    {Py_nb_int, AS_SLOT(texture_int)},
-    {Py_nb_index, AS_SLOT(texture_int)},
-    {0, NULL},
-};
-
-static PyType_Spec texture_spec = {
-    .name = "pycuda.driver.TextureObject",
-    .basicsize = sizeof(TextureObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = texture_slots,
+static const TypeSpec texture_spec = {
+    .tp_name = "pycuda.driver.TextureObject",
+    .tp_doc = texture_doc,
+    .tp_basicsize = sizeof(TextureObject),
+    .tp_weaklistoffset = offsetof(TextureObject, weak_references),
+    .tp_new = texture_tp_new,
+    .tp_dealloc = texture_dealloc,
+    .tp_traverse = texture_traverse,
+    .nb_int = texture_int,
+    .nb_index = texture_int,
+    .tp_methods = texture_methods,
+    .tp_members = texture_members,
 };
 
 typedef struct Flag {
@@ -441,5 +436,5 @@ int texture_setup(PyObject *module, ModuleState *state)
 {
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (PyModule_AddIntConstant(module, flags[i].name, flags[i].value) < 0) return -1;
-    return state_add_type(module, &state->TextureObject_type, &texture_spec, NULL);
+    return type_add(module, &state->TextureObject_type, &texture_spec, NULL);
 }

@@ -5,6 +5,7 @@
 #include "ext/constants.h"
 #include "ext/convert/convert.h"
 #include "ext/errors.h"
+#include "ext/base/types.h"
 
 /* ---- Shared with SurfaceReference ---- */
 
@@ -535,29 +536,18 @@ static PyMethodDef texture_reference_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyMemberDef texture_reference_members[] = {
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(ReferenceObject, weak_references), READONLY, NULL},
-    {NULL, 0, 0, 0, NULL},
-};
-
-static PyType_Slot texture_reference_slots[] = {
-    {Py_tp_doc, (void *)texture_reference_doc},
-    {Py_tp_new, AS_SLOT(texture_reference_tp_new)},
-    {Py_tp_dealloc, AS_SLOT(reference_dealloc)},
-    {Py_tp_traverse, AS_SLOT(reference_traverse)},
-    {Py_tp_methods, texture_reference_methods},
-    {Py_tp_members, texture_reference_members},
-    {0, NULL},
-};
-
-static PyType_Spec texture_reference_spec = {
-    .name = "pycuda.driver.TextureReference",
-    .basicsize = sizeof(ReferenceObject),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = texture_reference_slots,
+static const TypeSpec texture_reference_spec = {
+    .tp_name = "pycuda.driver.TextureReference",
+    .tp_doc = texture_reference_doc,
+    .tp_basicsize = sizeof(ReferenceObject),
+    .tp_weaklistoffset = offsetof(ReferenceObject, weak_references),
+    .tp_new = texture_reference_tp_new,
+    .tp_dealloc = reference_dealloc,
+    .tp_traverse = reference_traverse,
+    .tp_methods = texture_reference_methods,
 };
 
 int texture_reference_setup(PyObject *module, ModuleState *state)
 {
-    return state_add_type(module, &state->TextureReference_type, &texture_reference_spec, NULL);
+    return type_add(module, &state->TextureReference_type, &texture_reference_spec, NULL);
 }

@@ -1,0 +1,35 @@
+/* See types.h. */
+#include "ext/base/types.h"
+
+#include <string.h>
+
+/* One a row, and the end. */
+enum {
+#define SLOT(name, type) SLOT_##name,
+#include "ext/base/type_slots.def"
+#undef SLOT
+    SLOTS_MAX
+};
+
+static void list_slots(const TypeSpec *spec, PyType_Slot *out)
+{
+#define SLOT(name, type) \
+    if (spec->name) *out++ = (PyType_Slot){Py_##name, (void *)spec->name};
+#include "ext/base/type_slots.def"
+#undef SLOT
+    *out = (PyType_Slot){0, NULL};
+}
+
+int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyObject *bases)
+{
+    PyType_Slot slots[SLOTS_MAX + 1];
+    unsigned long flags = Py_TPFLAGS_DEFAULT | spec->tp_flags;
+    if (spec->tp_traverse) flags |= Py_TPFLAGS_HAVE_GC;
+    if (!spec->tp_new && !bases) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
+    list_slots(spec, slots);
+    PyType_Spec made = {spec->tp_name, (int)spec->tp_basicsize, 0, (unsigned)flags, slots};
+    *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &made, bases);
+    if (!*type) return -1;
+    if (spec->tp_weaklistoffset) (*type)->tp_weaklistoffset = (Py_ssize_t)spec->tp_weaklistoffset;
+    return PyModule_AddObjectRef(module, strrchr(spec->tp_name, '.') + 1, (PyObject *)*type);
+}

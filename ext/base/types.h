@@ -1,0 +1,27 @@
+/* The Python types of the module, each said in one TypeSpec. */
+#ifndef EXT_BASE_TYPES_H
+#define EXT_BASE_TYPES_H
+
+#include "ext/ext.h"
+
+/* As a static PyTypeObject would say it, in CPython's names. Instances are tracked by the garbage collector
+ * when there is a tp_traverse. Without a tp_new, its own or one to inherit, Python makes no instances. */
+typedef struct TypeSpec {
+    const char *tp_name; /* with the module that users know: "pycuda.driver.Event" */
+    size_t tp_basicsize;
+    unsigned long tp_flags; /* besides those that follow from the rest */
+    size_t tp_weaklistoffset; /* 0: no weak references, or those of the base */
+#define SLOT(name, type) type name;
+#include "ext/base/type_slots.def"
+#undef SLOT
+} TypeSpec;
+
+/* Makes the type, adds it to the module under its short name and stores it in *type, which owns it. bases: a
+ * type or a tuple of types, NULL is object. -1 with an exception on failure. */
+int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyObject *bases);
+static inline int type_add(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyTypeObject *base)
+{
+    return type_add_with_bases(module, type, spec, (PyObject *)base);
+}
+
+#endif
