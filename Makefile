@@ -170,7 +170,7 @@ lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and
 	$(BIN)/ruff check pycuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
-	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/test_typing.py
+	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py
 	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built

@@ -17,7 +17,7 @@ from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel
 
-PTX = Path(__file__).parents[1].joinpath("driver", "late.ptx").read_bytes()
+PTX = Path(__file__).parents[2].joinpath("driver", "late.ptx").read_bytes()
 NON_BLOCKING = 1
 
 

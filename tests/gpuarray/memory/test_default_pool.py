@@ -200,7 +200,7 @@ def test_too_much_is_a_memory_error_and_all_goes_on(pool):
 
 def test_a_short_soak(pool):
     """tests/soak/pool.py, which may be given millions."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "soak"))
+    sys.path.insert(0, str(Path(__file__).parents[2] / "soak"))
     from pool import soak
 
     wrong, ratio = soak(20_000)

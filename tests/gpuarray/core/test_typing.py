@@ -10,7 +10,7 @@ import typed_client
 
 from pycuda import gpuarray
 
-CLIENT = Path(__file__).with_name("typed_client.py")
+CLIENT = Path(__file__).parents[1] / "typed_client.py"
 
 
 def test_every_public_name_is_exported():

@@ -2,8 +2,8 @@
 once with plain arguments and compared with NumPy, or it stands below among those that do not, by reason.
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
-UFUNCS, LINALG or METHODS, or the name into NOT_HERE. `python tests/gpuarray/test_numpy_names.py` writes the
-lists of docs/numpy.md anew.
+UFUNCS, LINALG or METHODS, or the name into NOT_HERE. This file, run by python with PYTHONPATH=tests/gpuarray,
+writes the lists of docs/numpy.md anew.
 """
 
 import contextlib
@@ -653,8 +653,8 @@ def test_what_is_not_here_is_refused(name):
 
 # ---- docs/numpy.md
 
-PAGE = Path(__file__).parents[2] / "docs" / "numpy.md"
-BEGIN = "<!-- Written by tests/gpuarray/test_numpy_names.py -->\n"
+PAGE = Path(__file__).parents[3] / "docs" / "numpy.md"
+BEGIN = "<!-- Written by tests/gpuarray/numpy_api/test_numpy_names.py -->\n"
 
 
 def listed(names):
@@ -686,7 +686,7 @@ def lists():
 
 def test_the_documentation_lists_all_names():
     written = PAGE.read_text().partition(BEGIN)[2]
-    assert written == lists(), f"python {Path(__file__).name} writes the lists of {PAGE.name} anew"
+    assert written == lists(), f"run {Path(__file__).name} to write the lists of {PAGE.name} again"
 
 
 if __name__ == "__main__":
