@@ -1,5 +1,5 @@
 /* Asking whether work is done, for drivers that can only be asked: a stream, an event, or the mark of a
- * queue, which is an event that is recorded in a stream now and then (ext/room.h). */
+ * queue, which is an event that is recorded in a stream now and then (ext/base/room.h). */
 #ifndef CORE_POLL_H
 #define CORE_POLL_H
 

@@ -2,11 +2,11 @@
  * put off is released. */
 #include <time.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
 #include "ext/code/compilation.h"
 #include "ext/context/context.h"
 #include "ext/context/keep_alive.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
 
 /* A program may end without waiting for its kernels: their output comes out, their error is reported. */
 static CUresult finish_current(ModuleState *state, const WaitLimit *limit)

@@ -1,21 +1,21 @@
 /* pycuda._driver: the module, its state and the list of what adds to it. */
 #define EXT_IMPORTS_NUMPY
-#include "ext/numpy_api.h"
+#include "ext/base/numpy_api.h"
 
 #include <string.h>
 
 #include "core/fault.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/launch_site.h"
-#include "ext/lost.h"
+#include "ext/base/launch_site.h"
+#include "ext/base/lost.h"
+#include "ext/convert/convert.h"
 
 typedef int (*SetupFn)(PyObject *module, ModuleState *state);
 
 static const SetupFn setups[] = {
 #define SETUP(name) name##_setup,
-#include "ext/module_setups.def"
+#include "ext/base/module_setups.def"
 #undef SETUP
 };
 
@@ -29,7 +29,7 @@ static const LiveRow live_rows[] = {
 #define STATE_OBJECT(name)
 #define STATE_STRING(name)
 #define STATE_LIVE(name) {#name, offsetof(ModuleState, live_##name)},
-#include "ext/state_fields.def"
+#include "ext/base/state_fields.def"
 #undef STATE_TYPE
 #undef STATE_OBJECT
 #undef STATE_STRING
@@ -191,7 +191,7 @@ static int intern_names(ModuleState *state)
 #define STATE_STRING(name) \
     if (!(state->str_##name = PyUnicode_InternFromString(#name))) return -1;
 #define STATE_LIVE(name)
-#include "ext/state_fields.def"
+#include "ext/base/state_fields.def"
 #undef STATE_TYPE
 #undef STATE_OBJECT
 #undef STATE_STRING
@@ -233,7 +233,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 #define STATE_OBJECT(name) Py_VISIT(state->name);
 #define STATE_STRING(name)
 #define STATE_LIVE(name)
-#include "ext/state_fields.def"
+#include "ext/base/state_fields.def"
 #undef STATE_TYPE
 #undef STATE_OBJECT
 #undef STATE_STRING
@@ -248,7 +248,7 @@ static int module_clear(PyObject *module)
 #define STATE_OBJECT(name) Py_CLEAR(state->name);
 #define STATE_STRING(name) Py_CLEAR(state->str_##name);
 #define STATE_LIVE(name)
-#include "ext/state_fields.def"
+#include "ext/base/state_fields.def"
 #undef STATE_TYPE
 #undef STATE_OBJECT
 #undef STATE_STRING

@@ -2,7 +2,7 @@
 #include "ext/base/driver_calls.h"
 
 #include "core/exclusive.h"
-#include "ext/room.h"
+#include "ext/base/room.h"
 
 /* False when no attempt is to be made; the result says why. */
 static bool open_call(ModuleState *state, DriverCall *call)

@@ -20,7 +20,7 @@
 #ifndef EXT_BASE_DRIVER_CALLS_H
 #define EXT_BASE_DRIVER_CALLS_H
 
-#include "ext/wait.h"
+#include "ext/base/wait.h"
 
 /* Parameters (int *count) to (ModuleState *self, int *count); (void), where the arguments are (), to
  * (ModuleState *self). */

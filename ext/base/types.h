@@ -2,7 +2,7 @@
 #ifndef EXT_BASE_TYPES_H
 #define EXT_BASE_TYPES_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* As a static PyTypeObject would say it, in CPython's names. Instances are tracked by the garbage collector
  * when there is a tp_traverse. Without a tp_new, its own or one to inherit, Python makes no instances. */

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "core/image_size.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
+#include "ext/convert/convert.h"
 #include "ext/launch/function.h"
 #include "ext/texture/reference.h"
-#include "ext/base/types.h"
 
 static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
 {

@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "ext/wait.h"
+#include "ext/base/wait.h"
 
 enum { SLICE_MICROSECONDS = 50000, STACK_BYTES = 8 << 20 };
 

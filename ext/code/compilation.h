@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "core/nvrtc_table.h"
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* Strings of a job. `owner` keeps the bytes objects that they point into. */
 typedef struct StringList {

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ext/base/errors.h"
 #include "ext/code/code_module.h"
-#include "ext/errors.h"
 
 enum { LIST_BYTES = 400 };
 

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "core/link.h"
-#include "ext/convert/buffers.h"
-#include "ext/code/code_module.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/code/code_module.h"
+#include "ext/convert/buffers.h"
+#include "ext/convert/convert.h"
 
 typedef struct LinkerObject {
     PyObject_HEAD

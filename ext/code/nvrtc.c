@@ -2,10 +2,10 @@
  * is the business of pycuda.compiler; nothing is raised here for a source that does not compile. */
 #include <string.h>
 
+#include "ext/base/gate.h"
 #include "ext/code/code_module.h"
 #include "ext/code/compilation.h"
 #include "ext/convert/convert.h"
-#include "ext/gate.h"
 
 static const char table_name[] = "pycuda._driver.nvrtc";
 

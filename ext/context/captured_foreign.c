@@ -6,7 +6,7 @@
  */
 #include "ext/context/captured.h"
 
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 
 /* Belongs to a capsule: one reference is that of the list of captures, one the user object's. */

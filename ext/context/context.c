@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "core/exclusive.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/context/keep_alive.h"
 

@@ -16,7 +16,7 @@
 #define EXT_CONTEXT_CONTEXT_H
 
 #include "core/capture_mode.h"
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 typedef enum ContextKind { CONTEXT_OWNED, CONTEXT_PRIMARY, CONTEXT_FOREIGN, CONTEXT_GREEN } ContextKind;
 

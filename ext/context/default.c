@@ -11,7 +11,7 @@
 
 #include "core/settings.h"
 #include "ext/base/driver_calls.h"
-#include "ext/launch_site.h"
+#include "ext/base/launch_site.h"
 
 /* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
 static atomic_bool initialised;

@@ -4,12 +4,12 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "ext/constants.h"
+#include "ext/base/constants.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/context/context.h"
 #include "ext/context/resource.h"
 #include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
-#include "ext/base/types.h"
 
 enum { NAME_SIZE = 256, ATTRIBUTE_NAME_SIZE = 128 };
 

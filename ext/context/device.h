@@ -2,7 +2,7 @@
 #ifndef EXT_CONTEXT_DEVICE_H
 #define EXT_CONTEXT_DEVICE_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 typedef struct DeviceObject {
     PyObject_HEAD

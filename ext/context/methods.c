@@ -1,13 +1,13 @@
 /* The Python class Context. Most methods act on the current context and not on the instance they are called
  * on, as PyCUDA's static methods do: they are class methods here. */
 
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
-#include "ext/context/device.h"
-#include "ext/context/resource.h"
+#include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/keep_alive.h"
 #include "ext/base/types.h"
+#include "ext/context/device.h"
+#include "ext/context/keep_alive.h"
+#include "ext/context/resource.h"
+#include "ext/convert/convert.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 

@@ -2,11 +2,11 @@
 #include "ext/context/resource.h"
 
 #include "core/exclusive.h"
-#include "ext/constants.h"
-#include "ext/context/device.h"
-#include "ext/convert/convert.h"
+#include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/context/device.h"
+#include "ext/convert/convert.h"
 
 static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevResource *value)
 {

@@ -1,8 +1,8 @@
 /* See buffers.h. */
 #include "ext/convert/buffers.h"
 
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/numpy_api.h"
 
 static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
 {

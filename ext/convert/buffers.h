@@ -6,7 +6,7 @@
 #ifndef EXT_CONVERT_BUFFERS_H
 #define EXT_CONVERT_BUFFERS_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 typedef struct HostBuffer {
     void *pointer;

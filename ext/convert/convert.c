@@ -4,14 +4,14 @@
 #include <limits.h>
 
 #include "core/layout/strides.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
+#include "ext/base/wait.h"
 #include "ext/context/captured.h"
-#include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/gpuarray/gpuarray.h"
 #include "ext/convert/foreign.h"
-#include "ext/numpy_api.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/memory/device_memory.h"
 #include "ext/stream/stream.h"
-#include "ext/wait.h"
 
 /* ---- Integers ---- */
 

@@ -2,7 +2,7 @@
 #ifndef EXT_CONVERT_CONVERT_H
 #define EXT_CONVERT_CONVERT_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 struct ContextObject;
 struct _PyArray_Descr;

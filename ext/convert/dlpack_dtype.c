@@ -1,8 +1,8 @@
 /* Dtypes of NumPy, and of ml_dtypes, as DLPack has them. */
 #include <string.h>
 
+#include "ext/base/numpy_api.h"
 #include "ext/convert/dlpack.h"
-#include "ext/numpy_api.h"
 
 typedef struct NativeRow {
     int number;

@@ -1,8 +1,8 @@
 /* Arrays of other libraries by DLPack: a type's exchange table, or the method __dlpack__. See dlpack.h. */
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
-#include "ext/errors.h"
-#include "ext/numpy_api.h"
 
 #define OWNER_PLAIN "pycuda.dlpack"
 #define OWNER_VERSIONED "pycuda.dlpack_versioned"

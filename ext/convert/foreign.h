@@ -4,7 +4,7 @@
 #define EXT_CONVERT_FOREIGN_H
 
 #include "core/layout/strides.h"
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 struct _PyArray_Descr;
 

@@ -1,11 +1,11 @@
 /* What another library's array is an array of, from its __cuda_array_interface__. See foreign.h. */
 #include <string.h>
 
+#include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
 #include "ext/convert/foreign.h"
-#include "ext/base/driver_calls.h"
-#include "ext/numpy_api.h"
 
 void foreign_form_clear(ForeignForm *form)
 {

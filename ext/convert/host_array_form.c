@@ -1,7 +1,7 @@
 /* Host arrays over memory of our own: what shape, dtype and order say, and the array made of it. */
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
-#include "ext/numpy_api.h"
 
 enum { RANK_MAX = 64 };    /* of NumPy 2; NumPy 1 refuses more than 32 itself */
 

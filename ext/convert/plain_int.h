@@ -2,7 +2,7 @@
 #ifndef EXT_CONVERT_PLAIN_INT_H
 #define EXT_CONVERT_PLAIN_INT_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 #include <longintrepr.h>

@@ -1,11 +1,11 @@
 /* RegisteredMapping: the time in which kernels may use what belongs to OpenGL. */
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
+#include "ext/convert/convert.h"
 #include "ext/gl/registered.h"
 #include "ext/stream/stream.h"
 #include "ext/texture/cuda_array.h"
-#include "ext/base/types.h"
 
 typedef struct MappingObject {
     PyObject_HEAD

@@ -1,11 +1,11 @@
 /* RegisteredBuffer and RegisteredImage, and the context for them. */
 #include "ext/gl/registered.h"
 
-#include "ext/context/device.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/context/device.h"
+#include "ext/convert/convert.h"
 
 enum { MOST_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
 

@@ -1,10 +1,10 @@
 /* Attributes of GPUArray. */
 #include "core/launch_shape.h"
-#include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
+#include "ext/convert/convert.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/numpy_api.h"
 
 static PyObject *tuple_of(const Py_ssize_t *values, int count)
 {

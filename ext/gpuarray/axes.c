@@ -1,9 +1,9 @@
 /* core/layout/ for the plans that Python makes. An axis is a tuple there: its length, and the stride in each
  * array. */
 #include "core/layout/elementwise_layout.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/gpuarray.h"
-#include "ext/numpy_api.h"
 
 /* ---- Loops ---- */
 

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 
 #include "core/layout/strides.h"
-#include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
+#include "ext/convert/convert.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/numpy_api.h"
 
 /* ---- What a tensor is made of ---- */
 

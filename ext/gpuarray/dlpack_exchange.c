@@ -4,11 +4,11 @@
  */
 #include <string.h>
 
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/gpuarray/dlpack.h"
 #include "ext/gpuarray/foreign_view.h"
-#include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
 
 /* Where no object of ours is at hand. NULL with an exception. */

@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "core/layout/elementwise_layout.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/gpuarray/elementwise_kernels.h"
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/gpuarray/shared_memory.h"
 #include "ext/gpuarray/transfer.h"
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/numpy_api.h"
 
 enum {
     THREADS = 256,

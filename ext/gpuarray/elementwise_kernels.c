@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/word_map.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/numpy_api.h"
 
 enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 

@@ -3,12 +3,12 @@
 
 #include <string.h>
 
-#include "ext/convert/convert.h"
-#include "ext/gpuarray/launch_cache.h"
-#include "ext/gpuarray/elementwise.h"
-#include "ext/stream/stream.h"
-#include "ext/numpy_api.h"
+#include "ext/base/numpy_api.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/gpuarray/launch_cache.h"
+#include "ext/stream/stream.h"
 
 enum { DEPTH = 3 }; /* __array_function__ is called with a tuple of arguments, of which one may be a list */
 

@@ -1,13 +1,13 @@
 /* See foreign_view.h. */
 #include "ext/gpuarray/foreign_view.h"
 
+#include "ext/base/deferred.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
+#include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/dlpack.h"
-#include "ext/deferred.h"
-#include "ext/errors.h"
-#include "ext/numpy_api.h"
-#include "ext/base/types.h"
 
 /* ---- What keeps the owner ---- */
 

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "core/layout/strides.h"
-#include "ext/gpuarray/foreign_view.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
-#include "ext/numpy_api.h"
+#include "ext/gpuarray/foreign_view.h"
 
 /* Page-locked memory of `size` bytes as a 1-D array. */
 static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)

@@ -5,12 +5,12 @@
 
 #include "core/launch_shape.h"
 #include "core/layout/strides.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/operators.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/numpy_api.h"
 
 /* A plain GPUArray without a description. */
 static GPUArrayObject *new_plain(ModuleState *state)

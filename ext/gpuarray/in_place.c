@@ -1,10 +1,10 @@
 /* a.shape = , a.strides = , a.dtype = : another description of the same memory, where NumPy takes it too and
  * all elements lie within the array's memory. */
 #include "core/layout/strides.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/gpuarray/shared_memory.h"
-#include "ext/numpy_api.h"
 
 /* False with AttributeError for del. */
 static bool is_given(PyObject *value, const char *name)

@@ -8,14 +8,14 @@
  */
 #include "ext/gpuarray/launch_cache.h"
 
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/gpuarray/shared_memory.h"
 #include "ext/launch/function.h"
-#include "ext/numpy_api.h"
 #include "ext/stream/stream.h"
-#include "ext/base/types.h"
 
 enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */

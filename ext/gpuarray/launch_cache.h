@@ -2,7 +2,7 @@
 #ifndef EXT_GPUARRAY_LAUNCH_CACHE_H
 #define EXT_GPUARRAY_LAUNCH_CACHE_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* Makes a call by what a _LaunchCache remembers: the result, or None. NULL without an exception when nothing
  * is remembered. */

@@ -1,10 +1,10 @@
 /* Operators of GPUArray: each is an elementwise operation (elementwise.h), on the default stream. */
 #include "ext/gpuarray/operators.h"
 
-#include "ext/errors.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/foreign_view.h"
-#include "ext/numpy_api.h"
 
 static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
 {

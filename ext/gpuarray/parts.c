@@ -1,9 +1,9 @@
 /* a.real and a.imag: packed copies of complex arrays, as PyCUDA has them. What is assigned to an element of
  * one that nobody keeps (z.real[...] = x) would be lost without a word; such copies are marked, and writing
  * to one that only the call holds is an error. */
+#include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/gpuarray.h"
-#include "ext/numpy_api.h"
 
 /* One of the two numbers of each element, as a view. */
 static PyObject *view_complex(GPUArrayObject *array, bool real)

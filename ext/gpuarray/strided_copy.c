@@ -3,8 +3,8 @@
 #include "ext/gpuarray/strided_copy.h"
 
 #include "core/layout/strides.h"
+#include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
-#include "ext/numpy_api.h"
 
 /* As what elements that lie at multiples of `alignment` bytes are moved, a new reference. NULL without an
  * exception when kernels have no such type. */

@@ -6,10 +6,10 @@
 #include "ext/gpuarray/strided_copy.h"
 
 #include "core/layout/copy_plan.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
-#include "ext/numpy_api.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/memory/staging.h"

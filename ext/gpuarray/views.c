@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "core/layout/strides.h"
-#include "ext/gpuarray/foreign_view.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/numpy_api.h"
+#include "ext/gpuarray/foreign_view.h"
 
 static PyArray_Descr *own_dtype(GPUArrayObject *array)
 {

@@ -1,11 +1,11 @@
 /* Stream.capture: what is queued on the stream in a `with` block becomes a graph. */
 #include "ext/graph/graph.h"
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/stream/stream.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/stream/stream.h"
 
 typedef struct CaptureObject {
     PyObject_HEAD

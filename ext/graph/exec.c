@@ -3,14 +3,14 @@
 
 #include <time.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/launch_site.h"
+#include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
-#include "ext/launch_site.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
-#include "ext/base/types.h"
 
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before)
 {

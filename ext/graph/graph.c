@@ -1,10 +1,10 @@
 /* Graph: made empty or by a capture, walked, copied, printed. */
 #include "ext/graph/graph.h"
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
 
 /* ---- Making and ending ---- */
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
+#include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
 
 /* ---- Nodes ---- */
 

@@ -1,8 +1,8 @@
 /* Parameters of nodes, read from what Python gives. */
 #include "ext/graph/graph.h"
 
+#include "ext/base/errors.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 
 int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE_PARAMS *fill)
 {

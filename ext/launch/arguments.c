@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext/gpuarray/gpuarray.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/memory/device_memory.h"
-#include "ext/base/driver_calls.h"
 #include "ext/convert/foreign.h"
+#include "ext/gpuarray/gpuarray.h"
 #include "ext/launch/ctypes_argument.h"
 #include "ext/launch/types.h"
-#include "ext/numpy_api.h"
+#include "ext/memory/device_memory.h"
 #include "ext/texture/texture.h"
 #include <numpy/arrayscalars.h>
 

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext/constants.h"
+#include "ext/base/constants.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/launch_site.h"
+#include "ext/base/types.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
 #include "ext/launch/types.h"
-#include "ext/launch_site.h"
 #include "ext/texture/reference.h"
-#include "ext/base/types.h"
 
 const char *function_name(FunctionObject *function)
 {

@@ -4,14 +4,14 @@
  * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
  * copy in, the launch, then with handlers that copy out: wait, copy out.
  */
+#include "ext/base/errors.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/plain_int.h"
-#include "ext/errors.h"
 #include "ext/launch/arguments.h"
 #include "ext/memory/pooled_allocation.h"
-#include "ext/texture/reference.h"
 #include "ext/stream/stream.h"
+#include "ext/texture/reference.h"
 
 typedef struct LaunchKeywords {
     PyObject *block, *grid, *stream, *shared, *texrefs, *time_kernel;   /* borrowed; NULL where not given */

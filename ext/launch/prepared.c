@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/gpuarray/gpuarray.h"
-#include "ext/launch/types.h"
-#include "ext/launch/arguments.h"
-#include "ext/numpy_api.h"
-#include "ext/launch/pvt_struct.h"
-#include "ext/texture/reference.h"
-#include "ext/stream/stream.h"
+#include "ext/base/deferred.h"
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/launch/arguments.h"
+#include "ext/launch/pvt_struct.h"
+#include "ext/launch/types.h"
+#include "ext/memory/device_memory.h"
+#include "ext/stream/stream.h"
+#include "ext/texture/reference.h"
 
 void prepared_drop(Prepared *prepared)
 {

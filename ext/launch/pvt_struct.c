@@ -6,10 +6,10 @@
 
 #include <string.h>
 
+#include "ext/base/numpy_api.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/plain_int.h"
-#include "ext/numpy_api.h"
-#include "ext/base/types.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 #define PyFloat_Pack2(value, out, little) _PyFloat_Pack2(value, (unsigned char *)(out), little)

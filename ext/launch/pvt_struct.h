@@ -3,7 +3,7 @@
 #define EXT_LAUNCH_PVT_STRUCT_H
 
 #include "core/pack_format.h"
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* Reads a format from a str or bytes. -1 with PackError or TypeError. */
 int pack_read_format(ModuleState *state, PyObject *text, PackFormat *out);

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/base/errors.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/launch/arguments.h"
 #include "ext/stream/stream.h"
 

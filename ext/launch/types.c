@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
 #include "ext/gpuarray/gpuarray.h"
-#include "ext/numpy_api.h"
 
 static bool is_on(void)
 {

@@ -8,12 +8,12 @@
  * Calls that change mappings let go of the GIL. So each claims its mappings before, a new one too, and other
  * threads' calls leave them alone; free() beside such a call releases the range after it.
  */
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/memory/physical_memory.h"
+#include "ext/base/constants.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/physical_memory.h"
 
 /* Bytes of the range, for a call that changes mappings in them. */
 typedef struct Part {

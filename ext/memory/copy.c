@@ -1,11 +1,11 @@
 /* See copy.h. */
 #include "ext/memory/copy.h"
 
+#include "ext/base/driver_calls.h"
+#include "ext/base/numpy_api.h"
 #include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/base/driver_calls.h"
-#include "ext/numpy_api.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 

@@ -1,8 +1,8 @@
 /* The default pool: where arrays get their memory that are given no allocator. A context has one, from the
  * first such array on, or the one that a user has put there. It ends with the context. */
+#include "ext/base/deferred.h"
+#include "ext/base/errors.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 

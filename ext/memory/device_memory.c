@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/keep_alive.h"
-#include "ext/stream/stream.h"
 #include "ext/base/types.h"
+#include "ext/context/keep_alive.h"
+#include "ext/convert/convert.h"
+#include "ext/stream/stream.h"
 
 /* ---- Shortage ---- */
 

@@ -1,9 +1,9 @@
 /* DeviceMemoryPool and ManagedMemoryPool: what Python sees of pools of device and of managed memory. */
+#include "ext/base/errors.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
-#include "ext/base/types.h"
 
 PyDoc_STRVAR(device_pool_doc,
              "DeviceMemoryPool(leading_bits_in_bin_id=4)\n--\n\n"

@@ -1,10 +1,10 @@
 /* NumPy arrays in page-locked, aligned and registered memory. The memory is the array's base. */
 #include <string.h>
 
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
-#include "ext/errors.h"
 #include "ext/memory/host_memory.h"
-#include "ext/numpy_api.h"
 
 /* How a family of four functions gets memory; `option` is their last parameter. */
 typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option);

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "ext/deferred.h"
-#include "ext/memory/device_memory.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/memory/device_memory.h"
 
 /* ---- Making ---- */
 

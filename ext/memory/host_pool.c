@@ -1,12 +1,12 @@
 /* PageLockedMemoryPool, the PageLockedAllocator it takes its memory from, and the PooledHostAllocation
  * that is the base of its arrays. A host array that an asynchronous copy uses is kept alive until the copy
  * is done (keep_alive.h), so the memory needs no order of streams. */
+#include "ext/base/deferred.h"
+#include "ext/base/errors.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/errors.h"
 #include "ext/memory/host_memory.h"
 #include "ext/memory/pool.h"
-#include "ext/base/types.h"
 
 /* ---- PageLockedAllocator ---- */
 

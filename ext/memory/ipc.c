@@ -2,12 +2,12 @@
  * same by methods of their own. */
 #include <string.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
-#include "ext/base/types.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
              "mem_get_ipc_handle(devptr)\n--\n\n"

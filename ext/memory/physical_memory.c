@@ -1,13 +1,13 @@
 /* PhysicalMemory and what it is measured in. See physical_memory.h. */
 #include "ext/memory/physical_memory.h"
 
-#include "ext/constants.h"
+#include "ext/base/constants.h"
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
-#include "ext/base/types.h"
 
 int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
 {

@@ -6,8 +6,8 @@
 #ifndef EXT_MEMORY_PHYSICAL_MEMORY_H
 #define EXT_MEMORY_PHYSICAL_MEMORY_H
 
-#include "ext/ext.h"
-#include "ext/usage.h"
+#include "ext/base/ext.h"
+#include "ext/base/usage.h"
 
 typedef struct PhysicalMemoryObject {
     PyObject_HEAD

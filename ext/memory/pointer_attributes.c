@@ -1,8 +1,8 @@
 /* What the driver knows of an address. */
-#include "ext/constants.h"
+#include "ext/base/constants.h"
+#include "ext/base/driver_calls.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/base/driver_calls.h"
 
 /* How the answer to an attribute is shown. */
 typedef enum AnswerKind {

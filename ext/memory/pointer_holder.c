@@ -1,9 +1,9 @@
 /* PointerHolderBase: what a program derives from to pass device memory of its own making. */
 
+#include "ext/base/errors.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/base/types.h"
 
 typedef struct PointerHolderObject {
     PyObject_HEAD

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ext/convert/convert.h"
-#include "ext/context/captured.h"
-#include "ext/deferred.h"
-#include "ext/memory/device_memory.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/context/captured.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
 #include "ext/stream/stream.h"
 
 /* ---- The list of pools ---- */

@@ -1,12 +1,12 @@
 /* MemoryPool, the type that all kinds of pools share: what users ask a pool, and tell it. */
 #include <stdlib.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/errors.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/errors.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
-#include "ext/base/types.h"
 
 /* ---- Life ---- */
 

@@ -1,12 +1,12 @@
 /* See pooled_allocation.h. */
 #include "ext/memory/pooled_allocation.h"
 
-#include "ext/gpuarray/gpuarray.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/stream/stream.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/gpuarray.h"
+#include "ext/stream/stream.h"
 
 typedef struct UsedStream {
     CUstream handle;

@@ -1,12 +1,12 @@
 /* Events: points in a stream that can be waited for and whose distance in time can be asked. */
 #include <string.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
-#include "ext/base/types.h"
 
 /* An Event without its driver event, in the current context. NULL with an exception. */
 static EventObject *new_event(PyTypeObject *type, ModuleState *state)

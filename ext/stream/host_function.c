@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ext/base/deferred.h"
+#include "ext/base/driver_calls.h"
 #include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
-#include "ext/deferred.h"
-#include "ext/base/driver_calls.h"
 #include "ext/stream/stream.h"
 
 static const char capsule_name[] = "pycuda._driver.HostCall";

@@ -1,12 +1,12 @@
 /* See stream.h. */
 #include "ext/stream/stream.h"
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/keep_alive.h"
-#include "ext/memory/pool.h"
 #include "ext/base/types.h"
+#include "ext/context/keep_alive.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/pool.h"
 
 PyDoc_STRVAR(stream_doc,
              "Stream(flags=0, priority=None)\n--\n\n"

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
-#include "ext/memory/copy.h"
+#include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/copy.h"
 
 /* ---- The object ---- */
 

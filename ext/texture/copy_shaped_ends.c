@@ -1,11 +1,11 @@
 /* The two ends of a shaped copy: what the setters accept, and whether the copy stays within it. */
 #include "ext/texture/copy_shaped.h"
 
+#include "ext/base/errors.h"
+#include "ext/base/numpy_api.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
-#include "ext/errors.h"
-#include "ext/numpy_api.h"
 
 static const char *const side_names[] = {"src", "dst"};
 

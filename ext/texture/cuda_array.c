@@ -1,12 +1,12 @@
 /* Array, the memory that textures and surfaces read, and the two classes that describe one. */
 #include "ext/texture/cuda_array.h"
 
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
-#include "ext/memory/device_memory.h"
+#include "ext/base/constants.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
 
 size_t cuda_array_element_size(CUarray_format format, unsigned channels)
 {

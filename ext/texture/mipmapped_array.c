@@ -8,12 +8,12 @@
  * with 580.159). So a context that ends destroys its own first. */
 #include "ext/texture/mipmapped_array.h"
 
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
+#include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/texture/cuda_array.h"
-#include "ext/base/types.h"
 
 int mipmapped_array_handle(ModuleState *state, PyObject *value, const char *what, CUmipmappedArray *out)
 {

@@ -1,11 +1,11 @@
 /* SurfaceObject: an Array that kernels read and write by coordinates. */
 #include "ext/texture/texture.h"
 
-#include "ext/texture/cuda_array.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/texture/cuda_array.h"
 
 PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *source,
                          const CUDA_RESOURCE_DESC *resource, const char *reference)

@@ -1,8 +1,8 @@
 /* SurfaceReference: a surface<> of a module. */
-#include "ext/convert/convert.h"
-#include "ext/errors.h"
-#include "ext/texture/reference.h"
+#include "ext/base/errors.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/texture/reference.h"
 
 PyObject *surface_reference_new(CodeModuleObject *module, const char *name)
 {

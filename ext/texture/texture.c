@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#include "ext/texture/cuda_array.h"
-#include "ext/texture/mipmapped_array.h"
-#include "ext/convert/convert.h"
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/texture/cuda_array.h"
+#include "ext/texture/mipmapped_array.h"
 
 /* ---- Shared with SurfaceObject ---- */
 

@@ -1,11 +1,11 @@
 /* TextureReference: a texture<> of a module, and what is common to it and SurfaceReference. */
 #include "ext/texture/reference.h"
 
-#include "ext/texture/cuda_array.h"
-#include "ext/constants.h"
-#include "ext/convert/convert.h"
-#include "ext/errors.h"
+#include "ext/base/constants.h"
+#include "ext/base/errors.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/texture/cuda_array.h"
 
 /* ---- Shared with SurfaceReference ---- */
 

@@ -36,7 +36,7 @@ def test_python_h_is_included_in_one_file_of_ext():
         for path in sources("abi", "core", "ext", "device")
         if "Python.h" in INCLUDE.findall(path.read_text())
     ]
-    assert users == ["ext/ext.h"]
+    assert users == ["ext/base/ext.h"]
 
 
 @pytest.mark.parametrize("folder", LAYERS)
@@ -65,8 +65,8 @@ FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\
 
 
 def test_what_calls_the_driver_when_it_dies_can_be_put_off():
-    """In a host function the driver takes no calls: ext/deferred.h. References that are dropped on the way
-    have a tp_dealloc of their own."""
+    """In a host function the driver takes no calls: ext/base/deferred.h. References that are dropped on
+    the way have a tp_dealloc of their own."""
     bodies, shared, wrong = {}, {}, []
     for path in sources("ext", suffixes=(".c",)):
         bodies[path] = dict(FUNCTION.findall(path.read_text()))

@@ -1,10 +1,10 @@
 /* See lost.h. */
-#include "ext/lost.h"
+#include "ext/base/lost.h"
 
 #include <string.h>
 
-#include "ext/context/context.h"
 #include "ext/base/driver_calls.h"
+#include "ext/context/context.h"
 
 typedef struct LostContext {
     struct LostContext *next;

@@ -11,11 +11,11 @@
  * So every tp_dealloc that calls the driver begins with deferred_dealloc, and every free() goes through
  * deferred_free.
  */
-#ifndef EXT_DEFERRED_H
-#define EXT_DEFERRED_H
+#ifndef EXT_BASE_DEFERRED_H
+#define EXT_BASE_DEFERRED_H
 
+#include "ext/base/errors.h"
 #include "ext/context/captured.h"
-#include "ext/errors.h"
 
 /* Whether releases are put off now. */
 static inline bool deferred_is_due(const ModuleState *state)

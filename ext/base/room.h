@@ -13,8 +13,8 @@
  * stream does, recorded once every few hundred calls. Other libraries' calls, which nobody counts, are what
  * the margin is for.
  */
-#ifndef EXT_ROOM_H
-#define EXT_ROOM_H
+#ifndef EXT_BASE_ROOM_H
+#define EXT_BASE_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -12,10 +12,10 @@
  * A copy in a stream whose host memory is only lent is waited for like this before it is queued, and not
  * after: once it is under way the memory may not go.
  */
-#ifndef EXT_WAIT_H
-#define EXT_WAIT_H
+#ifndef EXT_BASE_WAIT_H
+#define EXT_BASE_WAIT_H
 
-#include "ext/errors.h"
+#include "ext/base/errors.h"
 
 typedef enum WaitKind { WAIT_NOTHING, WAIT_ROOM, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
 

@@ -4,8 +4,8 @@
  * Guarded by the GIL, so there is none where CPython has no GIL; nor under AddressSanitizer, which is to see
  * every object end. What is in a list has no type, no references and nothing of its own.
  */
-#ifndef EXT_FREE_LIST_H
-#define EXT_FREE_LIST_H
+#ifndef EXT_BASE_FREE_LIST_H
+#define EXT_BASE_FREE_LIST_H
 
 #include <stdbool.h>
 

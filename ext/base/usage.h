@@ -3,8 +3,8 @@
  * Such a call lies between usage_begin and usage_end. What is freed meanwhile counts as freed at once and is
  * released by the last call that comes out.
  */
-#ifndef EXT_USAGE_H
-#define EXT_USAGE_H
+#ifndef EXT_BASE_USAGE_H
+#define EXT_BASE_USAGE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* See launch_site.h. */
-#include "ext/launch_site.h"
+#include "ext/base/launch_site.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,14 +4,14 @@
  * was forked (errors.h), who is inside the driver at its end (gate.h), and which threads run Python functions
  * for the driver (errors.h).
  */
-#ifndef EXT_STATE_H
-#define EXT_STATE_H
+#ifndef EXT_BASE_STATE_H
+#define EXT_BASE_STATE_H
 
 #include <pthread.h>
 
 #include "core/word_map.h"
-#include "ext/free_list.h"
-#include "ext/room.h"
+#include "ext/base/free_list.h"
+#include "ext/base/room.h"
 
 struct Captured;
 struct Compilation;
@@ -50,7 +50,7 @@ struct ModuleState {
 #define STATE_OBJECT(name) PyObject *name;
 #define STATE_STRING(name) PyObject *str_##name;
 #define STATE_LIVE(name) atomic_long live_##name;
-#include "ext/state_fields.def"
+#include "ext/base/state_fields.def"
 #undef STATE_TYPE
 #undef STATE_OBJECT
 #undef STATE_STRING
@@ -110,7 +110,7 @@ static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&stat
 
 /* One a file that adds to the module, called in the order of the list. */
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
-#include "ext/module_setups.def"
+#include "ext/base/module_setups.def"
 #undef SETUP
 
 /* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */

@@ -1,5 +1,5 @@
 /* See wait.h. */
-#include "ext/wait.h"
+#include "ext/base/wait.h"
 
 #include "ext/base/driver_calls.h"
 

@@ -8,10 +8,10 @@
  *
  * So the GIL is let go of here only (tests/layout).
  */
-#ifndef EXT_GATE_H
-#define EXT_GATE_H
+#ifndef EXT_BASE_GATE_H
+#define EXT_BASE_GATE_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* gate_enter while the thread still has the GIL, gate_leave before it takes it again. Between them lies the
  * result of gate_enter: whether this is the thread that ends the interpreter. */

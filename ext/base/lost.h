@@ -1,9 +1,9 @@
 /* Contexts that a kernel's fault has ended. The driver answers every later call with the same number, whoever
  * asks: what was said of the fault first is remembered, and said again. */
-#ifndef EXT_LOST_H
-#define EXT_LOST_H
+#ifndef EXT_BASE_LOST_H
+#define EXT_BASE_LOST_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* What was said of the fault that ended the current context, or NULL. The state's, until the context ends. */
 const char *lost_text(ModuleState *state);

@@ -3,8 +3,8 @@
  * pycuda._driver is one module; each public type has a file of its own that exports one `<name>_setup`
  * (module_setups.def). ARCHITECTURE.md says what is in which folder.
  */
-#ifndef EXT_EXT_H
-#define EXT_EXT_H
+#ifndef EXT_BASE_EXT_H
+#define EXT_BASE_EXT_H
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #include "core/driver_table.h"
-#include "ext/state.h"
+#include "ext/base/state.h"
 
 #if PY_VERSION_HEX < 0x030D0000
 #define ext_is_finalizing() _Py_IsFinalizing()

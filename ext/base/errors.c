@@ -1,9 +1,9 @@
 /* See errors.h. */
 #include "ext/base/driver_calls.h"
 
+#include "ext/base/launch_site.h"
+#include "ext/base/lost.h"
 #include "ext/context/captured.h"
-#include "ext/launch_site.h"
-#include "ext/lost.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* See free_list.h. */
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 #include <string.h>
 

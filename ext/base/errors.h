@@ -3,11 +3,11 @@
  * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  */
-#ifndef EXT_ERRORS_H
-#define EXT_ERRORS_H
+#ifndef EXT_BASE_ERRORS_H
+#define EXT_BASE_ERRORS_H
 
-#include "ext/ext.h"
-#include "ext/gate.h"
+#include "ext/base/ext.h"
+#include "ext/base/gate.h"
 
 /* Sets the exception of this result and returns NULL. routine is the driver function without version suffix;
  * detail is NULL or a printf format for what follows " - ". An exception that is set already stays: it is the

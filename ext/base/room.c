@@ -1,9 +1,9 @@
 /* See room.h. */
-#include "ext/room.h"
+#include "ext/base/room.h"
 
 #include "core/poll.h"
-#include "ext/context/context.h"
 #include "ext/base/driver_calls.h"
+#include "ext/context/context.h"
 
 /* Drivers take 1,024 calls a channel, some take more. */
 enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };

@@ -1,8 +1,8 @@
 /* NumPy's C API, of which every file but module.c uses the table that module.c fills. */
-#ifndef EXT_NUMPY_API_H
-#define EXT_NUMPY_API_H
+#ifndef EXT_BASE_NUMPY_API_H
+#define EXT_BASE_NUMPY_API_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 #define PY_ARRAY_UNIQUE_SYMBOL pycuda_numpy_api
 #define NPY_NO_DEPRECATED_API NPY_1_7_API_VERSION

@@ -1,7 +1,7 @@
 /* See gate.h. */
-#include "ext/gate.h"
+#include "ext/base/gate.h"
 
-#include "ext/errors.h"
+#include "ext/base/errors.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * Noted where the driver numbers launches, as the CPU device does, and says which one failed; elsewhere the
  * array is NULL, and a launch costs a test of that. What is noted is the code object and the place in it: the
  * line is worked out when it is requested. */
-#ifndef EXT_LAUNCH_SITE_H
-#define EXT_LAUNCH_SITE_H
+#ifndef EXT_BASE_LAUNCH_SITE_H
+#define EXT_BASE_LAUNCH_SITE_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* The driver is there: whether it numbers launches. */
 void launch_sites_open(ModuleState *state);

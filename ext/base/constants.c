@@ -1,6 +1,6 @@
 /* Each class of constants is a subclass of int whose members know their name, made of abi/cuda_enums.def.
  * Combinations of members are plain ints, as they have no name. Some classes are mere namespaces of ints. */
-#include "ext/constants.h"
+#include "ext/base/constants.h"
 #include "ext/base/types.h"
 
 #include <string.h>

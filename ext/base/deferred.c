@@ -1,7 +1,7 @@
 /* See deferred.h. */
-#include "ext/deferred.h"
+#include "ext/base/deferred.h"
 
-#include "ext/errors.h"
+#include "ext/base/errors.h"
 
 /* The list is guarded by the state's lock. */
 typedef struct Deferred {

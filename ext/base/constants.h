@@ -1,8 +1,8 @@
 /* The constants of abi/cuda_enums.def as Python classes. */
-#ifndef EXT_CONSTANTS_H
-#define EXT_CONSTANTS_H
+#ifndef EXT_BASE_CONSTANTS_H
+#define EXT_BASE_CONSTANTS_H
 
-#include "ext/ext.h"
+#include "ext/base/ext.h"
 
 /* The member of a class of constants that has this value, or a plain int where there is none. NULL with an
  * exception. A new reference. */
