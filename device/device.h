@@ -65,7 +65,11 @@
  *   gates.def targets.def              what needs which target and version
  *
  * lower/
- *   lower.h                            the interface; one pass a file
+ *   lower.h                            the interface
+ *   pipeline.c                         the passes in their order
+ *   ir.[ch] module.h                   what the passes hand on: of a function, of the module
+ * lower/select/   PTX instructions to operations of exec/code/, by families
+ * lower/passes/   one pass a file
  *
  * exec/, the machine itself. A folder includes those before it.
  * exec/code/       decoded code: what lower/ makes

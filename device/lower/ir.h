@@ -126,7 +126,7 @@ LowerInsn *lower_new_insn(LowerFunction *f, uint16_t op, uint32_t line);
 /* Appends further operands; their first index. */
 uint32_t lower_new_refs(LowerFunction *f, const Ref *refs, uint32_t count);
 
-/* The passes over one function, in their order. */
+/* The passes over one function (passes/), in their order between selection and code (pipeline.c). */
 void lower_blocks(LowerFunction *f);      /* labels and branches to blocks in order, with jumps */
 void lower_copies(LowerFunction *f);      /* copy propagation */
 void lower_contract(LowerFunction *f);    /* FMA contraction */

@@ -70,7 +70,6 @@ uint16_t lower_find_op(const char *name);
 
 /* The row of a constant. A predicate's value is 0 or 1. */
 Ref lower_constant(Lower *lower, RegisterClass class, uint64_t low, uint64_t high);
-void lower_finish_constants(Lower *lower);
 
 /* Whether a variable's memory is this module's. An .extern one with a size that nothing defines is, unless
  * modules are linked, as for ptxas; without a size it is dynamic shared memory, or missing. */
@@ -81,38 +80,43 @@ static inline bool lower_owns(const Lower *lower, const PtxVariable *v)
 }
 
 #define NO_ADDRESS UINT64_MAX
-/* Memory and initial bytes of the module's variables; gives the memory back after a failure. */
-void lower_symbols(Lower *lower);
-void lower_release_symbols(Lower *lower);
-/* A CodeFunction for every function with a body, who calls whom, what each entry reaches. */
-void lower_call_graph(Lower *lower);
-/* Offsets of .shared variables, and shared_size of the entries. */
-void lower_shared_memory(Lower *lower);
+/* The function that aliases resolve to. */
+const PtxFunction *lower_aliased(const PtxFunction *function);
 /* True when some entry can come to it. */
 bool lower_reached(const Lower *lower, uint32_t function);
-/* Tells what is used and nowhere defined. */
-void lower_undefined(Lower *lower);
 /* Whether the device has a function of that name of its own. */
 bool lower_is_provided(const char *name);
-/* What an entry needs for all that it reaches: stack, barriers, registers. */
-void lower_entry_needs(Lower *lower);
 uint32_t lower_register_limit(const PtxFunction *kernel);
 static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t function)
 {
     return lower->reach[entry][function / 64] >> (function % 64) & 1;
 }
 
-/* Code of one function, from its instructions to CodeFunction.insns. */
-void lower_function(Lower *lower, FunctionFacts *facts);
-/* Gives the frames of all functions that are called one layout. */
-void lower_share_frames(Lower *lower);
+/* The passes over the module before its functions get code, in their order. */
+/* A CodeFunction for every function with a body, who calls whom, what each entry reaches. */
+void lower_call_graph(Lower *lower);
+/* Tells what is used and nowhere defined. */
+void lower_undefined(Lower *lower);
+/* Memory and initial bytes of the module's variables; gives the memory back after a failure. */
+void lower_symbols(Lower *lower);
+void lower_release_symbols(Lower *lower);
+/* Offsets of .shared variables, and shared_size of the entries. */
+void lower_shared_memory(Lower *lower);
+
+/* The first and the last passes over a function; those between are in ir.h. */
+/* Instruction selection: PTX instructions to operations on virtual registers; false after an error. */
+bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
 /* Find how blocks of a kernel can be run as a whole, and how their warps together at first. */
 void lower_stream(Lower *lower, CodeFunction *code);
 void lower_front(Lower *lower, LowerFunction *f, CodeFunction *code);
 
-/* The function that aliases resolve to. */
-const PtxFunction *lower_aliased(const PtxFunction *function);
+/* The passes over the module after that. */
+/* Gives the frames of all functions that are called one layout. */
+void lower_share_frames(Lower *lower);
+/* What an entry needs for all that it reaches: stack, barriers, registers. */
+void lower_entry_needs(Lower *lower);
+void lower_finish_constants(Lower *lower);
 
 static inline uint64_t align_up(uint64_t value, uint64_t align)
 {

@@ -1,4 +1,4 @@
-/* Operations by the names that select_alu.c makes of mnemonics: an index of the tables of exec/ops/, made
+/* Operations by the names that select/alu.c makes of mnemonics: an index of the tables of exec/ops/, made
  * once. */
 #include "lower/module.h"
 

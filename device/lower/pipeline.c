@@ -1,5 +1,5 @@
-/* The passes in their order. All memory of the lowering is in arenas; when one runs out, or an error was
- * logged, everything made so far is given back. */
+/* From the tree of a module to its code: the passes in their order. All memory of the lowering is in arenas;
+ * when one runs out, or an error was logged, everything made so far is given back. */
 #include "lower/module.h"
 
 #include <stdlib.h>
@@ -26,6 +26,36 @@ static bool is_wanted(const Lower *lower, uint32_t id)
 {
     const PtxFunction *f = lower->tree->functions[id];
     return f->defined && !f->alias && (!lower->host->linked || lower_reached(lower, id));
+}
+
+/* Code of one function, from its PTX instructions to CodeFunction.insns. */
+static void lower_function(Lower *lower, FunctionFacts *facts)
+{
+    const PtxFunction *tree = facts->tree;
+    LowerFunction f = {.scratch = &lower->body};
+    arena_free(&lower->body);
+    if (!lower_select(lower, facts, &f)) return;
+    lower_blocks(&f);
+    lower_copies(&f);
+    lower_dead(&f);
+    if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
+    lower_spins(&f);
+    if (!(lower->host->checks & CHECK_ACCESSES)) { /* which looks at each access by itself */
+        if (tree->is_entry) lower_affine(&f);
+        lower_fuse(&f);
+    }
+    lower_liveness(&f);
+    if (!lower_registers(&f)) {
+        ptx_report(tree->home, lower->log, PTX_INVALID, tree->line, tree->column,
+                   "'%s' needs more registers than a frame can hold", tree->name);
+        return;
+    }
+    lower_emit(lower, &f, facts->code);
+    if (tree->is_entry && !lower->host->checks) {
+        lower_stream(lower, facts->code);
+        lower_front(lower, &f, facts->code);
+    }
+    memcpy(facts->pools, f.pools, sizeof f.pools);
 }
 
 /* True when the module is whole. */

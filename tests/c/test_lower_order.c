@@ -6,7 +6,7 @@
  */
 #include "check.h"
 
-#include "lower/order.h"
+#include "lower/passes/order.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -21,7 +21,7 @@ def check():
     coverage = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(coverage)
     known = names("device/ptx/instructions.def", r"^OPCODE\((\w+),")
-    selected = names("device/lower/select.def", r"^(?:ALU|SELECT)\((\w+)")
+    selected = names("device/lower/select/select.def", r"^(?:ALU|SELECT)\((\w+)")
     missing = (known - selected) | {name for name, text in coverage.EXAMPLES.items() if coverage.answer(text)}
     text = (ROOT / "docs" / "cpu_device.md").read_text()
     told = re.search(r"Unsupported instructions:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)

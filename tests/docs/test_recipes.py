@@ -55,7 +55,7 @@ RECIPES = {
         ("device/ptx/instructions.def", "OPCODE(tanh,", 'OPCODE(swab, "0")\nFORM(".b32", "d:0 a:0")\n'),
         ("device/exec/code/alu.def", "OP(brev_b32)", "OP(swab_b32)\n"),
         ("device/exec/ops/logic.c", "UNARY(brev_b32,", "UNARY(swab_b32, b32, __builtin_bswap32(a))\n"),
-        ("device/lower/select.def", "ALU(tanh)", "ALU(swab)\n"),
+        ("device/lower/select/select.def", "ALU(tanh)", "ALU(swab)\n"),
     ],
     "Add an array operation": [
         (

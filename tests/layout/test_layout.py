@@ -180,7 +180,7 @@ def test_operations_are_named_by_enumerators():
     }
     assert {name: found for name, found in literals.items() if found} == {}
     users = [path.name for path in sources("device") if "lower_find_op(" in path.read_text()]
-    assert users == ["module.h", "opnames.c", "select_alu.c"]
+    assert users == ["module.h", "opnames.c", "alu.c"]
 
 
 def test_every_environment_variable_of_ours_has_a_row():

@@ -41,6 +41,8 @@ DEVICE = [
     "device/exec/ops",
     "device/exec",
     "device/lower",
+    "device/lower/select",
+    "device/lower/passes",
     "device/api/base",
     "device/api/context",
     "device/api/stream",

@@ -2,7 +2,7 @@
  * Uniform rows, the same in all lanes, are those of equal bases and stride 0.
  *
  * Indices, addresses and loop counters are affine, and what does not depend on the thread is uniform. A row
- * that may be affine (lower/affine.c decides), of a register, a constant, a parameter or a special register,
+ * that may be affine (lower/passes/affine.c), of a register, a constant, a parameter or a special register,
  * has an Affine in the cache line before it. While that is known, the row itself need not be written, and an
  * operation on it is one on three numbers. It is only another representation of the row: a handler that
  * cannot use it expands it into the row first and works on lanes.

@@ -3,7 +3,7 @@
  * Where all threads of a block take the same way, an instruction on lines (lines.h) is run once for all of
  * them, and one on elements by one loop over the rows of all warps. Nothing is written to memory on the way:
  * at the first instruction that does not fit, each warp gets its registers as if it had come there by itself,
- * and goes on. That pays where kernels gather sums in loops: lower/front.c looks for these.
+ * and goes on. That pays where kernels gather sums in loops: lower/passes/front.c looks for these.
  */
 #ifndef DEVICE_EXEC_CODE_FRONT_H
 #define DEVICE_EXEC_CODE_FRONT_H

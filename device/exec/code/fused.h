@@ -1,4 +1,4 @@
-/* Operands of the fused operations, which lower/fuse.c makes and exec/ops/fused.c runs. */
+/* Operands of the fused operations, which lower/passes/fuse.c makes and exec/ops/fused.c runs. */
 #ifndef DEVICE_EXEC_CODE_FUSED_H
 #define DEVICE_EXEC_CODE_FUSED_H
 

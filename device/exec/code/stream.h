@@ -2,7 +2,7 @@
  * the results and ends, while the addresses rise evenly from thread to thread.
  *
  * A block on such a way is run as a whole: indices and addresses once, as two numbers each, then the
- * elements of all its threads by loops over memory. lower/stream.c finds the way, one a kernel;
+ * elements of all its threads by loops over memory. lower/passes/stream.c finds the way, one a kernel;
  * exec/run/stream.c takes it where all threads of a block would, and where everything lies as it must:
  * nothing has been written before that is known. Other blocks, and those with a fault, are run instruction
  * by instruction.

@@ -1,7 +1,7 @@
 /* Selection: PTX instructions to operations. One file a family; each select_* takes the instruction in
  * Select.insn. */
-#ifndef DEVICE_LOWER_SELECT_H
-#define DEVICE_LOWER_SELECT_H
+#ifndef DEVICE_LOWER_SELECT_SELECT_H
+#define DEVICE_LOWER_SELECT_SELECT_H
 
 #include "lower/module.h"
 

@@ -1,7 +1,7 @@
 /* Instructions of which a GPU's compiler makes several blocks, so that no product before one is contracted
  * with a sum after it: divisions and square roots with a slow path, fences, and what a guard jumps over. As
  * ptxas 13.0 was seen to do; it keeps guards on arithmetic. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 static bool is_64(PtxType type) { return ptx_type_bits(type) == 64; }
 
@@ -31,7 +31,7 @@ static bool keeps_guard(const PtxForm *form)
     switch (form->opcode) {
 #define ALU(opcode) case PTX_OP_##opcode:
 #define SELECT(opcode, name)
-#include "lower/select.def"
+#include "lower/select/select.def"
     case PTX_OP_cvt:
     case PTX_OP_cvta:
     case PTX_OP_isspacep:

@@ -1,5 +1,5 @@
 /* setp and set: a comparison, combined with a predicate, into predicates or values. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* lo ls hi hs are the unsigned lt le gt ge. */
 static PtxModifier comparison(const PtxForm *form)

@@ -1,6 +1,6 @@
 /* Collectives of a warp. Under a guard they are branched around: only the lanes that execute them take part.
  */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* d|p: the two destinations; p absent where it is not given. */
 static void pair_dest(Select *s, const PtxOperand *o, RegisterClass class, Ref *d, Ref *p)

@@ -1,7 +1,7 @@
 /* Textures and surfaces by handles in registers. References (.texref, .samplerref and .surfref variables)
  * are not supported: what CUDA 12 and later make has objects only. */
 #include "exec/texture/texture.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* The operands on their way to Insn. */
 typedef struct TextureOperands {

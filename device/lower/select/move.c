@@ -1,5 +1,5 @@
 /* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* The operation that makes a value of that many bits of parts of that many, or the other way round. */
 static uint16_t op_of_sizes(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)

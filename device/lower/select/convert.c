@@ -4,7 +4,7 @@
  * integers, f32 and f64 as the middle ground of all others, and the result widened to the register it goes
  * to.
  */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 typedef struct Conversion {
     Select *s;

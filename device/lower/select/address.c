@@ -6,7 +6,7 @@
  * function called.
  */
 #include "exec/code/affine.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 enum { ARGUMENT_ALIGN = 16, LOCAL_LIMIT = 1 << 29 };
 

@@ -1,5 +1,5 @@
 /* Loads, stores and atomics: the operation follows from space, memory type and register width. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 typedef enum Kind {
     KIND_NONE,

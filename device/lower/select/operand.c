@@ -1,5 +1,5 @@
 /* Operands to references: registers, immediates, special registers, addresses. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 #include <string.h>
 

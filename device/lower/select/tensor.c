@@ -1,7 +1,7 @@
 /* Tensor maps, and copies of boxes of tensors. */
 #include "exec/async/mbarrier.h"
 #include "exec/async/tensor_map.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* The value of the first row whose word the form has. */
 typedef struct Word {

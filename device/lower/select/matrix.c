@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "exec/collective/matrix.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 enum {
     MOST_REGISTERS = 64,

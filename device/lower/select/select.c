@@ -1,6 +1,6 @@
 /* Instruction selection: each instruction of a function to the select_* of its opcode; the helpers they
  * share. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static void select_insn(Select *s)
     case PTX_OP_##opcode: select_alu(s); break;
 #define SELECT(opcode, name) \
     case PTX_OP_##opcode: select_##name(s); break;
-#include "lower/select.def"
+#include "lower/select/select.def"
     default: select_unsupported(s, "");
     }
 }
@@ -188,46 +188,20 @@ static void keep_tables(Select *s)
     code->barrier_count = s->barrier_count;
 }
 
-/* The optimizing passes. Code whose accesses are checked goes without: each access is checked by itself. */
-static void lower_fast(LowerFunction *f, bool is_entry)
+bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f)
 {
-    if (is_entry) lower_affine(f);
-    lower_fuse(f);
-}
-
-void lower_function(Lower *lower, FunctionFacts *facts)
-{
-    if (lower->log->errors >= MOST_ERRORS) return;
-    LowerFunction f = {.scratch = &lower->body};
     Select s = {.lower = lower,
                 .facts = facts,
                 .tree = facts->tree,
                 .code = facts->code,
-                .f = &f,
+                .f = f,
                 .guard = REF_ABSENT};
-    arena_free(&lower->body);
-    lower_reserve(&f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
+    if (lower->log->errors >= MOST_ERRORS) return false;
+    lower_reserve(f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);
     select_labels(&s);
     select_frame(&s);
     select_body(&s);
     keep_tables(&s);
-    if (s.failed) return;
-    lower_blocks(&f);
-    lower_copies(&f);
-    lower_dead(&f);
-    if (!lower->host->as_written && !lower->tree->debug) lower_contract(&f);
-    lower_spins(&f);
-    if (!(lower->host->checks & CHECK_ACCESSES)) lower_fast(&f, facts->tree->is_entry);
-    lower_liveness(&f);
-    if (!lower_registers(&f))
-        ptx_report(facts->tree->home, lower->log, PTX_INVALID, facts->tree->line, facts->tree->column,
-                   "'%s' needs more registers than a frame can hold", facts->tree->name);
-    else
-        lower_emit(lower, &f, facts->code);
-    if (facts->tree->is_entry && !lower->host->checks && facts->code->insns) {
-        lower_stream(lower, facts->code);
-        lower_front(lower, &f, facts->code);
-    }
-    memcpy(facts->pools, f.pools, sizeof f.pools);
+    return !s.failed;
 }

@@ -4,7 +4,7 @@
  * every fall-through either to the next instruction or made a jump. What cannot be reached is gone.
  */
 #include "lower/ir.h"
-#include "lower/order.h"
+#include "lower/passes/order.h"
 
 #include <string.h>
 

@@ -5,9 +5,9 @@
  * not those of the manual (unsigned words mostly), ours are the GPU's. Such places say so.
  *
  * The scalar ones work on a word or one byte or half of it, in 64 bits. The SIMD ones work on two halves or
- * four bytes, each in 32 bits; the few that compilers emit have operations of their own (select_alu.c).
+ * four bytes, each in 32 bits; the few that compilers emit have operations of their own (alu.c).
  */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 typedef struct Video {
     Select *s;

@@ -4,7 +4,7 @@
  * back to b16, b32 ... What the name cannot say is done around the operation: .ftz flushes the sources and
  * the result, .sat and .relu clamp the result.
  */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 #include <ctype.h>
 #include <stdio.h>

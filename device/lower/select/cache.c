@@ -1,6 +1,6 @@
 /* Cache hints, which have no effect here: operands are checked, createpolicy makes its policies. */
 #include "exec/async/policy.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 enum { LINE_BYTES = 128 };
 

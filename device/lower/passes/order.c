@@ -5,7 +5,7 @@
  * but those back to the head of a loop around it, and each loop is contiguous. The search keeps its own
  * stack, as depth is whatever the program makes it. The order is written from its end to its start.
  */
-#include "lower/order.h"
+#include "lower/passes/order.h"
 
 #include <stdbool.h>
 

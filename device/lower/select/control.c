@@ -1,5 +1,5 @@
 /* Branches, ends, barriers, fences and what does nothing here. */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 enum { MAX_BARRIERS = 16 };
 

@@ -1,6 +1,6 @@
 /* Order of basic blocks: a weak topological order, every loop contiguous with its head first. */
-#ifndef DEVICE_LOWER_ORDER_H
-#define DEVICE_LOWER_ORDER_H
+#ifndef DEVICE_LOWER_PASSES_ORDER_H
+#define DEVICE_LOWER_PASSES_ORDER_H
 
 #include "ptx/arena.h"
 

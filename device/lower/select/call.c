@@ -4,7 +4,7 @@
  * one that serves several calls at different places, or a function of the device, has a place in the
  * caller's frame and is copied.
  */
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 #include <string.h>
 

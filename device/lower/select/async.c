@@ -2,7 +2,7 @@
 #include "exec/async/bulk.h"
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
-#include "lower/select.h"
+#include "lower/select/select.h"
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
