@@ -45,7 +45,7 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     struct timespec moment = {0, 1000000};
     ModuleState *state = module_state(module);
     WaitLimit limit = wait_limit();
-    if (context_forked() || atomic_load(&state->given_up)) Py_RETURN_NONE;
+    if (forked_after_init() || atomic_load(&state->given_up)) Py_RETURN_NONE;
     atomic_long *outstanding = &state->host_generations[state->host_generation++ % 2];
     bool done = finish_current(state, &limit) != CUDA_ERROR_NOT_READY && finish_own(state, &limit);
     while (done && atomic_load(outstanding) > 0) {

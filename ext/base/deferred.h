@@ -14,8 +14,8 @@
 #ifndef EXT_BASE_DEFERRED_H
 #define EXT_BASE_DEFERRED_H
 
+#include "ext/base/captured.h"
 #include "ext/base/errors.h"
-#include "ext/context/captured.h"
 
 /* Whether releases are put off now. */
 static inline bool deferred_is_due(const ModuleState *state)

@@ -22,7 +22,7 @@ static bool begin_attempt(ModuleState *state, DriverCall *call)
 {
     bool lets_go = call->how != ASKS || CALL_LETS_GO(state);
     call->result = lets_go && host_function_runs() ? CUDA_ERROR_NOT_PERMITTED
-                   : context_forked()              ? CUDA_ERROR_NOT_INITIALIZED
+                   : forked_after_init()           ? CUDA_ERROR_NOT_INITIALIZED
                                                    : CUDA_SUCCESS;
     if (call->result != CUDA_SUCCESS) return false;
     call->step = lets_go ? CALL_WITHOUT_GIL : CALL_WITH_GIL;
@@ -44,7 +44,7 @@ static bool is_again(ModuleState *state, DriverCall *call)
 {
     if (!call->once && !call->context_made && CALL_WANTS_CONTEXT(call->result)) {
         call->context_made = true;
-        if (context_make_default(state, call->result) == 0) return true;
+        if (state->make_default_context(state, call->result) == 0) return true;
     }
     if (call->how == WAITS && wait_again(state, &call->result)) {
         call->context_made = false;

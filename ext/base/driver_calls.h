@@ -76,7 +76,7 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 /* Whether a call that answers at once may be made as it is, with the GIL. */
 static inline bool driver_is_free(const ModuleState *state)
 {
-    return !CALL_LETS_GO(state) && !context_forked();
+    return !CALL_LETS_GO(state) && !forked_after_init();
 }
 
 /* Whether to make the next attempt: decides about the GIL before it, and takes it again after it. */

@@ -1,9 +1,9 @@
 /* See errors.h. */
 #include "ext/base/driver_calls.h"
 
+#include "ext/base/captured.h"
 #include "ext/base/launch_site.h"
 #include "ext/base/lost.h"
-#include "ext/context/captured.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -165,6 +165,33 @@ static const char fork_text[] =
     "CUDA was initialized before this process was forked and cannot be used in the "
     "child: start processes with the \"spawn\" or \"forkserver\" method";
 
+/* Whether this thread is the driver's and runs such a function. */
+static _Thread_local bool running;
+atomic_int host_function_threads;
+
+bool host_function_is_here(void) { return running; }
+
+bool host_function_enter(void)
+{
+    bool outer = running;
+    atomic_fetch_add(&host_function_threads, 1);
+    running = true;
+    return outer;
+}
+
+void host_function_leave(bool outer)
+{
+    running = outer;
+    atomic_fetch_sub(&host_function_threads, 1);
+}
+
+bool host_function_refuses(ModuleState *state, const char *routine)
+{
+    bool runs = host_function_runs();
+    if (runs) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
+    return runs;
+}
+
 static const char host_function_text[] = "driver calls are not allowed in a host function "
                                          "(Stream.launch_host_func): make them in the thread that waits "
                                          "for the stream";
@@ -172,7 +199,7 @@ static const char host_function_text[] = "driver calls are not allowed in a host
 /* A reason that lies in who calls, not in what is called; else "". */
 static const char *caller_text(CUresult result)
 {
-    if (context_forked()) return fork_text;
+    if (forked_after_init()) return fork_text;
     return result == CUDA_ERROR_NOT_PERMITTED && host_function_runs() ? host_function_text : "";
 }
 
@@ -298,7 +325,7 @@ static bool report_is_due(CUresult result)
 {
     return result != CUDA_SUCCESS && result != CUDA_ERROR_DEINITIALIZED
            && result != CUDA_ERROR_NOT_INITIALIZED && result != CUDA_ERROR_CONTEXT_IS_DESTROYED
-           && !context_forked() && !ext_is_finalizing();
+           && !forked_after_init() && !ext_is_finalizing();
 }
 
 static void report(ModuleState *state, CUresult result, const char *routine, const char *when)

@@ -56,15 +56,8 @@ int errors_give_notice(void);
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);
 
-/* default.c. True in a child forked after CUDA was initialized: there no driver call is made. */
-extern atomic_bool context_in_fork;
-static inline bool context_forked(void)
-{
-    return atomic_load_explicit(&context_in_fork, memory_order_relaxed);
-}
-
-/* host_function.c. Whether this thread runs a Python function for the driver, which takes no calls there.
- * Mostly no thread does, which is seen without a look at what belongs to this one. */
+/* Whether this thread runs a Python function for the driver, which takes no calls there. Mostly no thread
+ * does, which is seen without a look at what belongs to this one. */
 extern atomic_int host_function_threads;
 bool host_function_is_here(void);
 static inline bool host_function_runs(void)
@@ -72,13 +65,13 @@ static inline bool host_function_runs(void)
     return atomic_load_explicit(&host_function_threads, memory_order_relaxed) > 0 && host_function_is_here();
 }
 
+/* Around such a function; a driver may call one from within a call that another makes. */
+bool host_function_enter(void);
+void host_function_leave(bool outer);
+
 /* Raises CUDA_ERROR_NOT_PERMITTED, with the reason, if so: before anything is done that only a driver call
  * completes. */
 bool host_function_refuses(ModuleState *state, const char *routine);
-
-/* context.c. Makes the default device's primary context current if this thread has none. 0 when it did: call
- * again. 1 when there is nothing to do about this result. -1 with an exception. */
-int context_make_default(ModuleState *state, CUresult result);
 
 #define CALL_WANTS_CONTEXT(result) \
     ((result) == CUDA_ERROR_INVALID_CONTEXT || (result) == CUDA_ERROR_NOT_INITIALIZED)

@@ -18,6 +18,18 @@
 bool gate_enter(void);
 void gate_leave(bool ends_interpreter);
 
+/* The driver is initialized: a child that is forked from now on makes no driver calls. True when it was
+ * known. */
+bool gate_note_initialised(void);
+bool gate_is_initialised(void);
+
+/* True in such a child. */
+extern atomic_bool gate_forked;
+static inline bool forked_after_init(void)
+{
+    return atomic_load_explicit(&gate_forked, memory_order_relaxed);
+}
+
 /* Between the two the thread is without the GIL. */
 typedef struct GateThread {
     PyThreadState *thread;

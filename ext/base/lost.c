@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "ext/base/driver_calls.h"
-#include "ext/context/context.h"
 
 typedef struct LostContext {
     struct LostContext *next;
@@ -54,10 +53,9 @@ const char *lost_advice(void)
     return own ? own : "restart the program";
 }
 
-/* Another context may get its handle. */
-static void forget(ContextObject *context)
+void lost_forget(ModuleState *state, CUcontext handle)
 {
-    LostContext **link = find(context->state, context->handle), *lost = *link;
+    LostContext **link = find(state, handle), *lost = *link;
     if (!lost) return;
     *link = lost->next;
     PyMem_RawFree(lost);
@@ -70,10 +68,4 @@ void lost_clear(ModuleState *state)
         state->lost = lost->next;
         PyMem_RawFree(lost);
     }
-}
-
-int lost_setup(PyObject *module, ModuleState *state)
-{
-    (void)module;
-    return context_on_end(state, forget);
 }

@@ -14,6 +14,9 @@ void lost_note(ModuleState *state, const char *text);
 /* What to do about a lost context. */
 const char *lost_advice(void);
 
+/* It has ended: another context may get its handle. */
+void lost_forget(ModuleState *state, CUcontext handle);
+
 void lost_clear(ModuleState *state);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "core/poll.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/context.h"
 
 /* Drivers take 1,024 calls a channel, some take more. */
 enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
@@ -98,7 +97,7 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
     *out = (Owner){stream == CU_STREAM_LEGACY ? NULL : stream, NULL};
     if (stream == CU_STREAM_PER_THREAD) return false; /* as many streams as threads */
     lock_room(state);
-    bool several = state->contexts && state->contexts->next;
+    bool several = state->living_contexts > 1;
     bool known = (out->stream || !several) && find_locked(&state->room, out->stream, NULL);
     unlock_room(state);
     if (!known) try_cuCtxGetCurrent(state, &out->context);
@@ -225,7 +224,7 @@ bool room_find(ModuleState *state, CUstream stream, long calls)
     Room *room = &state->room;
     Owner owner;
     bool captured;
-    if (context_forked() || host_function_runs()) return true; /* the call is refused */
+    if (forked_after_init() || host_function_runs()) return true; /* the call is refused */
 #ifndef Py_GIL_DISABLED
     if (stream == room->stream) room->left += calls; /* room_is_left had taken them */
 #endif
@@ -250,7 +249,7 @@ int room_count(ModuleState *state, CUstream stream, long calls)
         return 0;
     }
 #endif
-    if (context_forked() || host_function_runs()) return 0;
+    if (forked_after_init() || host_function_runs()) return 0;
     bool counted = find_and_look(state, stream, &owner, &captured) && !captured;
     lock_room(state);
     Queue *queue = counted ? open_locked(room, &owner) : NULL;
@@ -325,14 +324,7 @@ void room_stream_gone(ModuleState *state, CUstream stream)
     if (take_queue(state, stream, NULL, &mark)) destroy_mark(state, mark);
 }
 
-void room_forget(ContextObject *context, bool with_driver)
+bool room_forget(ModuleState *state, CUcontext context, CUevent *mark)
 {
-    ModuleState *state = context->state;
-    ContextScope scope;
-    CUevent mark;
-    while (take_queue(state, NULL, context->handle, &mark)) {
-        if (!mark || !with_driver || !context_enter_last(context, &scope)) continue;
-        destroy_mark(state, mark);
-        context_leave(&scope);
-    }
+    return take_queue(state, NULL, context, mark);
 }

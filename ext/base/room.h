@@ -22,7 +22,6 @@
 
 #include "core/driver_table.h"
 
-struct ContextObject;
 struct ModuleState;
 
 /* The calls of one stream. */
@@ -115,7 +114,8 @@ void room_stream_gone(struct ModuleState *state, CUstream stream);
  * not this one. */
 void room_close(struct ModuleState *state);
 
-/* The context ends. With the driver its events do as well. */
-void room_forget(struct ContextObject *context, bool with_driver);
+/* The context ends: false when none of its streams is left, else one is forgotten, whose event (or NULL) is
+ * the caller's. */
+bool room_forget(struct ModuleState *state, CUcontext context, CUevent *mark);
 
 #endif

@@ -1,7 +1,7 @@
 /* The module's state, made of the field list in state_fields.def.
  *
  * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
- * was forked (errors.h), who is inside the driver at its end (gate.h), and which threads run Python functions
+ * was forked and who is inside the driver at its end (gate.h), and which threads run Python functions
  * for the driver (errors.h).
  */
 #ifndef EXT_BASE_STATE_H
@@ -25,7 +25,11 @@ typedef struct ModuleState ModuleState;
 /* A context ends for its user, or with its last reference: calls can still be made in it (context.h). May be
  * called more than once. */
 typedef void (*ContextEndFn)(struct ContextObject *context);
-enum { STATE_CONTEXT_END_MAX = 4 };
+enum { STATE_CONTEXT_END_MAX = 3 };
+
+/* Makes the default device's primary context current if this thread has none. 0 when it did: call again. 1
+ * when there is nothing to do about this result. -1 with an exception. */
+typedef int (*MakeDefaultContextFn)(ModuleState *state, CUresult result);
 
 /* The context is about to be destroyed: no other thread is in it, and none comes in anymore. */
 typedef void (*ContextLastFn)(struct ContextObject *context);
@@ -56,15 +60,16 @@ struct ModuleState {
 #undef STATE_STRING
 #undef STATE_LIVE
 
-    pthread_mutex_t lock;               /* guards the lists below; no Python call is made under it */
+    pthread_mutex_t lock; /* guards the lists below; no Python call is made under it */
     bool has_lock;
-    struct ContextObject *contexts;     /* every living Context, borrowed, linked by `next` */
-    uint64_t contexts_made;             /* with the lock */
+    struct ContextObject *contexts; /* every living Context, borrowed, linked by `next` */
+    uint64_t contexts_made; /* with the lock */
+    int living_contexts; /* in the list */
     struct ContextObject *recent_context; /* borrowed: the one found last among them; with the GIL */
-    struct KeepBatch *kept;             /* objects that work in flight needs (keep_alive.h) */
-    struct MemoryPool *pools;           /* every living pool (pool.h) */
+    struct KeepBatch *kept; /* objects that work in flight needs (keep_alive.h) */
+    struct MemoryPool *pools; /* every living pool (pool.h) */
     struct MipmappedArrayObject *mipmapped; /* those that the driver has (mipmapped_array.c) */
-    struct Captured *captured;          /* captures in progress (captured.h); with the GIL, not the lock */
+    struct Captured *captured; /* captures in progress (captured.h); with the GIL, not the lock */
 
     /* What types of numbers mean (host_array_form.c), by their addresses: static types of NumPy. */
     struct {
@@ -74,7 +79,8 @@ struct ModuleState {
     atomic_long arrays_changed; /* how often an array got another description (gpuarray_describe_anew) */
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
-    GiveBackFn give_back[STATE_GIVE_BACK_MAX];  /* filled during set-up only */
+    MakeDefaultContextFn make_default_context; /* the same; context/default.c */
+    GiveBackFn give_back[STATE_GIVE_BACK_MAX]; /* filled during set-up only */
     int give_back_count;
     ContextEndFn context_end[STATE_CONTEXT_END_MAX]; /* the same */
     int context_end_count;

@@ -25,7 +25,7 @@ static bool has_patience(ModuleState *state)
 
 bool wait_is_interruptible(const ModuleState *state)
 {
-    return PyThread_get_thread_ident() == state->main_thread && !ext_is_finalizing() && !context_forked();
+    return PyThread_get_thread_ident() == state->main_thread && !ext_is_finalizing() && !forked_after_init();
 }
 
 static void set_patience(ModuleState *state, unsigned microseconds)

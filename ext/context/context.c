@@ -8,6 +8,7 @@
 #include "core/exclusive.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
+#include "ext/base/lost.h"
 #include "ext/context/keep_alive.h"
 
 /* ---- Which objects there are ---- */
@@ -17,7 +18,10 @@ static void unlink_context(ContextObject *context)
     state_lock(context->state);
     ContextObject **link = &context->state->contexts;
     while (*link && *link != context) link = &(*link)->next;
-    if (*link) *link = context->next;
+    if (*link) {
+        *link = context->next;
+        context->state->living_contexts--;
+    }
     state_unlock(context->state);
 }
 
@@ -88,6 +92,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     context->serial = ++state->contexts_made;
     context->next = state->contexts;
     state->contexts = context;
+    state->living_contexts++;
     state->recent_context = NULL; /* the driver may give a handle again */
     state_unlock(state);
     return context;
@@ -279,24 +284,35 @@ static const char *ending_routine(ContextKind kind)
                                    : "cuDevicePrimaryCtxRelease";
 }
 
+static void forget_queues(ContextObject *context, bool with_driver)
+{
+    ContextScope scope;
+    CUevent mark;
+    while (room_forget(context->state, context->handle, &mark)) {
+        if (!mark || !with_driver || !context_enter_last(context, &scope)) continue;
+        once_cuEventDestroy(context->state, mark);
+        context_leave(&scope);
+    }
+}
+
 static void end_in_driver(ContextObject *context)
 {
     CUresult result = CUDA_SUCCESS;
     CaptureMode mode;
     ContextKind kind = atomic_load(&context->kind);
-    if (context_forked() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
+    if (forked_after_init() || ext_is_finalizing() || atomic_load(&context->state->given_up)) return;
     wait_until_left(context);
-    room_forget(context, kind != CONTEXT_FOREIGN);
+    forget_queues(context, kind != CONTEXT_FOREIGN);
     if (kind != CONTEXT_FOREIGN)
         for (int i = 0; i < context->state->context_last_count; i++) context->state->context_last[i](context);
-    context_relax_captures(context->state, &mode);
+    captured_relax_any(context->state, &mode);
     if (kind == CONTEXT_OWNED)
         result = end_cuCtxDestroy(context->state, context->handle);
     else if (kind == CONTEXT_PRIMARY)
         result = end_cuDevicePrimaryCtxRelease(context->state, context->device);
     else if (kind == CONTEXT_GREEN)
         result = end_cuGreenCtxDestroy(context->state, context->green);
-    context_restore_captures(context->state, &mode);
+    captured_restore_any(context->state, &mode);
     report_driver(context->state, result, ending_routine(kind));
 }
 
@@ -334,6 +350,7 @@ int context_on_last(ModuleState *state, ContextLastFn function)
 
 static void tell_end(ContextObject *context)
 {
+    lost_forget(context->state, context->handle);
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
 }
 
@@ -445,21 +462,6 @@ static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope 
     return result;
 }
 
-void context_relax_captures(ModuleState *state, CaptureMode *mode)
-{
-    CUresult result;
-    *mode = (CaptureMode){.changed = false};
-    CALL_CORE(state, result, ASKS_ONCE, capture_mode_relax(mode));
-    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
-}
-
-void context_restore_captures(ModuleState *state, CaptureMode *mode)
-{
-    CUresult result;
-    CALL_CORE(state, result, ASKS_ONCE, capture_mode_restore(mode));
-    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
-}
-
 /* Of a context that counts the thread. */
 static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
@@ -469,7 +471,7 @@ static bool begin_scope(ContextObject *context, ContextScope *scope)
         scope->context = context;
         scope->outer = innermost;
         innermost = scope;
-        context_relax_captures(context->state, &scope->mode);
+        captured_relax_any(context->state, &scope->mode);
         return true;
     }
     atomic_fetch_sub(&context->entered, 1);
@@ -480,7 +482,7 @@ static bool begin_scope(ContextObject *context, ContextScope *scope)
 bool context_enter(ContextObject *context, ContextScope *scope)
 {
     *scope = (ContextScope){0};
-    if (!context || context_forked() || host_function_runs() || ext_is_finalizing()
+    if (!context || forked_after_init() || host_function_runs() || ext_is_finalizing()
         || atomic_load(&context->state->given_up) || !enter_counted(context))
         return false;
     return begin_scope(context, scope);
@@ -504,7 +506,7 @@ void context_leave(ContextScope *scope)
 {
     if (!scope->context) return;
     innermost = scope->outer;
-    context_restore_captures(scope->context->state, &scope->mode);
+    captured_restore_any(scope->context->state, &scope->mode);
     if (scope->pushed) make_former_current(scope->context->state, scope->before);
     atomic_fetch_sub(&scope->context->entered, 1);
     scope->context = NULL;
@@ -513,7 +515,7 @@ void context_leave(ContextScope *scope)
 bool context_lend(ContextObject *context, ContextScope *scope)
 {
     if (!context_enter(context, scope)) return false;
-    context_restore_captures(context->state, &scope->mode);
+    captured_restore_any(context->state, &scope->mode);
     innermost = scope->outer;
     atomic_fetch_sub(&context->entered, 1);
     return true;

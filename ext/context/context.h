@@ -75,10 +75,6 @@ typedef struct ContextScope {
     CaptureMode mode;
 } ContextScope;
 
-/* core/capture_mode.h; failures are reported. */
-void context_relax_captures(ModuleState *state, CaptureMode *mode);
-void context_restore_captures(ModuleState *state, CaptureMode *mode);
-
 /* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits
  * for context_leave. Captures forbid this thread nothing meanwhile (core/capture_mode.h). False, and nothing
  * is to be called, when the context is gone, in a forked child, in a host function and when the interpreter
@@ -161,6 +157,9 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 int context_init_driver(ModuleState *state, unsigned flags);
 /* The same where nobody has done it yet. */
 int context_init_default(ModuleState *state);
+
+/* ModuleState.make_default_context. */
+int context_make_default(ModuleState *state, CUresult result);
 
 /* The driver was found to be initialized, by us or by others: from now on a fork is noticed. */
 void context_note_initialised(ModuleState *state);

@@ -4,7 +4,6 @@
 #include "ext/context/context.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,22 +12,9 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/launch_site.h"
 
-/* Facts of the process, not of a module: no driver works in a child forked after cuInit. */
-static atomic_bool initialised;
-atomic_bool context_in_fork;
-static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
-
-static void in_child(void)
-{
-    if (atomic_load(&initialised)) atomic_store(&context_in_fork, true);
-}
-
-static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }
-
 void context_note_initialised(ModuleState *state)
 {
-    pthread_once(&watch_once, watch_forks);
-    if (atomic_exchange(&initialised, true)) return;
+    if (gate_note_initialised()) return;
     errors_skip_log(state);
     launch_sites_open(state);
 }
@@ -48,7 +34,7 @@ static const char *init_problem(ModuleState *state)
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     char wrong[1024];
-    if (!atomic_load(&initialised) && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
+    if (!gate_is_initialised() && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
         && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
         return -1;
     if (!settings_are_good(wrong, sizeof wrong)) {
@@ -57,7 +43,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
     }
     CUresult result = once_cuInit(state, flags);
     const char *problem = result == CUDA_SUCCESS ? NULL : init_problem(state);
-    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked())
+    if (result == CUDA_ERROR_NOT_INITIALIZED && !forked_after_init())
         raise_driver(state, result, "cuInit",
                      "CUDA cannot be used in a process forked after it was initialized");
     else if (result != CUDA_SUCCESS)
@@ -69,7 +55,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
 
 int context_init_default(ModuleState *state)
 {
-    return atomic_load(&initialised) ? 0 : context_init_driver(state, 0);
+    return gate_is_initialised() ? 0 : context_init_driver(state, 0);
 }
 
 static int parse_ordinal(ModuleState *state, const char *text, const char *source, int *ordinal)
@@ -133,7 +119,7 @@ static int find_default(ModuleState *state)
 int context_make_default(ModuleState *state, CUresult result)
 {
     CUcontext current = NULL;
-    if (context_forked() || ext_is_finalizing()) return 1;
+    if (forked_after_init() || ext_is_finalizing()) return 1;
     if (result == CUDA_ERROR_NOT_INITIALIZED && context_init_driver(state, 0) < 0) return -1;
     if (gpu_cuCtxGetCurrent(state, &current) < 0) return -1;
     if (current) return result == CUDA_ERROR_NOT_INITIALIZED ? 0 : 1;

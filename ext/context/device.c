@@ -298,7 +298,7 @@ static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(make_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
-    if (context_forked())
+    if (forked_after_init())
         return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
     return context_create(device_cast(self)->state, device_cast(self)->handle, flags);
 }
@@ -315,7 +315,7 @@ PyDoc_STRVAR(retain_primary_context_doc,
 
 static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    if (context_forked())
+    if (forked_after_init())
         return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuDevicePrimaryCtxRetain",
                             NULL);
     return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);

@@ -1,9 +1,9 @@
 /* See keep_alive.h. */
 #include "ext/context/keep_alive.h"
 
+#include "ext/base/captured.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/captured.h"
 
 enum { BATCH_SIZE = 64, RECENT = 16 };
 

@@ -88,7 +88,7 @@ static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
     ModuleState *state = state_of_class(cls);
     CUcontext handle = NULL;
     CUresult result = try_cuCtxGetCurrent(state, &handle);
-    if (result == CUDA_ERROR_NOT_INITIALIZED && !context_forked()) return Py_NewRef(Py_None);
+    if (result == CUDA_ERROR_NOT_INITIALIZED && !forked_after_init()) return Py_NewRef(Py_None);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxGetCurrent", NULL);
     return handle ? (PyObject *)context_current(state) : Py_NewRef(Py_None);
 }
@@ -414,5 +414,6 @@ static const TypeSpec context_spec = {
 
 int context_setup(PyObject *module, ModuleState *state)
 {
+    state->make_default_context = context_make_default;
     return type_add(module, &state->Context_type, &context_spec, NULL);
 }

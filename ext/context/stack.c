@@ -82,7 +82,7 @@ int context_stack_push(ContextObject *context)
         raise_driver(state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent", "the context was detached");
         return -1;
     }
-    PyObject *stack = context_forked() ? get_stack(state) : need_stack(state);
+    PyObject *stack = forked_after_init() ? get_stack(state) : need_stack(state);
     if (!stack && PyErr_Occurred()) return -1;
     if (set_current(state, context->handle, "cuCtxPushCurrent") < 0
         || PyList_Append(stack, (PyObject *)context) < 0) {
@@ -108,7 +108,7 @@ int context_stack_pop(ModuleState *state)
 
 int context_stack_forget(ContextObject *context)
 {
-    return context_forked() ? 0 : activate_top(context->state);
+    return forked_after_init() ? 0 : activate_top(context->state);
 }
 
 bool context_stack_is_used(ModuleState *state) { return get_stack(state) != NULL; }

@@ -4,10 +4,10 @@
 #include <limits.h>
 
 #include "core/layout/strides.h"
+#include "ext/base/captured.h"
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/base/wait.h"
-#include "ext/context/captured.h"
 #include "ext/convert/foreign.h"
 #include "ext/gpuarray/gpuarray.h"
 #include "ext/memory/device_memory.h"

@@ -61,7 +61,7 @@ static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
         return NULL;
     if (!PyObject_TypeCheck(given[0], state->Device_type))
         return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(given[0])->tp_name);
-    if (context_forked()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
+    if (forked_after_init()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
     CUdevice device = device_cast(given[0])->handle;
     return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);
 }

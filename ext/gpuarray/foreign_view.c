@@ -53,7 +53,7 @@ static void keep_owner(BorrowedObject *borrowed)
 static int borrowed_clear(PyObject *self)
 {
     BorrowedObject *borrowed = borrowed_cast(self);
-    if (borrowed->state && borrowed->owner && !atomic_load(&borrowed->context->dead) && !context_forked()
+    if (borrowed->state && borrowed->owner && !atomic_load(&borrowed->context->dead) && !forked_after_init()
         && !ext_is_finalizing())
         keep_owner(borrowed);
     Py_CLEAR(borrowed->owner);

@@ -6,9 +6,9 @@
 #include "ext/gpuarray/strided_copy.h"
 
 #include "core/layout/copy_plan.h"
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
 #include "ext/memory/pooled_allocation.h"

@@ -9,7 +9,7 @@
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H
 
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
 #include "ext/convert/buffers.h"
 #include "ext/launch/arguments.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/foreign.h"
 #include "ext/gpuarray/gpuarray.h"

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/base/captured.h"
 #include "ext/base/constants.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/launch_site.h"
 #include "ext/base/types.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/launch/types.h"
 #include "ext/texture/reference.h"

@@ -4,8 +4,8 @@
  * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
  * copy in, the launch, then with handlers that copy out: wait, copy out.
  */
+#include "ext/base/captured.h"
 #include "ext/base/errors.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/plain_int.h"
 #include "ext/launch/arguments.h"

@@ -12,6 +12,7 @@
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/context/context.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/physical_memory.h"
 
@@ -229,10 +230,10 @@ static void release_range(PyObject *self)
         return;
     }
     if (range->mappings) wait_for_work(range);
-    context_relax_captures(range->state, &mode);
+    captured_relax_any(range->state, &mode);
     unmap_all(range);
     CUresult result = once_cuMemAddressFree(range->state, range->pointer, range->size);
-    context_restore_captures(range->state, &mode);
+    captured_restore_any(range->state, &mode);
     report_driver(range->state, result, "cuMemAddressFree");
 }
 

@@ -1,9 +1,9 @@
 /* See copy.h. */
 #include "ext/memory/copy.h"
 
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pooled_allocation.h"

@@ -3,13 +3,13 @@
  * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here). It is called with
  * the GIL and with the pool's context current, but in no scope of it: who ends the context waits for scopes,
  * and the allocator may wait for whom it likes. */
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
-#include "ext/base/types.h"
 
 /* ---- Asking for memory ---- */
 

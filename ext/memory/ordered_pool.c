@@ -1,9 +1,9 @@
 /* StreamOrderedMemoryPool: a pool of the driver, whose memory comes and goes in the order of streams. What is
  * not used is held by the driver, so the pool of core/pool.h holds none. */
-#include "ext/convert/convert.h"
 #include "ext/base/driver_calls.h"
-#include "ext/memory/pool.h"
 #include "ext/base/types.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/pool.h"
 
 /* ---- Making ---- */
 
@@ -74,7 +74,7 @@ static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUme
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (host_function_refuses(pool->state, routine) || !context_check(pool->context, routine)) return -1;
-    if (context_forked()) result = CUDA_ERROR_NOT_INITIALIZED;
+    if (forked_after_init()) result = CUDA_ERROR_NOT_INITIALIZED;
     if (context_enter(pool->context, &scope)) {
         if (write)
             result = once_cuMemPoolSetAttribute(pool->state, pool->core.driver_pool, attribute, value);

@@ -24,7 +24,7 @@ int physical_memory_device(ModuleState *state, PyObject *value, CUdevice *out)
 
 bool physical_memory_releases(ModuleState *state)
 {
-    return !context_forked() && !ext_is_finalizing() && !atomic_load(&state->given_up);
+    return !forked_after_init() && !ext_is_finalizing() && !atomic_load(&state->given_up);
 }
 
 static bool is_freed(PhysicalMemoryObject *memory)
@@ -140,9 +140,9 @@ static void release_handle(PyObject *self)
     CaptureMode mode;
     LIVE_LESS(memory->state, PhysicalMemory);
     if (!physical_memory_releases(memory->state)) return;
-    context_relax_captures(memory->state, &mode);
+    captured_relax_any(memory->state, &mode);
     CUresult result = once_cuMemRelease(memory->state, memory->handle);
-    context_restore_captures(memory->state, &mode);
+    captured_restore_any(memory->state, &mode);
     report_driver(memory->state, result, "cuMemRelease");
 }
 

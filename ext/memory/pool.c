@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ext/base/captured.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/captured.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
 #include "ext/stream/stream.h"
@@ -91,7 +91,7 @@ void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_dri
         CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
-    } else if (!context_forked()) {
+    } else if (!forked_after_init()) {
         CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, false));
     }
 }
@@ -205,7 +205,7 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
     ContextScope scope;
     CUresult result, waited = CUDA_SUCCESS;
     const char *routine = NULL;
-    if (pool->resource && !context_forked()) {
+    if (pool->resource && !forked_after_init()) {
         external_memory_give(pool, block, in_order);
         return;
     }
@@ -215,7 +215,7 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
         context_leave(&scope);
         if (result == CUDA_SUCCESS) report_driver(pool->state, waited, routine);
         report_driver(pool->state, result, pool->core.source->release_name);
-    } else if (!context_forked()) {
+    } else if (!forked_after_init()) {
         CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
     }
 }
@@ -236,7 +236,7 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
 void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 {
     if (pool->core.marked) end_use(pool, block);
-    if (context_forked() || pool_put(&pool->core, block)) return;
+    if (forked_after_init() || pool_put(&pool->core, block)) return;
     drop_block(pool, block, true);
 }
 
@@ -399,7 +399,7 @@ static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream
 
 PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object, CUstream stream)
 {
-    if (context_forked())
+    if (forked_after_init())
         return (PoolBlock *)raise_driver(pool->state, CUDA_ERROR_NOT_INITIALIZED, allocate_name, NULL);
     deferred_release(pool->state);
     if (host_function_runs() && host_function_refuses(pool->state, allocate_name)) return NULL;

@@ -98,7 +98,7 @@ static PyObject *pool_statistic(PyObject *self, void *closure)
 {
     MemoryPool *pool = pool_of(self);
     if (!pool) return NULL;
-    PoolStatistics now = context_forked() ? pool->core.now : pool_statistics(&pool->core);
+    PoolStatistics now = forked_after_init() ? pool->core.now : pool_statistics(&pool->core);
     return PyLong_FromSize_t(*(size_t *)((char *)&now + (uintptr_t)closure));
 }
 
@@ -106,7 +106,7 @@ static PyObject *pool_reset_high_marks(PyObject *self, PyObject *Py_UNUSED(none)
 {
     MemoryPool *pool = pool_of(self);
     if (!pool) return NULL;
-    if (!context_forked()) pool_forget_high(&pool->core);
+    if (!forked_after_init()) pool_forget_high(&pool->core);
     Py_RETURN_NONE;
 }
 
@@ -114,7 +114,7 @@ static PyObject *pool_limit(PyObject *self, void *Py_UNUSED(closure))
 {
     MemoryPool *pool = pool_of(self);
     if (!pool) return NULL;
-    size_t limit = context_forked() ? pool->core.limit : pool_get_limit(&pool->core);
+    size_t limit = forked_after_init() ? pool->core.limit : pool_get_limit(&pool->core);
     return limit ? PyLong_FromSize_t(limit) : Py_NewRef(Py_None);
 }
 
@@ -131,7 +131,7 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
         PyErr_SetString(PyExc_ValueError, "limit must be 1 byte or more, or None, not 0");
         return -1;
     }
-    if (!context_forked()) pool_set_limit(&pool->core, limit);
+    if (!forked_after_init()) pool_set_limit(&pool->core, limit);
     return 0;
 }
 
@@ -150,7 +150,7 @@ static PyObject *describe_block(const PoolBlock *block)
 
 static PyObject *describe_blocks(Pool *core)
 {
-    if (context_forked()) return PyList_New(0);
+    if (forked_after_init()) return PyList_New(0);
     size_t count;
     PoolBlock *blocks = pool_copy_blocks(core, &count);
     if (!blocks) return PyErr_NoMemory();

@@ -8,7 +8,7 @@
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
 #define EXT_MEMORY_POOLED_ALLOCATION_H
 
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 
 /* The first block of a context, which captures forbid to make; none is tried for again when there is no

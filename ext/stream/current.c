@@ -2,9 +2,9 @@
  * (contextvars), so threads and coroutines have their own. */
 #include "ext/stream/stream.h"
 
-#include "ext/context/captured.h"
-#include "ext/convert/convert.h"
+#include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
+#include "ext/convert/convert.h"
 
 /* The value of the variable is None, or a pair: the stream, and the value before it. A new reference. */
 static PyObject *read_entry(ModuleState *state)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ext/base/captured.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/context/captured.h"
 #include "ext/context/keep_alive.h"
 #include "ext/stream/stream.h"
 
@@ -26,19 +26,6 @@ typedef struct HostCall {
     unsigned generation; /* 0 or 1: where it is counted */
     atomic_bool over; /* it is not outstanding anymore */
 } HostCall;
-
-/* Whether this thread is the driver's and runs such a function. */
-static _Thread_local bool running;
-atomic_int host_function_threads;
-
-bool host_function_is_here(void) { return running; }
-
-bool host_function_refuses(ModuleState *state, const char *routine)
-{
-    bool runs = host_function_runs();
-    if (runs) raise_driver(state, CUDA_ERROR_NOT_PERMITTED, routine, NULL);
-    return runs;
-}
 
 static void settle(HostCall *call)
 {
@@ -73,29 +60,6 @@ static void call_function(HostCall *call)
     Py_DECREF(function);
 }
 
-/* A thread of the driver within Python: it makes no calls of the driver. A driver may call from within a call
- * of ours: hence `outer`. */
-typedef struct Entry {
-    bool outer;
-    PyGILState_STATE interpreter;
-} Entry;
-
-static Entry enter_python(void)
-{
-    Entry entry = {.outer = running};
-    atomic_fetch_add(&host_function_threads, 1);
-    running = true;
-    entry.interpreter = PyGILState_Ensure();
-    return entry;
-}
-
-static void leave_python(Entry entry)
-{
-    PyGILState_Release(entry.interpreter);
-    running = entry.outer;
-    atomic_fetch_sub(&host_function_threads, 1);
-}
-
 /* Python before 3.14 ends a thread that asks for the interpreter after its end. This one has the driver's
  * frames on its stack, which are not to be unwound: it stays here, and the process ends without it. */
 static void stay(void *Py_UNUSED(nothing))
@@ -106,9 +70,11 @@ static void stay(void *Py_UNUSED(nothing))
 static void call_in_python(HostCall *call)
 {
     pthread_cleanup_push(stay, NULL);
-    Entry entry = enter_python();
+    bool outer = host_function_enter();
+    PyGILState_STATE interpreter = PyGILState_Ensure();
     if (call->function) call_function(call);
-    leave_python(entry);
+    PyGILState_Release(interpreter);
+    host_function_leave(outer);
     pthread_cleanup_pop(0);
 }
 

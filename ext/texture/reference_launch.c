@@ -291,8 +291,9 @@ int references_begin(CodeModuleObject *module, CUstream stream)
     References *references = module->references;
     unsigned long turns;
     int waits = 0, status;
-    if (context_forked() || host_function_runs()) {
-        raise_driver(module->state, context_forked() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_NOT_PERMITTED,
+    if (forked_after_init() || host_function_runs()) {
+        raise_driver(module->state,
+                     forked_after_init() ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_NOT_PERMITTED,
                      "cuLaunchKernel", NULL);
         return -1;
     }

@@ -11,9 +11,9 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 # What a folder may include besides itself, ext/ and core/. The two pairs that know each other: a module makes
 # functions and a function keeps its module; a launch brings references up to date, which belong to functions.
 EXT = {
-    "ext/base": {"context"},
+    "ext/base": set(),
     "ext": {"code", "context", "convert"},
-    "ext/convert": {"context", "gpuarray", "memory", "stream"},
+    "ext/convert": {"gpuarray", "memory", "stream"},
     "ext/context": {"convert"},
     "ext/stream": {"context", "convert", "memory"},
     "ext/memory": {"context", "convert", "gpuarray", "stream"},
@@ -22,7 +22,7 @@ EXT = {
     "ext/texture": {"context", "convert", "gpuarray", "launch", "memory"},
     "ext/graph": {"context", "convert", "launch", "memory", "stream"},
     "ext/gl": {"context", "convert", "stream", "texture"},
-    "ext/launch": {"code", "context", "convert", "gpuarray", "memory", "stream", "texture"},
+    "ext/launch": {"code", "convert", "gpuarray", "memory", "stream", "texture"},
 }
 # Inside device/, from the bottom: a folder includes only those before it.
 DEVICE = [

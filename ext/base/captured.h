@@ -4,10 +4,11 @@
  * objects go to the graph's own dict, and nothing else is to be done about them: no event is recorded,
  * nothing waits.
  */
-#ifndef EXT_CONTEXT_CAPTURED_H
-#define EXT_CONTEXT_CAPTURED_H
+#ifndef EXT_BASE_CAPTURED_H
+#define EXT_BASE_CAPTURED_H
 
-#include "ext/context/context.h"
+#include "core/capture_mode.h"
+#include "ext/base/ext.h"
 
 /* What a graph's work uses. Graphs and what was made of them share a dict: who changes it gets one of his own
  * before (captured_own). */
@@ -59,8 +60,10 @@ PyObject *captured_before(ModuleState *state, CUstream stream);
  * capture is known it does not end that. *routine: the call that failed. */
 CUresult captured_wait_for_context(ModuleState *state, const char **routine);
 
-/* core/capture_mode.h around Python code that makes what graphs keep: where there are captures that are
- * known. */
+/* core/capture_mode.h, whether captures are known or not; failures are reported. */
+void captured_relax_any(ModuleState *state, CaptureMode *mode);
+void captured_restore_any(ModuleState *state, CaptureMode *mode);
+/* The same around Python code that makes what graphs keep: where there are captures that are known. */
 void captured_relax(ModuleState *state, CaptureMode *mode);
 void captured_restore(ModuleState *state, CaptureMode *mode);
 

@@ -1,5 +1,5 @@
 /* See captured.h. */
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
 
 #include "ext/base/driver_calls.h"
 
@@ -62,15 +62,30 @@ CUresult captured_wait_for_context(ModuleState *state, const char **routine)
     return result;
 }
 
+void captured_relax_any(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    *mode = (CaptureMode){.changed = false};
+    CALL_CORE(state, result, ASKS_ONCE, capture_mode_relax(mode));
+    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
+}
+
+void captured_restore_any(ModuleState *state, CaptureMode *mode)
+{
+    CUresult result;
+    CALL_CORE(state, result, ASKS_ONCE, capture_mode_restore(mode));
+    report_driver(state, result, "cuThreadExchangeStreamCaptureMode");
+}
+
 void captured_relax(ModuleState *state, CaptureMode *mode)
 {
     *mode = (CaptureMode){.changed = false};
-    if (captured_some(state)) context_relax_captures(state, mode);
+    if (captured_some(state)) captured_relax_any(state, mode);
 }
 
 void captured_restore(ModuleState *state, CaptureMode *mode)
 {
-    if (mode->changed) context_restore_captures(state, mode);
+    if (mode->changed) captured_restore_any(state, mode);
 }
 
 unsigned long captured_new_edition(void)

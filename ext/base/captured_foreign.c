@@ -4,7 +4,7 @@
  * the graph. Its destruction is reported by a thread of the driver, which may make no calls and wait for
  * nobody: another thread releases the objects.
  */
-#include "ext/context/captured.h"
+#include "ext/base/captured.h"
 
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
