@@ -5,27 +5,11 @@
 #include <string.h>
 
 #include "core/image_size.h"
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/launch/function.h"
 #include "ext/texture/reference.h"
-
-static PyObject *module_wrap(ModuleState *state, ContextObject *context, CUmodule handle)
-{
-    CodeModuleObject *module = code_module_cast(state->Module_type->tp_alloc(state->Module_type, 0));
-    if (!module) {
-        once_cuModuleUnload(state, handle);
-        context_drop(context);
-        return NULL;
-    }
-    module->state = state;
-    module->context = context;
-    module->handle = handle;
-    LIVE_MORE(state, Module);
-    return (PyObject *)module;
-}
 
 /* Raises with the error log, which names line and reason. */
 static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
@@ -40,25 +24,23 @@ PyObject *code_module_load(ModuleState *state, const void *image, size_t size, P
                            PyObject *message_handler, const char *routine)
 {
     JitRequest request;
-    CUmodule handle = NULL;
-    ContextObject *context = context_hold_current(state);
-    if (!context || jit_request_open(&request, options, false) < 0) {
-        if (context) context_drop(context);
+    PyObject *self = owner_new(state, state->Module_type);
+    if (!self) return NULL;
+    CodeModuleObject *module = code_module_cast(self);
+    if (jit_request_open(&request, options, false) < 0) {
+        Py_DECREF(self);
         return NULL;
     }
     CUresult result =
-        try_cuModuleLoadDataEx(state, &handle, image, request.count, request.options, request.values);
-    PyObject *module = NULL;
-    if (result == CUDA_SUCCESS) {
-        module = module_wrap(state, context, handle);
-        if (module) code_module_cast(module)->counts = param_counts_read(image, size);
-        if (module && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(module);
-    } else {
+        try_cuModuleLoadDataEx(state, &module->handle, image, request.count, request.options, request.values);
+    if (result == CUDA_SUCCESS)
+        module->counts = param_counts_read(image, size);
+    else
         raise_load(state, result, routine, &request, message_handler);
-        context_drop(context);
-    }
+    self = owner_finish(self, result, routine, &state->live_Module);
+    if (self && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(self);
     jit_request_close(&request);
-    return module;
+    return self;
 }
 
 /* No tp_clear: a cycle through what a texture is bound to is broken elsewhere. */
@@ -73,25 +55,19 @@ static int module_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static void module_dealloc(PyObject *self)
+static void unload(PyObject *self)
 {
     CodeModuleObject *module = code_module_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    ContextScope scope;
-    PyObject_GC_UnTrack(self);
-    if (module->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(module->state, module_dealloc, self)) return;
-    if (context_enter(module->context, &scope)) {
-        CUresult result = end_cuModuleUnload(module->state, module->handle);
-        context_leave(&scope);
-        report_driver(module->state, result, "cuModuleUnload");
-    }
     LIVE_LESS(module->state, Module);
-    references_free(module->references);
-    param_counts_free(&module->counts);
-    context_drop(module->context);
-    type->tp_free(self);
-    Py_DECREF(type);
+    RELEASE_IN_CONTEXT(module->context, end, cuModuleUnload, module->handle);
+}
+
+static void module_dealloc(PyObject *self)
+{
+    if (!owner_dealloc_begin(self, module_dealloc, unload)) return;
+    references_free(code_module_cast(self)->references);
+    param_counts_free(&code_module_cast(self)->counts);
+    owner_dealloc_end(self);
 }
 
 PyDoc_STRVAR(get_function_doc,
@@ -338,28 +314,20 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(self);
     PyObject *given[1], *path;
-    const char *name;
-    CUmodule handle = NULL;
     if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !PyUnicode_FSConverter(given[0], &path))
         return NULL;
-    ContextObject *context = context_hold_current(state);
-    if (!context) {
-        Py_DECREF(path);
-        return NULL;
-    }
-    name = PyBytes_AS_STRING(path);
-    CUresult result = try_cuModuleLoad(state, &handle, name);
-    PyObject *module = NULL;
-    if (result == CUDA_SUCCESS) {
-        module = module_wrap(state, context, handle);
-        if (module) count_params_of_file(code_module_cast(module), path);
-    } else {
-        raise_file(state, result, path);
-        context_drop(context);
+    PyObject *made = owner_new(state, state->Module_type);
+    if (made) {
+        CUresult result = try_cuModuleLoad(state, &code_module_cast(made)->handle, PyBytes_AS_STRING(path));
+        if (result == CUDA_SUCCESS)
+            count_params_of_file(code_module_cast(made), path);
+        else
+            raise_file(state, result, path);
+        made = owner_finish(made, result, "cuModuleLoad", &state->live_Module);
     }
     Py_DECREF(path);
-    return module;
+    return made;
 }
 
 static PyGetSetDef module_getset[] = {

@@ -3,17 +3,14 @@
 #define EXT_CODE_CODE_MODULE_H
 
 #include "core/param_counts.h"
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct CodeModuleObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
+    OWNER_HEAD
     CUmodule handle;
     ParamCounts counts;         /* owned: of its kernels, as far as its image said */
     struct References
         *references; /* owned: the texture and surface references; NULL until one is requested */
-    PyObject *weak_references;
 } CodeModuleObject;
 
 static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }

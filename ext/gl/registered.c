@@ -66,29 +66,20 @@ static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
     return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);
 }
 
-static RegisteredObject *new_object(ModuleState *state, PyTypeObject *type, unsigned name)
+static PyObject *new_object(ModuleState *state, PyTypeObject *type, unsigned name)
 {
-    RegisteredObject *object = registered_cast(type->tp_alloc(type, 0));
-    if (!object) return NULL;
-    object->state = state;
-    object->name = name;
-    atomic_init(&object->mappings, REGISTERED_GONE);
-    if ((object->context = context_hold_current(state))) return object;
-    Py_DECREF((PyObject *)object);
-    return NULL;
+    PyObject *self = owner_new(state, type);
+    if (self) registered_cast(self)->name = name;
+    return self;
 }
 
-static PyObject *finish_object(RegisteredObject *object, CUresult result, const char *routine)
+static PyObject *finish_object(PyObject *self, CUresult result, const char *routine)
 {
-    if (result != CUDA_SUCCESS) {
+    RegisteredObject *object = registered_cast(self);
+    if (result != CUDA_SUCCESS)
         raise_driver(object->state, result, routine,
                      "OpenGL name %u; its context must be current in this thread", object->name);
-        Py_DECREF((PyObject *)object);
-        return NULL;
-    }
-    atomic_store(&object->mappings, 0);
-    LIVE_MORE(object->state, RegisteredObject);
-    return (PyObject *)object;
+    return owner_finish(self, result, routine, &object->state->live_RegisteredObject);
 }
 
 PyDoc_STRVAR(buffer_doc, "RegisteredBuffer(gl_handle, flags=0)\n--\n\n"
@@ -111,10 +102,10 @@ static PyObject *buffer_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         || convert_unsigned(given[0], "gl_handle", &name) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
-    RegisteredObject *object = new_object(state, type, name);
-    if (!object) return NULL;
-    CUresult result = try_cuGraphicsGLRegisterBuffer(state, &object->resource, name, flags);
-    return finish_object(object, result, "cuGraphicsGLRegisterBuffer");
+    PyObject *self = new_object(state, type, name);
+    if (!self) return NULL;
+    CUresult result = try_cuGraphicsGLRegisterBuffer(state, &registered_cast(self)->resource, name, flags);
+    return finish_object(self, result, "cuGraphicsGLRegisterBuffer");
 }
 
 PyDoc_STRVAR(image_doc,
@@ -141,10 +132,11 @@ static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         || convert_unsigned(given[1], "target", &target) < 0
         || convert_unsigned(given[2], "flags", &flags) < 0)
         return NULL;
-    RegisteredObject *object = new_object(state, type, name);
-    if (!object) return NULL;
-    CUresult result = try_cuGraphicsGLRegisterImage(state, &object->resource, name, target, flags);
-    return finish_object(object, result, "cuGraphicsGLRegisterImage");
+    PyObject *self = new_object(state, type, name);
+    if (!self) return NULL;
+    CUresult result =
+        try_cuGraphicsGLRegisterImage(state, &registered_cast(self)->resource, name, target, flags);
+    return finish_object(self, result, "cuGraphicsGLRegisterImage");
 }
 
 /* ---- Unregistering ---- */
@@ -190,19 +182,13 @@ static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none)
     return none_or_raise(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
 }
 
-static void registered_dealloc(PyObject *self)
+static void unregister_last(PyObject *self)
 {
-    RegisteredObject *object = registered_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (object->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(object->state, registered_dealloc, self)) return;
-    if (object->context) {
-        if (atomic_exchange(&object->mappings, REGISTERED_GONE) != REGISTERED_GONE) unregister_late(self);
-        context_drop(object->context);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (atomic_exchange(&registered_cast(self)->mappings, REGISTERED_GONE) != REGISTERED_GONE)
+        unregister_late(self);
 }
+
+static void registered_dealloc(PyObject *self) { owner_dealloc(self, registered_dealloc, unregister_last); }
 
 static PyObject *registered_gl_handle(PyObject *self, PyObject *Py_UNUSED(none))
 {

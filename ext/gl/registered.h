@@ -7,16 +7,13 @@
 #ifndef EXT_GL_REGISTERED_H
 #define EXT_GL_REGISTERED_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct RegisteredObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
+    OWNER_HEAD
     CUgraphicsResource resource;
     unsigned name;              /* OpenGL's */
     atomic_long mappings;       /* under way; GONE once it is unregistered */
-    PyObject *weak_references;
 } RegisteredObject;
 
 enum { REGISTERED_GONE = -1 };

@@ -3,7 +3,6 @@
 
 #include <time.h>
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/launch_site.h"
 #include "ext/base/types.h"
@@ -86,19 +85,15 @@ const char graph_instantiate_doc[] =
 
 static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
 {
-    PyTypeObject *type = graph->state->GraphExec_type;
-    GraphExecObject *exec = graph_exec_cast(type->tp_alloc(type, 0));
-    if (!exec) {
+    PyObject *self = owner_new_in(graph->context, graph->state->GraphExec_type);
+    if (!self) {
         once_cuGraphExecDestroy(graph->state, handle);
         return NULL;
     }
-    exec->state = graph->state;
-    exec->context = context_hold(graph->context);
-    exec->handle = handle;
-    exec->kept = share_kept(graph);
-    exec->noted = GRAPH_NOWHERE;
-    LIVE_MORE(exec->state, GraphExec);
-    return (PyObject *)exec;
+    graph_exec_cast(self)->handle = handle;
+    graph_exec_cast(self)->kept = share_kept(graph);
+    graph_exec_cast(self)->noted = GRAPH_NOWHERE;
+    return owner_own(self, &graph->state->live_GraphExec);
 }
 
 PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
@@ -125,24 +120,19 @@ static int exec_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static void exec_dealloc(PyObject *self)
+static void destroy_exec(PyObject *self)
 {
     GraphExecObject *exec = graph_exec_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    ContextScope scope;
-    PyObject_GC_UnTrack(self);
-    if (exec->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(exec->state, exec_dealloc, self)) return;
     LIVE_LESS(exec->state, GraphExec);
-    if (context_enter(exec->context, &scope)) {
-        report_driver(exec->state, once_cuGraphExecDestroy(exec->state, exec->handle), "cuGraphExecDestroy");
-        context_leave(&scope);
-    }
-    context_drop(exec->context);
-    Py_XDECREF(exec->kept.dict);
-    Py_XDECREF(exec->pooled);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    RELEASE_IN_CONTEXT(exec->context, once, cuGraphExecDestroy, exec->handle);
+}
+
+static void exec_dealloc(PyObject *self)
+{
+    if (!owner_dealloc_begin(self, exec_dealloc, destroy_exec)) return;
+    Py_XDECREF(graph_exec_cast(self)->kept.dict);
+    Py_XDECREF(graph_exec_cast(self)->pooled);
+    owner_dealloc_end(self);
 }
 
 PyDoc_STRVAR(launch_doc, "launch($self, stream=None)\n--\n\n"

@@ -1,42 +1,31 @@
 /* Graph: made empty or by a capture, walked, copied, printed. */
 #include "ext/graph/graph.h"
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 
 /* ---- Making and ending ---- */
 
-static GraphObject *new_graph(PyTypeObject *type, ModuleState *state)
-{
-    GraphObject *graph = graph_cast(type->tp_alloc(type, 0));
-    if (graph) graph->state = state;
-    return graph;
-}
-
 PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
 {
-    GraphObject *graph = new_graph(state->Graph_type, state);
-    if (graph && captured_new(&graph->kept) == 0) {
-        graph->context = context_hold(context);
-        graph->handle = handle;
-        LIVE_MORE(state, Graph);
-        return (PyObject *)graph;
+    PyObject *self = owner_new_in(context, state->Graph_type);
+    if (self && captured_new(&graph_cast(self)->kept) == 0) {
+        graph_cast(self)->handle = handle;
+        return owner_own(self, &state->live_Graph);
     }
     once_cuGraphDestroy(state, handle);
-    Py_XDECREF((PyObject *)graph);
+    Py_XDECREF(self);
     return NULL;
 }
 
 PyObject *graph_part(GraphObject *parent, CUgraph handle)
 {
-    GraphObject *graph = new_graph(parent->state->Graph_type, parent->state);
-    if (!graph) return NULL;
-    graph->parent = Py_NewRef((PyObject *)parent);
-    graph->context = parent->context;
-    graph->handle = handle;
-    return (PyObject *)graph;
+    PyObject *self = owner_new_in(parent->context, parent->state->Graph_type);
+    if (!self) return NULL;
+    graph_cast(self)->parent = Py_NewRef((PyObject *)parent);
+    graph_cast(self)->handle = handle;
+    return self;
 }
 
 int graph_keep_all(GraphObject *graph, GraphObject *other)
@@ -75,15 +64,11 @@ static PyObject *graph_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     return graph;
 }
 
-static void destroy_graph(GraphObject *graph)
+static void destroy_graph(PyObject *self)
 {
-    ContextScope scope;
+    GraphObject *graph = graph_cast(self);
     LIVE_LESS(graph->state, Graph);
-    if (graph->handle && context_enter(graph->context, &scope)) {
-        report_driver(graph->state, once_cuGraphDestroy(graph->state, graph->handle), "cuGraphDestroy");
-        context_leave(&scope);
-    }
-    context_drop(graph->context);
+    if (graph->handle) RELEASE_IN_CONTEXT(graph->context, once, cuGraphDestroy, graph->handle);
 }
 
 static int graph_traverse(PyObject *self, visitproc visit, void *arg)
@@ -96,16 +81,10 @@ static int graph_traverse(PyObject *self, visitproc visit, void *arg)
 
 static void graph_dealloc(PyObject *self)
 {
-    GraphObject *graph = graph_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (graph->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(graph->state, graph_dealloc, self)) return;
-    if (graph->context && !graph->parent) destroy_graph(graph);
-    Py_XDECREF(graph->kept.dict);
-    Py_XDECREF(graph->parent);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (!owner_dealloc_begin(self, graph_dealloc, destroy_graph)) return;
+    Py_XDECREF(graph_cast(self)->kept.dict);
+    Py_XDECREF(graph_cast(self)->parent);
+    owner_dealloc_end(self);
 }
 
 /* ---- Walking ---- */

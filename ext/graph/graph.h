@@ -12,15 +12,13 @@
 #include "ext/base/captured.h"
 #include "ext/convert/buffers.h"
 #include "ext/launch/arguments.h"
+#include "ext/context/owner.h"
 
 typedef struct GraphObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held; of a part of a graph borrowed from its parent */
+    OWNER_HEAD
     CUgraph handle;
     PyObject *parent; /* owned: the Graph whose node has this one, which is not destroyed; or NULL */
     KeptObjects kept; /* of the whole; a part has none (graph_kept) */
-    PyObject *weak_references;
 } GraphObject;
 
 typedef struct GraphNodeObject {
@@ -35,15 +33,12 @@ typedef struct GraphNodeObject {
 } GraphNodeObject;
 
 typedef struct GraphExecObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context; /* held */
+    OWNER_HEAD
     CUgraphExec handle;
     KeptObjects kept;
     PyObject *pooled; /* owned tuple: those of kept whose memory is of a pool; NULL: not yet known */
     CUstream noted; /* where all of these are known to be used; GRAPH_NOWHERE at first */
     unsigned long user; /* the thread that is in a driver call on it; 0: none */
-    PyObject *weak_references;
 } GraphExecObject;
 
 #define GRAPH_NOWHERE ((CUstream)(intptr_t)-1)

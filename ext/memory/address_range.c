@@ -12,7 +12,7 @@
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/physical_memory.h"
 
@@ -30,10 +30,7 @@ typedef struct Mapping {
 
 /* Begins as every PointerHolderBase does: with the list of weak references. */
 typedef struct AddressRangeObject {
-    PyObject_HEAD
-    PyObject *weak_references;
-    ModuleState *state;
-    ContextObject *context; /* held */
+    OWNER_HEAD
     CUdeviceptr pointer;
     size_t size;
     Usage usage;
@@ -174,28 +171,16 @@ static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
         || convert_size(given[1], "alignment", &alignment) < 0
         || convert_bits(given[2], "address", 64, &address) < 0)
         return NULL;
-    AddressRangeObject *range = range_cast(type->tp_alloc(type, 0));
-    if (!range) return NULL;
-    range->state = state;
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    AddressRangeObject *range = range_cast(self);
     range->size = size;
-    usage_init(&range->usage);
-    if (!(range->context = context_hold_current(state))) {
-        Py_DECREF((PyObject *)range);
-        return NULL;
-    }
     CUresult result = try_cuMemAddressReserve(state, &range->pointer, size, alignment, address, 0);
-    if (result != CUDA_SUCCESS) {
+    if (result == CUDA_ERROR_INVALID_VALUE)
         raise_driver(state, result, "cuMemAddressReserve",
-                     result == CUDA_ERROR_INVALID_VALUE
-                         ? "the size must be a multiple of mem_get_allocation_granularity(), the alignment "
-                           "a power of two"
-                         : NULL);
-        Py_DECREF((PyObject *)range);
-        return NULL;
-    }
-    LIVE_MORE(state, AddressRange);
-    usage_own(&range->usage);
-    return (PyObject *)range;
+                     "the size must be a multiple of mem_get_allocation_granularity(), the alignment a power "
+                     "of two");
+    return owner_finish(self, result, "cuMemAddressReserve", &state->live_AddressRange);
 }
 
 /* Waits for the work of the context, if it is there. */
@@ -238,7 +223,7 @@ static void release_range(PyObject *self)
 }
 
 /* False when it had been freed before. */
-static bool release(AddressRangeObject *range)
+static bool free_range(AddressRangeObject *range)
 {
     UsageEnd end = usage_free(&range->usage);
     if (end == USAGE_RELEASE_NOW) deferred_free(range->state, release_range, (PyObject *)range);
@@ -265,19 +250,9 @@ static int enter(AddressRangeObject *range)
     return -1;
 }
 
-static void range_dealloc(PyObject *self)
-{
-    AddressRangeObject *range = range_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (range->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(range->state, range_dealloc, self)) return;
-    if (range->context) {
-        release(range);
-        context_drop(range->context);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
+static void free_last(PyObject *self) { free_range(range_cast(self)); }
+
+static void range_dealloc(PyObject *self) { owner_dealloc(self, range_dealloc, free_last); }
 
 /* ---- Methods ---- */
 
@@ -515,7 +490,7 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
 
 static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    if (release(range_cast(self))) Py_RETURN_NONE;
+    if (free_range(range_cast(self))) Py_RETURN_NONE;
     return raise_logic(range_cast(self)->state, "the AddressRange was already freed");
 }
 

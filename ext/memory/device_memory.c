@@ -103,42 +103,14 @@ PyObject *device_memory_raise(ModuleState *state, ContextObject *context, CUresu
 
 /* ---- DeviceAllocation ---- */
 
-DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type)
-{
-    DeviceAllocationObject *allocation = device_allocation_cast(type->tp_alloc(type, 0));
-    if (!allocation) return NULL;
-    allocation->state = state;
-    atomic_init(&allocation->freed, true);
-    allocation->context = context_hold_current(state);
-    if (!allocation->context) {
-        Py_DECREF((PyObject *)allocation);
-        return NULL;
-    }
-    return allocation;
-}
-
-PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr pointer, size_t size)
-{
-    allocation->pointer = pointer;
-    allocation->size = size;
-    if (allocation->managed)
-        LIVE_MORE(allocation->state, ManagedAllocation);
-    else
-        LIVE_MORE(allocation->state, DeviceAllocation);
-    atomic_store(&allocation->freed, false);
-    return (PyObject *)allocation;
-}
-
 PyObject *device_allocation_new(ModuleState *state, size_t size)
 {
-    CUdeviceptr pointer;
-    DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
-    if (!allocation) return NULL;
-    CUresult result = device_memory_allocate(state, size, &pointer);
-    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, size);
-    device_memory_raise(state, NULL, result, "cuMemAlloc", size);
-    Py_DECREF((PyObject *)allocation);
-    return NULL;
+    PyObject *self = owner_new(state, state->DeviceAllocation_type);
+    if (!self) return NULL;
+    device_allocation_cast(self)->size = size;
+    CUresult result = device_memory_allocate(state, size, &device_allocation_cast(self)->pointer);
+    if (result != CUDA_SUCCESS) device_memory_raise(state, NULL, result, "cuMemAlloc", size);
+    return owner_finish(self, result, "cuMemAlloc", &state->live_DeviceAllocation);
 }
 
 /* Without the module. */
@@ -222,26 +194,9 @@ static void free_memory(PyObject *self)
     release_memory(allocation->context, allocation->pointer);
 }
 
-/* False when it had been freed before. */
-static bool release(DeviceAllocationObject *allocation)
-{
-    if (atomic_exchange(&allocation->freed, true)) return false;
-    deferred_free(allocation->state, free_memory, (PyObject *)allocation);
-    return true;
-}
-
 void device_allocation_dealloc(PyObject *self)
 {
-    DeviceAllocationObject *allocation = device_allocation_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (allocation->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(allocation->state, device_allocation_dealloc, self)) return;
-    if (allocation->context) {
-        release(allocation);
-        context_drop(allocation->context);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    owner_dealloc(self, device_allocation_dealloc, free_memory);
 }
 
 PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
@@ -253,10 +208,9 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
 
 static PyObject *allocation_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    DeviceAllocationObject *allocation = device_allocation_cast(self);
-    if (release(allocation)) Py_RETURN_NONE;
-    return raise_driver(allocation->state, CUDA_ERROR_INVALID_HANDLE, "device_allocation::free",
-                        "it was already freed");
+    if (owner_release(self, free_memory)) Py_RETURN_NONE;
+    return raise_driver(device_allocation_cast(self)->state, CUDA_ERROR_INVALID_HANDLE,
+                        "device_allocation::free", "it was already freed");
 }
 
 PyDoc_STRVAR(as_buffer_doc,
@@ -415,21 +369,21 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
     PyObject *given[3];
     size_t width = 0, height = 0, pitch = 0, size = SIZE_MAX;
     unsigned element = 0;
-    CUdeviceptr pointer;
     if (convert_arguments(mem_alloc_pitch_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_size(given[0], "width", &width) < 0 || convert_size(given[1], "height", &height) < 0
         || convert_unsigned(given[2], "access_size", &element) < 0)
         return NULL;
-    DeviceAllocationObject *allocation = device_allocation_empty(state, state->DeviceAllocation_type);
-    if (!allocation) return NULL;
-    CUresult result = allocate_pitch(state, &pointer, &pitch, width, height, element);
+    PyObject *self = owner_new(state, state->DeviceAllocation_type);
+    if (!self) return NULL;
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
+    CUresult result = allocate_pitch(state, &allocation->pointer, &pitch, width, height, element);
     if (result != CUDA_SUCCESS) {
-        Py_DECREF((PyObject *)allocation);
         if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
-        return device_memory_raise(state, NULL, result, "cuMemAllocPitch", size);
+        device_memory_raise(state, NULL, result, "cuMemAllocPitch", size);
     }
-    return Py_BuildValue("(Nn)", device_allocation_own(allocation, pointer, pitch * height),
-                         (Py_ssize_t)pitch);
+    allocation->size = pitch * height;
+    self = owner_finish(self, result, "cuMemAllocPitch", &state->live_DeviceAllocation);
+    return self ? Py_BuildValue("(Nn)", self, (Py_ssize_t)pitch) : NULL;
 }
 
 PyDoc_STRVAR(mem_get_info_doc, "mem_get_info()\n--\n\n"

@@ -2,18 +2,14 @@
 #ifndef EXT_MEMORY_DEVICE_MEMORY_H
 #define EXT_MEMORY_DEVICE_MEMORY_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct DeviceAllocationObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
-    CUdeviceptr pointer;
-    size_t size;
-    atomic_bool freed;
+    OWNER_HEAD
     bool managed;               /* from cuMemAllocManaged */
     bool pooled;                /* a PooledDeviceAllocation (pool.h) */
-    PyObject *weak_references;
+    CUdeviceptr pointer;
+    size_t size;
 } DeviceAllocationObject;
 
 static inline DeviceAllocationObject *device_allocation_cast(PyObject *object)
@@ -31,12 +27,6 @@ static inline bool device_allocation_check(ModuleState *state, PyObject *object)
 /* A new allocation of `size` bytes in the current context, as mem_alloc makes it: on shortage everything that
  * is held for reuse is given back and the driver asked once more. NULL with an exception. */
 PyObject *device_allocation_new(ModuleState *state, size_t size);
-
-/* An allocation of this type (DeviceAllocation or a subclass) that owns nothing yet, in the current context:
- * fill in pointer and size, then set freed to false and count it (device_allocation_own). NULL with an
- * exception. */
-DeviceAllocationObject *device_allocation_empty(ModuleState *state, PyTypeObject *type);
-PyObject *device_allocation_own(DeviceAllocationObject *allocation, CUdeviceptr pointer, size_t size);
 
 /* The address, or LogicError (-1) when it was freed. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);

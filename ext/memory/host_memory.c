@@ -3,61 +3,49 @@
 
 #include <stdlib.h>
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/memory/device_memory.h"
 
 /* ---- Making ---- */
 
-static HostMemoryObject *new_memory(ModuleState *state, PyTypeObject *type, HostKind kind)
+static PyObject *new_memory(ModuleState *state, PyTypeObject *type, HostKind kind, size_t size)
 {
-    HostMemoryObject *memory = host_memory_cast(type->tp_alloc(type, 0));
-    if (!memory) return NULL;
-    memory->state = state;
-    memory->kind = kind;
-    atomic_init(&memory->released, true);
-    if (kind == HOST_ALIGNED || (memory->context = context_hold_current(state))) return memory;
-    Py_DECREF((PyObject *)memory);
-    return NULL;
-}
-
-static PyObject *own(HostMemoryObject *memory, void *pointer, size_t size)
-{
-    memory->memory = pointer;
-    memory->size = size;
-    if (memory->kind == HOST_PAGELOCKED) LIVE_MORE(memory->state, PagelockedHostAllocation);
-    if (memory->kind == HOST_REGISTERED) LIVE_MORE(memory->state, RegisteredHostMemory);
-    atomic_store(&memory->released, false);
-    return (PyObject *)memory;
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    host_memory_cast(self)->kind = kind;
+    host_memory_cast(self)->size = size;
+    return self;
 }
 
 PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags)
 {
-    void *pointer;
     size_t least = size ? size : 1;
-    HostMemoryObject *memory = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED);
-    if (!memory) return NULL;
-    CUresult result = try_cuMemHostAlloc(state, &pointer, least, flags);
+    PyObject *self = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED, size);
+    if (!self) return NULL;
+    void **pointer = &host_memory_cast(self)->memory;
+    CUresult result = try_cuMemHostAlloc(state, pointer, least, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        result = try_cuMemHostAlloc(state, &pointer, least, flags);
+        result = try_cuMemHostAlloc(state, pointer, least, flags);
     }
-    if (result == CUDA_SUCCESS) return own(memory, pointer, size);
-    raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
-    Py_DECREF((PyObject *)memory);
-    return NULL;
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
+    return owner_finish(self, result, "cuMemHostAlloc", &state->live_PagelockedHostAllocation);
 }
 
 PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
 {
-    void *pointer;
     if (alignment == 0 || (alignment & (alignment - 1)))
         return raise_logic(state, "alignment must be a power of two, not %zu", alignment);
     if (alignment < sizeof(void *)) alignment = sizeof(void *);
-    HostMemoryObject *memory = new_memory(state, state->AlignedHostAllocation_type, HOST_ALIGNED);
+    PyTypeObject *type = state->AlignedHostAllocation_type;
+    HostMemoryObject *memory = host_memory_cast(type->tp_alloc(type, 0));
     if (!memory) return NULL;
-    if (posix_memalign(&pointer, alignment, size ? size : 1) == 0) return own(memory, pointer, size);
+    memory->state = state;
+    memory->kind = HOST_ALIGNED;
+    memory->size = size;
+    if (posix_memalign(&memory->memory, alignment, size ? size : 1) == 0) return (PyObject *)memory;
+    memory->memory = NULL;
     Py_DECREF((PyObject *)memory);
     return PyErr_Format(PyExc_MemoryError, "the host could not allocate %zu bytes of memory aligned to %zu",
                         size, alignment);
@@ -65,49 +53,31 @@ PyObject *host_memory_aligned(ModuleState *state, size_t size, size_t alignment)
 
 PyObject *host_memory_register(ModuleState *state, PyObject *base, void *pointer, size_t size, unsigned flags)
 {
-    HostMemoryObject *memory = new_memory(state, state->RegisteredHostMemory_type, HOST_REGISTERED);
-    if (!memory) return NULL;
+    PyObject *self = new_memory(state, state->RegisteredHostMemory_type, HOST_REGISTERED, size);
+    if (!self) return NULL;
+    host_memory_cast(self)->memory = pointer;
+    host_memory_cast(self)->base = Py_NewRef(base);
     CUresult result = try_cuMemHostRegister(state, pointer, size, flags);
-    if (result == CUDA_SUCCESS) {
-        memory->base = Py_NewRef(base);
-        return own(memory, pointer, size);
-    }
-    raise_driver(state, result, "cuMemHostRegister", "%zu bytes at %p", size, pointer);
-    Py_DECREF((PyObject *)memory);
-    return NULL;
+    if (result != CUDA_SUCCESS)
+        raise_driver(state, result, "cuMemHostRegister", "%zu bytes at %p", size, pointer);
+    return owner_finish(self, result, "cuMemHostRegister", &state->live_RegisteredHostMemory);
 }
 
 /* ---- Releasing ---- */
 
-/* The driver's part. When its context is gone, so is the page-lock. */
-static void release_driver(PyObject *self)
+/* When its context is gone, so is the page-lock. */
+static void release(PyObject *self)
 {
     HostMemoryObject *memory = host_memory_cast(self);
-    ContextScope scope;
-    CUresult result;
-    bool registered = memory->kind == HOST_REGISTERED;
-    if (registered)
-        LIVE_LESS(memory->state, RegisteredHostMemory);
-    else
-        LIVE_LESS(memory->state, PagelockedHostAllocation);
-    if (!context_enter(memory->context, &scope)) return;
-    if (registered)
-        result = end_cuMemHostUnregister(memory->state, memory->memory);
-    else
-        result = end_cuMemFreeHost(memory->state, memory->memory);
-    context_leave(&scope);
-    report_driver(memory->state, result, registered ? "cuMemHostUnregister" : "cuMemFreeHost");
-}
-
-/* False when it was released before. */
-static bool release(HostMemoryObject *memory)
-{
-    if (atomic_exchange(&memory->released, true)) return false;
-    if (memory->kind == HOST_ALIGNED)
+    if (memory->kind == HOST_ALIGNED) {
         free(memory->memory);
-    else
-        deferred_free(memory->state, release_driver, (PyObject *)memory);
-    return true;
+    } else if (memory->kind == HOST_REGISTERED) {
+        LIVE_LESS(memory->state, RegisteredHostMemory);
+        RELEASE_IN_CONTEXT(memory->context, end, cuMemHostUnregister, memory->memory);
+    } else {
+        LIVE_LESS(memory->state, PagelockedHostAllocation);
+        RELEASE_IN_CONTEXT(memory->context, end, cuMemFreeHost, memory->memory);
+    }
 }
 
 static int memory_traverse(PyObject *self, visitproc visit, void *arg)
@@ -120,25 +90,18 @@ static int memory_traverse(PyObject *self, visitproc visit, void *arg)
 /* The base is immutable data of the memory: it goes in dealloc, after the page-lock. */
 static void memory_dealloc(PyObject *self)
 {
-    HostMemoryObject *memory = host_memory_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (memory->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(memory->state, memory_dealloc, self)) return;
-    release(memory);
-    if (memory->context) context_drop(memory->context);
-    Py_CLEAR(memory->base);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (!owner_dealloc_begin(self, memory_dealloc, release)) return;
+    Py_CLEAR(host_memory_cast(self)->base);
+    owner_dealloc_end(self);
 }
 
 /* ---- Methods ---- */
 
 static PyObject *free_or_raise(PyObject *self, const char *routine)
 {
-    HostMemoryObject *memory = host_memory_cast(self);
-    if (release(memory)) Py_RETURN_NONE;
-    return raise_driver(memory->state, CUDA_ERROR_INVALID_HANDLE, routine, "it was already released");
+    if (owner_release(self, release)) Py_RETURN_NONE;
+    return raise_driver(host_memory_cast(self)->state, CUDA_ERROR_INVALID_HANDLE, routine,
+                        "it was already released");
 }
 
 static PyObject *memory_free(PyObject *self, PyObject *Py_UNUSED(none))
@@ -153,7 +116,7 @@ static PyObject *memory_unregister(PyObject *self, PyObject *Py_UNUSED(none))
 
 static bool check_held(HostMemoryObject *memory)
 {
-    if (atomic_load(&memory->released)) {
+    if (atomic_load(&memory->freed)) {
         raise_logic(memory->state, "the %s was released",
                     memory->kind == HOST_REGISTERED ? "page-lock" : "host memory");
         return false;

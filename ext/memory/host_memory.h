@@ -2,20 +2,16 @@
 #ifndef EXT_MEMORY_HOST_MEMORY_H
 #define EXT_MEMORY_HOST_MEMORY_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef enum HostKind { HOST_PAGELOCKED, HOST_ALIGNED, HOST_REGISTERED } HostKind;
 
 typedef struct HostMemoryObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held; NULL for aligned memory, of which the driver does not know */
+    OWNER_HEAD
     HostKind kind;
-    atomic_bool released;
     void *memory;
     size_t size;
     PyObject *base;             /* registered: whose memory it is */
-    PyObject *weak_references;
 } HostMemoryObject;
 
 static inline HostMemoryObject *host_memory_cast(PyObject *object) { return (HostMemoryObject *)object; }

@@ -1,7 +1,6 @@
 /* PageLockedMemoryPool, the PageLockedAllocator it takes its memory from, and the PooledHostAllocation
  * that is the base of its arrays. A host array that an asynchronous copy uses is kept alive until the copy
  * is done (keep_alive.h), so the memory needs no order of streams. */
-#include "ext/base/deferred.h"
 #include "ext/base/errors.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
@@ -61,7 +60,7 @@ static const TypeSpec allocator_spec = {
 typedef struct PooledHostObject {
     HostMemoryObject memory; /* its context is the pool's, borrowed */
     MemoryPool *pool; /* a reference */
-    PoolBlock *block; /* until memory.released */
+    PoolBlock *block; /* until memory.freed */
 } PooledHostObject;
 
 static PooledHostObject *pooled_host_cast(PyObject *object) { return (PooledHostObject *)object; }
@@ -73,7 +72,7 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     if (!allocation) return NULL;
     allocation->memory.state = pool->state;
     allocation->memory.kind = HOST_PAGELOCKED;
-    atomic_init(&allocation->memory.released, true);
+    atomic_init(&allocation->memory.freed, true);
     allocation->block = memory_pool_allocate(pool, size, NULL, NULL);
     if (!allocation->block) {
         Py_DECREF((PyObject *)allocation);
@@ -84,7 +83,7 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     allocation->memory.context = pool->context;
     allocation->memory.memory = (void *)(uintptr_t)allocation->block->pointer;
     allocation->memory.size = size;
-    atomic_store(&allocation->memory.released, false);
+    atomic_store(&allocation->memory.freed, false);
     LIVE_MORE(pool->state, PooledHostAllocation);
     return (PyObject *)allocation;
 }
@@ -97,27 +96,12 @@ static void give_back(PyObject *self)
     allocation->block = NULL;
 }
 
-/* False when it was released before. */
-static bool release(PooledHostObject *allocation)
-{
-    if (atomic_exchange(&allocation->memory.released, true)) return false;
-    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
-    return true;
-}
-
 static void pooled_host_dealloc(PyObject *self)
 {
     PooledHostObject *allocation = pooled_host_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(allocation->memory.state, pooled_host_dealloc, self)) return;
-    if (allocation->pool) {
-        release(allocation);
-        memory_pool_drop(allocation->pool);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (!owner_dealloc_begin(self, pooled_host_dealloc, give_back)) return;
+    if (allocation->pool) memory_pool_drop(allocation->pool);
+    owner_dealloc_end(self);
 }
 
 static int pooled_host_traverse(PyObject *self, visitproc visit, void *arg)
@@ -128,7 +112,7 @@ static int pooled_host_traverse(PyObject *self, visitproc visit, void *arg)
 
 static PyObject *pooled_host_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    if (release(pooled_host_cast(self))) Py_RETURN_NONE;
+    if (owner_release(self, give_back)) Py_RETURN_NONE;
     return raise_driver(host_memory_cast(self)->state, CUDA_ERROR_INVALID_HANDLE,
                         "pooled_host_allocation::free", "it was already freed");
 }

@@ -2,9 +2,9 @@
  * same by methods of their own. */
 #include <string.h>
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
+#include "ext/context/owner.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
@@ -35,12 +35,8 @@ static PyObject *mem_get_ipc_handle(PyObject *module, FAST_PARAMETERS)
 
 /* Begins as every PointerHolderBase does: with the list of weak references. */
 typedef struct IPCMemoryObject {
-    PyObject_HEAD
-    PyObject *weak_references;
-    ModuleState *state;
-    ContextObject *context;     /* held */
+    OWNER_HEAD
     CUdeviceptr pointer;
-    atomic_bool closed;
 } IPCMemoryObject;
 
 static IPCMemoryObject *ipc_cast(PyObject *object) { return (IPCMemoryObject *)object; }
@@ -77,69 +73,32 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
         return NULL;
-    IPCMemoryObject *memory = ipc_cast(type->tp_alloc(type, 0));
-    if (!memory) return NULL;
-    memory->state = state;
-    atomic_init(&memory->closed, true);
-    if (!(memory->context = context_hold_current(state))) {
-        Py_DECREF((PyObject *)memory);
-        return NULL;
-    }
-    if (gpu_cuIpcOpenMemHandle(state, &memory->pointer, handle, flags) < 0) {
-        Py_DECREF((PyObject *)memory);
-        return NULL;
-    }
-    LIVE_MORE(state, IPCMemoryHandle);
-    atomic_store(&memory->closed, false);
-    return (PyObject *)memory;
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    CUresult result = try_cuIpcOpenMemHandle(state, &ipc_cast(self)->pointer, handle, flags);
+    return owner_finish(self, result, "cuIpcOpenMemHandle", &state->live_IPCMemoryHandle);
 }
 
 static void close_handle(PyObject *self)
 {
     IPCMemoryObject *memory = ipc_cast(self);
-    ContextScope scope;
-    CUresult result;
     LIVE_LESS(memory->state, IPCMemoryHandle);
-    if (context_enter(memory->context, &scope)) {
-        result = once_cuIpcCloseMemHandle(memory->state, memory->pointer);
-        context_leave(&scope);
-        report_driver(memory->state, result, "cuIpcCloseMemHandle");
-    }
+    RELEASE_IN_CONTEXT(memory->context, once, cuIpcCloseMemHandle, memory->pointer);
 }
 
-/* False when it had been closed before. */
-static bool close_memory(IPCMemoryObject *memory)
-{
-    if (atomic_exchange(&memory->closed, true)) return false;
-    deferred_free(memory->state, close_handle, (PyObject *)memory);
-    return true;
-}
-
-static void ipc_dealloc(PyObject *self)
-{
-    IPCMemoryObject *memory = ipc_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (memory->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(memory->state, ipc_dealloc, self)) return;
-    if (memory->context) {
-        close_memory(memory);
-        context_drop(memory->context);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
+static void ipc_dealloc(PyObject *self) { owner_dealloc(self, ipc_dealloc, close_handle); }
 
 static PyObject *ipc_get_pointer(PyObject *self, PyObject *Py_UNUSED(none))
 {
     IPCMemoryObject *memory = ipc_cast(self);
-    if (atomic_load(&memory->closed)) return raise_logic(memory->state, "the IPCMemoryHandle was closed");
+    if (atomic_load(&memory->freed)) return raise_logic(memory->state, "the IPCMemoryHandle was closed");
     return context_check(memory->context, "IPCMemoryHandle") ? PyLong_FromUnsignedLongLong(memory->pointer)
                                                              : NULL;
 }
 
 static PyObject *ipc_close(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    if (close_memory(ipc_cast(self))) Py_RETURN_NONE;
+    if (owner_release(self, close_handle)) Py_RETURN_NONE;
     return raise_driver(ipc_cast(self)->state, CUDA_ERROR_INVALID_HANDLE, "ipc_mem_handle::close",
                         "it was already closed");
 }

@@ -8,20 +8,18 @@
 
 static PyObject *new_managed(ModuleState *state, size_t size, unsigned flags)
 {
-    CUdeviceptr pointer;
-    size_t least = size ? size : 1;
-    DeviceAllocationObject *allocation = device_allocation_empty(state, state->ManagedAllocation_type);
-    if (!allocation) return NULL;
+    PyObject *self = owner_new(state, state->ManagedAllocation_type);
+    if (!self) return NULL;
+    DeviceAllocationObject *allocation = device_allocation_cast(self);
     allocation->managed = true;
-    CUresult result = try_cuMemAllocManaged(state, &pointer, least, flags);
+    allocation->size = size ? size : 1;
+    CUresult result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        result = try_cuMemAllocManaged(state, &pointer, least, flags);
+        result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
     }
-    if (result == CUDA_SUCCESS) return device_allocation_own(allocation, pointer, least);
-    device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
-    Py_DECREF((PyObject *)allocation);
-    return NULL;
+    if (result != CUDA_SUCCESS) device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
+    return owner_finish(self, result, "cuMemAllocManaged", &state->live_ManagedAllocation);
 }
 
 PyDoc_STRVAR(get_device_pointer_doc, "get_device_pointer($self)\n--\n\n"

@@ -8,30 +8,6 @@
 #include "ext/convert/convert.h"
 #include "ext/stream/stream.h"
 
-/* An Event without its driver event, in the current context. NULL with an exception. */
-static EventObject *new_event(PyTypeObject *type, ModuleState *state)
-{
-    EventObject *event = event_cast(type->tp_alloc(type, 0));
-    if (!event) return NULL;
-    event->state = state;
-    event->context = context_hold_current(state);
-    if (!event->context) Py_CLEAR(event);
-    return event;
-}
-
-/* What a constructor returns: the event that the driver made, or NULL. */
-static PyObject *finish_event(EventObject *event, CUevent handle, CUresult result, const char *routine)
-{
-    if (result == CUDA_SUCCESS) {
-        event->handle = handle;
-        LIVE_MORE(event->state, Event);
-        return (PyObject *)event;
-    }
-    raise_driver(event->state, result, routine, NULL);
-    Py_DECREF((PyObject *)event);
-    return NULL;
-}
-
 PyDoc_STRVAR(event_doc, "Event(flags=0)\n--\n\n"
                         "A point in a stream's work, to wait for and to take times between.\n\n"
                         "It belongs to the current context. ``await event`` waits for it in a coroutine\n"
@@ -46,37 +22,24 @@ static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     ModuleState *state = state_of_type(type);
     PyObject *given[1];
     unsigned flags = 0;
-    CUevent handle = NULL;
     if (convert_call(event_doc, args, kwargs, GIVEN(given)) < 0
         || convert_unsigned(given[0], "flags", &flags) < 0)
         return NULL;
-    EventObject *event = new_event(type, state);
-    if (!event) return NULL;
-    event->untimed = flags & CU_EVENT_DISABLE_TIMING;
-    CUresult result = try_cuEventCreate(state, &handle, flags);
-    return finish_event(event, handle, result, "cuEventCreate");
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    event_cast(self)->untimed = flags & CU_EVENT_DISABLE_TIMING;
+    CUresult result = try_cuEventCreate(state, &event_cast(self)->handle, flags);
+    return owner_finish(self, result, "cuEventCreate", &state->live_Event);
 }
 
-static void event_dealloc(PyObject *self)
+static void destroy_event(PyObject *self)
 {
     EventObject *event = event_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    ContextScope scope;
-    CUresult result;
-    if (event->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(event->state, event_dealloc, self)) return;
-    if (event->handle) {
-        LIVE_LESS(event->state, Event);
-        if (context_enter(event->context, &scope)) {
-            result = once_cuEventDestroy(event->state, event->handle);
-            context_leave(&scope);
-            report_driver(event->state, result, "cuEventDestroy");
-        }
-    }
-    if (event->context) context_drop(event->context);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    LIVE_LESS(event->state, Event);
+    RELEASE_IN_CONTEXT(event->context, once, cuEventDestroy, event->handle);
 }
+
+static void event_dealloc(PyObject *self) { owner_dealloc(self, event_dealloc, destroy_event); }
 
 PyDoc_STRVAR(record_doc, "record($self, stream=None)\n--\n\n"
                          "Record the end of the work now queued on a stream.\n"
@@ -250,12 +213,11 @@ static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
     PyTypeObject *type = (PyTypeObject *)cls;
     ModuleState *state = state_of_type(type);
     CUipcEventHandle bytes;
-    CUevent handle = NULL;
     if (read_ipc_handle(state, value, &bytes) < 0) return NULL;
-    EventObject *event = new_event(type, state);
-    if (!event) return NULL;
-    CUresult result = try_cuIpcOpenEventHandle(state, &handle, bytes);
-    return finish_event(event, handle, result, "cuIpcOpenEventHandle");
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    CUresult result = try_cuIpcOpenEventHandle(state, &event_cast(self)->handle, bytes);
+    return owner_finish(self, result, "cuIpcOpenEventHandle", &state->live_Event);
 }
 ARGUMENT_BY_NAME(event_from_ipc_handle, from_ipc_handle_doc)
 

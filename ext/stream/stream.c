@@ -1,7 +1,6 @@
 /* See stream.h. */
 #include "ext/stream/stream.h"
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
@@ -32,27 +31,20 @@ static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
         return NULL;
     bool has_priority = given[1] && given[1] != Py_None;
     if (has_priority && convert_int(given[1], "priority", &priority) < 0) return NULL;
-    StreamObject *stream = stream_cast(type->tp_alloc(type, 0));
-    if (!stream) return NULL;
-    stream->state = state;
-    stream->context = context_hold_current(state);
-    if (stream->context) {
-        int failed = has_priority ? gpu_cuStreamCreateWithPriority(state, &stream->handle, flags, priority)
-                                  : gpu_cuStreamCreate(state, &stream->handle, flags);
-        if (!failed) {
-            stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
-            if (stream->non_blocking) wait_note_stream(state);
-            LIVE_MORE(state, Stream);
-            return (PyObject *)stream;
-        }
-        stream->handle = NULL;
-    }
-    Py_DECREF((PyObject *)stream);
-    return NULL;
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    StreamObject *stream = stream_cast(self);
+    CUresult result = has_priority ? try_cuStreamCreateWithPriority(state, &stream->handle, flags, priority)
+                                   : try_cuStreamCreate(state, &stream->handle, flags);
+    stream->non_blocking = flags & CU_STREAM_NON_BLOCKING;
+    if (result == CUDA_SUCCESS && stream->non_blocking) wait_note_stream(state);
+    return owner_finish(self, result, has_priority ? "cuStreamCreateWithPriority" : "cuStreamCreate",
+                        &state->live_Stream);
 }
 
-static void destroy_stream(StreamObject *stream)
+static void destroy_stream(PyObject *self)
 {
+    StreamObject *stream = stream_cast(self);
     ContextScope scope;
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
@@ -66,17 +58,7 @@ static void destroy_stream(StreamObject *stream)
     report_driver(stream->state, result, "cuStreamDestroy");
 }
 
-static void stream_dealloc(PyObject *self)
-{
-    StreamObject *stream = stream_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (stream->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(stream->state, stream_dealloc, self)) return;
-    if (stream->handle) destroy_stream(stream);
-    if (stream->context) context_drop(stream->context);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
+static void stream_dealloc(PyObject *self) { owner_dealloc(self, stream_dealloc, destroy_stream); }
 
 PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
                               "Wait until all work on the stream is done.\n"

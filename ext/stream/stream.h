@@ -2,24 +2,18 @@
 #ifndef EXT_STREAM_STREAM_H
 #define EXT_STREAM_STREAM_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct StreamObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
-    CUstream handle;
+    OWNER_HEAD
     bool non_blocking;          /* not ordered with the legacy default stream */
-    PyObject *weak_references;
+    CUstream handle;
 } StreamObject;
 
 typedef struct EventObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
-    CUevent handle;
+    OWNER_HEAD
     bool recorded, untimed;     /* by record(); made with DISABLE_TIMING */
-    PyObject *weak_references;
+    CUevent handle;
 } EventObject;
 
 static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject *)object; }

@@ -2,7 +2,6 @@
 #include "ext/texture/cuda_array.h"
 
 #include "ext/base/constants.h"
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
@@ -242,75 +241,43 @@ static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject 
         || cuda_array_read_descriptor(state, given[0], &shape) < 0)
         return NULL;
     bool deep = PyObject_TypeCheck(given[0], state->ArrayDescriptor3D_type);
-    CudaArrayObject *array = cuda_array_cast(type->tp_alloc(type, 0));
-    if (!array) return NULL;
-    array->state = state;
-    atomic_init(&array->freed, true);
-    if (!(array->context = context_hold_current(state))) {
-        Py_DECREF((PyObject *)array);
-        return NULL;
-    }
-    CUresult result = create(state, &shape, deep, &array->handle);
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    CUarray *handle = &cuda_array_cast(self)->handle;
+    CUresult result = create(state, &shape, deep, handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
-        result = create(state, &shape, deep, &array->handle);
+        result = create(state, &shape, deep, handle);
     }
-    if (result != CUDA_SUCCESS) {
-        raise_create(state, result, &shape, deep);
-        Py_DECREF((PyObject *)array);
-        return NULL;
-    }
-    atomic_store(&array->freed, false);
-    LIVE_MORE(state, Array);
-    return (PyObject *)array;
+    if (result != CUDA_SUCCESS) raise_create(state, result, &shape, deep);
+    return owner_finish(self, result, "cuArrayCreate", &state->live_Array);
 }
 
 PyObject *cuda_array_lent(ContextObject *context, CUarray handle, PyObject *owner, const atomic_bool *over)
 {
-    PyTypeObject *type = context->state->Array_type;
-    CudaArrayObject *array = cuda_array_cast(type->tp_alloc(type, 0));
-    if (!array) return NULL;
-    array->state = context->state;
-    array->context = context_hold(context);
+    PyObject *self = owner_new_in(context, context->state->Array_type);
+    if (!self) return NULL;
+    CudaArrayObject *array = cuda_array_cast(self);
     array->handle = handle;
     array->owner = Py_NewRef(owner);
     array->over = over;
-    atomic_init(&array->freed, false);
-    return (PyObject *)array;
+    atomic_store(&array->freed, false);
+    return self;
 }
 
 static void destroy_array(PyObject *self)
 {
     CudaArrayObject *array = cuda_array_cast(self);
-    ContextScope scope;
-    CUresult result;
+    if (array->owner) return;
     LIVE_LESS(array->state, Array);
-    if (context_enter(array->context, &scope)) {
-        result = end_cuArrayDestroy(array->state, array->handle);
-        context_leave(&scope);
-        report_driver(array->state, result, "cuArrayDestroy");
-    }
-}
-
-static void release(CudaArrayObject *array)
-{
-    const bool first = !atomic_exchange(&array->freed, true);
-    if (first && !array->owner) deferred_free(array->state, destroy_array, (PyObject *)array);
+    RELEASE_IN_CONTEXT(array->context, end, cuArrayDestroy, array->handle);
 }
 
 static void cuda_array_dealloc(PyObject *self)
 {
-    CudaArrayObject *array = cuda_array_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (array->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(array->state, cuda_array_dealloc, self)) return;
-    if (array->context) {
-        release(array);
-        context_drop(array->context);
-    }
-    Py_XDECREF(array->owner);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    if (!owner_dealloc_begin(self, cuda_array_dealloc, destroy_array)) return;
+    Py_XDECREF(cuda_array_cast(self)->owner);
+    owner_dealloc_end(self);
 }
 
 PyDoc_STRVAR(free_doc,
@@ -321,7 +288,7 @@ PyDoc_STRVAR(free_doc,
 
 static PyObject *cuda_array_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    release(cuda_array_cast(self));
+    owner_release(self, destroy_array);
     Py_RETURN_NONE;
 }
 

@@ -2,7 +2,7 @@
 #ifndef EXT_TEXTURE_CUDA_ARRAY_H
 #define EXT_TEXTURE_CUDA_ARRAY_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 /* ArrayDescriptor shows width, height, format and channels of it, ArrayDescriptor3D everything. */
 typedef struct ArrayDescriptorObject {
@@ -12,14 +12,10 @@ typedef struct ArrayDescriptorObject {
 } ArrayDescriptorObject;
 
 typedef struct CudaArrayObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;     /* held */
+    OWNER_HEAD
     CUarray handle;
-    atomic_bool freed;
     PyObject *owner;            /* of memory that is lent, a reference; else NULL */
     const atomic_bool *over;    /* the owner's: it lends no more */
-    PyObject *weak_references;
 } CudaArrayObject;
 
 static inline ArrayDescriptorObject *cuda_array_descriptor_cast(PyObject *object)

@@ -8,7 +8,6 @@
  * with 580.159). So a context that ends destroys its own first. */
 #include "ext/texture/mipmapped_array.h"
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
@@ -131,32 +130,22 @@ static PyObject *mipmapped_array_tp_new(PyTypeObject *type, PyObject *args, PyOb
         || cuda_array_read_descriptor(state, given[0], &shape) < 0
         || read_levels(given[1], &shape, &levels) < 0)
         return NULL;
-    MipmappedArrayObject *array = mipmapped_array_cast(type->tp_alloc(type, 0));
-    if (!array) return NULL;
-    array->state = state;
+    PyObject *self = owner_new(state, type);
+    if (!self) return NULL;
+    MipmappedArrayObject *array = mipmapped_array_cast(self);
     array->shape = shape;
     array->levels = levels;
-    atomic_init(&array->freed, true);
-    if (!(array->context = context_hold_current(state))) {
-        Py_DECREF((PyObject *)array);
-        return NULL;
-    }
     CUresult result = create(array);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         device_memory_make_room(state);
         result = create(array);
     }
-    if (result != CUDA_SUCCESS) {
+    if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuMipmappedArrayCreate",
                      "width %zu, height %zu, depth %zu, format %u, %u channels, flags 0x%x, %u levels",
                      shape.Width, shape.Height, shape.Depth, shape.Format, shape.NumChannels, shape.Flags,
                      levels);
-        Py_DECREF((PyObject *)array);
-        return NULL;
-    }
-    atomic_store(&array->freed, false);
-    LIVE_MORE(state, MipmappedArray);
-    return (PyObject *)array;
+    return owner_finish(self, result, "cuMipmappedArrayCreate", &state->live_MipmappedArray);
 }
 
 /* ---- Its end ---- */
@@ -176,23 +165,9 @@ static void destroy_array(PyObject *self)
     }
 }
 
-static void release(MipmappedArrayObject *array)
-{
-    if (!atomic_exchange(&array->freed, true)) deferred_free(array->state, destroy_array, (PyObject *)array);
-}
-
 static void mipmapped_array_dealloc(PyObject *self)
 {
-    MipmappedArrayObject *array = mipmapped_array_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    if (array->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(array->state, mipmapped_array_dealloc, self)) return;
-    if (array->context) {
-        release(array);
-        context_drop(array->context);
-    }
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
+    owner_dealloc(self, mipmapped_array_dealloc, destroy_array);
 }
 
 PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
@@ -202,7 +177,7 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
 
 static PyObject *mipmapped_array_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    release(mipmapped_array_cast(self));
+    owner_release(self, destroy_array);
     Py_RETURN_NONE;
 }
 

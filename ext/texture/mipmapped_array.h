@@ -2,18 +2,14 @@
 #ifndef EXT_TEXTURE_MIPMAPPED_ARRAY_H
 #define EXT_TEXTURE_MIPMAPPED_ARRAY_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct MipmappedArrayObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;         /* held */
+    OWNER_HEAD
     struct MipmappedArrayObject *next; /* in ModuleState.mipmapped */
     CUmipmappedArray handle;
     CUDA_ARRAY3D_DESCRIPTOR shape;  /* of the first level */
     unsigned levels;
-    atomic_bool freed;
-    PyObject *weak_references;
 } MipmappedArrayObject;
 
 static inline MipmappedArrayObject *mipmapped_array_cast(PyObject *object)

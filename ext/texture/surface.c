@@ -1,7 +1,6 @@
 /* SurfaceObject: an Array that kernels read and write by coordinates. */
 #include "ext/texture/texture.h"
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
@@ -11,17 +10,11 @@ PyObject *surface_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
                          const CUDA_RESOURCE_DESC *resource, const char *reference)
 {
     const char *what = reference ? "surface reference " : "the surface", *name = reference ? reference : "";
-    TextureObject *surface = texture_empty(state, type, source);
-    if (!surface) return NULL;
-    CUresult result = try_cuSurfObjectCreate(state, &surface->handle, resource);
-    if (result != CUDA_SUCCESS) {
-        raise_driver(state, result, "cuSurfObjectCreate", "%s%s", what, name);
-        Py_DECREF((PyObject *)surface);
-        return NULL;
-    }
-    LIVE_MORE(state, SurfaceObject);
-    atomic_store(&surface->freed, false);
-    return (PyObject *)surface;
+    PyObject *self = texture_empty(state, type, source);
+    if (!self) return NULL;
+    CUresult result = try_cuSurfObjectCreate(state, &texture_cast(self)->handle, resource);
+    if (result != CUDA_SUCCESS) raise_driver(state, result, "cuSurfObjectCreate", "%s%s", what, name);
+    return owner_finish(self, result, "cuSurfObjectCreate", &state->live_SurfaceObject);
 }
 
 /* Drivers make surfaces of any Array; what stores to others do is not said. */
@@ -56,49 +49,8 @@ static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return surface_create(state, type, given[0], &resource, NULL);
 }
 
-static void destroy_surface(PyObject *self)
-{
-    TextureObject *surface = texture_cast(self);
-    ContextScope scope;
-    CUresult result;
-    LIVE_LESS(surface->state, SurfaceObject);
-    if (context_enter(surface->context, &scope)) {
-        result = once_cuSurfObjectDestroy(surface->state, surface->handle);
-        context_leave(&scope);
-        report_driver(surface->state, result, "cuSurfObjectDestroy");
-    }
-}
-
-static void release(TextureObject *surface)
-{
-    if (!atomic_exchange(&surface->freed, true))
-        deferred_free(surface->state, destroy_surface, (PyObject *)surface);
-}
-
-static void surface_dealloc(PyObject *self)
-{
-    TextureObject *surface = texture_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (surface->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(surface->state, surface_dealloc, self)) return;
-    if (surface->context) {
-        release(surface);
-        context_drop(surface->context);
-    }
-    Py_XDECREF(surface->source);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
-static PyObject *surface_free(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    release(texture_cast(self));
-    Py_RETURN_NONE;
-}
-
 static PyMethodDef surface_methods[] = {
-    {"free", surface_free, METH_NOARGS,
+    {"free", texture_free, METH_NOARGS,
      "free($self)\n--\n\n"
      "Destroy the surface now; the array stays. Nothing happens the second time.\n"
      "\nNotes\n-----\n"
@@ -118,7 +70,7 @@ static const TypeSpec surface_spec = {
     .tp_basicsize = sizeof(TextureObject),
     .tp_weaklistoffset = offsetof(TextureObject, weak_references),
     .tp_new = surface_tp_new,
-    .tp_dealloc = surface_dealloc,
+    .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,
     .nb_int = texture_int,
     .nb_index = texture_int,

@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
@@ -25,16 +24,37 @@ int texture_argument(ModuleState *state, PyObject *value, unsigned long long *ou
     return -1;
 }
 
-TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source)
+PyObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source)
 {
-    TextureObject *texture = texture_cast(type->tp_alloc(type, 0));
-    if (!texture) return NULL;
-    texture->state = state;
-    atomic_init(&texture->freed, true);
-    texture->source = Py_NewRef(source);
-    texture->context = context_hold_current(state);
-    if (!texture->context) Py_CLEAR(texture);
-    return texture;
+    PyObject *self = owner_new(state, type);
+    if (self) texture_cast(self)->source = Py_NewRef(source);
+    return self;
+}
+
+static void destroy(PyObject *self)
+{
+    TextureObject *texture = texture_cast(self);
+    ModuleState *state = texture->state;
+    if (PyObject_TypeCheck(self, state->SurfaceObject_type)) {
+        LIVE_LESS(state, SurfaceObject);
+        RELEASE_IN_CONTEXT(texture->context, once, cuSurfObjectDestroy, texture->handle);
+    } else {
+        LIVE_LESS(state, TextureObject);
+        RELEASE_IN_CONTEXT(texture->context, once, cuTexObjectDestroy, texture->handle);
+    }
+}
+
+void texture_dealloc(PyObject *self)
+{
+    if (!owner_dealloc_begin(self, texture_dealloc, destroy)) return;
+    Py_XDECREF(texture_cast(self)->source);
+    owner_dealloc_end(self);
+}
+
+PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
+{
+    owner_release(self, destroy);
+    Py_RETURN_NONE;
 }
 
 /* No tp_clear: the source must outlive the texture, and a cycle through it is broken elsewhere. */
@@ -292,17 +312,12 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
 {
     const char *what = reference ? "texture reference " : "the texture", *name = reference ? reference : "";
     if (check_sampling(state, source, resource, sampling, what, name) < 0) return NULL;
-    TextureObject *texture = texture_empty(state, type, source);
-    if (!texture) return NULL;
-    CUresult result = try_cuTexObjectCreate(state, &texture->handle, resource, sampling, view);
-    if (result != CUDA_SUCCESS) {
+    PyObject *self = texture_empty(state, type, source);
+    if (!self) return NULL;
+    CUresult result = try_cuTexObjectCreate(state, &texture_cast(self)->handle, resource, sampling, view);
+    if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
-        Py_DECREF((PyObject *)texture);
-        return NULL;
-    }
-    LIVE_MORE(state, TextureObject);
-    atomic_store(&texture->freed, false);
-    return (PyObject *)texture;
+    return owner_finish(self, result, "cuTexObjectCreate", &state->live_TextureObject);
 }
 
 PyDoc_STRVAR(texture_doc,
@@ -347,47 +362,6 @@ static PyObject *texture_tp_new(PyTypeObject *type, PyObject *args, PyObject *kw
         return NULL;
     bool some = given[12] || given[13];
     return texture_create(state, type, given[0], &resource, &sampling, some ? &view : NULL, NULL);
-}
-
-static void destroy_texture(PyObject *self)
-{
-    TextureObject *texture = texture_cast(self);
-    ContextScope scope;
-    CUresult result;
-    LIVE_LESS(texture->state, TextureObject);
-    if (context_enter(texture->context, &scope)) {
-        result = once_cuTexObjectDestroy(texture->state, texture->handle);
-        context_leave(&scope);
-        report_driver(texture->state, result, "cuTexObjectDestroy");
-    }
-}
-
-static void release(TextureObject *texture)
-{
-    if (!atomic_exchange(&texture->freed, true))
-        deferred_free(texture->state, destroy_texture, (PyObject *)texture);
-}
-
-static void texture_dealloc(PyObject *self)
-{
-    TextureObject *texture = texture_cast(self);
-    PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (texture->weak_references) PyObject_ClearWeakRefs(self);
-    if (deferred_dealloc(texture->state, texture_dealloc, self)) return;
-    if (texture->context) {
-        release(texture);
-        context_drop(texture->context);
-    }
-    Py_XDECREF(texture->source);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
-static PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    release(texture_cast(self));
-    Py_RETURN_NONE;
 }
 
 static PyMethodDef texture_methods[] = {

@@ -2,16 +2,12 @@
 #ifndef EXT_TEXTURE_TEXTURE_H
 #define EXT_TEXTURE_TEXTURE_H
 
-#include "ext/context/context.h"
+#include "ext/context/owner.h"
 
 typedef struct TextureObject {
-    PyObject_HEAD
-    ModuleState *state;
-    ContextObject *context;         /* held */
+    OWNER_HEAD
     unsigned long long handle;      /* CUtexObject or CUsurfObject */
     PyObject *source;               /* owned: the Array, or what holds the memory */
-    atomic_bool freed;
-    PyObject *weak_references;
 } TextureObject;
 
 static inline TextureObject *texture_cast(PyObject *object) { return (TextureObject *)object; }
@@ -35,8 +31,10 @@ int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D
 
 /* What both classes have in common. An object that owns no handle yet, in the current context; it takes a
  * reference to source. NULL with an exception. */
-TextureObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);
+PyObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source);
+void texture_dealloc(PyObject *self);
 int texture_traverse(PyObject *self, visitproc visit, void *arg);
 PyObject *texture_int(PyObject *self);
+PyObject *texture_free(PyObject *self, PyObject *none);
 
 #endif
