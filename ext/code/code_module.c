@@ -170,11 +170,6 @@ static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
     return get_reference(self, get_surfref_doc, true, args, arg_count, keywords);
 }
 
-static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(code_module_cast(self)->handle);
-}
-
 /* Loading */
 
 /* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
@@ -330,9 +325,9 @@ static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
     return made;
 }
 
-static PyGetSetDef module_getset[] = {
-    {"handle", get_handle, NULL, "The CUmodule as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef module_members[] = {
+    {"handle", T_ULONGLONG, offsetof(CodeModuleObject, handle), READONLY, "The CUmodule as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyObject *module_repr(PyObject *self)
@@ -357,7 +352,7 @@ static const TypeSpec module_spec = {
     .tp_traverse = module_traverse,
     .tp_repr = module_repr,
     .tp_methods = module_methods,
-    .tp_getset = module_getset,
+    .tp_members = module_members,
 };
 
 static PyMethodDef module_functions[] = {

@@ -344,11 +344,6 @@ ARGUMENT_BY_NAME(device_can_access_peer, can_access_peer_doc)
 
 /* ---- The type ---- */
 
-static PyObject *device_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromLong(device_cast(self)->handle);
-}
-
 static PyObject *device_compare(PyObject *left, PyObject *right, int operation)
 {
     ModuleState *state = device_cast(left)->state;
@@ -383,9 +378,9 @@ static PyMethodDef device_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef device_properties[] = {
-    {"handle", device_get_handle, NULL, "The CUdevice as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef device_members[] = {
+    {"handle", T_INT, offsetof(DeviceObject, handle), READONLY, "The CUdevice as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static const TypeSpec device_spec = {
@@ -400,7 +395,7 @@ static const TypeSpec device_spec = {
     .tp_richcompare = device_compare,
     .tp_getattro = device_getattro,
     .tp_methods = device_methods,
-    .tp_getset = device_properties,
+    .tp_members = device_members,
 };
 
 PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"

@@ -319,11 +319,6 @@ static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(non
                                   : raise_driver(context->state, result, "cuCtxGetApiVersion", NULL);
 }
 
-static PyObject *context_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(context_cast(self)->handle);
-}
-
 static PyObject *context_compare(PyObject *left, PyObject *right, int operation)
 {
     ModuleState *state = context_cast(left)->state;
@@ -388,9 +383,9 @@ static PyMethodDef context_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef context_properties[] = {
-    {"handle", context_get_handle, NULL, "The CUcontext as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef context_members[] = {
+    {"handle", T_ULONGLONG, offsetof(ContextObject, handle), READONLY, "The CUcontext as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 PyDoc_STRVAR(context_doc,
@@ -409,7 +404,7 @@ static const TypeSpec context_spec = {
     .tp_hash = context_hash,
     .tp_richcompare = context_compare,
     .tp_methods = context_methods,
-    .tp_getset = context_properties,
+    .tp_members = context_members,
 };
 
 int context_setup(PyObject *module, ModuleState *state)

@@ -300,11 +300,6 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
     return changed < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyObject *exec_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(graph_exec_cast(self)->handle);
-}
-
 static PyMethodDef exec_methods[] = {
     {"launch", AS_METHOD(exec_launch), FAST_KEYWORDS, launch_doc},
     {"upload", AS_METHOD(exec_upload), FAST_KEYWORDS, upload_doc},
@@ -313,9 +308,9 @@ static PyMethodDef exec_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef exec_properties[] = {
-    {"handle", exec_get_handle, NULL, "The CUgraphExec as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef exec_members[] = {
+    {"handle", T_ULONGLONG, offsetof(GraphExecObject, handle), READONLY, "The CUgraphExec as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static const TypeSpec exec_spec = {
@@ -327,7 +322,7 @@ static const TypeSpec exec_spec = {
     .tp_dealloc = exec_dealloc,
     .tp_traverse = exec_traverse,
     .tp_methods = exec_methods,
-    .tp_getset = exec_properties,
+    .tp_members = exec_members,
 };
 
 int graph_exec_setup(PyObject *module, ModuleState *state)

@@ -115,11 +115,6 @@ static PyObject *graph_get_roots(PyObject *self, void *Py_UNUSED(closure))
     return nodes_tuple(graph_cast(self), try_cuGraphGetRootNodes, "cuGraphGetRootNodes");
 }
 
-static PyObject *graph_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(graph_cast(self)->handle);
-}
-
 /* ---- Copies and text ---- */
 
 static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
@@ -167,6 +162,11 @@ static PyMethodDef graph_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef graph_members[] = {
+    {"handle", T_ULONGLONG, offsetof(GraphObject, handle), READONLY, "The CUgraph as an int."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef graph_properties[] = {
     {"nodes", graph_get_nodes, NULL, "All nodes, as a tuple of GraphNode.", NULL},
     {"root_nodes", graph_get_roots, NULL, "The nodes that wait for no other.", NULL},
@@ -175,7 +175,6 @@ static PyGetSetDef graph_properties[] = {
      "Of each of edges (from_port, to_port, type), as add_edge takes it; (0, 0, 0) where the second\n"
      "waits for the end of the first.",
      NULL},
-    {"handle", graph_get_handle, NULL, "The CUgraph as an int.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -189,6 +188,7 @@ static const TypeSpec graph_spec = {
     .tp_traverse = graph_traverse,
     .tp_methods = graph_methods,
     .tp_getset = graph_properties,
+    .tp_members = graph_members,
 };
 
 /* Some methods stand in a file of their own. */

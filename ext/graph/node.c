@@ -121,16 +121,6 @@ static PyObject *node_get_after(PyObject *self, void *Py_UNUSED(closure))
                       "cuGraphNodeGetDependentNodes");
 }
 
-static PyObject *node_get_graph(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef((PyObject *)graph_node_cast(self)->graph);
-}
-
-static PyObject *node_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(graph_node_cast(self)->handle);
-}
-
 static PyObject *node_get_child(PyObject *self, void *Py_UNUSED(closure))
 {
     GraphNodeObject *node = graph_node_cast(self);
@@ -206,16 +196,20 @@ static PyMethodDef node_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef node_members[] = {
+    {"handle", T_ULONGLONG, offsetof(GraphNodeObject, handle), READONLY, "The CUgraphNode as an int."},
+    {"graph", T_OBJECT, offsetof(GraphNodeObject, graph), READONLY, "The Graph that it belongs to."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef node_properties[] = {
     {"type", node_get_type, NULL, "What it does, a graph_node_type.", NULL},
     {"dependencies", node_get_before, NULL, "The nodes that it waits for.", NULL},
     {"dependents", node_get_after, NULL, "The nodes that wait for it.", NULL},
-    {"graph", node_get_graph, NULL, "The Graph that it belongs to.", NULL},
     {"child_graph", node_get_child, NULL, "Of a node that is a graph: that Graph, part of this one.", NULL},
     {"bodies", node_get_bodies, NULL, "Of a conditional node: its Graphs, as add_conditional returned them.",
      NULL},
     {"address", node_get_address, NULL, "Of a node that allocates memory: its address.", NULL},
-    {"handle", node_get_handle, NULL, "The CUgraphNode as an int.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -228,6 +222,7 @@ static const TypeSpec node_spec = {
     .tp_richcompare = node_compare,
     .tp_methods = node_methods,
     .tp_getset = node_properties,
+    .tp_members = node_members,
 };
 
 int graph_node_setup(PyObject *module, ModuleState *state)

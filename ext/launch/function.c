@@ -381,11 +381,6 @@ static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
     return Py_NewRef(function_cast(self)->name);
 }
 
-static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(function_cast(self)->handle);
-}
-
 /* What prepare() remembers; absent before it, as an attribute set by Python code would be. */
 static PyObject *get_prepared(PyObject *self, void *closure)
 {
@@ -400,7 +395,6 @@ static PyObject *get_prepared(PyObject *self, void *closure)
 static PyGetSetDef function_getset[] = {
     {"name", get_name, NULL, "The kernel's name in its module.", NULL},
     {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
-    {"handle", get_handle, NULL, "The CUfunction as an int.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
 #define X(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
     SHORTCUTS(X)
@@ -410,6 +404,7 @@ static PyGetSetDef function_getset[] = {
 };
 
 static PyMemberDef function_members[] = {
+    {"handle", T_ULONGLONG, offsetof(FunctionObject, handle), READONLY, "The CUfunction as an int."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, attributes), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},

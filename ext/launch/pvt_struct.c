@@ -449,20 +449,10 @@ static PyObject *struct_unpack_from(PyObject *object, FAST_PARAMETERS)
     return values;
 }
 
-static PyObject *struct_format(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef(pack_struct_cast(self)->text);
-}
-
-static PyObject *struct_size(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(pack_struct_cast(self)->format.size);
-}
-
-static PyGetSetDef struct_getset[] = {
-    {"format", struct_format, NULL, "The format string.", NULL},
-    {"size", struct_size, NULL, "Bytes of one packed value.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef struct_members[] = {
+    {"size", T_PYSSIZET, offsetof(PackStructObject, format.size), READONLY, "Bytes of one packed value."},
+    {"format", T_OBJECT, offsetof(PackStructObject, text), READONLY, "The format string."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyMethodDef struct_methods[] = {
@@ -495,7 +485,7 @@ static const TypeSpec struct_spec = {
     .tp_new = struct_tp_new,
     .tp_dealloc = struct_dealloc,
     .tp_methods = struct_methods,
-    .tp_getset = struct_getset,
+    .tp_members = struct_members,
 };
 
 int pvt_struct_setup(PyObject *module, ModuleState *state)

@@ -506,11 +506,6 @@ static PyObject *range_get_pointer(PyObject *self, PyObject *Py_UNUSED(none)) { 
 
 static PyObject *range_get_ptr(PyObject *self, void *Py_UNUSED(closure)) { return range_pointer(self); }
 
-static PyObject *range_get_size(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(range_cast(self)->size);
-}
-
 static PyObject *range_get_mappings(PyObject *self, void *Py_UNUSED(closure))
 {
     AddressRangeObject *range = range_cast(self);
@@ -554,9 +549,14 @@ static PyMethodDef range_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef range_members[] = {
+    {"size", T_PYSSIZET, offsetof(AddressRangeObject, size), READONLY,
+     "The bytes that are reserved, mapped or not."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef range_properties[] = {
     {"ptr", range_get_ptr, NULL, "The first address, an int.", NULL},
-    {"size", range_get_size, NULL, "The bytes that are reserved, mapped or not.", NULL},
     {"mappings", range_get_mappings, NULL, "What is mapped: a list of (offset, size), by offset.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -572,6 +572,7 @@ static const TypeSpec range_spec = {
     .tp_repr = range_repr,
     .tp_methods = range_methods,
     .tp_getset = range_properties,
+    .tp_members = range_members,
 };
 
 int address_range_setup(PyObject *module, ModuleState *state)

@@ -250,11 +250,6 @@ static PyObject *allocation_int(PyObject *self)
 
 static PyObject *allocation_long(PyObject *self, PyObject *Py_UNUSED(none)) { return allocation_int(self); }
 
-static PyObject *allocation_get_size(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(device_allocation_cast(self)->size);
-}
-
 static PyObject *allocation_repr(PyObject *self)
 {
     DeviceAllocationObject *allocation = device_allocation_cast(self);
@@ -274,9 +269,9 @@ static PyMethodDef allocation_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef allocation_properties[] = {
-    {"size", allocation_get_size, NULL, "The bytes that were requested.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef allocation_members[] = {
+    {"size", T_PYSSIZET, offsetof(DeviceAllocationObject, size), READONLY, "The bytes that were requested."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 PyDoc_STRVAR(allocation_doc, "Device memory, freed with the last reference. int() is its address.");
@@ -292,7 +287,7 @@ static const TypeSpec allocation_spec = {
     .nb_int = allocation_int,
     .nb_index = allocation_int,
     .tp_methods = allocation_methods,
-    .tp_getset = allocation_properties,
+    .tp_members = allocation_members,
 };
 
 /* ---- Functions ---- */

@@ -28,6 +28,9 @@ static inline bool device_allocation_check(ModuleState *state, PyObject *object)
  * is held for reuse is given back and the driver asked once more. NULL with an exception. */
 PyObject *device_allocation_new(ModuleState *state, size_t size);
 
+/* managed_memory.c: a new ManagedAllocation of `size` bytes, of one for 0. NULL with an exception. */
+PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags);
+
 /* The address, or LogicError (-1) when it was freed. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 

@@ -1,35 +1,52 @@
-/* NumPy arrays in page-locked, aligned and registered memory. The memory is the array's base. */
+/* NumPy arrays in page-locked, aligned, managed and registered memory. The memory is the array's base. */
 #include <string.h>
 
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/device_memory.h"
 #include "ext/memory/host_memory.h"
 
-/* How a family of four functions gets memory; `option` is their last parameter. */
-typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option);
+/* How a family of four functions gets memory, a new reference, and where that begins; `option` is their last
+ * parameter. NULL with an exception. */
+typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option, void **pointer);
 
-static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option)
+static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option, void **pointer)
 {
     unsigned flags = 0;
-    return convert_unsigned(option, "mem_flags", &flags) < 0 ? NULL
-                                                             : host_memory_pagelocked(state, size, flags);
+    if (convert_unsigned(option, "mem_flags", &flags) < 0) return NULL;
+    PyObject *memory = host_memory_pagelocked(state, size, flags);
+    if (memory) *pointer = host_memory_cast(memory)->memory;
+    return memory;
 }
 
-static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option)
+static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option, void **pointer)
 {
     size_t alignment = 4096;
-    return convert_size(option, "alignment", &alignment) < 0 ? NULL
-                                                             : host_memory_aligned(state, size, alignment);
+    if (convert_size(option, "alignment", &alignment) < 0) return NULL;
+    PyObject *memory = host_memory_aligned(state, size, alignment);
+    if (memory) *pointer = host_memory_cast(memory)->memory;
+    return memory;
+}
+
+/* Flags of 0, PyCUDA's documented default, are refused by every driver: they stand for GLOBAL. */
+static PyObject *allocate_managed(ModuleState *state, size_t size, PyObject *option, void **pointer)
+{
+    unsigned flags = 0;
+    if (convert_unsigned(option, "mem_flags", &flags) < 0) return NULL;
+    PyObject *memory = managed_memory_new(state, size, flags ? flags : CU_MEM_ATTACH_GLOBAL);
+    if (memory) *pointer = (void *)(uintptr_t)device_allocation_cast(memory)->pointer;
+    return memory;
 }
 
 static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayForm *form, PyObject *option,
                             bool zeroed)
 {
-    PyObject *memory = allocate(state, form->bytes, option), *array = NULL;
+    void *pointer;
+    PyObject *memory = allocate(state, form->bytes, option, &pointer), *array = NULL;
     if (memory) {
-        if (zeroed) memset(host_memory_cast(memory)->memory, 0, form->bytes);
-        array = convert_make_array(form, host_memory_cast(memory)->memory, memory);
+        if (zeroed) memset(pointer, 0, form->bytes);
+        array = convert_make_array(form, pointer, memory);
     }
     convert_form_clear(form);
     return array;
@@ -58,111 +75,52 @@ static PyObject *make_like(PyObject *module, AllocateFn allocate, const char *si
     return make_array(module_state(module), allocate, &form, given[1], zeroed);
 }
 
-PyDoc_STRVAR(pagelocked_empty_doc,
-             "pagelocked_empty(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
-             "Allocate an array in page-locked memory, which asynchronous copies need.\n"
-             "\nParameters\n----------\n"
-             "shape : int or sequence of int\n"
-             "dtype : dtype-like\n"
-             "order : {\"C\", \"F\"}\n"
-             "mem_flags : host_alloc_flags\n"
-             "\nReturns\n-------\n"
-             "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
-             "\nNotes\n-----\n"
-             "Calls cuMemHostAlloc.");
+#define NEW_DOC(name, where, option, option_doc, base, notes) \
+    name "(shape, dtype, order=\"C\", " option ")\n--\n\n" \
+         "Allocate an array in " where ".\n" \
+         "\nParameters\n----------\n" \
+         "shape : int or sequence of int\n" \
+         "dtype : dtype-like\n" \
+         "order : {\"C\", \"F\"}\n" option_doc "\n" \
+         "\nReturns\n-------\n" \
+         "numpy.ndarray\n    Its base is " base "." notes
 
-PyDoc_STRVAR(pagelocked_zeros_doc, "pagelocked_zeros(shape, dtype, order=\"C\", mem_flags=0)\n--\n\n"
-                                   "Allocate an array in page-locked memory, filled with zeros.\n"
-                                   "\nParameters\n----------\n"
-                                   "shape : int or sequence of int\n"
-                                   "dtype : dtype-like\n"
-                                   "order : {\"C\", \"F\"}\n"
-                                   "mem_flags : host_alloc_flags\n"
-                                   "\nReturns\n-------\n"
-                                   "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
-                                   "\nNotes\n-----\n"
-                                   "Calls cuMemHostAlloc.");
+#define LIKE_DOC(name, where, option, option_doc, base, notes) \
+    name "(array, " option ")\n--\n\n" \
+         "Allocate an array in " where ".\n" \
+         "\nParameters\n----------\n" \
+         "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n" option_doc "\n" \
+         "\nReturns\n-------\n" \
+         "numpy.ndarray\n    Its base is " base ".\n" \
+         "\nRaises\n------\n" \
+         "ValueError\n    array is not contiguous." notes
 
-PyDoc_STRVAR(pagelocked_empty_like_doc, "pagelocked_empty_like(array, mem_flags=0)\n--\n\n"
-                                        "Allocate an array in page-locked memory like another one.\n"
-                                        "\nParameters\n----------\n"
-                                        "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
-                                        "mem_flags : host_alloc_flags\n"
-                                        "\nReturns\n-------\n"
-                                        "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
-                                        "\nRaises\n------\n"
-                                        "ValueError\n    array is not contiguous.\n"
-                                        "\nNotes\n-----\n"
-                                        "Calls cuMemHostAlloc.");
+#define CALLS(function) "\n\nNotes\n-----\nCalls " function "."
 
-PyDoc_STRVAR(pagelocked_zeros_like_doc,
-             "pagelocked_zeros_like(array, mem_flags=0)\n--\n\n"
-             "Allocate an array in page-locked memory like another one, filled with zeros.\n"
-             "\nParameters\n----------\n"
-             "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
-             "mem_flags : host_alloc_flags\n"
-             "\nReturns\n-------\n"
-             "numpy.ndarray\n    Its base is a PagelockedHostAllocation.\n"
-             "\nRaises\n------\n"
-             "ValueError\n    array is not contiguous.\n"
-             "\nNotes\n-----\n"
-             "Calls cuMemHostAlloc.");
-
-PyDoc_STRVAR(aligned_empty_doc, "aligned_empty(shape, dtype, order=\"C\", alignment=4096)\n--\n\n"
-                                "Allocate an array in aligned memory.\n"
-                                "\nParameters\n----------\n"
-                                "shape : int or sequence of int\n"
-                                "dtype : dtype-like\n"
-                                "order : {\"C\", \"F\"}\n"
-                                "alignment : int\n    Bytes, a power of two.\n"
-                                "\nReturns\n-------\n"
-                                "numpy.ndarray\n    Its base is an AlignedHostAllocation.");
-
-PyDoc_STRVAR(aligned_zeros_doc, "aligned_zeros(shape, dtype, order=\"C\", alignment=4096)\n--\n\n"
-                                "Allocate an array in aligned memory, filled with zeros.\n"
-                                "\nParameters\n----------\n"
-                                "shape : int or sequence of int\n"
-                                "dtype : dtype-like\n"
-                                "order : {\"C\", \"F\"}\n"
-                                "alignment : int\n    Bytes, a power of two.\n"
-                                "\nReturns\n-------\n"
-                                "numpy.ndarray\n    Its base is an AlignedHostAllocation.");
-
-PyDoc_STRVAR(aligned_empty_like_doc, "aligned_empty_like(array, alignment=4096)\n--\n\n"
-                                     "Allocate an array in aligned memory like another one.\n"
-                                     "\nParameters\n----------\n"
-                                     "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
-                                     "alignment : int\n    Bytes, a power of two.\n"
-                                     "\nReturns\n-------\n"
-                                     "numpy.ndarray\n    Its base is an AlignedHostAllocation.\n"
-                                     "\nRaises\n------\n"
-                                     "ValueError\n    array is not contiguous.");
-
-PyDoc_STRVAR(aligned_zeros_like_doc,
-             "aligned_zeros_like(array, alignment=4096)\n--\n\n"
-             "Allocate an array in aligned memory like another one, filled with zeros.\n"
-             "\nParameters\n----------\n"
-             "array : numpy.ndarray\n    Its shape, dtype and order are taken.\n"
-             "alignment : int\n    Bytes, a power of two.\n"
-             "\nReturns\n-------\n"
-             "numpy.ndarray\n    Its base is an AlignedHostAllocation.\n"
-             "\nRaises\n------\n"
-             "ValueError\n    array is not contiguous.");
-
-#define ARRAY_FUNCTION(family, name, make, zeroed) \
+#define ARRAY_FUNCTION(family, name, make, zeroed, doc) \
+    PyDoc_STRVAR(family##_##name##_doc, doc); \
     static PyObject *family##_##name(PyObject *module, FAST_PARAMETERS) \
     { \
         return make(module, allocate_##family, family##_##name##_doc, zeroed, args, arg_count, keywords); \
     }
-ARRAY_FUNCTION(pagelocked, empty, make_new, false)
-ARRAY_FUNCTION(pagelocked, zeros, make_new, true)
-ARRAY_FUNCTION(pagelocked, empty_like, make_like, false)
-ARRAY_FUNCTION(pagelocked, zeros_like, make_like, true)
-ARRAY_FUNCTION(aligned, empty, make_new, false)
-ARRAY_FUNCTION(aligned, zeros, make_new, true)
-ARRAY_FUNCTION(aligned, empty_like, make_like, false)
-ARRAY_FUNCTION(aligned, zeros_like, make_like, true)
-#undef ARRAY_FUNCTION
+
+/* where: what memory it is; use: what that is for, after it. */
+#define FAMILY(family, where, use, ...) \
+    ARRAY_FUNCTION(family, empty, make_new, false, NEW_DOC(#family "_empty", where use, __VA_ARGS__)) \
+    ARRAY_FUNCTION(family, zeros, make_new, true, \
+                   NEW_DOC(#family "_zeros", where ", filled with zeros", __VA_ARGS__)) \
+    ARRAY_FUNCTION(family, empty_like, make_like, false, \
+                   LIKE_DOC(#family "_empty_like", where " like another one", __VA_ARGS__)) \
+    ARRAY_FUNCTION( \
+        family, zeros_like, make_like, true, \
+        LIKE_DOC(#family "_zeros_like", where " like another one, filled with zeros", __VA_ARGS__))
+
+FAMILY(pagelocked, "page-locked memory", ", which asynchronous copies need", "mem_flags=0",
+       "mem_flags : host_alloc_flags", "a PagelockedHostAllocation", CALLS("cuMemHostAlloc"))
+FAMILY(aligned, "aligned memory", "", "alignment=4096", "alignment : int\n    Bytes, a power of two.",
+       "an AlignedHostAllocation", "")
+FAMILY(managed, "managed memory", "", "mem_flags=1", "mem_flags : mem_attach_flags\n    1 is GLOBAL.",
+       "a ManagedAllocation", CALLS("cuMemAllocManaged"))
 
 static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsigned flags)
 {
@@ -211,15 +169,14 @@ static PyObject *register_host_memory(PyObject *module, FAST_PARAMETERS)
     return register_array(state, (PyArrayObject *)given[0], flags);
 }
 
-#define ARRAY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
+#define ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
+#define FAMILY_ROWS(family) \
+    ROW(family##_empty), ROW(family##_zeros), ROW(family##_empty_like), ROW(family##_zeros_like)
+
 static PyMethodDef functions[] = {
-    ARRAY_ROW(pagelocked_empty),      ARRAY_ROW(pagelocked_zeros),
-    ARRAY_ROW(pagelocked_empty_like), ARRAY_ROW(pagelocked_zeros_like),
-    ARRAY_ROW(aligned_empty),         ARRAY_ROW(aligned_zeros),
-    ARRAY_ROW(aligned_empty_like),    ARRAY_ROW(aligned_zeros_like),
-    ARRAY_ROW(register_host_memory),  {NULL, NULL, 0, NULL},
+    FAMILY_ROWS(pagelocked),   FAMILY_ROWS(aligned),  FAMILY_ROWS(managed),
+    ROW(register_host_memory), {NULL, NULL, 0, NULL},
 };
-#undef ARRAY_ROW
 
 int host_arrays_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {

@@ -158,11 +158,6 @@ static PyObject *memory_get_flags(PyObject *self, PyObject *Py_UNUSED(none))
                                                                             : PyLong_FromUnsignedLong(flags);
 }
 
-static PyObject *memory_get_size(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(host_memory_cast(self)->size);
-}
-
 static PyObject *memory_get_base(PyObject *self, void *Py_UNUSED(closure))
 {
     PyObject *base = host_memory_cast(self)->base;
@@ -191,9 +186,9 @@ static PyMethodDef pointer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef pointer_properties[] = {
-    {"size", memory_get_size, NULL, "Bytes.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef pointer_members[] = {
+    {"size", T_PYSSIZET, offsetof(HostMemoryObject, size), READONLY, "Bytes."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyMethodDef pagelocked_methods[] = {
@@ -233,7 +228,7 @@ static const TypeSpec pointer_spec = {
     .tp_dealloc = memory_dealloc,
     .tp_traverse = memory_traverse,
     .tp_methods = pointer_methods,
-    .tp_getset = pointer_properties,
+    .tp_members = pointer_members,
 };
 
 #define HOST_SPEC(type, doc, methods, properties) \

@@ -270,11 +270,6 @@ static PyObject *physical_free(PyObject *self, PyObject *Py_UNUSED(none))
     return raise_logic(memory->state, "the PhysicalMemory was already freed");
 }
 
-static PyObject *physical_get_size(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromSize_t(physical_memory_cast(self)->size);
-}
-
 static PyObject *physical_get_device(PyObject *self, void *Py_UNUSED(closure))
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
@@ -307,8 +302,12 @@ static PyMethodDef physical_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef physical_members[] = {
+    {"size", T_PYSSIZET, offsetof(PhysicalMemoryObject, size), READONLY, "Its bytes."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef physical_properties[] = {
-    {"size", physical_get_size, NULL, "Its bytes.", NULL},
     {"device", physical_get_device, NULL, "The Device that has it.", NULL},
     {"handle_type", physical_get_handle_type, NULL, "How it can be exported: a mem_handle_type.", NULL},
     {"handle", physical_get_handle, NULL, "The driver's handle, an int.", NULL},
@@ -325,6 +324,7 @@ static const TypeSpec physical_spec = {
     .tp_repr = physical_repr,
     .tp_methods = physical_methods,
     .tp_getset = physical_properties,
+    .tp_members = physical_members,
 };
 
 /* ---- Granularity ---- */

@@ -221,11 +221,6 @@ static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
 }
 ARGUMENT_BY_NAME(event_from_ipc_handle, from_ipc_handle_doc)
 
-static PyObject *event_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(event_cast(self)->handle);
-}
-
 static PyMethodDef event_methods[] = {
     {"record", AS_METHOD(event_record), FAST_KEYWORDS, record_doc},
     {"synchronize", event_synchronize, METH_NOARGS, synchronize_doc},
@@ -238,9 +233,9 @@ static PyMethodDef event_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef event_properties[] = {
-    {"handle", event_get_handle, NULL, "The CUevent as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef event_members[] = {
+    {"handle", T_ULONGLONG, offsetof(EventObject, handle), READONLY, "The CUevent as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyObject *event_repr(PyObject *self)
@@ -260,7 +255,7 @@ static const TypeSpec event_spec = {
     .tp_repr = event_repr,
     .am_await = stream_await,
     .tp_methods = event_methods,
-    .tp_getset = event_properties,
+    .tp_members = event_members,
 };
 
 int event_setup(PyObject *module, ModuleState *state)

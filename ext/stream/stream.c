@@ -127,11 +127,6 @@ static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))
     return Py_BuildValue("(iK)", 0, handle);
 }
 
-static PyObject *stream_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(stream_cast(self)->handle);
-}
-
 static PyObject *stream_get_priority(PyObject *self, void *Py_UNUSED(closure))
 {
     StreamObject *stream = stream_cast(self);
@@ -202,8 +197,12 @@ static PyMethodDef stream_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef stream_members[] = {
+    {"handle", T_ULONGLONG, offsetof(StreamObject, handle), READONLY, "The CUstream as an int."},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyGetSetDef stream_properties[] = {
-    {"handle", stream_get_handle, NULL, "The CUstream as an int.", NULL},
     {"priority", stream_get_priority, NULL, "The priority; lower numbers go first.", NULL},
     {"is_capturing", stream_get_capturing, NULL, "Whether it takes part in a capture.", NULL},
     {"green_context", stream_get_green_context, NULL, "The GreenContext that it was made in, or None.", NULL},
@@ -230,6 +229,7 @@ static const TypeSpec stream_spec = {
     .am_await = stream_await,
     .tp_methods = stream_methods,
     .tp_getset = stream_properties,
+    .tp_members = stream_members,
 };
 
 int stream_setup(PyObject *module, ModuleState *state)

@@ -340,11 +340,6 @@ static PyObject *cuda_array_get_descriptor_3d(PyObject *self, PyObject *Py_UNUSE
     return cuda_array_descriptor(state, &value);
 }
 
-static PyObject *cuda_array_get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(cuda_array_cast(self)->handle);
-}
-
 static PyObject *cuda_array_compare(PyObject *self, PyObject *other, int operation)
 {
     if ((operation != Py_EQ && operation != Py_NE)
@@ -366,9 +361,9 @@ static PyMethodDef cuda_array_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static PyGetSetDef cuda_array_properties[] = {
-    {"handle", cuda_array_get_handle, NULL, "The CUarray as an int.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef cuda_array_members[] = {
+    {"handle", T_ULONGLONG, offsetof(CudaArrayObject, handle), READONLY, "The CUarray as an int."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static const TypeSpec cuda_array_spec = {
@@ -382,7 +377,7 @@ static const TypeSpec cuda_array_spec = {
     .tp_hash = cuda_array_hash,
     .tp_richcompare = cuda_array_compare,
     .tp_methods = cuda_array_methods,
-    .tp_getset = cuda_array_properties,
+    .tp_members = cuda_array_members,
 };
 
 int cuda_array_setup(PyObject *module, ModuleState *state)

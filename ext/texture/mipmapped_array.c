@@ -215,11 +215,6 @@ static PyObject *mipmapped_array_get_level(PyObject *self, FAST_PARAMETERS)
     return cuda_array_lent(array->context, level, self, &array->freed);
 }
 
-static PyObject *get_handle(PyObject *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromVoidPtr(mipmapped_array_cast(self)->handle);
-}
-
 static PyObject *get_descriptor(PyObject *self, void *Py_UNUSED(closure))
 {
     const MipmappedArrayObject *array = mipmapped_array_cast(self);
@@ -235,12 +230,13 @@ static PyMethodDef mipmapped_array_methods[] = {
 };
 
 static PyGetSetDef mipmapped_array_properties[] = {
-    {"handle", get_handle, NULL, "The CUmipmappedArray as an int.", NULL},
     {"descriptor", get_descriptor, NULL, "An ArrayDescriptor3D of the first level.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef mipmapped_array_members[] = {
+    {"handle", T_ULONGLONG, offsetof(MipmappedArrayObject, handle), READONLY,
+     "The CUmipmappedArray as an int."},
     {"num_levels", T_UINT, offsetof(MipmappedArrayObject, levels), READONLY, "How many levels there are."},
     {NULL, 0, 0, 0, NULL},
 };
