@@ -1,11 +1,9 @@
-/* What NVTX's extension for memory agrees on with tools, written out as cuda_abi.h is: who has no tool
- * attached needs no header and no library of NVTX. With ABI_USE_NVTX_H the names come from NVIDIA's headers
- * instead.
+/* The interface of NVTX's memory extension, written out as in cuda_abi.h: without a tool attached neither a
+ * header nor a library of NVTX is needed. With ABI_USE_NVTX_H the names come from NVIDIA's headers instead.
  *
  * A tool is a library that NVTX_INJECTION64_PATH names. It exports two functions. InitializeInjectionNvtx2
- * gets a function that gives tables of pointers to function pointers, in which it puts its own functions;
- * InitializeInjectionNvtxExtension gets the slots of one extension and fills them. Both give 0 for a
- * failure.
+ * gets a function that returns tables of pointers to function pointers, which it sets to its own functions;
+ * InitializeInjectionNvtxExtension gets the slots of one extension and fills them. Both return 0 on failure.
  */
 #ifndef ABI_NVTX_MEMORY_H
 #define ABI_NVTX_MEMORY_H

@@ -1,6 +1,6 @@
-/* Lets a thread make calls that captures of streams, its own and those of others, would forbid it and be
- * ended by: such as free memory, ask for an event, wait for a stream that is not captured. A capture begun by
- * others is not known here, so this is done whether there is one or not. */
+/* Lets a thread make calls that would otherwise be forbidden during a stream capture and would invalidate
+ * it: freeing memory, querying an event, waiting for a stream that is not captured. Captures begun outside
+ * of pycuda are unknown here, so this is done whether there is one or not. */
 #ifndef CORE_CAPTURE_MODE_H
 #define CORE_CAPTURE_MODE_H
 

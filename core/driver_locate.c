@@ -13,7 +13,7 @@
 
 static const char *const nvidia_names[] = {"libcuda.so.1", "libcuda.so", "/usr/lib/wsl/lib/libcuda.so.1"};
 
-/* The CPU device beside this library: as installed, then as built. */
+/* The CPU device in this library's folder: first where it is installed, then where it is built. */
 static const char *const cpu_places[] = {"_cpu/libcuda.so.1", "../device/libcuda.so.1"};
 
 static atomic_bool notice_waits;
@@ -85,7 +85,7 @@ static bool has_device(const DriverLibrary *library, char *problem, size_t probl
     return false;
 }
 
-/* The folder of the file that holds this code, with a final slash. */
+/* The folder of the file that contains this code, with a trailing slash. */
 static bool own_folder(char *folder, size_t size)
 {
     Dl_info info;

@@ -17,15 +17,15 @@ typedef struct DriverLibrary {
         get_proc_address; /* cuGetProcAddress_v2 or an adapter of its first form; NULL before 11.3 */
 } DriverLibrary;
 
-/* Opens the driver that the environment asks for:
+/* Opens the driver that the environment selects:
  *   PYCUDA_DRIVER=PATH   that library
  *   PYCUDA_DEVICE=gpu    NVIDIA's driver, which must have a device
  *   PYCUDA_DEVICE=cpu    the CPU device
  *   otherwise            NVIDIA's driver if it loads and has a device, else the CPU device and a notice
- * On failure returns the CUresult that calls shall give and writes the reason. */
+ * On failure returns the CUresult for all later calls and writes the reason. */
 CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_size);
 
-/* A sentence for the user about the choice (the CPU device stands in for a GPU), or NULL. Given once. */
+/* A notice for the user (the CPU device is used instead of a GPU), or NULL. Returned once. */
 const char *driver_take_notice(void);
 
 #endif

@@ -1,9 +1,10 @@
 /* The driver as a table of function pointers, one per row of abi/cuda_functions.def.
  *
- * `driver.cuMemAlloc(...)` calls whatever library was found (driver_locate.h). The table starts out filled
- * with functions that load the driver on the first call, so importing costs nothing and no caller has to ask
- * whether the driver is there. A function the driver lacks is never a NULL pointer: the stub in its place
- * returns an error and driver_problem() says which function, and which CUDA version brings it.
+ * `driver.cuMemAlloc(...)` calls whatever library was found (driver_locate.h). The table initially contains
+ * functions that load the driver on the first call, so importing costs nothing and no caller has to check
+ * whether the driver is loaded. A function the driver lacks is never a NULL pointer: the stub in its place
+ * returns an error, and driver_problem() says which function is missing and which CUDA version introduced
+ * it.
  */
 #ifndef CORE_DRIVER_TABLE_H
 #define CORE_DRIVER_TABLE_H
@@ -20,8 +21,8 @@ typedef struct DriverTable {
 /* Written once, when the driver is loaded; read-only from then on. */
 extern DriverTable driver;
 
-/* Loads the driver if that has not happened. Thread safe. CUDA_SUCCESS, or the error that every call will
- * give. */
+/* Loads the driver if it is not loaded yet. Thread safe. CUDA_SUCCESS, or the error that every call will
+ * return. */
 CUresult driver_load(void);
 
 /* True when the driver has this function: driver_has(offsetof(DriverTable, cuLaunchKernelEx)). */
@@ -31,32 +32,32 @@ bool driver_has(size_t field_offset);
 /* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
 #define IN_CALL
 
-/* What cuDriverGetVersion says, 0 before the driver is loaded. */
+/* What cuDriverGetVersion returns; 0 before the driver is loaded. */
 int driver_version(void);
 
 /* Why the last table call of this thread failed before it reached a driver, or NULL: no driver found, or a
  * function the driver lacks. Cleared by reading. */
 const char *driver_problem(void);
 
-/* Why cuInit failed, in the words of the CPU device; NULL when it has none, and of other drivers. */
+/* Why cuInit failed, as the CPU device explains it; NULL without an explanation, and for other drivers. */
 IN_CALL const char *driver_init_problem(void);
 
-/* What to do when a kernel's fault has ended a context; NULL where the driver has nothing to say of it. */
+/* What to do after a kernel's fault has ended a context; NULL where the driver gives no advice. */
 const char *driver_fault_advice(void);
 
-/* The environment variables that the CPU device reads, NULL after the last; NULL of other drivers. Loads
- * the driver. */
+/* The environment variables that the CPU device reads, ending with NULL; NULL for other drivers. Loads the
+ * driver. */
 const char *const *driver_settings_read(void);
 
-/* Launches by numbers; NULL of other drivers than the CPU device. */
+/* Launch IDs; NULL for drivers other than the CPU device. */
 const CpuLaunchNumbers *driver_launch_numbers(void);
 
-/* Where a pool says what of its blocks is in use; NULL of other drivers than the CPU device. */
+/* Where a pool reports which bytes of its blocks are in use; NULL for drivers other than the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);
 
-/* Whether the driver tells such types at all. */
+/* Whether the driver reports parameter types at all. */
 bool driver_tells_types(void);
-/* The type of a kernel's parameter, as far as the driver tells. */
+/* The type of a kernel's parameter, as far as the driver reports it. */
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 
 #endif

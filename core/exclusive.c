@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* A fact of the process, as the driver is. */
+/* Per process, as the driver is. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void exclusive_begin(void) { pthread_mutex_lock(&lock); }

@@ -41,7 +41,7 @@ static CUresult next_fault(int row)
     return (CUresult)atomic_load(&fail_code);
 }
 
-/* These report what went wrong before and release what they are given nevertheless. */
+/* These may report an earlier error and still release their argument. */
 static bool releases(int row)
 {
     static const char *const words[] = {"Destroy", "Free", "Unload", "Unregister", "Release", "MemUnmap"};
@@ -75,8 +75,8 @@ bool fault_hides(const char *name)
     return false;
 }
 
-/* Not counted: they cannot fail in a way that matters, error messages are made with them, and how often a
- * wait is cut into pieces is not the same from run to run. */
+/* Not counted: they cannot fail in a way that matters, error messages are made with them, and the number of
+ * slices of a wait varies from run to run. */
 static void keep_uncounted(DriverTable *table)
 {
     table->cuPycudaSetPatience = real.cuPycudaSetPatience;

@@ -2,15 +2,16 @@
  * one function slow, to test who waits for them.
  *
  * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table
- * by a function that counts and, at call n, returns c without calling the driver; what releases something
- * does so and returns c, as drivers do. Without them the table is untouched and nothing is paid.
+ * by a function that counts and, at call n, returns c without calling the driver; a function that releases
+ * something does so and returns c, as drivers do. Without them the table is unchanged and there is no
+ * overhead.
  */
 #ifndef CORE_FAULT_H
 #define CORE_FAULT_H
 
 #include "core/driver_table.h"
 
-/* Whether PYCUDA_FAULT_HIDES, names with commas between them, says that the driver lacks this function. */
+/* Whether PYCUDA_FAULT_HIDES, a comma-separated list, hides this function, as if the driver lacked it. */
 bool fault_hides(const char *name);
 
 void fault_install(DriverTable *table);

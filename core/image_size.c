@@ -12,7 +12,7 @@ typedef struct Buffer {
     const unsigned char *bytes;
     size_t size;
     char *why;
-    size_t room;
+    size_t why_size;
 } Buffer;
 
 static bool holds(const Buffer *buffer, uint64_t offset, uint64_t size)
@@ -30,8 +30,8 @@ static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
 
 static bool is_cut_off(const Buffer *buffer, const char *what)
 {
-    snprintf(buffer->why, buffer->room, "%s in the buffer of %zu bytes is truncated, or its sizes are wrong",
-             what, buffer->size);
+    snprintf(buffer->why, buffer->why_size,
+             "%s in the buffer of %zu bytes is truncated, or its sizes are wrong", what, buffer->size);
     return false;
 }
 
@@ -71,14 +71,14 @@ static bool fat_is_whole(const Buffer *buffer)
 
 static bool refuse_wrapper(const Buffer *buffer)
 {
-    snprintf(buffer->why, buffer->room,
+    snprintf(buffer->why, buffer->why_size,
              "the buffer holds the address of a fat binary: give the fat binary itself");
     return false;
 }
 
 /* ---- ELF files ---- */
 
-/* Section 0 has the number of sections where the header has no room for it. */
+/* Section 0 has the number of sections where it does not fit into the header. */
 static bool count_sections(const Buffer *buffer, const Elf64_Ehdr *header, uint64_t *count)
 {
     Elf64_Shdr first;
@@ -137,9 +137,9 @@ static bool link_is_whole(const Buffer *buffer)
     return whole || is_cut_off(buffer, "the linked image");
 }
 
-bool image_is_whole(const void *image, size_t size, char *why, size_t room)
+bool image_is_whole(const void *image, size_t size, char *why, size_t why_size)
 {
-    const Buffer buffer = {image, size, why, room};
+    const Buffer buffer = {image, size, why, why_size};
     uint32_t magic;
     if (!take(&buffer, 0, &magic, sizeof magic)) return true;
     if (magic == FAT_WRAPPER_MAGIC) return refuse_wrapper(&buffer);

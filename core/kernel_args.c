@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-/* Appends one parameter. False when memory ran out. */
-static bool add_param(KernelLayout *layout, uint32_t *room, size_t offset, size_t size)
+/* Appends one parameter. False when out of memory. */
+static bool add_param(KernelLayout *layout, uint32_t *capacity, size_t offset, size_t size)
 {
-    if (layout->count == *room) {
-        uint32_t larger = *room ? *room * 2 : 8;
+    if (layout->count == *capacity) {
+        uint32_t larger = *capacity ? *capacity * 2 : 8;
         KernelParam *params = realloc(layout->params, larger * sizeof *params);
         if (!params) return false;
         layout->params = params;
-        *room = larger;
+        *capacity = larger;
     }
     layout->params[layout->count++] = (KernelParam){(uint32_t)offset, (uint32_t)size};
     if (offset + size > layout->bytes) layout->bytes = (uint32_t)(offset + size);
@@ -31,7 +31,7 @@ IN_CALL static CUresult next_param(CUfunction function, uint32_t index, size_t *
 
 IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, int count)
 {
-    uint32_t room = 0;
+    uint32_t capacity = 0;
     *layout = (KernelLayout){0};
     if (!DRIVER_HAS(cuFuncGetParamInfo)) return CUDA_SUCCESS;
     while (count < 0 || layout->count < (uint32_t)count) {
@@ -39,7 +39,7 @@ IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, i
         bool end;
         CUresult result = next_param(function, layout->count, &offset, &size, &end);
         if (end) break;
-        if (result == CUDA_SUCCESS && !add_param(layout, &room, offset, size))
+        if (result == CUDA_SUCCESS && !add_param(layout, &capacity, offset, size))
             result = CUDA_ERROR_OUT_OF_MEMORY;
         if (result != CUDA_SUCCESS) {
             kernel_layout_free(layout);

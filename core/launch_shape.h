@@ -1,5 +1,4 @@
-/* The shape of a launch: how many blocks of how many threads. The driver is what refuses a shape; here is
- * said why. */
+/* The shape of a launch: how many blocks of how many threads. The driver rejects a shape; this says why. */
 #ifndef CORE_LAUNCH_SHAPE_H
 #define CORE_LAUNCH_SHAPE_H
 
@@ -11,12 +10,12 @@ typedef struct LaunchShape {
 } LaunchShape;
 
 /* Which dimension of a refused launch is wrong and what the limit is, as a phrase in `text`. False when the
- * shape breaks no limit known here. Asks the driver about the function and about the device of the current
+ * shape exceeds no limit known here. Queries the driver about the function and the device of the current
  * context. */
 IN_CALL bool launch_shape_explain(const LaunchShape *shape, CUfunction function, char *text, size_t size);
 
-/* Blocks and threads for a kernel that walks n elements with a grid-wide step: 32 to 128 threads in whole
- * warps, at most 32 blocks for each multiprocessor. */
+/* Blocks and threads for a kernel with a grid-stride loop over n elements: 32 to 128 threads in whole warps,
+ * at most 32 blocks for each multiprocessor. */
 void launch_shape_splay(size_t n, int multiprocessors, unsigned *blocks, unsigned *threads);
 
 #endif

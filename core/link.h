@@ -9,10 +9,10 @@ typedef struct LinkStep {
     unsigned count;         /* of the options that it is made with */
     CUjit_option *options;
     void **values;
-    unsigned type;          /* of what is added */
+    unsigned type;          /* of the input */
     const char *bytes, *name; /* of a file: its path */
     size_t size;
-    void *image;            /* the result, as long as the state */
+    void *image;            /* the result, valid as long as the state */
 } LinkStep;
 
 typedef CUresult (*LinkFn)(CUcontext context, LinkStep *step);

@@ -7,7 +7,7 @@
 
 #include "abi/nvtx_memory.h"
 
-/* Facts of the process, written once. */
+/* Per process, written once. */
 static pthread_once_t attach_once = PTHREAD_ONCE_INIT;
 static nvtxDomainHandle_t domain;
 static NvtxHeapRegisterFn register_heap;
@@ -16,7 +16,7 @@ static NvtxRegionsUnregisterFn unregister_regions;
 
 /* ---- NVTX itself ---- */
 
-/* A tool may put a function in each place of a module; one is called here. */
+/* A tool may fill each slot of a module with a function; one is called here. */
 enum { LARGEST_MODULE = NVTX_CBID_CORE_SIZE };
 static NvtxFunctionPointer places[NVTX_CB_MODULE_SIZE][LARGEST_MODULE];
 static NvtxFunctionPointer *tables[NVTX_CB_MODULE_SIZE][LARGEST_MODULE + 1];
@@ -104,9 +104,9 @@ bool memory_marks_wanted(void)
 
 static const void *address(CUdeviceptr pointer) { return (const void *)(uintptr_t)pointer; }
 
-IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t room)
+IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t bytes)
 {
-    const nvtxMemVirtualRangeDesc_t range = {room, address(pointer)};
+    const nvtxMemVirtualRangeDesc_t range = {bytes, address(pointer)};
     const nvtxMemHeapDesc_t heap = {.extCompatID = NVTX_EXT_COMPATID_MEM,
                                     .structSize = sizeof heap,
                                     .usage = NVTX_MEM_HEAP_USAGE_TYPE_SUB_ALLOCATOR,

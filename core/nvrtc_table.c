@@ -82,7 +82,7 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     return true;
 }
 
-/* Asked by the compiler now and then, from any thread: 1 ends the compilation. */
+/* Called by the compiler from time to time, from any thread: 1 ends the compilation. */
 static int is_abandoned(void *flag, void *reserved)
 {
     (void)reserved;
@@ -91,7 +91,7 @@ static int is_abandoned(void *flag, void *reserved)
 
 static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job, NvrtcProduct *product)
 {
-    if (job->abandoned && table->nvrtcSetFlowCallback) /* since CUDA 12.8: without it the compiler goes on */
+    if (job->abandoned && table->nvrtcSetFlowCallback) /* since CUDA 12.8: else it cannot be stopped */
         table->nvrtcSetFlowCallback(program, is_abandoned, job->abandoned);
     for (int i = 0; i < job->expression_count; i++)
         if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
@@ -101,7 +101,7 @@ static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJo
                  "nvrtcCompileProgram");
 }
 
-/* They belong to the program: the product gets copies. */
+/* The program owns them: the product gets copies. */
 static bool fetch_lowered(const NvrtcTable *table, NvrtcProgram program, const NvrtcJob *job,
                           NvrtcProduct *product)
 {

@@ -1,7 +1,7 @@
 /* NVRTC, NVIDIA's run-time compiler, as a table of function pointers: one per row of abi/nvrtc_functions.def.
  *
- * The library is loaded from a path that the caller chooses. Several may be loaded at once; each stays loaded
- * for the life of the process, since NVRTC does not like being unloaded.
+ * The library is loaded from a path that the caller chooses. Several may be loaded at once; each stays
+ * loaded for the life of the process, since NVRTC cannot be unloaded safely.
  */
 #ifndef CORE_NVRTC_TABLE_H
 #define CORE_NVRTC_TABLE_H
@@ -12,7 +12,7 @@
 
 typedef struct NvrtcProgram_st *NvrtcProgram;
 
-/* The few results that are told apart here; their text comes from nvrtcGetErrorString. */
+/* The few results that are distinguished here; their text comes from nvrtcGetErrorString. */
 enum {
     NVRTC_SUCCESS = 0,
     NVRTC_ERROR_OUT_OF_MEMORY = 1,
@@ -42,10 +42,10 @@ typedef struct NvrtcJob {
     int expression_count;
     const char *const *expressions; /* C++ names, whose lowered names are wanted */
     NvrtcOutput want;
-    atomic_bool *abandoned; /* NULL, or true once nobody wants the product anymore */
+    atomic_bool *abandoned; /* NULL, or returns true once the result is no longer wanted */
 } NvrtcJob;
 
-/* What came of it; to be freed by nvrtc_product_free. */
+/* The result; to be freed by nvrtc_product_free. */
 typedef struct NvrtcProduct {
     int result; /* of the first call that failed */
     const char *failed; /* that call's name, or NULL */
@@ -55,7 +55,7 @@ typedef struct NvrtcProduct {
     int lowered_count;
 } NvrtcProduct;
 
-/* True on success. Blocks for as long as the compiler needs and may be called from several threads. */
+/* True on success. Blocks until the compiler is done and may be called from several threads. */
 bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *product);
 void nvrtc_product_free(NvrtcProduct *product);
 

@@ -14,7 +14,7 @@ typedef struct Job {
     bool done;
 } Job;
 
-/* Facts of the process, as the driver is. */
+/* Per process, as the driver is. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t posted = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
 static Job *first, **last = &first;
@@ -46,7 +46,7 @@ IN_CALL static void *serve(void *nothing)
     return nothing;
 }
 
-/* Signals are for the program's threads. */
+/* Signals are handled by the program's threads. */
 static bool start_locked(void)
 {
     pthread_t thread;

@@ -37,16 +37,16 @@ static PackStatus read_count(const char *text, size_t length, size_t *at, size_t
     return written && *at == length ? PACK_NO_CODE : PACK_OK;
 }
 
-static PackStatus append(PackFormat *format, size_t *room, const PackCode *code, size_t count)
+static PackStatus append(PackFormat *format, size_t *capacity, const PackCode *code, size_t count)
 {
     size_t offset = kernel_args_align(format->size, code->alignment);
     if (count > (PTRDIFF_MAX - offset) / code->size) return PACK_TOO_LARGE;
-    if (format->run_count == *room) {
-        size_t larger = *room ? *room * 2 : 8;
+    if (format->run_count == *capacity) {
+        size_t larger = *capacity ? *capacity * 2 : 8;
         PackRun *runs = realloc(format->runs, larger * sizeof *runs);
         if (!runs) return PACK_NO_MEMORY;
         format->runs = runs;
-        *room = larger;
+        *capacity = larger;
     }
     PackRun *run = &format->runs[format->run_count++];
     *run = (PackRun){code, count, offset};
@@ -57,7 +57,7 @@ static PackStatus append(PackFormat *format, size_t *room, const PackCode *code,
 
 static PackStatus parse_runs(PackFormat *format, const char *text, size_t length, size_t *at)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     while (*at < length) {
         size_t count;
         if (is_space(text[*at])) {
@@ -69,7 +69,7 @@ static PackStatus parse_runs(PackFormat *format, const char *text, size_t length
         if (status != PACK_OK) return status;
         const PackCode *code = pack_code(text[*at]);
         if (!code) return PACK_BAD_CODE;
-        status = append(format, &room, code, count);
+        status = append(format, &capacity, code, count);
         if (status != PACK_OK) return status;
         ++*at;
     }

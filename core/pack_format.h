@@ -1,8 +1,8 @@
-/* Format strings of packed values, as Python's struct module has them in native mode, with F and D for
- * complex numbers, and E for bfloat16.
+/* Format strings of packed values, as in Python's struct module in native mode, with F and D for complex
+ * numbers, and E for bfloat16.
  *
- * A format is a list of runs: one code, how often, and where the first value lies. Alignment is that of C;
- * nothing follows the last value.
+ * A format is a list of runs: a code, a count, and the offset of the first value. Alignment is that of C;
+ * there is no padding after the last value.
  */
 #ifndef CORE_PACK_FORMAT_H
 #define CORE_PACK_FORMAT_H
@@ -55,8 +55,8 @@ typedef enum PackStatus {
     PACK_NO_MEMORY
 } PackStatus;
 
-/* Reads `length` characters. On failure the format is empty and *where is the index of the character to
- * blame. */
+/* Reads `length` characters. On failure the format is empty and *where is the index of the wrong
+ * character. */
 PackStatus pack_format_parse(PackFormat *format, const char *text, size_t length, size_t *where);
 void pack_format_free(PackFormat *format);
 

@@ -32,7 +32,7 @@ static bool reads(Image image, uint64_t offset, void *to, size_t size)
     return true;
 }
 
-/* The name of a section, as a part of the image; NULL where it has none that ends. */
+/* The name of a section, inside the image; NULL if it has none that is terminated. */
 static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t at, size_t *length)
 {
     if (names->sh_offset > image.size || at >= image.size - names->sh_offset) return NULL;
@@ -42,11 +42,11 @@ static const char *section_name(Image image, const Elf64_Shdr *names, uint32_t a
     return *length < most ? name : NULL;
 }
 
-/* A section is a list of attributes: format, number, and a value of two bytes, which is a length for those of
- * format 4. Each parameter has one; the second number is of those that are far from the first. */
+/* A section is a list of attributes: format, number, and a value of two bytes, which is a length for those
+ * of format 4. Each parameter has one; the second number is for attributes past the first ones. */
 enum { INFO_SIZED = 4, INFO_PARAM = 0x17, INFO_PARAM_WIDE = 0x45 };
 
-/* -1 for a list that does not end where the section does. */
+/* -1 for a list that does not end at the end of the section. */
 static int count_params(Image image, const Elf64_Shdr *section)
 {
     int params = 0;
@@ -104,7 +104,7 @@ static bool is_of_word(char c)
            || c == '%' || c == '.';
 }
 
-/* The next word or sign, without white space, comments and strings; empty at the end. */
+/* The next token, skipping white space, comments and strings; empty at the end. */
 static Text next_token(Text *text)
 {
     while (text->at < text->end) {

@@ -1,9 +1,8 @@
 /* How many parameters each kernel of an image has, as the image itself says.
  *
- * A driver before CUDA 13.1 tells the parameters of a kernel one by one, and that there are no more only by
- * refusing the next question, which tools that watch the driver's errors report. So what the image says is
- * read when it is loaded: a cubin in its sections .nv.info.KERNEL, PTX in its entries. Of other images
- * nothing is known.
+ * Before CUDA 13.1 a driver reports the parameters of a kernel one by one, and the end only by an error,
+ * which tools that watch the driver's errors show. So the image is parsed when it is loaded: a cubin in its
+ * sections .nv.info.KERNEL, PTX in its entries. For other images the count is unknown.
  */
 #ifndef CORE_PARAM_COUNTS_H
 #define CORE_PARAM_COUNTS_H
@@ -20,8 +19,8 @@ typedef struct ParamCounts {
     ParamCount *first; /* owned; NULL when nothing is known */
 } ParamCounts;
 
-/* Reads what the image says; nothing beyond its size is read. What cannot be understood, and what there is no
- * memory for, is not known afterwards. */
+/* Parses the image; nothing beyond its size is read. Where it cannot be parsed, or memory is short, the
+ * counts are unknown. */
 ParamCounts param_counts_read(const void *image, size_t size);
 void param_counts_free(ParamCounts *counts);
 

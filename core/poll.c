@@ -6,7 +6,7 @@
 #include "core/capture_mode.h"
 
 enum {
-    SPIN_MICROSECONDS = 5000, /* then a poll sleeps: sleeping costs the end of a short wait too much */
+    SPIN_MICROSECONDS = 5000, /* then a poll sleeps: in a short wait sleeping would delay the end too much */
     SLEEP_MOST_MICROSECONDS = 2000
 };
 
@@ -26,7 +26,7 @@ static void pause_for(uint64_t elapsed)
     nanosleep(&moment, NULL);
 }
 
-/* A mark is nobody's business: no capture of others is to end because of it. */
+/* A mark must not invalidate a capture made outside of pycuda. */
 IN_CALL static CUresult ask_mark(CUevent mark)
 {
     CaptureMode mode;
@@ -55,7 +55,7 @@ IN_CALL CUresult poll_slice(PollPlace place, uint64_t start)
     return result;
 }
 
-/* Others' captures forbid even to ask for an event, except in this mode. */
+/* Captures in other threads forbid even to query an event, except in this mode. */
 IN_CALL CUresult poll_look(CUstream stream, CUevent *mark, bool is_recorded, MarkLook *out)
 {
     CaptureMode mode;

@@ -6,7 +6,7 @@
 
 #include "core/memory_marks.h"
 
-/* How many blocks are looked at for one of the right stream. */
+/* How many blocks are searched for one of the right stream. */
 enum { LOOK_AT = 32 };
 
 /* ---- Events ---- */
@@ -49,7 +49,7 @@ static void push_event(Pool *pool, PoolEvent *event)
     unlock_pool(pool);
 }
 
-/* An event after all that is queued on the stream, with one user. NULL with the error. */
+/* An event after all work queued on the stream, with one reference. NULL with the error. */
 IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
 {
     lock_pool(pool);
@@ -129,25 +129,25 @@ void pool_forget_high(Pool *pool)
     unlock_pool(pool);
 }
 
-size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room)
+size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t capacity)
 {
     size_t count = 0;
     lock_pool(pool);
     for (const PoolBlock *block = pool->blocks; block; block = block->after, count++)
-        if (count < room) out[count] = *block;
+        if (count < capacity) out[count] = *block;
     unlock_pool(pool);
     return count;
 }
 
-/* The pool may grow between the two questions. */
+/* The pool may grow between the two calls. */
 PoolBlock *pool_copy_blocks(Pool *pool, size_t *count)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     PoolBlock *blocks = NULL;
-    while ((*count = pool_list_blocks(pool, blocks, room)) > room || !blocks) {
-        room = *count + *count / 8 + 1;
+    while ((*count = pool_list_blocks(pool, blocks, capacity)) > capacity || !blocks) {
+        capacity = *count + *count / 8 + 1;
         free(blocks);
-        blocks = calloc(room, sizeof *blocks);
+        blocks = calloc(capacity, sizeof *blocks);
         if (!blocks) break;
     }
     return blocks;
@@ -187,12 +187,12 @@ size_t pool_get_limit(Pool *pool)
     return limit;
 }
 
-static bool is_beyond_locked(const Pool *pool, size_t room)
+static bool is_beyond_locked(const Pool *pool, size_t capacity)
 {
-    return pool->limit && (room > pool->limit || pool->now.managed_bytes > pool->limit - room);
+    return pool->limit && (capacity > pool->limit || pool->now.managed_bytes > pool->limit - capacity);
 }
 
-static size_t room_for(const Pool *pool, size_t size)
+static size_t capacity_for(const Pool *pool, size_t size)
 {
     if (pool->exact) return size ? size : 1;
     return pool_alloc_size(pool->bits, pool_bin_number(pool->bits, size));
@@ -200,9 +200,9 @@ static size_t room_for(const Pool *pool, size_t size)
 
 bool pool_is_beyond_limit(Pool *pool, size_t size)
 {
-    size_t room = room_for(pool, size);
+    size_t capacity = capacity_for(pool, size);
     lock_pool(pool);
-    bool beyond = is_beyond_locked(pool, room);
+    bool beyond = is_beyond_locked(pool, capacity);
     unlock_pool(pool);
     return beyond;
 }
@@ -249,8 +249,8 @@ static bool needs_no_wait(const Pool *pool, const PoolBlock *block, CUstream str
     return !block->ready && (follows || block->stream == POOL_NO_STREAM);
 }
 
-/* The link to a block that needs no wait; with any_order else to the oldest one seen, whose work is most
- * likely done. *looks counts down. */
+/* The link to a block that needs no wait; failing that, with any_order, to the oldest one seen, whose work
+ * is most likely done. *looks counts down. */
 static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     PoolBlock **link = &pool->bins[bin], **last = NULL;
@@ -356,30 +356,30 @@ static PoolBlock *new_block(const Pool *pool, size_t size, CUstream stream)
     PoolBlock *block = calloc(1, sizeof *block);
     if (!block) return NULL;
     block->bin = pool_bin_number(pool->bits, size);
-    block->room = room_for(pool, size);
+    block->capacity = capacity_for(pool, size);
     block->stream = stream;
     block->reused = pool->source->ordered;
     return block;
 }
 
 /* False when that is beyond the limit. */
-static bool reserve(Pool *pool, size_t room)
+static bool reserve(Pool *pool, size_t capacity)
 {
     lock_pool(pool);
-    bool beyond = is_beyond_locked(pool, room);
-    if (!beyond) pool->now.managed_bytes += room;
+    bool beyond = is_beyond_locked(pool, capacity);
+    if (!beyond) pool->now.managed_bytes += capacity;
     unlock_pool(pool);
     return !beyond;
 }
 
-static void unreserve(Pool *pool, size_t room)
+static void unreserve(Pool *pool, size_t capacity)
 {
     lock_pool(pool);
-    pool->now.managed_bytes -= room;
+    pool->now.managed_bytes -= capacity;
     unlock_pool(pool);
 }
 
-/* A new block whose room is reserved becomes one of the pool. */
+/* Adds a new block, whose bytes were reserved against the limit. */
 static void include(Pool *pool, PoolBlock *block, CUdeviceptr pointer, size_t size)
 {
     PoolStatistics *now = &pool->now;
@@ -399,15 +399,15 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     PoolBlock *block = new_block(pool, size, stream);
     if (!block) return result;
-    if (reserve(pool, block->room)) {
-        result = pool->source->allocate(pool, &pointer, block->room, stream);
-        if (result != CUDA_SUCCESS) unreserve(pool, block->room);
+    if (reserve(pool, block->capacity)) {
+        result = pool->source->allocate(pool, &pointer, block->capacity, stream);
+        if (result != CUDA_SUCCESS) unreserve(pool, block->capacity);
     }
     if (result != CUDA_SUCCESS) {
         free(block);
         return result;
     }
-    if (pool->marked) block->heap = memory_marks_block(pointer, block->room);
+    if (pool->marked) block->heap = memory_marks_block(pointer, block->capacity);
     if (pool->marks) block->mark = pool->marks->make(pointer);
     include(pool, block, pointer, size);
     mark_use(pool, block);
@@ -419,7 +419,7 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 {
     PoolBlock *block = new_block(pool, size, stream);
     if (!block) return NULL;
-    if (reserve(pool, block->room)) {
+    if (reserve(pool, block->capacity)) {
         include(pool, block, pointer, size);
         return block;
     }
@@ -477,11 +477,11 @@ bool pool_put(Pool *pool, PoolBlock *block)
     return held;
 }
 
-/* Takes a block that is in no bin out of the accounts. */
+/* Removes a block that is in no bin from the totals. */
 static void forget_locked(Pool *pool, PoolBlock *block)
 {
     drop_event_locked(pool, block);
-    pool->now.managed_bytes -= block->room;
+    pool->now.managed_bytes -= block->capacity;
     if (block->after) block->after->before = block->before;
     if (block->before)
         block->before->after = block->after;
@@ -501,15 +501,15 @@ static PoolReturn *find_return_locked(const Pool *pool, CUstream stream)
 /* When memory is short a trim may give the system less. */
 static void add_return_locked(Pool *pool, PoolReturn one)
 {
-    if (pool->return_count == pool->return_room) {
-        size_t room = 2 * pool->return_room + 4;
-        PoolReturn *larger = realloc(pool->returns, room * sizeof *larger);
+    if (pool->return_count == pool->return_capacity) {
+        size_t capacity = 2 * pool->return_capacity + 4;
+        PoolReturn *larger = realloc(pool->returns, capacity * sizeof *larger);
         if (!larger) {
             unuse_event_locked(pool, one.ready);
             return;
         }
         pool->returns = larger;
-        pool->return_room = room;
+        pool->return_capacity = capacity;
     }
     pool->returns[pool->return_count++] = one;
 }
@@ -553,7 +553,7 @@ static size_t count_returns(Pool *pool)
     return count;
 }
 
-/* Of streams that are gone there would be more and more, if nobody trims the pool. */
+/* Entries of destroyed streams would accumulate if the pool is never trimmed. */
 IN_CALL static void forget_done_returns(Pool *pool)
 {
     PoolReturn one;
@@ -563,7 +563,7 @@ IN_CALL static void forget_done_returns(Pool *pool)
     }
 }
 
-/* Each is taken out before, as memory may be given back there meanwhile. No stream ends meanwhile. */
+/* Each is removed first, as memory may be freed there meanwhile. No stream is destroyed meanwhile. */
 IN_CALL CUresult pool_await_returns(Pool *pool)
 {
     CUresult first = CUDA_SUCCESS;
@@ -738,8 +738,8 @@ static bool any_after_locked(const Pool *pool, CUstream stream)
     return false;
 }
 
-/* The event stands for the stream in all of its held blocks, and where memory was given back on it; NULL
- * says that there is nothing to wait for. */
+/* The event replaces the stream in all of its held blocks, and where memory was freed on it; NULL means that
+ * there is nothing to wait for. */
 static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
 {
     unsigned count = pool->now.held_blocks ? pool_bin_count(pool->bits) : 0;
@@ -757,8 +757,8 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
     if (event) event->users++;
 }
 
-/* Nobody queues work on the stream any more, so that one event serves blocks that are given back meanwhile,
- * too. Those that were taken meanwhile were put in order under the same lock. */
+/* No more work is queued on the stream, so the same event also serves blocks that are freed meanwhile. Those
+ * that were taken meanwhile were ordered under the same lock. */
 IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
 {
     PoolOrder order;

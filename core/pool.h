@@ -1,16 +1,16 @@
 /* A caching pool of device memory or page-locked memory.
  *
- * Blocks that are given back are held, and the next request of the same bin (pool_bins.h) takes one without a
- * driver call. Blocks are never split: a pool that shares its bins gives a request whose bin is empty a block
- * of up to twice its size, and so holds little more than was in use at most. The pool belongs to one context.
+ * Freed blocks are held, and the next request of the same bin (pool_bins.h) takes one without a driver call.
+ * Blocks are never split: a pool that shares its bins serves a request whose bin is empty by a block of up
+ * to twice its size, and so holds little more than was in use at peak. The pool belongs to one context.
  *
- * Order. A block belongs to a stream, on which its last work was queued. Taken again on that stream it can be
- * used at once (pool_take). Taken on another one, that stream first waits for an event after the work
- * (pool_take_after). A stream that is destroyed leaves such an event in its place (pool_stream_gone).
+ * Order. A block belongs to a stream, on which its last work was queued. On the same stream it can be reused
+ * at once (pool_take). Another stream must first wait for an event recorded after that work
+ * (pool_take_after). When a stream is destroyed, an event takes its place (pool_stream_gone).
  *
- * Two locks a pool. `lock` guards its fields; the driver is never called under it, so it is never held for
- * long. Under `streams` work of streams is requested that the caller does not own: whoever destroys a stream
- * takes the lock first, and only functions marked IN_CALL take it. Those need the pool's context to be
+ * Each pool has two locks. `lock` guards its fields; the driver is never called under it, so it is never
+ * held for long. `streams` is held while work is queued on streams that the caller does not own: destroying
+ * a stream takes it first, and only functions marked IN_CALL take it. Those need the pool's context to be
  * current. None may be called in a forked child.
  */
 #ifndef CORE_POOL_H
@@ -22,10 +22,10 @@
 #include "core/pool_bins.h"
 #include "core/short_lock.h"
 
-/* Where a block is when there is no work before it, or when all of that comes before its event. */
+/* The order of a block's last work: none, or before its event. */
 #define POOL_NO_STREAM ((CUstream)(intptr_t)-1)
 
-/* A driver event, given out for as long as blocks refer to it. */
+/* A driver event, reused once no block refers to it. */
 typedef struct PoolEvent {
     struct PoolEvent *next;     /* among the unused ones */
     CUevent event;
@@ -38,19 +38,19 @@ typedef struct PoolBlock {
     struct PoolBlock *next;     /* in its bin, while held */
     struct PoolBlock *before, *after; /* among all blocks of the pool */
     CUdeviceptr pointer;
-    size_t room;                /* bytes as allocated */
-    size_t size;                /* bytes asked for, while active */
+    size_t capacity;                /* bytes as allocated */
+    size_t size;                /* bytes requested, while active */
     CUstream stream;
     PoolEvent *ready;           /* active: what its stream waited for, else NULL. held: what to wait for */
     void *heap;                 /* what a memory checker calls it (memory_marks.h), in a marked pool */
     void *mark; /* what the CPU device calls it (CpuMemoryMarks), where the pool has marks */
     unsigned bin;
-    bool reused; /* it had an owner before the one it has, or is allocated in the order of its stream */
+    bool reused; /* it was reused, or is allocated in stream order */
     bool active;
 } PoolBlock;
 
-/* A stream on which memory was given back to the driver's pool, or an event in its place: until the host has
- * waited there the driver counts that memory as in use. */
+/* A stream on which memory was freed to the driver's pool, or an event in its place: until the host has
+ * waited for it the driver counts that memory as in use. */
 typedef struct PoolReturn {
     CUstream stream;
     PoolEvent *ready;
@@ -63,8 +63,8 @@ typedef struct PoolSource {
     CUresult (*trim)(const Pool *pool, size_t keep); /* what the source itself holds; may be NULL */
     CUresult (*end)(Pool *pool); /* the source's own pool; may be NULL */
     const char *release_name;
-    bool ordered; /* memory comes and goes in the order of the block's stream: the pool holds none itself */
-    bool host_uses; /* the host may use memory at any time: it is taken again after the work on it is done */
+    bool ordered; /* memory is allocated and freed in stream order: the pool holds none itself */
+    bool host_uses; /* the host may access it at any time: reused only after the work on it is done */
     bool may_be_marked; /* by memory_marks.h: an allocation of the driver that only kernels use */
 } PoolSource;
 
@@ -75,10 +75,10 @@ extern const PoolSource pool_device_memory;
 extern const PoolSource pool_host_memory;
 extern const PoolSource pool_managed_memory; /* flags: CUmemAttach_flags */
 extern const PoolSource pool_ordered_memory; /* of the pool's driver_pool */
-extern const PoolSource pool_external_memory; /* of others: pool_adopt, and pool_drop without the driver */
+extern const PoolSource pool_external_memory; /* external: pool_adopt, and pool_drop without the driver */
 
 /* Held blocks wait for the next request, active ones are in use. managed_bytes are those of both as
- * allocated, active_bytes those asked for; the other two are the most that these were. */
+ * allocated, active_bytes those requested; the other two are their peaks. */
 typedef struct PoolStatistics {
     size_t held_blocks, active_blocks, managed_bytes, active_bytes, managed_bytes_high, active_bytes_high;
 } PoolStatistics;
@@ -91,7 +91,7 @@ struct Pool {
     unsigned flags, bits; /* flags: the source's */
     bool stopped; /* nothing is held anymore */
     bool shares_bins; /* a request takes a block of up to twice its size when its bin has none */
-    bool exact; /* blocks have the size asked for: they are never taken again */
+    bool exact; /* blocks have the requested size: they are never reused */
     bool marked; /* reports to a memory checker which bytes of each block are in use */
     const CpuMemoryMarks *marks; /* and to the CPU device; else NULL */
     size_t limit; /* of managed_bytes; 0: none */
@@ -100,64 +100,65 @@ struct Pool {
     PoolBlock **bins; /* owned: the held blocks of each bin, last in, first out */
     PoolEvent *events; /* unused ones */
     PoolReturn *returns; /* owned; of ordered memory */
-    size_t return_count, return_room;
+    size_t return_count, return_capacity;
 };
 
 /* False when memory is short. bits is at most POOL_MAX_BITS. */
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits);
 
-/* Ends the pool, which has no active blocks. With the driver (context) what it holds is released; without,
- * when the context is gone, only forgotten. The first error. */
+/* Ends the pool, which has no active blocks. With a context its blocks are released; without, after the
+ * context was destroyed, only forgotten. The first error. */
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
 
-/* Waits for the work before which memory was given back to the driver's pool; not on a stream under capture,
- * which is left for the next time. */
+/* Waits for the work after which memory was freed to the driver's pool; streams under capture are left for
+ * the next time. */
 IN_CALL CUresult pool_await_returns(Pool *pool);
 
-/* Ends what the source itself has. All work on its memory is done, and nobody else calls the driver for the
- * pool: blocks in use lose their memory, and are good for pool_drop without the driver only. */
+/* Destroys the source's own pool. All work on its memory is done, and no other thread calls the driver for
+ * the pool: blocks in use lose their memory, and only pool_drop without the driver may be called on them. */
 IN_CALL CUresult pool_end_source(Pool *pool);
 
-/* From now on each request goes to the source, and what is given back does, so that tools that watch the
- * driver's allocations see every one. Called before the first request. */
+/* From now on each request and each free goes to the source, so that tools that watch the driver's
+ * allocations see every one. Called before the first request. */
 void pool_pass_through(Pool *pool);
 
 PoolStatistics pool_statistics(Pool *pool);
 
-/* The most is what is in use now. */
+/* Resets the peaks to what is in use now. */
 void pool_forget_high(Pool *pool);
 
-/* Copies of the pool's blocks, at most `room`; how many there are. */
-size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t room);
-/* All of them, for what may not be done under the lock: free() them. NULL when memory is short. */
+/* Copies up to `capacity` of the pool's blocks; returns how many there are. */
+size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t capacity);
+/* Copies all of them, for work that must not be done under the lock; to be freed with free(). NULL when
+ * memory is short. */
 PoolBlock *pool_copy_blocks(Pool *pool, size_t *count);
 
-/* 0 is no limit. Blocks that are there stay. */
+/* 0 is no limit. Existing blocks stay. */
 void pool_set_limit(Pool *pool, size_t limit);
 size_t pool_get_limit(Pool *pool);
 
 /* Whether a new block for `size` bytes would be beyond the limit: the reason of an error of pool_add. */
 bool pool_is_beyond_limit(Pool *pool, size_t size);
 
-/* A held block for `size` bytes that this stream can use at once, now active and of this stream. NULL when
- * there is none among the newest, and in a marked pool. */
+/* A held block for `size` bytes that this stream can use at once, now active on this stream. NULL when there
+ * is none among the newest, and in a marked pool. */
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream);
 
-/* How putting work in order went: CUDA_SUCCESS, or the error and the driver call that failed. */
+/* The result of ordering work: CUDA_SUCCESS, or the error and the driver call that failed. */
 typedef struct PoolOrder {
     CUresult result;
     const char *call;
 } PoolOrder;
 
-/* A held block for `size` bytes, now active and of this stream, which waits for the block's last work. *out
- * is NULL when there is none. After an error the block is good for pool_drop only; after
- * CUDA_ERROR_NOT_READY, in a thread of limited patience, it is held again. */
+/* A held block for `size` bytes, now active on this stream, which waits for the block's last work. *out is
+ * NULL when there is none. After an error only pool_drop may be called on the block; after
+ * CUDA_ERROR_NOT_READY, when the wait was interrupted, it is held again. */
 IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
 
 /* A block of new memory, active, of this stream. */
 IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
 
-/* A block of memory that the caller has got and gives back. NULL when memory is short. */
+/* A block of memory that the caller allocated and will free. NULL when memory is short. */
 PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream stream);
 
 /* The active block is used on one more stream. pool_follow: that stream waits for what the block's own stream
@@ -166,32 +167,32 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order);
 IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order);
 
-/* Puts an event in the place of an active block's stream, of which nobody will tell when it is destroyed.
- * To be followed by pool_put. */
+/* Replaces an active block's stream by an event, for a stream whose destruction will not be reported. To be
+ * followed by pool_put. */
 IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
 
-/* The default stream takes the place of such an event: it waits for it, or the host does, for the event or
- * for everything. */
+/* Replaces such an event by the default stream: it waits for it, or the host does, for the event or for
+ * everything. */
 IN_CALL CUresult pool_leave_event(PoolBlock *block);
 
-/* Waits for the work on an active block, and tells the memory checker that its use is over: it would take
- * accesses that come later for wrong ones. Before pool_put where the pool is marked. */
+/* Waits for the work on an active block, and marks it as unused for the memory checker, which reports later
+ * accesses. Called before pool_put in a marked pool. */
 IN_CALL CUresult pool_end_use(const PoolBlock *block);
 
-/* A stream of no capture, for memory that is to be used on one that is captured: after end the memory is
- * there. In the pool's context, which is current. */
+/* A stream outside of any capture, for memory that is to be used on a captured stream: after end the memory
+ * is allocated. In the pool's context, which is current. */
 IN_CALL CUresult pool_begin_aside(CUstream *stream);
 IN_CALL CUresult pool_end_aside(CUstream stream);
 
-/* Gives an active block back, after what is queued on its stream. False, and nothing was done, when the pool
- * holds nothing anymore: then pool_drop. */
+/* Returns an active block to the pool, after the work queued on its stream. False, with no effect, when the
+ * pool no longer holds blocks: then pool_drop. */
 bool pool_put(Pool *pool, PoolBlock *block);
 
-/* Gives the memory of an active block back to the driver, or forgets it when the context is gone. */
+/* Frees the memory of an active block, or forgets it when the context was destroyed. */
 IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver);
 
-/* Gives held memory back to the driver, which waits for the work on it, or forgets it as above: the largest
- * block (*found tells whether there was one), all blocks, all now and in future. The first error. */
+/* Frees held memory, after waiting for the work on it, or forgets it as above: the largest block (*found:
+ * whether there was one), all blocks, all blocks now and in future. The first error. */
 IN_CALL CUresult pool_release_largest(Pool *pool, bool *found);
 IN_CALL CUresult pool_release_held(Pool *pool, bool with_driver);
 /* The largest first, until managed_bytes are at most `keep`. */
@@ -199,7 +200,7 @@ IN_CALL CUresult pool_trim_to(Pool *pool, size_t keep);
 IN_CALL CUresult pool_stop(Pool *pool, bool with_driver);
 
 /* This stream is about to be destroyed: no block refers to it from now on. The caller owns it. Never fails:
- * without an event the work is waited for. */
+ * if no event can be made, it waits for the work. */
 IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream);
 
 #endif

@@ -3,7 +3,7 @@
 
 enum { SIZE_BITS = 8 * sizeof(size_t) };
 
-/* By a negative count to the other side. */
+/* A negative count shifts the other way. */
 static size_t shift_left(size_t value, int count) { return count >= 0 ? value << count : value >> -count; }
 
 unsigned pool_log2(size_t n) { return n ? SIZE_BITS - 1 - (unsigned)__builtin_clzll(n) : 0; }

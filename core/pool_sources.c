@@ -70,7 +70,7 @@ IN_CALL bool pool_default_stream_is_barred(void)
     return driver.cuStreamIsCapturing(NULL, &status) == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 }
 
-/* Memory that the driver does not order is freed after all work, whatever is captured. */
+/* Memory that is not stream-ordered is freed after all work, whatever is captured. */
 IN_CALL static CUresult release_after_all(const PoolBlock *block)
 {
     CUdeviceptr other;

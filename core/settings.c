@@ -1,4 +1,4 @@
-/* Looks at the environment, row by row of settings.def. */
+/* Checks the environment against the rows of settings.def. */
 #include "core/settings.h"
 
 #include <stdio.h>
@@ -89,7 +89,8 @@ static size_t distance(const char *a, size_t a_size, const char *b, size_t b_siz
     return last[b_size];
 }
 
-/* Keeps the known name in `nearest` when that is nearer than what was. True when it is the name itself. */
+/* Stores the known name in `nearest` when it is closer than the previous one. True when it is the name
+ * itself. */
 static bool compare_name(const char *name, size_t size, const char *known, size_t *least,
                          const char **nearest)
 {
@@ -100,7 +101,7 @@ static bool compare_name(const char *name, size_t size, const char *known, size_
     return size == known_size && strncmp(name, known, size) == 0;
 }
 
-/* What is meant by this name; NULL when it is a name of ours, or like none of them. */
+/* The setting that a misspelled name is closest to; NULL when it is a setting, or similar to none. */
 static const char *name_meant(const char *name, size_t size, const char *const *others)
 {
     size_t least = size;
@@ -125,7 +126,7 @@ bool settings_misspelt(const char *const *others, char *text, size_t size)
         size_t more = (size_t)snprintf(text + used, size - used,
                                        "%sthe environment variable %.*s is not read by pycuda: %s is",
                                        used ? "; " : "", (int)name_size, *entry, meant);
-        if (more >= size - used) break; /* nobody misspells that many */
+        if (more >= size - used) break; /* more misspellings than ever occur */
         used += more;
     }
     text[used] = '\0';

@@ -1,6 +1,5 @@
-/* A lock for a few instructions, under which nobody waits or calls anything that might: taken by one
- * exchange, let go of by one store. Who finds it taken lets others run.
- */
+/* A spin lock for a few instructions, under which no thread blocks: acquired by one exchange, released by
+ * one store. A thread that finds it taken yields. */
 #ifndef CORE_SHORT_LOCK_H
 #define CORE_SHORT_LOCK_H
 
@@ -8,7 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* All zero is a free one. */
+/* Zero-initialized: unlocked. */
 typedef struct ShortLock {
     atomic_bool taken;
 } ShortLock;

@@ -11,9 +11,9 @@ struct WordEntry {
     uint64_t words[];
 };
 
-enum { FIRST_ROOM = 16 };
+enum { FIRST_CAPACITY = 16 };
 
-/* What words differ in reaches the upper half, and so the lower one. */
+/* Differences between words reach the upper half, and from there the lower one. */
 static uint64_t hash_of(const uint64_t *words, size_t length)
 {
     uint64_t hash = length;
@@ -31,34 +31,34 @@ static bool is_same(const WordEntry *entry, uint64_t hash, const uint64_t *words
 }
 
 /* Where the entry is, or where it belongs. */
-static WordEntry **place_of(WordEntry **entries, size_t room, uint64_t hash, const uint64_t *words,
+static WordEntry **place_of(WordEntry **entries, size_t capacity, uint64_t hash, const uint64_t *words,
                             size_t length)
 {
-    size_t i = hash & (room - 1);
-    while (entries[i] && !is_same(entries[i], hash, words, length)) i = (i + 1) & (room - 1);
+    size_t i = hash & (capacity - 1);
+    while (entries[i] && !is_same(entries[i], hash, words, length)) i = (i + 1) & (capacity - 1);
     return &entries[i];
 }
 
 void *word_map_find(const WordMap *map, const uint64_t *words, size_t length)
 {
     if (!map->count) return NULL;
-    const WordEntry *entry = *place_of(map->entries, map->room, hash_of(words, length), words, length);
+    const WordEntry *entry = *place_of(map->entries, map->capacity, hash_of(words, length), words, length);
     return entry ? entry->value : NULL;
 }
 
 static bool make_room(WordMap *map)
 {
-    size_t room = map->room ? 2 * map->room : FIRST_ROOM;
-    if (2 * (map->count + 1) <= map->room) return true;
-    WordEntry **entries = calloc(room, sizeof *entries);
+    size_t capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY;
+    if (2 * (map->count + 1) <= map->capacity) return true;
+    WordEntry **entries = calloc(capacity, sizeof *entries);
     if (!entries) return false;
-    for (size_t i = 0; i < map->room; i++) {
+    for (size_t i = 0; i < map->capacity; i++) {
         WordEntry *entry = map->entries[i];
-        if (entry) *place_of(entries, room, entry->hash, entry->words, entry->length) = entry;
+        if (entry) *place_of(entries, capacity, entry->hash, entry->words, entry->length) = entry;
     }
     free(map->entries);
     map->entries = entries;
-    map->room = room;
+    map->capacity = capacity;
     return true;
 }
 
@@ -66,7 +66,7 @@ bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *valu
 {
     uint64_t hash = hash_of(words, length);
     if (!make_room(map)) return false;
-    WordEntry **place = place_of(map->entries, map->room, hash, words, length), *entry = *place;
+    WordEntry **place = place_of(map->entries, map->capacity, hash, words, length), *entry = *place;
     *before = entry ? entry->value : NULL;
     if (!entry) {
         if (!(entry = malloc(sizeof *entry + length * sizeof *words))) return false;
@@ -82,7 +82,7 @@ bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *valu
 
 void *word_map_next(const WordMap *map, size_t *position)
 {
-    while (*position < map->room) {
+    while (*position < map->capacity) {
         const WordEntry *entry = map->entries[(*position)++];
         if (entry) return entry->value;
     }
@@ -91,7 +91,7 @@ void *word_map_next(const WordMap *map, size_t *position)
 
 void word_map_clear(WordMap *map)
 {
-    for (size_t i = 0; i < map->room; i++) free(map->entries[i]);
+    for (size_t i = 0; i < map->capacity; i++) free(map->entries[i]);
     free(map->entries);
     *map = (WordMap){0};
 }

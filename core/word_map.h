@@ -1,4 +1,4 @@
-/* A map from words to things: what is remembered for calls of one form, found in a few dozen instructions.
+/* A hash map from sequences of words to pointers, looked up in a few dozen instructions.
  *
  * Keys are sequences of 64-bit words, compared as such; they are copied. Open addressing, at most half full.
  * Nothing is locked.
@@ -12,23 +12,23 @@
 
 typedef struct WordEntry WordEntry;
 
-/* All zero is an empty one. */
+/* Zero-initialized: empty. */
 typedef struct WordMap {
-    size_t count, room; /* room is a power of two, or 0 */
+    size_t count, capacity; /* capacity is a power of two, or 0 */
     WordEntry **entries; /* owned */
 } WordMap;
 
 /* NULL when there is none. */
 void *word_map_find(const WordMap *map, const uint64_t *words, size_t length);
 
-/* value is not NULL; *before is what it takes the place of, or NULL. False, and nothing changed, when memory
- * is short. */
+/* value is not NULL; *before is the value that it replaces, or NULL. False, with no change, when memory is
+ * short. */
 bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *value, void **before);
 
 /* The values one after another, in any order: *position is 0 at first. NULL after the last. */
 void *word_map_next(const WordMap *map, size_t *position);
 
-/* Makes it an empty one, without a look at the values. */
+/* Empties the map, without touching the values. */
 void word_map_clear(WordMap *map);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "core/layout/loop_plan.h"
 
-/* Takes the last axis off where both sides may have it as rows of `width` bytes. */
+/* Removes the last axis if both sides can have it as rows of `width` bytes. */
 static int take_rows(CopyPlan *plan, const LoopPlan *loop, int last)
 {
     ptrdiff_t to = last < 0 ? 0 : loop->operands[0].strides[last],

@@ -8,7 +8,7 @@
  * it. */
 typedef struct CopyPlan {
     ptrdiff_t to_start, from_start; /* bytes to add to the two addresses */
-    ptrdiff_t width; /* bytes that lie together on both sides */
+    ptrdiff_t width; /* bytes that are contiguous on both sides */
     ptrdiff_t height, to_pitch,
         from_pitch; /* rows of one pitched copy; height 1 when there is no second axis */
     int outer; /* further axes, to be walked */
@@ -17,8 +17,8 @@ typedef struct CopyPlan {
 } CopyPlan;
 
 /* False when elements of the destination may share memory: then no order of copies is right. The source may
- * have any steps; where it runs backwards against the destination or repeats elements there are many calls,
- * one for each element at worst. The arrays must have elements. */
+ * have any steps; where it runs backwards relative to the destination or repeats elements, many calls are
+ * needed, one per element in the worst case. The arrays must have elements. */
 bool copy_plan_make(CopyPlan *plan, int ndim, const ptrdiff_t *shape, const ptrdiff_t *to,
                     const ptrdiff_t *from, ptrdiff_t itemsize);
 

@@ -25,7 +25,7 @@ AxisDivider axis_divider(uint32_t divisor)
 
 /* ---- The choice ---- */
 
-/* Whether the loop is dense for every operand; *uniform: those of which all elements are one. */
+/* Whether the loop is dense for every operand; *uniform: the operands whose elements are all one. */
 static bool is_flat(const LoopPlan *plan, uint64_t *uniform)
 {
     *uniform = 0;
@@ -40,7 +40,7 @@ static bool is_flat(const LoopPlan *plan, uint64_t *uniform)
     return true;
 }
 
-/* Whether all operands begin at a multiple of the bytes that a thread moves at once. */
+/* Whether all operands are aligned to the bytes that a thread moves at once. */
 static bool is_aligned(const LoopPlan *plan)
 {
     uint64_t together = 0;

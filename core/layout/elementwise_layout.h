@@ -1,4 +1,4 @@
-/* Which kernel an elementwise loop takes, and the parameter block of its launch. */
+/* Selects the kernel of an elementwise loop and packs the parameter block of its launch. */
 #ifndef CORE_LAYOUT_ELEMENTWISE_LAYOUT_H
 #define CORE_LAYOUT_ELEMENTWISE_LAYOUT_H
 

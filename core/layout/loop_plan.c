@@ -98,7 +98,8 @@ static void sort_axes(LoopPlan *plan)
         for (int j = i; j > 0 && is_outer(plan, j, j - 1); j--) swap_axes(plan, j, j - 1);
 }
 
-/* Two neighbors are one axis where every operand steps over the inner one as a whole. */
+/* Two adjacent axes are merged where the stride of the outer one is the extent of the inner one, for every
+ * operand. */
 static bool can_merge(const LoopPlan *plan, int outer, int inner)
 {
     for (int k = 0; k < plan->count; k++)

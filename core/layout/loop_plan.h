@@ -1,7 +1,8 @@
 /* A loop over the elements of several arrays at once: shapes broadcast against each other, axes brought into
  * the order of memory and merged, so that most loops have one or two axes.
  *
- * Strides are in bytes; an axis along which an operand repeats has stride 0. Nothing here reads memory.
+ * Strides are in bytes; an axis along which an operand repeats has stride 0. This is arithmetic on
+ * descriptions; no memory is read.
  */
 #ifndef CORE_LAYOUT_LOOP_PLAN_H
 #define CORE_LAYOUT_LOOP_PLAN_H
@@ -19,10 +20,10 @@ typedef struct LoopPlan {
     int count, ndim; /* operands, axes */
     ptrdiff_t size; /* elements in all */
     ptrdiff_t shape[STRIDES_MAX_DIMS]; /* outermost axis first */
-    LoopOperand *operands; /* the caller's, room for all that are added */
+    LoopOperand *operands; /* the caller's, large enough for all that are added */
 } LoopPlan;
 
-/* Widens *ndim and shape[] to what broadcasting with another shape gives. False when the two do not fit. */
+/* Broadcasts *ndim and shape[] with another shape. False when the two are incompatible. */
 bool loop_broadcast(int *ndim, ptrdiff_t *shape, int other_ndim, const ptrdiff_t *other);
 
 /* A loop over this shape, without operands yet. */
@@ -40,20 +41,20 @@ static inline void loop_add_dense(LoopPlan *plan, int number, uint64_t address, 
     own->strides[0] = own->itemsize = itemsize;
 }
 
-/* What may become of the order in which elements are walked. */
+/* How the order of iteration may change. */
 enum {
     LOOP_REVERSE = 1, /* axes along which the first operand that moves has negative strides are reversed */
     LOOP_SORT = 2, /* axes are sorted by falling strides of operand 0, ties by the next; stride 0 is outermost
                     */
 };
 
-/* Drops axes of length 1, reverses and sorts as `order` says, merges neighbors that every operand walks as
- * one. A loop without elements only loses the axes of length 1. */
+/* Drops axes of length 1, reverses and sorts as `order` says, merges adjacent axes that every operand steps
+ * over as one. From a loop without elements only the axes of length 1 are dropped. */
 void loop_collapse(LoopPlan *plan, int order);
 
-/* Whether operands are contiguous along another axis than operand 0 is, which then becomes the last but one:
- * in tiles of both axes the accesses to all of them are coalesced. Bit k of *transposed: the operand of
- * number k is such a one. */
+/* Whether operands are contiguous along a different axis than operand 0, which then becomes the second to
+ * last: in tiles of both axes the accesses to all of them are coalesced. Bit k of *transposed: operand k is
+ * one of them. */
 bool loop_tile(LoopPlan *plan, uint64_t *transposed);
 
 #endif

@@ -181,7 +181,7 @@ static void extent_within(const StridedForm *form, ptrdiff_t step, ptrdiff_t *lo
     }
 }
 
-/* Whether the two keep to different bytes of every `step` bytes. */
+/* Whether the two occupy different bytes of every `step` bytes. */
 static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, ptrdiff_t step)
 {
     ptrdiff_t a_low, a_high, b_low, b_high;

@@ -1,7 +1,6 @@
 /* Shapes and strides of arrays: contiguity, packed strides, the bytes an array spans.
  *
- * Strides are in bytes and may be negative or zero. Nothing here reads memory: it is arithmetic on
- * descriptions.
+ * Strides are in bytes and may be negative or zero. No memory is read.
  */
 #ifndef CORE_LAYOUT_STRIDES_H
 #define CORE_LAYOUT_STRIDES_H
@@ -27,8 +26,7 @@ void strides_fill(char order, int ndim, const ptrdiff_t *shape, ptrdiff_t itemsi
 bool strides_is_c(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 bool strides_is_f(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize);
 
-/* The axes in the order of falling distance in memory (axes of equal distance keep theirs): order[0] is the
- * outermost. */
+/* The axes sorted by decreasing distance in memory (a stable sort): order[0] is the outermost. */
 void strides_sort(int ndim, const ptrdiff_t *strides, int *order);
 
 /* The strides, those of axes that repeat an element (0) replaced by their inner neighbors' distance: then
@@ -48,15 +46,15 @@ bool strides_is_packed(int ndim, const ptrdiff_t *shape, const ptrdiff_t *stride
 bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const ptrdiff_t *b);
 
 /* The bytes touched, relative to the address of element 0: [*low, *high). Both 0 for an array without
- * elements. False, and neither is of use, where that overflows. */
+ * elements. False, with both undefined, if that overflows. */
 bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
                     ptrdiff_t *low, ptrdiff_t *high);
 
-/* The greatest power of two, STRIDES_MOST_ALIGNED at most, of which the addresses of all elements are
- * multiples; element 0 is at `address`. */
+/* The alignment of all elements: the largest power of two, up to STRIDES_MOST_ALIGNED, that divides all
+ * their addresses. Element 0 is at `address`. */
 ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address);
 
-/* The greatest part of an element that kernels move at once where it is not a number: 8, 4, 2 or 1 bytes. */
+/* The largest unit in which kernels move an element that is not a number: 8, 4, 2 or 1 bytes. */
 ptrdiff_t strides_word(ptrdiff_t itemsize);
 
 /* True when two elements may share memory: an axis of step 0, or steps that interleave. */
@@ -69,8 +67,8 @@ typedef struct StridedForm {
     ptrdiff_t itemsize;
 } StridedForm;
 
-/* False when two arrays have no byte in common, as far as that shows in one step of either: halves of
- * complex numbers, every second element and columns are told apart. offset: bytes from element 0 of a to
+/* False when two arrays have no byte in common, as far as one stride of either shows it: real and imaginary
+ * parts, every other element and columns are recognized as disjoint. offset: bytes from element 0 of a to
  * that of b. */
 bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offset);
 

@@ -135,7 +135,7 @@ void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
     CUresult result;
     if (put_in_order(pool, block, in_order)) {
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
-        let_go(pool, give(pool, block->pointer, block->room, stream), stream);
+        let_go(pool, give(pool, block->pointer, block->capacity, stream), stream);
     }
     CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
     (void)result; /* of no call */

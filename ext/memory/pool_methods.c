@@ -144,8 +144,8 @@ static PyObject *describe_block(const PoolBlock *block)
         block->stream == POOL_NO_STREAM ? Py_NewRef(Py_None) : PyLong_FromVoidPtr(block->stream);
     if (!stream) return NULL;
     return Py_BuildValue("(KnnION)", (unsigned long long)block->pointer,
-                         (Py_ssize_t)(block->active ? block->size : 0), (Py_ssize_t)block->room, block->bin,
-                         block->active ? Py_True : Py_False, stream);
+                         (Py_ssize_t)(block->active ? block->size : 0), (Py_ssize_t)block->capacity,
+                         block->bin, block->active ? Py_True : Py_False, stream);
 }
 
 static PyObject *describe_blocks(Pool *core)

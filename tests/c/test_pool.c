@@ -11,20 +11,20 @@
 /* ---- A memory checker that remembers what it was told ---- */
 
 static bool checker_listens;
-static size_t heap_room, bytes_in_use;
+static size_t heap_bytes, bytes_in_use;
 
 bool memory_marks_wanted(void) { return checker_listens; }
 const CpuMemoryMarks *driver_memory_marks(void) { return NULL; }
 
-IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t room)
+IN_CALL void *memory_marks_block(CUdeviceptr pointer, size_t bytes)
 {
-    heap_room = room;
+    heap_bytes = bytes;
     return (void *)(uintptr_t)pointer;
 }
 
 IN_CALL void memory_marks_use(void *heap, CUdeviceptr pointer, size_t size)
 {
-    CHECK(heap == (void *)(uintptr_t)pointer && bytes_in_use == 0 && size <= heap_room);
+    CHECK(heap == (void *)(uintptr_t)pointer && bytes_in_use == 0 && size <= heap_bytes);
     bytes_in_use = size;
 }
 
@@ -208,12 +208,12 @@ static void check_bins_of(unsigned bits)
         for (int nudge = -1; nudge <= 1; nudge++) {
             size_t size = ((size_t)1 << exponent) + (size_t)nudge;
             unsigned bin = pool_bin_number(bits, size);
-            size_t room = pool_alloc_size(bits, bin);
+            size_t bytes = pool_alloc_size(bits, bin);
             CHECK(bin < pool_bin_count(bits));
-            CHECK(room >= size && room >= 1);
-            CHECK(size == 0 || room - size <= size >> bits);
-            CHECK_EQUAL(pool_bin_number(bits, room), bin);
-            if (room != SIZE_MAX) CHECK(pool_bin_number(bits, room + 1) > bin);
+            CHECK(bytes >= size && bytes >= 1);
+            CHECK(size == 0 || bytes - size <= size >> bits);
+            CHECK_EQUAL(pool_bin_number(bits, bytes), bin);
+            if (bytes != SIZE_MAX) CHECK(pool_bin_number(bits, bytes + 1) > bin);
         }
     }
 }
@@ -241,15 +241,15 @@ static void test_statistics(void)
     start(&pool);
     check_statistics(&pool, 0, 0, 0, 0);
     PoolBlock *block = get(&pool, 1000, NULL), *none = get(&pool, 0, NULL);
-    size_t room = pool_alloc_size(4, pool_bin_number(4, 1000));
-    check_statistics(&pool, 0, 2, room + 1, 1000);
+    size_t bytes = pool_alloc_size(4, pool_bin_number(4, 1000));
+    check_statistics(&pool, 0, 2, bytes + 1, 1000);
     CHECK(pool_put(&pool, block) && pool_put(&pool, none));
-    check_statistics(&pool, 2, 0, room + 1, 0);
+    check_statistics(&pool, 2, 0, bytes + 1, 0);
     CHECK(get(&pool, 1001, NULL) == block);
-    check_statistics(&pool, 1, 1, room + 1, 1001);
+    check_statistics(&pool, 1, 1, bytes + 1, 1001);
     CHECK_EQUAL(memory_live, 2);
     CHECK_EQUAL(pool_release_held(&pool, true), CUDA_SUCCESS);
-    check_statistics(&pool, 0, 1, room, 1001);
+    check_statistics(&pool, 0, 1, bytes, 1001);
     CHECK_EQUAL(pool_stop(&pool, true), CUDA_SUCCESS);
     CHECK(!pool_put(&pool, block));
     CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
@@ -309,14 +309,14 @@ static void test_a_limit(void)
     PoolBlock *block = NULL;
     start(&pool);
     PoolBlock *first = get(&pool, 1000, NULL), *second = get(&pool, 500, NULL);
-    pool_set_limit(&pool, first->room + second->room + 500);
-    CHECK_EQUAL(pool_get_limit(&pool), first->room + second->room + 500);
+    pool_set_limit(&pool, first->capacity + second->capacity + 500);
+    CHECK_EQUAL(pool_get_limit(&pool), first->capacity + second->capacity + 500);
     CHECK(!pool_is_beyond_limit(&pool, 400) && pool_is_beyond_limit(&pool, 600));
     CHECK_EQUAL(pool_add(&pool, 600, NULL, &block), CUDA_ERROR_OUT_OF_MEMORY);
     CHECK(!block && memory_live == 2);
     CHECK(pool_is_beyond_limit(&pool, SIZE_MAX));
     CHECK_EQUAL(pool_add(&pool, SIZE_MAX, NULL, &block), CUDA_ERROR_OUT_OF_MEMORY);
-    check_statistics(&pool, 0, 2, first->room + second->room, 1500);
+    check_statistics(&pool, 0, 2, first->capacity + second->capacity, 1500);
     pool_set_limit(&pool, 1);
     CHECK(pool_is_beyond_limit(&pool, 0));
     CHECK(pool_put(&pool, second) && pool_take(&pool, 500, NULL) == second && pool_put(&pool, second));
@@ -333,7 +333,7 @@ static void test_trim(void)
     PoolBlock *blocks[4], seen[4];
     start(&pool);
     for (int i = 0; i < 4; i++) blocks[i] = get(&pool, (size_t)1000 << i, NULL);
-    size_t most = pool_statistics(&pool).managed_bytes, largest = blocks[3]->room;
+    size_t most = pool_statistics(&pool).managed_bytes, largest = blocks[3]->capacity;
     for (int i = 0; i < 3; i++) CHECK(pool_put(&pool, blocks[i]));
     CHECK_EQUAL(pool_list_blocks(&pool, seen, 2), 4);
     CHECK(pool_list_blocks(&pool, seen, 4) == 4 && seen[0].active && !seen[1].active);
@@ -354,7 +354,7 @@ static void test_requests_that_pass_through(void)
     start(&pool);
     pool_pass_through(&pool);
     PoolBlock *block = get(&pool, 1000, NULL), *none = get(&pool, 0, NULL);
-    CHECK(block->room == 1000 && none->room == 1);
+    CHECK(block->capacity == 1000 && none->capacity == 1);
     check_statistics(&pool, 0, 2, 1001, 1000);
     CHECK(!pool_put(&pool, block) && !pool_put(&pool, none));
     CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
@@ -368,7 +368,7 @@ static void test_adopted_memory(void)
     memory_live = events_live = 0;
     CHECK(pool_init(&pool, &pool_external_memory, 0, POOL_DEFAULT_BITS));
     PoolBlock *block = pool_adopt(&pool, 4096, 100, stream_a);
-    CHECK(block && block->pointer == 4096 && block->room == 100 && block->reused
+    CHECK(block && block->pointer == 4096 && block->capacity == 100 && block->reused
           && block->stream == stream_a);
     pool_set_limit(&pool, 150);
     CHECK(!pool_adopt(&pool, 8192, 51, stream_a));
@@ -470,8 +470,8 @@ static void test_shared_bins(void)
     pool.shares_bins = true;
     CHECK(pool_take(&pool, 600, stream_a) == own);
     CHECK(!pool_take(&pool, 1100, stream_a) && !pool_take(&pool, 400, stream_a));
-    CHECK(pool_take(&pool, 590, stream_a) == large && large->size == 590 && large->room == 1023);
-    check_statistics(&pool, 0, 2, own->room + 1023, 1190);
+    CHECK(pool_take(&pool, 590, stream_a) == large && large->size == 590 && large->capacity == 1023);
+    check_statistics(&pool, 0, 2, own->capacity + 1023, 1190);
     CHECK(pool_put(&pool, large) && pool_put(&pool, own));
     /* On another stream: its own bin's block, after its work, comes before a larger one's. */
     CHECK(!pool_take(&pool, 600, stream_b));
@@ -605,7 +605,7 @@ static void test_marks(void)
     CHECK(pool.marked);
     CHECK_EQUAL(pool_add(&pool, 100, stream_a, &block), CUDA_SUCCESS);
     CHECK_EQUAL(bytes_in_use, 100);
-    CHECK_EQUAL(heap_room, block->room);
+    CHECK_EQUAL(heap_bytes, block->capacity);
     pool_end_use(block);
     CHECK_EQUAL(bytes_in_use, 0);
     CHECK_EQUAL(synchronised, 1);
