@@ -44,6 +44,7 @@
  *   array.[ch] mipmap.[ch]             CUDA arrays
  * api/texture/
  *   texture.[ch] surface.c tensor_map.c    texture and surface objects, descriptions of tensors
+ *   reference.[ch]                     texture and surface references of modules
  *   gl.c                               buffers and textures of OpenGL, by copies
  * api/device/
  *   device.c device_attributes.def device_limits.[h def]    the virtual devices

@@ -85,6 +85,13 @@ static void test_cases(void)
     for (unsigned k = 0; k < texture_case_count && k < EXPECTED; k++) check_case(k);
 }
 
+/* What was recorded with objects holds for references as well. */
+static void test_cases_by_reference(void)
+{
+    texture_by_reference = true;
+    for (unsigned k = 0; k < texture_case_count && k < EXPECTED; k++) check_case(k);
+}
+
 int main(void)
 {
     CUcontext context;
@@ -92,6 +99,7 @@ int main(void)
     CHECK_EQUAL(cuInit(0), CUDA_SUCCESS);
     CHECK_EQUAL(cuCtxCreate_v2(&context, 0, 0), CUDA_SUCCESS);
     CHECK_GROUP(test_cases);
+    CHECK_GROUP(test_cases_by_reference);
     CHECK_EQUAL(cuCtxDestroy_v2(context), CUDA_SUCCESS);
     return check_done();
 }

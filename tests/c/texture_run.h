@@ -1,6 +1,7 @@
 /* Runs a case of texture_cases.h on whatever driver is there: makes a kernel of one instruction as PTX
- * text, the texture or surface, runs all samples and gives back four words of each; of stores, the first
- * bytes of the surface. The prototypes of the driver come from who includes this. */
+ * text, the texture or surface, as an object or as what a reference of the module is bound to, runs all
+ * samples and gives back four words of each; of stores, the first bytes of the surface. The prototypes of the
+ * driver come from who includes this. */
 #ifndef TESTS_TEXTURE_RUN_H
 #define TESTS_TEXTURE_RUN_H
 
@@ -59,8 +60,12 @@ static inline void texture_values(const char *op, bool store, char vector[64], c
     sprintf(at, "%s", count > 1 ? "}" : "");
 }
 
+/* Whether cases run with references: .texref and .surfref variables. */
+static bool texture_by_reference;
+
 static inline void texture_instruction(const TextureCase *c, char *text, size_t size)
 {
+    const char *name = texture_by_reference ? "reference" : "%object";
     static const char *const grads[G_COUNT] = {[G_1D] = ", {%g0}, {%g1}",
                                                [G_2D] = ", {%g0,%g0}, {%g1,%g1}",
                                                [G_3D] = ", {%g0,%g0,%g0,%g0}, {%g1,%g1,%g1,%g1}",
@@ -71,11 +76,11 @@ static inline void texture_instruction(const TextureCase *c, char *text, size_t 
     texture_values(c->op, store, vector, code);
     const char *extra = strstr(c->op, ".level") ? ", %g0" : strstr(c->op, ".grad") ? grads[c->geometry] : "";
     if (query)
-        snprintf(text, size, "%s %%w0, [%%object];\n", c->op);
+        snprintf(text, size, "%s %%w0, [%s];\n", c->op, name);
     else if (store)
-        snprintf(text, size, "%s%s [%%object, %s], %s;\n", code, c->op, texture_coordinates(c), vector);
+        snprintf(text, size, "%s%s [%s, %s], %s;\n", code, c->op, name, texture_coordinates(c), vector);
     else
-        snprintf(text, size, "%s %s, [%%object, %s]%s;\n%s", c->op, vector, texture_coordinates(c), extra,
+        snprintf(text, size, "%s %s, [%s, %s]%s;\n%s", c->op, vector, name, texture_coordinates(c), extra,
                  code);
 }
 
@@ -84,7 +89,7 @@ static inline void texture_kernel(const TextureCase *c, char *text, size_t size)
     char body[1024];
     texture_instruction(c, body, sizeof body);
     snprintf(text, size,
-             ".version 7.5\n.target sm_75\n.address_size 64\n"
+             ".version 7.5\n.target sm_75\n.address_size 64\n.global .%s reference;\n"
              ".visible .entry k(.param .u64 object, .param .u64 in, .param .u64 out)\n{\n"
              ".reg .b64 %%object, %%p<4>, %%d<4>;\n.reg .b32 %%r<4>, %%w<8>, %%t<4>;\n.reg .b16 %%h<4>;\n"
              ".reg .f32 %%g<2>;\n"
@@ -98,7 +103,7 @@ static inline void texture_kernel(const TextureCase *c, char *text, size_t size)
              "ld.global.v4.b32 {%%w0,%%w1,%%w2,%%w3}, [%%p0+16];\n"
              "%s"
              "st.global.v4.b32 [%%p1], {%%w0,%%w1,%%w2,%%w3};\nret;\n}\n",
-             body);
+             texture_is(c, "su") ? "surfref" : "texref", body);
 }
 
 /* --- the texture or surface --------------------------------------------------------------------------- */
@@ -179,6 +184,30 @@ static inline CUresult texture_make_object(TextureRun *run, const TextureCase *c
     return result;
 }
 
+/* The same by calls of the driver's interface for references. */
+static inline CUresult texture_bind_reference(TextureRun *run, const TextureCase *c)
+{
+    CUDA_ARRAY_DESCRIPTOR rows = {c->size[0], c->size[1], c->format, c->channels};
+    float border[4] = {0.25f, 0.7f, -1.5f, 3};
+    size_t offset;
+    CUsurfref surface;
+    CUtexref t;
+    if (texture_surface(c)) {
+        TRY_CU(cuModuleGetSurfRef(&surface, run->module, "reference"));
+        return cuSurfRefSetArray(surface, run->array, 0);
+    }
+    TRY_CU(cuModuleGetTexRef(&t, run->module, "reference"));
+    for (int k = 0; k < 3; k++) TRY_CU(cuTexRefSetAddressMode(t, k, c->address[k]));
+    TRY_CU(cuTexRefSetFilterMode(t, c->filter));
+    TRY_CU(cuTexRefSetFlags(t, c->flags));
+    TRY_CU(cuTexRefSetBorderColor(t, border));
+    TRY_CU(cuTexRefSetFormat(t, c->format, (int)c->channels));
+    if (c->geometry == G_PITCH) return cuTexRefSetAddress2D_v3(t, &rows, run->memory, run->pitch);
+    if (c->geometry == G_LINEAR)
+        return cuTexRefSetAddress_v2(&offset, t, run->memory, (size_t)c->size[0] * texture_element_bytes(c));
+    return cuTexRefSetArray(t, run->array, 0);
+}
+
 /* --- running ------------------------------------------------------------------------------------------ */
 
 static uint8_t texture_data[1 << 16];
@@ -190,6 +219,7 @@ static inline CUresult texture_launch(TextureRun *run, const TextureCase *c)
     CUfunction function;
     texture_kernel(c, text, sizeof text);
     TRY_CU(cuModuleLoadData(&run->module, text));
+    if (texture_by_reference) TRY_CU(texture_bind_reference(run, c));
     TRY_CU(cuModuleGetFunction(&function, run->module, "k"));
     void *arguments[] = {&run->object, &run->in, &run->out};
     TRY_CU(cuLaunchKernel(function, TEXTURE_SAMPLES / 256, 1, 1, 256, 1, 1, 0, NULL, arguments, NULL));
@@ -203,7 +233,7 @@ static inline CUresult texture_steps(TextureRun *run, const TextureCase *c, uint
     texture_fill(c, texture_data);
     texture_inputs(c, texture_words);
     TRY_CU(memory ? texture_make_memory(run, c, texture_data) : texture_make_array(run, c, texture_data));
-    TRY_CU(texture_make_object(run, c));
+    if (!texture_by_reference) TRY_CU(texture_make_object(run, c));
     TRY_CU(cuMemAlloc_v2(&run->in, sizeof texture_words));
     TRY_CU(cuMemAlloc_v2(&run->out, TEXTURE_BYTES));
     TRY_CU(cuMemcpyHtoD_v2(run->in, texture_words, sizeof texture_words));

@@ -17,7 +17,10 @@ static void module_release(Object *object)
     Module *module = (Module *)object;
     for (uint32_t g = 0; module->code && g < module->code->global_count; g++)
         memory_release_of(object, module->code->globals[g].address);
+    for (uint32_t r = 0; module->references && r < module->code->reference_count; r++)
+        if (module->references[r]) PUT(module->references[r]);
     code_module_free(module->code);
+    free(module->references);
     free(module->functions);
 }
 
@@ -177,6 +180,25 @@ static CUresult make_functions(Module *module)
     return CUDA_SUCCESS;
 }
 
+static CUresult make_references(Module *module)
+{
+    const CodeModule *code = module->code;
+    module->references = calloc(code->reference_count + 1, sizeof(Reference *));
+    if (!module->references) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (uint32_t r = 0; r < code->reference_count; r++)
+        TRY(reference_new(module->object.context, module, code->references[r].surface,
+                          &module->references[r]));
+    return CUDA_SUCCESS;
+}
+
+TextureBinding *module_bind_references(const Module *module)
+{
+    uint32_t count = module->code->reference_count;
+    TextureBinding *bindings = count ? malloc(count * sizeof *bindings) : NULL;
+    if (bindings) references_bind(module->references, count, bindings);
+    return bindings;
+}
+
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out)
 {
     Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
@@ -184,6 +206,7 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
     module->library = library;
     CUresult result = compile(module, image, log);
     if (!result) result = make_functions(module);
+    if (!result) result = make_references(module);
     if (!result) result = object_publish(OBJECT(module));
     if (result == CUDA_ERROR_OUT_OF_MEMORY) result = CONTEXT_WITHOUT_MEMORY(context);
     if (result) {
@@ -203,6 +226,8 @@ bool module_unload(Module *module)
         object_retire(OBJECT(function));
         PUT(function);
     }
+    for (uint32_t r = 0; module->references && r < module->code->reference_count; r++)
+        if (module->references[r]) object_retire(OBJECT(module->references[r]));
     return mine;
 }
 
@@ -305,6 +330,15 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
     return function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
+static Reference *module_reference(const Module *module, const char *name, bool surface)
+{
+    for (uint32_t r = 0; r < module->code->reference_count; r++) {
+        const CodeReference *reference = &module->code->references[r];
+        if (reference->surface == surface && !strcmp(reference->name, name)) return module->references[r];
+    }
+    return NULL;
+}
+
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule handle, const char *name)
 {
     Module *module;
@@ -313,28 +347,32 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *address, size_t *size, CUmodule handl
     const CodeGlobal *global = module_global(module, name);
     if (global && address) *address = global->address;
     if (global && size) *size = global->size;
+    bool reference = module_reference(module, name, false) || module_reference(module, name, true);
     PUT(module);
+    if (reference) return CUDA_ERROR_INVALID_VALUE; /* it has no address */
     return global ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-/* Modules with references (.texref, .surfref) are not loaded: none has one. */
-static CUresult find_no_reference(const void *out, CUmodule handle, const char *name)
+static CUresult get_reference(void **out, CUmodule handle, const char *name, bool surface)
 {
     Module *module;
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
     TRY(module_enter(handle, &module));
+    Reference *reference = module_reference(module, name, surface);
     PUT(module);
-    return CUDA_ERROR_NOT_FOUND;
+    if (!reference) return CUDA_ERROR_NOT_FOUND;
+    *out = reference;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuModuleGetTexRef(CUtexref *out, CUmodule module, const char *name)
 {
-    return find_no_reference(out, module, name);
+    return get_reference((void **)out, module, name, false);
 }
 
 CUresult cuModuleGetSurfRef(CUsurfref *out, CUmodule module, const char *name)
 {
-    return find_no_reference(out, module, name);
+    return get_reference((void **)out, module, name, true);
 }
 
 CUresult cuModuleGetFunctionCount(unsigned int *count, CUmodule handle)

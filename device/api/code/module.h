@@ -4,6 +4,7 @@
 
 #include "api/code/image.h"
 #include "api/context/context.h"
+#include "api/texture/reference.h"
 #include "exec/code/code.h"
 
 struct CUmod_st {
@@ -11,6 +12,7 @@ struct CUmod_st {
     CodeModule *code;                   /* of all its PTX texts; NULL when they did not compile */
     Function **functions;               /* the kernels: handles that live as long as the module */
     unsigned function_count;
+    Reference **references;             /* one for each of code->references, in their order */
     Library *library;                   /* that made it, or NULL */
 };
 
@@ -39,6 +41,8 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
 CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
 bool module_unload(Module *module);
+/* What the module's references are bound to now: to be freed; NULL without any or without memory. */
+TextureBinding *module_bind_references(const Module *module);
 /* The variable of that name, not those it only declares; NULL if there is none. */
 const CodeGlobal *module_global(const Module *module, const char *name);
 Function *module_function(const Module *module, const char *name);

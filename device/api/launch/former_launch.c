@@ -99,6 +99,22 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     return CUDA_ERROR_INVALID_VALUE;
 }
 
+/* Kernels see all references of their module: nothing is to be set. */
+CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
+{
+    Function *function;
+    Reference *reference;
+    (void)unit;
+    TRY(reference_enter(texture, false, &reference));
+    CUresult result = enter(handle, &function);
+    if (!result) {
+        if (reference->module != function->module) result = CUDA_ERROR_INVALID_VALUE;
+        PUT(function);
+    }
+    PUT(reference);
+    return result;
+}
+
 CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)
 {
     return cuParamSetv(function, offset, &value, sizeof value);

@@ -60,6 +60,16 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
     grid_set_cluster(launch, cluster);
 }
 
+/* false: no memory, and the context has failed. */
+static bool bind_references(KernelRun *run, const Function *function, uint64_t ticket)
+{
+    if (!function->code->module->reference_count || run->bindings) return true;
+    run->bindings = module_bind_references(function->module);
+    if (!run->bindings)
+        context_fail(function->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a launch", ticket);
+    return run->bindings;
+}
+
 /* NULL when it failed before it began. */
 static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream)
 {
@@ -75,12 +85,14 @@ static GridRun *begin_launch(KernelRun *run, const GridLaunch *prepared, Functio
                      stream->head->ticket);
         return NULL;
     }
+    if (!bind_references(run, function, stream->head->ticket)) return NULL;
     device_runtime_init(&run->runtime, function);
     run->launch = *prepared;
     run->launch.grid_id = run->runtime.next_grid_id(run->runtime.closure);
     run->launch.stack_limit = stack == DEFAULT_STACK ? 0 : (uint32_t)stack;
     run->launch.runtime = &run->runtime;
     run->launch.heap = context_heap(context);
+    run->launch.bindings = run->bindings;
     run->launch.stop = &stream->stop;
     return grid_start(workers, &run->launch, &run->fault);
 }
@@ -90,6 +102,8 @@ bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function
     if (!run->grid) run->grid = begin_launch(run, prepared, function, stream);
     if (run->grid && !grid_go_on(run->grid, stream->lent)) return false;
     run->grid = NULL;
+    free(run->bindings);
+    run->bindings = NULL;
     if (run->fault.code)
         context_fail(function->object.context, run->fault.code, run->fault.text, stream->head->ticket);
     return true;
@@ -103,8 +117,10 @@ static void run_launch(Task *self, Stream *stream)
 
 static void free_launch(Task *self)
 {
-    PUT(((LaunchTask *)self)->function);
-    free(self);
+    LaunchTask *task = (LaunchTask *)self;
+    free(task->run.bindings);
+    PUT(task->function);
+    free(task);
 }
 
 CUresult launch_refuse(const CodeFunction *code, CUresult error, const char *what, unsigned long long asked,
@@ -205,9 +221,11 @@ static CUresult submit(Function *function, Stream *stream, const LaunchShape *as
     uint8_t *params = task->params_room + (-(uintptr_t)task->params_room & (PARAMS_ALIGN - 1));
     task->task = (Task){.run = run_launch, .release = free_launch, .stoppable = true};
     task->run.grid = NULL;
+    task->run.bindings = module_bind_references(function->module);
     memset(params, 0, function->code->param_size);
     CUresult result = launch_copy_params(function->code, pointers, extra, params);
     if (result) {
+        free(task->run.bindings);
         free(task);
         return result;
     }

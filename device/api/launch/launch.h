@@ -49,13 +49,15 @@ void launch_prepare(GridLaunch *launch, const Function *function, const LaunchSh
 /* A launch in progress. */
 typedef struct KernelRun {
     GridRun *grid; /* NULL: it has not begun */
+    TextureBinding *bindings; /* owned: of the module's references, or NULL */
     GridLaunch launch;
     DeviceRuntime runtime;
     ExecFault fault;
 } KernelRun;
 
 /* Begins or goes on. true when it is done; the context knows of its fault. A thread of limited patience may
- * leave it half way to the stream's worker. */
+ * leave it half way to the stream's worker. What references are bound to is looked up when it begins, if it
+ * was not before. */
 bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream);
 
 /* What that launch of the function and those that come from it need of the driver. The function stays alive

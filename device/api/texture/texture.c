@@ -126,6 +126,15 @@ CUresult texture_bind(Texture *t, const CUDA_RESOURCE_DESC *resource)
     }
 }
 
+CUresult texture_read_as(Texture *t, CUarray_format format, unsigned channels)
+{
+    uint64_t row = (uint64_t)t->size[0] * t->element;
+    TRY(set_format(t, format, channels));
+    t->size[0] = (uint32_t)(row / t->element);
+    return t->size[0] ? CUDA_SUCCESS
+                      : refuse(CUDA_ERROR_INVALID_VALUE, "the rows are narrower than an element");
+}
+
 static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     enum {
@@ -170,6 +179,12 @@ static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
     t->least = texture_fixed_detail(d->minMipmapLevelClamp);
     t->most = texture_fixed_detail(d->maxMipmapLevelClamp);
     return CUDA_SUCCESS;
+}
+
+CUresult texture_set_sampling(Texture *t, const CUDA_TEXTURE_DESC *description, bool mipmapped)
+{
+    if (mipmapped) TRY(set_detail(t, description));
+    return set_reading(t, description);
 }
 
 /* The format of a view that leaves the elements as they are. */
@@ -219,9 +234,9 @@ CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
     TextureObject *object = object_new(OBJECT_TEXTURE, sizeof *object, context, NULL);
     if (!object) return CUDA_ERROR_OUT_OF_MEMORY;
     CUresult result = texture_bind(&object->texture, resource);
-    if (!result && resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
-        result = set_detail(&object->texture, description);
-    if (!result) result = set_reading(&object->texture, description);
+    if (!result)
+        result = texture_set_sampling(&object->texture, description,
+                                      resource->resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
     if (!result && view) result = set_view(&object->texture, view);
     object->resource = *resource;
     object->description = *description;

@@ -224,12 +224,21 @@ typedef struct CodeGlobal {
     uint8_t *initial; /* size bytes, or NULL for zeros: kept so that a reset can restore it */
 } CodeGlobal;
 
+/* A variable .texref or .surfref. Its handle in code is its number in the module, from 1: GridLaunch.bindings
+ * says what it is bound to. */
+typedef struct CodeReference {
+    const char *name;
+    bool surface;
+} CodeReference;
+
 struct CodeModule {
     CodeFunction **functions;
     uint32_t function_count; /* entries first */
     uint32_t entry_count;
     CodeGlobal *globals;
     uint32_t global_count;
+    CodeReference *references;
+    uint32_t reference_count;
     const char **files;
     uint32_t file_count; /* [0] = "" */
     uint8_t *constants;

@@ -1,7 +1,10 @@
 /* Textures and surfaces: a lane at a time, since every lane may have a handle of its own.
  *
  * A handle is looked up once for neighboring lanes that share it. An object that is not alive, that is of
- * another dimension, or whose memory is gone is a fault. */
+ * another dimension, or whose memory is gone is a fault. A reference that is bound to nothing reads as zeros,
+ * and what is written to it is dropped. */
+#include <stdio.h>
+
 #include "exec/numbers/lanes.h"
 #include "exec/state/state.h"
 #include "exec/texture/texture.h"
@@ -27,28 +30,66 @@ static TexelAccess access_of(Warp *w, const Insn *i)
     return a;
 }
 
-/* The object of a lane. false: a fault was recorded. */
+/* The reference whose handle that is, or NULL. */
+static const CodeReference *reference_of(const Warp *w, u64 handle)
+{
+    const CodeModule *module = w->current->function->module;
+    return handle - 1 < module->reference_count ? &module->references[handle - 1] : NULL;
+}
+
+/* The texture or surface of a handle; false when there is none, or it cannot be used as *fault says. */
+static bool look_up(const Warp *w, u64 handle, bool surface, Texture *out, const char **fault)
+{
+    const GridLaunch *launch = w->block->grid->launch;
+    const CodeReference *reference = reference_of(w, handle);
+    *fault = "is not alive";
+    if (!reference) return launch->find_texture && launch->find_texture(handle, surface, out);
+    *out = launch->bindings[handle - 1].texture;
+    *fault = reference->surface == surface ? launch->bindings[handle - 1].fault : "is of the other kind";
+    return !*fault;
+}
+
+static bool is_freed(const Warp *w, const Texture *texture)
+{
+    MemoryRange range;
+    if (!texture->storage) return false;
+    return !memory_map_find(w->block->grid->launch->memory, texture->storage, &range)
+           || range.id != texture->range;
+}
+
+/* "texture object 0x1000", for messages. */
+static const char *name_of(const Warp *w, u64 handle, bool surface, char text[128])
+{
+    const CodeReference *reference = reference_of(w, handle);
+    const char *kind = surface ? "surface" : "texture";
+    if (reference)
+        snprintf(text, 128, "%s reference '%.90s'", kind, reference->name);
+    else
+        snprintf(text, 128, "%s object 0x%llx", kind, (unsigned long long)handle);
+    return text;
+}
+
+/* The texture or surface of a lane. false: a fault was recorded. */
 static bool find(TexelAccess *a, int lane, bool surface)
 {
-    const GridLaunch *launch = a->w->block->grid->launch;
     u64 handle = ROW(const u64, a->w, a->i->a)[lane];
-    MemoryRange range;
-    const char *kind = surface ? "surface" : "texture";
+    const char *fault;
+    char name[128];
     if (a->known && handle == a->handle) return true;
     a->known = false;
     if (!handle) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
-                   "the kernel uses a %s that is not bound", kind);
+                   "the kernel uses a %s that is not bound", surface ? "surface" : "texture");
         return false;
     }
-    if (!launch->find_texture || !launch->find_texture(handle, surface, &a->texture)) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "0x%llx is not a live %s object",
-                   (unsigned long long)handle, kind);
+    if (!look_up(a->w, handle, surface, &a->texture, &fault)) {
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the %s %s",
+                   name_of(a->w, handle, surface, name), fault);
         return false;
     }
-    if (!memory_map_find(launch->memory, a->texture.storage, &range) || range.id != a->texture.range) {
-        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
-                   "the memory of the %s object 0x%llx was freed", kind, (unsigned long long)handle);
+    if (is_freed(a->w, &a->texture)) {
+        exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "the memory of the %s was freed",
+                   name_of(a->w, handle, surface, name));
         return false;
     }
     a->handle = handle;
@@ -60,17 +101,30 @@ static bool find(TexelAccess *a, int lane, bool surface)
 static bool find_shaped(TexelAccess *a, int lane, bool surface)
 {
     TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);
+    char name[128];
     if (!find(a, lane, surface)) return false;
     if (a->texture.shape == TEXTURE_LINEAR && a->i->op == OP_tex && !(a->i->mods & TEX_WHOLE)) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
                    "a texture in linear memory is read with integer coordinates only (tex.1d ... .s32)");
         return false;
     }
-    if (texture_accepts(&a->texture, shape)) return true;
-    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
-               "the instruction is for %s, the %s object 0x%llx is %s", texture_shape_name(shape),
-               surface ? "surface" : "texture", (unsigned long long)a->handle,
+    if (!a->texture.storage || texture_accepts(&a->texture, shape)) return true;
+    exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED, "the instruction is for %s, the %s is %s",
+               texture_shape_name(shape), name_of(a->w, a->handle, surface, name),
                texture_shape_name((TextureShape)a->texture.shape));
+    return false;
+}
+
+/* Whether a texel is within memory that was bound with a size beyond its end. */
+static bool within_memory(TexelAccess *a, int lane, u32 texel)
+{
+    const Texture *t = &a->texture;
+    char name[128];
+    if (t->shape != TEXTURE_LINEAR || texel >= t->size[0] || (u64)(texel + 1) * t->element <= t->bytes)
+        return true;
+    exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
+               "texel %u of the %s is beyond the end of its allocation", texel,
+               name_of(a->w, a->handle, false, name));
     return false;
 }
 
@@ -117,7 +171,10 @@ static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
         if (!w->lanes[l]) continue;
         if (!find_shaped(&a, l, false)) return NULL;
         coordinates_of(&a, l, at);
-        if (gather)
+        if (!within_memory(&a, l, at[0])) return NULL;
+        if (!a.texture.storage)
+            memset(out, 0, sizeof out);
+        else if (gather)
             texture_gather(&a.texture, at, (unsigned)i->imm, out);
         else
             texture_sample(&a.texture, at, i->mods & TEX_WHOLE, level_of(&a, l, at), out);
@@ -146,7 +203,9 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
 {
     u32 at[4];
+    *out = (SurfacePlace){0, false};
     if (!find_shaped(a, lane, true)) return false;
+    if (!a->texture.storage) return true;
     coordinates_of(a, lane, at);
     *out = surface_place(&a->texture, at, bytes, scaled, a->i->mods & TEX_CLAMP);
     if (out->outside && !(a->i->mods & (TEX_CLAMP | TEX_ZERO))) {
@@ -267,7 +326,8 @@ static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
 static bool fits_reduction(const TexelAccess *a, int lane, uint32_t bytes)
 {
     const Texture *t = &a->texture;
-    if ((t->format == TEXTURE_U32 || t->format == TEXTURE_S32) && t->element == bytes) return true;
+    if (!t->storage || ((t->format == TEXTURE_U32 || t->format == TEXTURE_S32) && t->element == bytes))
+        return true;
     exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
                "sured.p of %u bits on a surface whose elements are not integers of 32 bits that fill them",
                8 * bytes);
@@ -298,13 +358,12 @@ static const Insn *run_sured(Warp *w, const Insn *i)
 
 static const Insn *run_istypep(Warp *w, const Insn *i)
 {
-    const GridLaunch *launch = w->block->grid->launch;
     const u64 *a = ROW(const u64, w, i->a);
     uint32_t word = 0;
+    const char *ignored_fault;
     for (int l = 0; l < WARP_LANES; l++) {
         Texture ignored;
-        if (w->lanes[l] && a[l] && launch->find_texture && launch->find_texture(a[l], i->imm != 0, &ignored))
-            word |= 1u << l;
+        if (w->lanes[l] && a[l] && look_up(w, a[l], i->imm != 0, &ignored, &ignored_fault)) word |= 1u << l;
     }
     pred_store(w, i->d, word);
     return i + 1;

@@ -85,6 +85,9 @@ struct GridLaunch {
     /* The live texture or surface object of a handle, copied; false when there is none. NULL: there are
      * none. */
     bool (*find_texture)(uint64_t handle, bool surface, struct Texture *out);
+    /* One for each reference of the module (CodeModule.references), alive until the launch and all that it
+     * launches are done. */
+    const struct TextureBinding *bindings;
     void (*print)(void *closure, const char *bytes, size_t count); /* printf's output; called from any worker,
                                       never by two at once */
     void *print_closure;

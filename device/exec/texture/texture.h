@@ -80,6 +80,12 @@ struct Texture {
     int32_t bias, least, most; /* of levels of detail, in 256ths */
 };
 
+/* What a texture or surface reference of a module is bound to while a kernel runs. */
+typedef struct TextureBinding {
+    Texture texture; /* storage 0: nothing, which reads as zeros and is not written */
+    const char *fault; /* why it cannot be used, or NULL */
+} TextureBinding;
+
 /* Whether an instruction of that shape may use the texture. */
 bool texture_accepts(const Texture *texture, TextureShape shape);
 const char *texture_shape_name(TextureShape shape);

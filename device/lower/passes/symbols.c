@@ -1,10 +1,16 @@
-/* Memory of .global and .const variables and the bytes they start with. */
+/* Memory of .global and .const variables and the bytes they start with; numbers of references. */
 #include "lower/module.h"
 
 #include <string.h>
 
+static bool is_reference(const PtxVariable *v)
+{
+    return v->space == PTX_SPACE_GLOBAL && (v->type == PTX_texref || v->type == PTX_surfref);
+}
+
 static bool lives_in_memory(const PtxVariable *v)
 {
+    if (is_reference(v)) return false;
     return v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST || v->space == PTX_SPACE_TEX;
 }
 
@@ -32,6 +38,20 @@ static void place_variable(Lower *lower, const PtxVariable *v)
                            .is_const = v->space == PTX_SPACE_CONST};
     take_memory(lower, v, global);
     if (global->address) lower->code->global_count++;
+}
+
+/* The address of a reference is its handle. */
+static void number_reference(Lower *lower, const PtxVariable *v)
+{
+    CodeModule *code = lower->code;
+    if (v->dim_count) {
+        ptx_report(v->home, lower->log, PTX_INVALID, v->line, v->column,
+                   "arrays of texture and surface references are not supported by the CPU device");
+        return;
+    }
+    code->references[code->reference_count++] =
+        (CodeReference){.name = arena_string(lower->keep, v->name), .surface = v->type == PTX_surfref};
+    lower->addresses[v->id] = code->reference_count;
 }
 
 /* The address a relocation asks for; false when it is none that is fixed at load. */
@@ -96,10 +116,12 @@ void lower_symbols(Lower *lower)
     if (lower->log->errors) return;
     lower->addresses = ARENA_ARRAY(&lower->scratch, uint64_t, tree->global_count);
     lower->code->globals = ARENA_ZEROS(lower->keep, CodeGlobal, tree->global_count);
+    lower->code->references = ARENA_ZEROS(lower->keep, CodeReference, tree->global_count);
     for (uint32_t i = 0; i < tree->global_count; i++) {
         lower->addresses[i] = NO_ADDRESS;
-        if (lives_in_memory(tree->globals[i]) && lower_owns(lower, tree->globals[i]))
-            place_variable(lower, tree->globals[i]);
+        if (!lower_owns(lower, tree->globals[i])) continue;
+        if (lives_in_memory(tree->globals[i])) place_variable(lower, tree->globals[i]);
+        if (is_reference(tree->globals[i])) number_reference(lower, tree->globals[i]);
     }
     if (lower->log->errors) return;
     CodeGlobal *global = lower->code->globals;

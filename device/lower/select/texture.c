@@ -1,5 +1,5 @@
-/* Textures and surfaces by handles in registers. References (.texref, .samplerref and .surfref variables)
- * are not supported: what CUDA 12 and later make has objects only. */
+/* Textures and surfaces, by handles in registers or by variables (.texref, .surfref). Samplers of their own
+ * (.samplerref, .target texmode_independent) are not supported: the driver API has none. */
 #include "exec/texture/texture.h"
 #include "lower/select/select.h"
 
@@ -33,19 +33,39 @@ static unsigned coordinate_count(unsigned shape)
     return counts[shape];
 }
 
-static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
+static bool is_surface_op(const Select *s)
 {
-    bool reference =
-        o->kind == PTX_OPERAND_VARIABLE || (o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_VARIABLE);
-    bool address = o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_REGISTER && !o->offset;
-    PtxOperand reg = *o;
-    if (reference) {
-        select_error(s, o->column,
-                     "texture and surface references are not supported by the CPU device; use objects");
+    switch (s->insn->form->opcode) {
+    case PTX_OP_suld:
+    case PTX_OP_sust:
+    case PTX_OP_sured:
+    case PTX_OP_suq: return true;
+    default: return false;
+    }
+}
+
+/* The handle of a reference is its number (CodeModule.references). */
+static bool reference_of(Select *s, const PtxOperand *o, Ref *handle)
+{
+    const PtxVariable *v = o->variable;
+    PtxType wanted = is_surface_op(s) ? PTX_surfref : PTX_texref;
+    bool any = s->insn->form->opcode == PTX_OP_istypep;
+    if (v->space != PTX_SPACE_GLOBAL || o->offset
+        || (v->type != wanted && !(any && ptx_types[v->type].class == PTX_OPAQUE))) {
+        select_error(s, o->column, "a .%s variable of .global or a handle in a register is expected here",
+                     ptx_types[wanted].name);
         return false;
     }
-    if (address) reg.kind = PTX_OPERAND_REGISTER;
-    if (reg.kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)o->type) != 64) {
+    *handle = select_variable_address(s, o, CLASS_64);
+    return !s->failed;
+}
+
+static bool handle_of(Select *s, const PtxOperand *o, Ref *handle)
+{
+    bool address = o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_REGISTER && !o->offset;
+    if (o->kind == PTX_OPERAND_VARIABLE || (o->kind == PTX_OPERAND_ADDRESS && o->base == PTX_BASE_VARIABLE))
+        return reference_of(s, o, handle);
+    if ((o->kind != PTX_OPERAND_REGISTER && !address) || ptx_type_bits((PtxType)o->type) != 64) {
         select_error(s, o->column, "a handle in a 64-bit register is expected here");
         return false;
     }

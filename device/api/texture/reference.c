@@ -1,0 +1,345 @@
+/* Texture and surface references: what is set of them is kept as it is given, a launch makes textures and
+ * surfaces of it. What is refused, and by which error, is as an H100's driver (580.159) has it. */
+#include "api/texture/reference.h"
+
+#include <string.h>
+
+#include "api/memory/memory.h"
+
+enum { ADDRESS_ALIGNMENT = 512, LINEAR_MOST = 1 << 28 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all references keep */
+
+static ObjectKind kind_of(bool surface)
+{
+    return surface ? OBJECT_SURFACE_REFERENCE : OBJECT_TEXTURE_REFERENCE;
+}
+
+CUresult reference_new(Context *context, const void *module, bool surface, Reference **out)
+{
+    Reference *r = object_new(kind_of(surface), sizeof *r, context, NULL);
+    if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
+    r->module = module;
+    for (int k = 0; k < 3; k++) r->sampling.addressMode[k] = TEXTURE_CLAMP;
+    r->format = CU_AD_FORMAT_FLOAT;
+    r->channels = 1;
+    *out = r;
+    return object_publish(OBJECT(r));
+}
+
+CUresult reference_enter(const void *handle, bool surface, Reference **out)
+{
+    Context *context;
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(context_enter(&context));
+    *out = object_get(handle, kind_of(surface));
+    return *out ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
+}
+
+CUresult cuTexRefCreate(CUtexref *out)
+{
+    Context *context;
+    Reference *reference;
+    TRY(context_enter(&context));
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    TRY(reference_new(context, NULL, false, &reference));
+    *out = (CUtexref)(void *)reference;
+    PUT(reference);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefDestroy(CUtexref handle)
+{
+    Reference *reference;
+    TRY(reference_enter(handle, false, &reference));
+    object_retire(OBJECT(reference));
+    PUT(reference);
+    return CUDA_SUCCESS;
+}
+
+/* ---- What is set and asked: each under the lock, where it is valid ---- */
+
+#define WITH_REFERENCE(handle, surface, valid, action) \
+    do { \
+        Reference *r; \
+        TRY(reference_enter(handle, surface, &r)); \
+        pthread_mutex_lock(&lock); \
+        bool is_valid = (valid); \
+        if (is_valid) action; \
+        pthread_mutex_unlock(&lock); \
+        PUT(r); \
+        return is_valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; \
+    } while (0)
+#define WITH_TEXTURE(valid, action) WITH_REFERENCE(handle, false, valid, action)
+#define GET_TEXTURE(out, value) WITH_TEXTURE(out, *(out) = (value))
+
+CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels)
+{
+    bool valid = channels >= 0 && channels <= 4 && channels != 3;
+    WITH_TEXTURE(valid, (r->format = format, r->channels = (unsigned)channels));
+}
+
+CUresult cuTexRefSetFlags(CUtexref handle, unsigned int flags)
+{
+    WITH_TEXTURE(flags < 0x40, r->sampling.flags = flags);
+}
+
+CUresult cuTexRefSetAddressMode(CUtexref handle, int dim, CUaddress_mode mode)
+{
+    WITH_TEXTURE(dim >= 0 && dim < 3, r->sampling.addressMode[dim] = mode);
+}
+
+CUresult cuTexRefSetFilterMode(CUtexref handle, CUfilter_mode mode)
+{
+    WITH_TEXTURE(true, r->sampling.filterMode = mode);
+}
+
+CUresult cuTexRefSetMipmapFilterMode(CUtexref handle, CUfilter_mode mode)
+{
+    WITH_TEXTURE(mode <= 1, r->sampling.mipmapFilterMode = mode);
+}
+
+CUresult cuTexRefSetMipmapLevelBias(CUtexref handle, float bias)
+{
+    WITH_TEXTURE(true, r->sampling.mipmapLevelBias = bias);
+}
+
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref handle, float least, float most)
+{
+    WITH_TEXTURE(true, (r->sampling.minMipmapLevelClamp = least, r->sampling.maxMipmapLevelClamp = most));
+}
+
+CUresult cuTexRefSetMaxAnisotropy(CUtexref handle, unsigned int most)
+{
+    WITH_TEXTURE(true, r->sampling.maxAnisotropy = most);
+}
+
+CUresult cuTexRefSetBorderColor(CUtexref handle, float *color)
+{
+    WITH_TEXTURE(color, memcpy(r->sampling.borderColor, color, sizeof r->sampling.borderColor));
+}
+
+CUresult cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref handle)
+{
+    CUarray_format no_format;
+    int no_channels;
+    if (!format) format = &no_format;
+    if (!channels) channels = &no_channels;
+    WITH_TEXTURE(true, (*format = r->format, *channels = (int)r->channels));
+}
+
+CUresult cuTexRefGetFlags(unsigned int *out, CUtexref handle) { GET_TEXTURE(out, r->sampling.flags); }
+
+CUresult cuTexRefGetAddressMode(CUaddress_mode *out, CUtexref handle, int dim)
+{
+    WITH_TEXTURE(out && dim >= 0 && dim < 3, *out = r->sampling.addressMode[dim]);
+}
+
+CUresult cuTexRefGetFilterMode(CUfilter_mode *out, CUtexref handle)
+{
+    GET_TEXTURE(out, r->sampling.filterMode);
+}
+
+CUresult cuTexRefGetMipmapFilterMode(CUfilter_mode *out, CUtexref handle)
+{
+    GET_TEXTURE(out, r->sampling.mipmapFilterMode);
+}
+
+CUresult cuTexRefGetMipmapLevelBias(float *out, CUtexref handle)
+{
+    GET_TEXTURE(out, r->sampling.mipmapLevelBias);
+}
+
+CUresult cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref handle)
+{
+    WITH_TEXTURE(least && most,
+                 (*least = r->sampling.minMipmapLevelClamp, *most = r->sampling.maxMipmapLevelClamp));
+}
+
+CUresult cuTexRefGetMaxAnisotropy(int *out, CUtexref handle)
+{
+    GET_TEXTURE(out, (int)r->sampling.maxAnisotropy);
+}
+
+CUresult cuTexRefGetBorderColor(float *out, CUtexref handle)
+{
+    WITH_TEXTURE(out, memcpy(out, r->sampling.borderColor, sizeof r->sampling.borderColor));
+}
+
+/* ---- Memory ---- */
+
+/* Binds it to elements of that shape, which it reads as such where the flags say so. */
+static CUresult bind(CUtexref handle, const CUDA_RESOURCE_DESC *resource,
+                     const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
+{
+    bool known = flags <= CU_TRSA_OVERRIDE_FORMAT;
+    WITH_TEXTURE(known,
+                 (r->resource = *resource, r->bound = true, r->format = flags ? shape->Format : r->format,
+                  r->channels = flags ? shape->NumChannels : r->channels));
+}
+
+CUresult cuTexRefSetArray(CUtexref handle, CUarray array, unsigned int flags)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(cuArray3DGetDescriptor_v2(&shape, array));
+    return bind(handle, &resource, &shape, flags);
+}
+
+CUresult cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray mipmap, unsigned int flags)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+                                   .res.mipmap.hMipmappedArray = mipmap};
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    CUarray first;
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(cuMipmappedArrayGetLevel(&first, mipmap, 0));
+    TRY(cuArray3DGetDescriptor_v2(&shape, first));
+    return bind(handle, &resource, &shape, flags);
+}
+
+/* The memory begins at an aligned address: how far before what was asked for, *offset says. */
+CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr address, size_t bytes)
+{
+    size_t before = address % ADDRESS_ALIGNMENT;
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_LINEAR};
+    resource.res.linear.devPtr = address - before;
+    resource.res.linear.sizeInBytes = bytes + before < bytes ? bytes : bytes + before;
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    if (before && !offset) return CUDA_ERROR_INVALID_VALUE;
+    TRY(bind(handle, &resource, NULL, 0));
+    if (offset) *offset = before;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
+                                 size_t pitch)
+{
+    enum { PITCH_ALIGNMENT = 32, WIDEST = 131072 };
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_PITCH2D};
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    if (!shape || address % ADDRESS_ALIGNMENT || pitch % PITCH_ALIGNMENT || shape->Width > WIDEST)
+        return CUDA_ERROR_INVALID_VALUE;
+    resource.res.pitch2D.devPtr = address;
+    resource.res.pitch2D.width = shape->Width ? shape->Width : 1;
+    resource.res.pitch2D.height = shape->Height ? shape->Height : 1;
+    resource.res.pitch2D.pitchInBytes = pitch;
+    CUDA_ARRAY3D_DESCRIPTOR elements = {.Format = shape->Format, .NumChannels = shape->NumChannels};
+    return bind(handle, &resource, &elements, CU_TRSA_OVERRIDE_FORMAT);
+}
+
+CUresult cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
+                                 size_t pitch)
+{
+    return cuTexRefSetAddress2D_v3(handle, shape, address, pitch);
+}
+
+CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned int flags)
+{
+    CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY, .res.array.hArray = array};
+    CUDA_ARRAY3D_DESCRIPTOR shape;
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    TRY(cuArray3DGetDescriptor_v2(&shape, array));
+    bool valid = !flags && (shape.Flags & CUDA_ARRAY3D_SURFACE_LDST);
+    WITH_REFERENCE(handle, true, valid, (r->resource = resource, r->bound = true));
+}
+
+/* Where it is bound to, if that is of the kind and there. */
+static CUresult bound_to(const void *handle, bool surface, CUresourcetype type, CUDA_RESOURCE_DESC *out)
+{
+    WITH_REFERENCE(handle, surface, r->bound && r->resource.resType == type, *out = r->resource);
+}
+
+static CUresult get_array(CUarray *out, const void *handle, bool surface)
+{
+    CUDA_RESOURCE_DESC resource;
+    Reference *reference;
+    TRY(reference_enter(handle, surface, &reference));
+    PUT(reference);
+    if (!out) return CUDA_ERROR_INVALID_VALUE;
+    *out = NULL;
+    TRY(bound_to(handle, surface, CU_RESOURCE_TYPE_ARRAY, &resource));
+    Array *array = object_get(resource.res.array.hArray, OBJECT_ARRAY);
+    if (!array) return CUDA_ERROR_INVALID_VALUE;
+    PUT(array);
+    *out = resource.res.array.hArray;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuTexRefGetArray(CUarray *out, CUtexref handle) { return get_array(out, handle, false); }
+
+CUresult cuSurfRefGetArray(CUarray *out, CUsurfref handle) { return get_array(out, handle, true); }
+
+CUresult cuTexRefGetMipmappedArray(CUmipmappedArray *out, CUtexref handle)
+{
+    WITH_TEXTURE(out && r->bound && r->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY,
+                 *out = r->resource.res.mipmap.hMipmappedArray);
+}
+
+CUresult cuTexRefGetAddress_v2(CUdeviceptr *out, CUtexref handle)
+{
+    WITH_TEXTURE(out && r->bound
+                     && (r->resource.resType == CU_RESOURCE_TYPE_LINEAR
+                         || r->resource.resType == CU_RESOURCE_TYPE_PITCH2D),
+                 *out = r->resource.resType == CU_RESOURCE_TYPE_LINEAR ? r->resource.res.linear.devPtr
+                                                                       : r->resource.res.pitch2D.devPtr);
+}
+
+/* ---- What a launch sees ---- */
+
+/* Linear memory may be bound with a size beyond its allocation, as long as nothing beyond it is read. */
+static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Texture *out)
+{
+    MemoryRange range;
+    CUdeviceptr address = resource->res.linear.devPtr;
+    uint64_t element = array_format_size(r->format) * r->channels, bytes = resource->res.linear.sizeInBytes;
+    uint64_t count = element ? bytes / element : 1;
+    if (!count) return CUDA_SUCCESS; /* nothing */
+    if (!memory_map_told(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
+    uint64_t there = range.base + range.size - address;
+    resource->res.linear.sizeInBytes = there < bytes ? there : bytes;
+    TRY(texture_bind(out, resource));
+    out->size[0] = (uint32_t)(count < LINEAR_MOST ? count : LINEAR_MOST);
+    return CUDA_SUCCESS;
+}
+
+/* CUDA_ERROR_INVALID_HANDLE: what it was bound to is gone. */
+static CUresult make_texture(const Reference *r, Texture *out)
+{
+    CUDA_RESOURCE_DESC resource = r->resource;
+    if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
+        resource.res.linear.format = r->format;
+        resource.res.linear.numChannels = r->channels;
+        TRY(make_linear(r, &resource, out));
+        if (!out->storage) return CUDA_SUCCESS;
+    } else if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) {
+        resource.res.pitch2D.format = r->format;
+        resource.res.pitch2D.numChannels = r->channels;
+        TRY(texture_bind(out, &resource));
+    } else {
+        TRY(texture_bind(out, &resource));
+        TRY(texture_read_as(out, r->format, r->channels));
+    }
+    return texture_set_sampling(out, &r->sampling, resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
+}
+
+static TextureBinding binding_of(const Reference *r)
+{
+    bool surface = r->object.kind == OBJECT_SURFACE_REFERENCE;
+    TextureBinding binding = {{.surface = surface}, NULL};
+    if (!r->bound) return binding;
+    CUresult result =
+        surface ? texture_bind(&binding.texture, &r->resource) : make_texture(r, &binding.texture);
+    if (result) binding.texture = (Texture){0};
+    if (result && result != CUDA_ERROR_INVALID_HANDLE)
+        binding.fault = "cannot be used as it is bound: the driver's log says why";
+    return binding;
+}
+
+void references_bind(Reference *const *references, unsigned count, TextureBinding *out)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < count; i++) out[i] = binding_of(references[i]);
+    pthread_mutex_unlock(&lock);
+}

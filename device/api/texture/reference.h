@@ -1,0 +1,26 @@
+/* Texture and surface references: variables of modules (.texref, .surfref) that the host binds. */
+#ifndef DEVICE_API_TEXTURE_REFERENCE_H
+#define DEVICE_API_TEXTURE_REFERENCE_H
+
+#include "api/texture/texture.h"
+
+/* A CUtexref, or a CUsurfref. A change holds for the launches after it. */
+typedef struct Reference {
+    Object object;
+    const void *module; /* whose variable it is, to compare; NULL: cuTexRefCreate made it */
+    bool bound;
+    CUDA_RESOURCE_DESC resource; /* where it is bound; names the array, but does not hold it */
+    CUDA_TEXTURE_DESC sampling;
+    CUarray_format format; /* what elements are read as */
+    unsigned channels;
+} Reference;
+
+/* With the caller's reference, and published. */
+CUresult reference_new(Context *context, const void *module, bool surface, Reference **out);
+/* What each of the references is bound to now. */
+void references_bind(Reference *const *references, unsigned count, TextureBinding *out);
+
+/* A live one, with a reference. */
+CUresult reference_enter(const void *handle, bool surface, Reference **out);
+
+#endif

@@ -1,0 +1,466 @@
+"""Texture and surface references of modules: .texref and .surfref variables as CUDA 11's nvcc makes them of
+`texture<>` and `surface<>`, through the driver's own interface. What is expected, values and errors, was
+recorded on an H100 (driver 580.159) where it says so."""
+
+import ctypes
+from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_void_p
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, ILLEGAL_ADDRESS, DESTROYED = 0, 1, 400, 500, 700, 709
+U8, U32, S8, F32 = 0x01, 0x03, 0x08, 0x20
+INTEGERS, NORMALIZED = 1, 2
+OVERRIDE_FORMAT = 1
+ROW = """
+    .reg .b64 %rd<4>; .reg .b32 %r<8>; .reg .f32 %f<8>;
+    ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 16; add.u64 %rd1, %rd1, %rd2;
+"""
+MODULE = f"""
+.version 6.4
+.target sm_52
+.address_size 64
+.global .texref linear;
+.global .texref image;
+.global .surfref surface;
+.global .u32 variable;
+.visible .entry fetch(.param .u64 out)
+{{ {ROW}
+    tex.1d.v4.f32.s32 {{%f1, %f2, %f3, %f4}}, [linear, {{%r1}}];
+    st.global.v4.f32 [%rd1], {{%f1, %f2, %f3, %f4}};
+    ret;
+}}
+.visible .entry sample(.param .u64 out)
+{{ {ROW}
+    cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3F000000;
+    tex.2d.v4.f32.f32 {{%f1, %f2, %f3, %f4}}, [image, {{%f1, %f2}}];
+    st.global.v4.f32 [%rd1], {{%f1, %f2, %f3, %f4}};
+    ret;
+}}
+.visible .entry count(.param .u64 out)
+{{ {ROW}
+    shl.b32 %r2, %r1, 2; mov.u32 %r4, 0;
+    suld.b.2d.b32.trap {{%r3}}, [surface, {{%r2, %r4}}];
+    add.u32 %r5, %r3, 1;
+    sust.b.2d.b32.trap [surface, {{%r2, %r4}}], {{%r5}};
+    st.global.u32 [%rd1], %r3;
+    ret;
+}}
+""".encode()
+KERNELS = "fetch", "sample", "count"
+
+
+class Reference:
+    """A CUtexref or CUsurfref: the driver's functions without the part of their names that says which."""
+
+    def __init__(self, cuda, handle, kind="cuTexRef"):
+        self.cuda, self.handle, self.kind = cuda, handle, kind
+
+    def __getattr__(self, name):
+        function = getattr(self.cuda, self.kind + name)
+        return lambda *a: function(*a, self.handle) if name.startswith("Get") else function(self.handle, *a)
+
+    def SetAddress(self, offset, address, size):
+        return self.cuda.cuTexRefSetAddress_v2(offset, self.handle, address, size)
+
+    def get(self, name, kind=c_uint):
+        value = kind()
+        assert getattr(self, "Get" + name)(byref(value)) == SUCCESS
+        return value.value
+
+
+@pytest.fixture
+def context():
+    """Of this test alone: some end with a fault."""
+    drv.init()
+    context = drv.Device(0).make_context()
+    yield context
+    context.pop()
+    context.detach()
+
+
+@pytest.fixture
+def cuda(context, driver_library):
+    return ctypes.CDLL(driver_library)
+
+
+@pytest.fixture
+def module(context):
+    return drv.module_from_buffer(MODULE)
+
+
+def reference(cuda, module, name):
+    handle, kind = c_void_p(), "cuSurfRef" if name == "surface" else "cuTexRef"
+    find = cuda.cuModuleGetSurfRef if name == "surface" else cuda.cuModuleGetTexRef
+    assert find(byref(handle), c_void_p(module.handle), name.encode()) == SUCCESS
+    return Reference(cuda, handle, kind)
+
+
+@pytest.fixture
+def linear(cuda, module):
+    return reference(cuda, module, "linear")
+
+
+@pytest.fixture
+def image(cuda, module):
+    return reference(cuda, module, "image")
+
+
+@pytest.fixture
+def surface(cuda, module):
+    return reference(cuda, module, "surface")
+
+
+@pytest.fixture
+def memory(context):
+    return drv.to_device(np.arange(1024, dtype=np.float32))
+
+
+def run(module, name, threads=4, dtype=np.float32):
+    out = np.full((threads, 4), 77, dtype)
+    module.get_function(name)(drv.InOut(out), block=(threads, 1, 1))
+    return out
+
+
+def red(values):
+    return np.pad(np.array(values, np.float32)[:, None], ((0, 0), (0, 3)))
+
+
+def make_array(data, flags=0):
+    description = drv.ArrayDescriptor3D()
+    description.height, description.width = data.shape if data.ndim == 2 else (0, data.shape[0])
+    description.format, description.num_channels = drv.dtype_to_array_format(data.dtype), 1
+    description.flags = flags
+    array = drv.Array(description)
+    copy = drv.Memcpy2D()
+    copy.set_src_host(data)
+    copy.set_dst_array(array)
+    copy.width_in_bytes = copy.src_pitch = data.shape[-1] * data.itemsize
+    copy.height = data.shape[0] if data.ndim == 2 else 1
+    copy(aligned=True)
+    return array
+
+
+@pytest.fixture
+def array(context):
+    return make_array(np.arange(16, dtype=np.float32).reshape(4, 4))
+
+
+def address(memory, by=0):
+    return ctypes.c_ulonglong(int(memory) + by)
+
+
+def shape_of(width, height, form=F32, channels=1):
+    return byref((c_size_t * 3)(width, height, channels << 32 | form))
+
+
+# ---- Names ----
+
+
+def test_names(cuda, module, linear):
+    again = reference(cuda, module, "linear")
+    assert again.handle.value == linear.handle.value
+    handle, hmodule = c_void_p(), c_void_p(module.handle)
+    for name in (b"none", b"variable", b"surface"):
+        assert cuda.cuModuleGetTexRef(byref(handle), hmodule, name) == NOT_FOUND
+    for name in (b"none", b"variable", b"linear"):
+        assert cuda.cuModuleGetSurfRef(byref(handle), hmodule, name) == NOT_FOUND
+    for name in (b"linear", b"surface"):
+        assert cuda.cuModuleGetGlobal_v2(byref(handle), None, hmodule, name) == INVALID_VALUE
+    assert cuda.cuModuleGetTexRef(None, hmodule, b"linear") == INVALID_VALUE
+    assert cuda.cuModuleGetTexRef(byref(handle), None, b"linear") == INVALID_HANDLE
+
+
+def test_a_reference_ends_with_its_module(cuda, context):
+    module = drv.module_from_buffer(MODULE)
+    image = reference(cuda, module, "image")
+    assert image.SetFlags(0) == SUCCESS
+    del module
+    assert image.SetFlags(0) == DESTROYED
+
+
+def test_created_references(cuda, module, image, array):
+    assert cuda.cuTexRefCreate(None) == INVALID_VALUE
+    created = Reference(cuda, c_void_p())
+    assert cuda.cuTexRefCreate(byref(created.handle)) == SUCCESS
+    assert created.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
+    kernel = c_void_p(module.get_function("sample").handle)
+    assert cuda.cuParamSetTexRef(kernel, -1, image.handle) == SUCCESS
+    assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == INVALID_VALUE
+    assert cuda.cuParamSetTexRef(None, -1, image.handle) == INVALID_HANDLE
+    assert cuda.cuParamSetTexRef(kernel, -1, None) == INVALID_HANDLE
+    assert created.Destroy() == SUCCESS
+    assert created.Destroy() == DESTROYED
+    assert cuda.cuTexRefDestroy(None) == INVALID_HANDLE
+
+
+# ---- What is set and asked ----
+
+
+def test_defaults(linear):
+    form, channels, least, most = c_uint(9), c_int(9), c_float(9), c_float(9)
+    color = (c_float * 4)(9, 9, 9, 9)
+    assert linear.GetFormat(byref(form), byref(channels)) == SUCCESS
+    assert (form.value, channels.value) == (F32, 1)
+    assert [linear.get(n) for n in ("Flags", "FilterMode", "MipmapFilterMode", "MaxAnisotropy")] == [0] * 4
+    for dim, expected in ((-1, INVALID_VALUE), (0, SUCCESS), (2, SUCCESS), (3, INVALID_VALUE)):
+        mode = c_uint(9)
+        assert linear.cuda.cuTexRefGetAddressMode(byref(mode), linear.handle, dim) == expected
+        assert mode.value == (9 if expected else drv.address_mode.CLAMP)
+    assert linear.get("MipmapLevelBias", c_float) == 0
+    assert linear.GetMipmapLevelClamp(byref(least), byref(most)) == SUCCESS
+    assert linear.GetBorderColor(color) == SUCCESS
+    assert [least.value, most.value, *color] == [0] * 6
+    for name in ("Array", "MipmappedArray", "Address_v2"):
+        assert getattr(linear, "Get" + name)(byref(c_void_p())) == INVALID_VALUE
+
+
+@pytest.mark.parametrize(
+    "name, arguments, expected",
+    [
+        *[("SetFormat", (F32, n), INVALID_VALUE if n in (3, 5) else SUCCESS) for n in range(6)],
+        *[("SetFormat", (form, 1), SUCCESS) for form in (0, 7, 16)],
+        *[("SetFlags", (c_uint(f),), SUCCESS) for f in (0, 1, 2, 3, 4, 16, 32)],
+        *[("SetFlags", (c_uint(f),), INVALID_VALUE) for f in (64, 128, 1 << 31)],
+        *[("SetAddressMode", (dim, 0), INVALID_VALUE) for dim in (-1, 3)],
+        *[("SetAddressMode", (0, mode), SUCCESS) for mode in (3, 4, -1)],
+        *[("SetFilterMode", (mode,), SUCCESS) for mode in (1, 2, -1)],
+        *[("SetMipmapFilterMode", (mode,), SUCCESS if mode == 1 else INVALID_VALUE) for mode in (1, 2, -1)],
+        ("SetMipmapLevelBias", (c_float(99),), SUCCESS),
+        ("SetMipmapLevelClamp", (c_float(3), c_float(1)), SUCCESS),
+        *[("SetMaxAnisotropy", (n,), SUCCESS) for n in (0, 16, 17, 1000)],
+        ("SetBorderColor", (None,), INVALID_VALUE),
+    ],
+)
+def test_what_is_taken(image, name, arguments, expected):
+    """As recorded: most of it is not looked at."""
+    assert getattr(image, name)(*arguments) == expected
+
+
+def test_what_is_set_is_given_back(image):
+    color = (c_float * 4)()
+    least, most = c_float(), c_float()
+    assert image.SetFlags(35) == image.SetAddressMode(2, 3) == image.SetMaxAnisotropy(8) == SUCCESS
+    assert image.SetBorderColor((c_float * 4)(1, 2, 3, 4)) == SUCCESS
+    assert image.SetMipmapLevelClamp(c_float(3), c_float(1)) == SUCCESS
+    assert (image.get("Flags"), image.get("MaxAnisotropy")) == (35, 8)
+    assert image.GetBorderColor(color) == image.GetMipmapLevelClamp(byref(least), byref(most)) == SUCCESS
+    assert [*color, least.value, most.value] == [1, 2, 3, 4, 3, 1]
+
+
+def test_nothing_where_something_is_expected(cuda, linear):
+    nothing = Reference(cuda, None)
+    assert nothing.SetFlags(0) == nothing.SetFilterMode(0) == nothing.SetFormat(F32, 1) == INVALID_HANDLE
+    for name in ("Flags", "FilterMode", "MipmapFilterMode", "MipmapLevelBias", "MaxAnisotropy", "BorderColor",
+                 "Array", "MipmappedArray", "Address_v2"):  # fmt: skip
+        assert getattr(linear, "Get" + name)(None) == INVALID_VALUE
+        assert getattr(nothing, "Get" + name)((c_float * 4)()) == INVALID_HANDLE
+    assert linear.GetFormat(None, byref(c_int())) == linear.GetFormat(byref(c_uint()), None) == SUCCESS
+    assert linear.GetMipmapLevelClamp(None, byref(c_float())) == INVALID_VALUE
+
+
+# ---- Linear memory ----
+
+
+def test_linear_memory(linear, module, memory):
+    offset, where = c_size_t(77), ctypes.c_ulonglong()
+    for by, expected in ((0, 0), (4, 4), (516, 4)):
+        assert linear.SetAddress(byref(offset), address(memory, by), c_size_t(64)) == SUCCESS
+        assert offset.value == expected
+        assert linear.GetAddress_v2(byref(where)) == SUCCESS
+        assert where.value == int(memory) + by - expected
+        assert (run(module, "fetch") == red(np.arange(4) + (by - expected) // 4)).all()
+    assert linear.SetAddress(None, address(memory, 4), c_size_t(64)) == INVALID_VALUE
+    assert linear.SetAddress(None, address(memory, 512), c_size_t(8)) == SUCCESS
+    assert (run(module, "fetch") == red([128, 129, 0, 0])).all()
+
+
+def bind(linear, memory, size=64, by=0):
+    assert linear.SetAddress(byref(c_size_t()), address(memory, by), c_size_t(size)) == SUCCESS
+
+
+@pytest.mark.parametrize("size", [0, 2])
+def test_memory_without_an_element(linear, module, memory, size):
+    bind(linear, memory, size, by=512)
+    assert not run(module, "fetch").any()
+
+
+def test_how_elements_are_read(linear, module, memory):
+    """Bytes 6 and 7 of 0.0f, 1.0f are 0x80 and 0x3f; as recorded."""
+    bind(linear, memory)
+    assert linear.SetFormat(U8, 1) == SUCCESS
+    assert np.allclose(run(module, "fetch", 8)[6:, 0], [128 / 255, 63 / 255], rtol=1e-6)
+    assert linear.SetFlags(INTEGERS) == SUCCESS
+    assert run(module, "fetch", 8, np.int32)[:, 0].tolist() == [0] * 6 + [128, 63]
+    assert linear.SetFormat(S8, 1) == SUCCESS
+    assert run(module, "fetch", 8, np.int32)[:, 0].tolist() == [0] * 6 + [-128, 63]
+    assert linear.SetFlags(0) == SUCCESS
+    assert np.allclose(run(module, "fetch", 8)[6:, 0], [-1, 63 / 127], rtol=1e-6)
+    assert linear.SetFormat(F32, 2) == SUCCESS
+    assert run(module, "fetch", 2).tolist() == [[0, 1, 0, 0], [2, 3, 0, 0]]
+    assert linear.SetFormat(F32, 1) == linear.SetFlags(NORMALIZED) == linear.SetFilterMode(1) == SUCCESS
+    assert (run(module, "fetch", 2) == red([0, 1])).all()
+
+
+def test_a_size_beyond_the_allocation(linear, module, context):
+    """The runtime's cudaBindTexture binds as much as there can be."""
+    memory = drv.to_device(np.arange(6, dtype=np.float32))
+    bind(linear, memory, 1 << 30)
+    assert (run(module, "fetch") == red(range(4))).all()
+    with pytest.raises(drv.LaunchError, match="texel 6 of the texture reference 'linear' is beyond the end"):
+        run(module, "fetch", 8)
+
+
+@pytest.mark.parametrize("freed", [False, True])
+def test_memory_that_is_not_there(linear, module, memory, freed):
+    if freed:
+        bind(linear, memory)
+        memory.free()
+    else:
+        assert linear.SetAddress(None, ctypes.c_ulonglong(0), c_size_t(64)) == SUCCESS
+    with pytest.raises(drv.LaunchError, match="texture reference 'linear'"):
+        run(module, "fetch")
+
+
+# ---- Pitched memory ----
+
+
+def test_pitched_memory(image, module, memory):
+    form, channels, where = c_uint(), c_int(), ctypes.c_ulonglong()
+    assert image.SetFormat(U32, 2) == SUCCESS
+    assert image.SetAddress2D_v3(shape_of(4, 4), address(memory), c_size_t(512)) == SUCCESS
+    assert image.GetFormat(byref(form), byref(channels)) == image.GetAddress_v2(byref(where)) == SUCCESS
+    assert (form.value, channels.value, where.value) == (F32, 1, int(memory))
+    assert (run(module, "sample") == red([0, 1, 2, 3])).all()
+    assert image.SetAddress2D_v2(shape_of(3, 4), address(memory, 512), c_size_t(512)) == SUCCESS
+    assert (run(module, "sample") == red([128, 129, 130, 130])).all()
+    assert image.SetAddress2D_v3(shape_of(4, 0), address(memory), c_size_t(512)) == SUCCESS
+    assert (run(module, "sample") == red([0, 1, 2, 3])).all()
+
+
+@pytest.mark.parametrize(
+    "by, width, pitch, expected",
+    [(4, 4, 512, 1), (0, 4, 16, 1), (0, 4, 48, 1), (0, 4, 32, 0), (0, 1 << 20, 1 << 22, 1), (0, 0, 512, 0)],
+)
+def test_rows_that_cannot_be(image, memory, by, width, pitch, expected):
+    for name in ("SetAddress2D_v2", "SetAddress2D_v3"):
+        assert getattr(image, name)(shape_of(width, 1), address(memory, by), c_size_t(pitch)) == expected
+    assert image.SetAddress2D_v3(None, address(memory), c_size_t(512)) == INVALID_VALUE
+
+
+# ---- Arrays ----
+
+
+def test_arrays(image, module, array):
+    handle, found = c_void_p(array.handle), c_void_p()
+    assert image.SetFormat(U32, 2) == SUCCESS
+    assert image.SetArray(handle, 0) == SUCCESS  # read as the reference says, two floats an element
+    assert run(module, "sample").tolist() == [[0, 1, 0, 0]] + 3 * [[2, 3, 0, 0]]
+    assert image.SetArray(handle, OVERRIDE_FORMAT) == SUCCESS
+    assert (run(module, "sample") == red([0, 1, 2, 3])).all()
+    assert image.SetFlags(NORMALIZED) == SUCCESS
+    assert (run(module, "sample") == red([8, 11, 11, 11])).all()
+    assert image.SetFilterMode(1) == image.SetFlags(0) == SUCCESS
+    assert (run(module, "sample") == red([0, 0.5, 1.5, 2.5])).all()
+    assert image.GetArray(byref(found)) == SUCCESS
+    assert found.value == array.handle
+    assert image.GetAddress_v2(byref(found)) == image.GetMipmappedArray(byref(found)) == INVALID_VALUE
+    assert image.SetArray(handle, 2) == INVALID_VALUE
+    assert image.SetArray(None, OVERRIDE_FORMAT) == INVALID_HANDLE
+    assert image.GetArray(byref(found)) == SUCCESS
+
+
+def test_an_array_that_is_gone(image, module):
+    array = make_array(np.arange(16, dtype=np.float32).reshape(4, 4))
+    assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
+    array.free()
+    assert image.GetArray(byref(c_void_p())) == INVALID_VALUE
+    assert not run(module, "sample").any()
+
+
+def test_mipmapped_arrays(image, module):
+    description = drv.ArrayDescriptor3D()
+    description.width = description.height = 4
+    description.format, description.num_channels = drv.array_format.FLOAT, 1
+    mipmap = drv.MipmappedArray(description, 2)
+    for level, data in enumerate((np.arange(16, dtype=np.float32), np.arange(4, dtype=np.float32) + 100)):
+        copy = drv.Memcpy2D()
+        copy.set_src_host(data)
+        copy.set_dst_array(mipmap.get_level(level))
+        copy.width_in_bytes = copy.src_pitch = (4 >> level) * 4
+        copy.height = 4 >> level
+        copy(aligned=True)
+    found = c_void_p()
+    assert image.SetMipmappedArray(c_void_p(mipmap.handle), OVERRIDE_FORMAT) == SUCCESS
+    assert image.SetFlags(NORMALIZED) == SUCCESS
+    assert image.GetMipmappedArray(byref(found)) == SUCCESS
+    assert found.value == mipmap.handle
+    assert image.GetArray(byref(found)) == image.GetAddress_v2(byref(found)) == INVALID_VALUE
+    assert run(module, "sample", 1)[0, 0] == 8
+    assert image.SetMipmapLevelClamp(c_float(1), c_float(1)) == SUCCESS
+    assert run(module, "sample", 1)[0, 0] == 102
+    assert image.SetMipmappedArray(None, 0) == INVALID_HANDLE
+
+
+# ---- Launches ----
+
+
+def test_unbound_references_read_zeros(module):
+    for name in KERNELS:
+        assert not run(module, name)[:, 0].any()
+
+
+def test_a_change_is_for_later_launches(cuda, linear, module, memory):
+    """Two launches wait in a stream while the binding changes between them and after."""
+    stream, other, flag = drv.Stream(), drv.Stream(), drv.to_device(np.zeros(1, np.uint32))
+    outs = [drv.to_device(np.full((4, 4), 77, np.float32)) for _ in range(2)]
+    assert (
+        cuda.cuStreamWaitValue32_v2(c_void_p(stream.handle), address(flag), c_uint(1), c_uint(0)) == SUCCESS
+    )
+    for k, out in enumerate(outs):
+        bind(linear, memory, by=512 * k)
+        module.get_function("fetch")(out, block=(4, 1, 1), stream=stream)
+    bind(linear, memory, by=1024)
+    drv.memset_d32_async(flag, 1, 1, other)
+    stream.synchronize()
+    for k, out in enumerate(outs):
+        assert (drv.from_device(out, (4, 4), np.float32) == red(np.arange(4) + 128 * k)).all()
+
+
+def test_a_graph_reads_what_is_bound_when_it_runs(linear, module, memory):
+    stream, out = drv.Stream(), drv.to_device(np.full((4, 4), 77, np.float32))
+    with stream.capture() as captured:
+        module.get_function("fetch")(out, block=(4, 1, 1), stream=stream)
+    graph = captured.instantiate()
+    for k in range(2):
+        bind(linear, memory, by=512 * k)
+        graph.launch(stream)
+        stream.synchronize()
+        assert (drv.from_device(out, (4, 4), np.float32) == red(np.arange(4) + 128 * k)).all()
+
+
+def test_what_cannot_be_read_is_a_fault_of_the_kernel_that_reads_it(image, module, array):
+    assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
+    assert image.SetAddressMode(0, 4) == SUCCESS
+    run(module, "fetch")
+    with pytest.raises(drv.LaunchError, match="texture reference 'image' cannot be used as it is bound"):
+        run(module, "sample")
+
+
+# ---- Surfaces ----
+
+
+def test_surfaces(cuda, surface, module, array):
+    found = c_void_p()
+    stored = make_array(np.arange(16, dtype=np.uint32).reshape(4, 4), drv.array3d_flags.SURFACE_LDST)
+    assert surface.GetArray(byref(found)) == surface.GetArray(None) == INVALID_VALUE
+    assert surface.SetArray(c_void_p(array.handle), 0) == INVALID_VALUE
+    assert surface.SetArray(c_void_p(stored.handle), 1) == INVALID_VALUE
+    assert surface.SetArray(None, 0) == INVALID_HANDLE
+    assert Reference(cuda, None, "cuSurfRef").SetArray(c_void_p(stored.handle), 0) == INVALID_HANDLE
+    assert surface.SetArray(c_void_p(stored.handle), 0) == surface.GetArray(byref(found)) == SUCCESS
+    assert found.value == stored.handle
+    for turn in range(2):
+        assert run(module, "count", dtype=np.uint32)[:, 0].tolist() == [turn + x for x in range(4)]
