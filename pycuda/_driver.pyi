@@ -5,13 +5,16 @@ Parameters and defaults are those of the docstrings in ext/: stubtest, a part of
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, final
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 from typing_extensions import Buffer, Self
 
 from pycuda._pool_snapshot import PoolSnapshot
+from pycuda.gpuarray import GPUArray as GPUArray
+
+_Class = TypeVar("_Class")
 
 class _Index(Protocol):
     def __index__(self) -> int: ...
@@ -947,7 +950,7 @@ class _Resource(Protocol):
 
 _Allocator: TypeAlias = Callable[[int], Any] | DeviceMemoryPool | _Resource | None
 
-class GPUArray:
+class _GPUArrayBase:
     def __init__(
         self,
         shape: _Shape,
@@ -1391,6 +1394,7 @@ class GPUArray:
     @property
     def _address(self) -> int: ...
 
+def _register_array_class(cls: type[_Class], /) -> type[_Class]: ...
 def _to_gpu(ary: np.ndarray[Any, Any] | GPUArray, allocator: _Allocator = None) -> GPUArray: ...
 def _to_gpu_async(
     ary: np.ndarray[Any, Any] | GPUArray,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._array.random.generators import (
     SEEDS,
@@ -41,12 +42,12 @@ from pycuda._kernels.random.curand_sources import (
     xorwow_skip_ahead_sequence_source,
 )
 from pycuda._public import also_named as _also_named
-from pycuda.driver import GPUArray
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._driver import _Stream
+    from pycuda.gpuarray import GPUArray
 
 __all__ = [
     "MRG32k3aRandomNumberGenerator",
@@ -180,7 +181,7 @@ def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Str
     if kind is None or not dtype.isnative:
         raise NotImplementedError(f"rand makes integers, float16, float32 and float64, not {dtype}")
     key = np.random.randint(0, 1 << 32, 2, np.uint32).tolist()
-    result = GPUArray(shape, dtype)
+    result = _driver.GPUArray(shape, dtype)
     if result.nbytes:
         fill_random(kind, result, key, stream)
     return result

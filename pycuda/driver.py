@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import atexit
 import os  # noqa: F401  programs use driver.os and driver.np
+from typing import TYPE_CHECKING
 
 import numpy as np  # noqa: F401
 
@@ -26,6 +27,13 @@ from pycuda._public import name_public_module as _name_public_module
 
 # Read at each compilation.
 CUDA_DEBUGGING = False
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type:
+        if name == "GPUArray":  # of pycuda.gpuarray, which is imported with the first use
+            return _driver.GPUArray
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def set_debugging(flag: bool = True) -> None:

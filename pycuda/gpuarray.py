@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import GPUArray, _empty_like, _packed_strides
+from pycuda._driver import _empty_like, _GPUArrayBase, _packed_strides, _register_array_class
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
 from pycuda._public import name_public_module as _name_public_module
@@ -114,6 +114,32 @@ __all__ = [
 
 def __dir__() -> list[str]:
     return __all__
+
+
+@_register_array_class
+class GPUArray(_GPUArrayBase):
+    """An array in device memory.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype-like
+    allocator : callable, memory pool or memory resource
+        Asked for the bytes where there is no gpudata; None is the default pool
+        (pycuda.tools.default_memory_pool). A resource is as for ExternalMemoryPool.
+    base : object
+        Kept alive.
+    gpudata : device address
+        The memory.
+    strides : sequence of int
+        Bytes; None is packed in the order given.
+    order : {"C", "F"}
+
+    Raises
+    ------
+    ValueError
+        A bad shape or order.
+    """
 
 
 # ---- vector types

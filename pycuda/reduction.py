@@ -11,6 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core.creation import arange
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
@@ -23,7 +24,6 @@ from pycuda._kernels.user.elementwise import vectors_of
 from pycuda._kernels.user.reduction import get_reduction_kernel_and_types, get_reduction_module
 from pycuda._public import also_named as _also_named
 from pycuda._public import name_public_module as _name_public_module
-from pycuda.driver import GPUArray
 from pycuda.tools import VectorArg, context_dependent_memoize, dtype_to_ctype
 
 __all__ = [
@@ -240,7 +240,7 @@ class ReductionKernel:
         if out is None:
             if allocator is None:
                 allocator = getattr(args[self._positions[0]], "allocator", None)
-            result = GPUArray((), self.dtype_out, allocator)
+            result = _driver.GPUArray((), self.dtype_out, allocator)
         else:
             result = out
             if out.dtype != self.dtype_out:
@@ -326,7 +326,7 @@ class ReductionKernel:
         with operands.Named(self.name):
             division = axis_reduction.divide(parts, axes)
         allocator = getattr(self._pick(args)[0], "allocator", None) if allocator is None else allocator
-        result = GPUArray(kept, self.dtype_out, allocator) if out is None else out
+        result = _driver.GPUArray(kept, self.dtype_out, allocator) if out is None else out
         if result.dtype != self.dtype_out or result.shape != kept or not result.flags.c_contiguous:
             raise ValueError(
                 f"{self.name}: out has dtype {result.dtype} and shape {result.shape}; it must have "
@@ -336,7 +336,7 @@ class ReductionKernel:
             return result
         # Results are written while other threads still read.
         shared = out is not None and any(_share_memory(result, each) for each in self._pick(args))
-        target = GPUArray(kept, self.dtype_out, allocator) if shared else result
+        target = _driver.GPUArray(kept, self.dtype_out, allocator) if shared else result
         self._launch_along(args, division, target, stream, kernel_wrapper)
         if shared:
             result.set_async(target, stream)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.interop.interchange import on_its_stream
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import scratch
@@ -12,7 +13,6 @@ from pycuda._kernels.plans.caches import ContextCache, current
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import scan as kernels
-from pycuda.driver import GPUArray
 from pycuda.tools import dtype_to_ctype
 
 __all__ = ["ExclusiveScanKernel", "InclusiveScanKernel"]
@@ -138,7 +138,7 @@ class _ScanKernel:
             if output_ary != "new":
                 raise ValueError(f"output_ary is {output_ary!r}: it must be a GPUArray, None or 'new'")
             allocator = getattr(input_ary, "allocator", None) if allocator is None else allocator
-            output_ary = GPUArray(shape, self.dtype, allocator)
+            output_ary = _driver.GPUArray(shape, self.dtype, allocator)
         elif output_ary is None:
             output_ary = input_ary
         check_writable(output_ary)

@@ -141,7 +141,7 @@ static const DLPackExchange table = {
 int dlpack_exchange_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
     PyObject *capsule = PyCapsule_New((void *)(uintptr_t)&table, DLPACK_EXCHANGE, NULL);
-    int failed = capsule ? PyObject_SetAttr((PyObject *)state->GPUArray_type,
+    int failed = capsule ? PyObject_SetAttr((PyObject *)state->_GPUArrayBase_type,
                                             state->str___dlpack_c_exchange_api__, capsule)
                          : -1;
     Py_XDECREF(capsule);

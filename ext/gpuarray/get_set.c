@@ -10,7 +10,7 @@
 /* Page-locked memory of `size` bytes as a 1-D array. */
 static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
 {
-    PyObject *module = PyType_GetModule(state->GPUArray_type);
+    PyObject *module = PyType_GetModule(state->_GPUArrayBase_type);
     return module ? PyObject_CallMethod(module, "pagelocked_empty", "ns", size, "u1") : NULL;
 }
 

@@ -10,12 +10,26 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/operators.h"
+#include "ext/launch/arguments.h"
 #include "ext/memory/pooled_allocation.h"
+
+/* The class of pycuda.gpuarray, which registers it. Borrowed; NULL with an exception. */
+static PyTypeObject *plain_type(ModuleState *state)
+{
+    if (state->GPUArray_type) return state->GPUArray_type;
+    PyObject *module = PyImport_ImportModule("pycuda.gpuarray");
+    Py_XDECREF(module);
+    if (module && !state->GPUArray_type)
+        PyErr_SetString(PyExc_ImportError, "pycuda.gpuarray is not imported yet");
+    return module ? state->GPUArray_type : NULL;
+}
 
 /* A plain GPUArray without a description. */
 static GPUArrayObject *new_plain(ModuleState *state)
 {
-    GPUArrayObject *array = gpuarray_cast(free_list_new(&state->free_arrays, state->GPUArray_type));
+    PyTypeObject *type = plain_type(state);
+    if (!type) return NULL;
+    GPUArrayObject *array = gpuarray_cast(free_list_new(&state->free_arrays, type));
     if (!array) return NULL;
     array->state = state;
     array->shape = array->strides = array->dims;
@@ -281,22 +295,10 @@ enum {
 
 static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL : value; }
 
-PyDoc_STRVAR(
-    gpuarray_doc,
-    "GPUArray(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
-    "An array in device memory.\n"
-    "\nParameters\n----------\n"
-    "shape : int or sequence of int\n"
-    "dtype : dtype-like\n"
-    "allocator : callable, memory pool or memory resource\n"
-    "    Asked for the bytes where there is no gpudata; None is the default pool\n"
-    "    (pycuda.tools.default_memory_pool). A resource is as for ExternalMemoryPool.\n"
-    "base : object\n    Kept alive.\n"
-    "gpudata : device address\n    The memory.\n"
-    "strides : sequence of int\n    Bytes; None is packed in the order given.\n"
-    "order : {\"C\", \"F\"}\n"
-    "\nRaises\n------\n"
-    "ValueError\n    A bad shape or order.");
+#define SIGNATURE "(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
+PyDoc_STRVAR(gpuarray_doc, "GPUArray" SIGNATURE); /* as errors name it */
+PyDoc_STRVAR(base_doc,
+             "_GPUArrayBase" SIGNATURE "What GPUArray has of C: memory, views, operators, transfers.");
 
 /* What the arguments say, before there is an array that anybody could look at. */
 typedef struct Asked {
@@ -559,7 +561,7 @@ static int gpuarray_contains(PyObject *self, PyObject *value)
 
 /* operators.h has the others. */
 static const PyType_Slot gpuarray_slots[] = {
-    {Py_tp_doc, (void *)gpuarray_doc},
+    {Py_tp_doc, (void *)base_doc},
     {Py_tp_new, AS_SLOT(gpuarray_tp_new)},
     {Py_tp_init, AS_SLOT(gpuarray_init)},
     {Py_tp_dealloc, AS_SLOT(gpuarray_dealloc)},
@@ -588,7 +590,7 @@ static int add_type(PyObject *module, ModuleState *state)
 {
     PyType_Slot slots[SLOTS_MAX];
     PyType_Spec spec = {
-        .name = "pycuda.gpuarray.GPUArray",
+        .name = "pycuda._driver._GPUArrayBase",
         .basicsize = sizeof(GPUArrayObject),
         .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
         .slots = slots,
@@ -597,18 +599,74 @@ static int add_type(PyObject *module, ModuleState *state)
     for (const PyType_Slot *slot = gpuarray_slots; slot->slot; slot++) slots[count++] = *slot;
     for (const PyType_Slot *slot = gpuarray_operators; slot->slot; slot++) slots[count++] = *slot;
     slots[count] = (PyType_Slot){0, NULL};
-    if (state_add_type(module, &state->GPUArray_type, &spec, NULL) < 0) return -1;
-    state->GPUArray_type->tp_vectorcall = gpuarray_vectorcall;
+    return state_add_type(module, &state->_GPUArrayBase_type, &spec, NULL);
+}
+
+/* Takes the reference to the descriptor. Nothing for names that slots have. */
+static int add_own(PyTypeObject *type, const char *name, PyObject *descriptor)
+{
+    int failed = !descriptor;
+    if (descriptor && strncmp(name, "__", 2))
+        failed = PyDict_SetItemString(type->tp_dict, name, descriptor) < 0;
+    Py_XDECREF(descriptor);
+    return failed ? -1 : 0;
+}
+
+/* The base's descriptors again, as the class's own: CPython takes longer for inherited ones. */
+static int own_descriptors(PyTypeObject *type)
+{
+    for (const PyMethodDef *row = gpuarray_methods; row->ml_name; row++)
+        if (add_own(type, row->ml_name, PyDescr_NewMethod(type, (PyMethodDef *)row)) < 0) return -1;
+    for (const PyGetSetDef *row = gpuarray_getset; row->name; row++)
+        if (add_own(type, row->name, PyDescr_NewGetSet(type, (PyGetSetDef *)row)) < 0) return -1;
+    for (const PyMemberDef *row = gpuarray_members; row->name; row++)
+        if (add_own(type, row->name, PyDescr_NewMember(type, (PyMemberDef *)row)) < 0) return -1;
+    PyType_Modified(type);
     return 0;
 }
 
+PyDoc_STRVAR(register_class_doc, "_register_array_class(cls, /)\n--\n\n"
+                                 "The class, whose instances the arrays made here are from now on.");
+
+static PyObject *register_class(PyObject *module, PyObject *value)
+{
+    ModuleState *state = module_state(module);
+    if (!PyType_Check(value) || ((PyTypeObject *)value)->tp_base != state->_GPUArrayBase_type)
+        return PyErr_Format(PyExc_TypeError, "expected a class whose base is _GPUArrayBase");
+    PyTypeObject *type = (PyTypeObject *)value;
+    if (own_descriptors(type) < 0 || PyModule_AddObjectRef(module, "GPUArray", value) < 0) return NULL;
+    type->tp_dealloc = gpuarray_dealloc; /* it adds nothing to the object */
+    type->tp_vectorcall = gpuarray_vectorcall;
+    Py_XSETREF(state->GPUArray_type, (PyTypeObject *)Py_NewRef(value));
+    launch_args_know_array_class(state);
+    return Py_NewRef(value);
+}
+
+PyDoc_STRVAR(module_getattr_doc,
+             "__getattr__(name, /)\n--\n\nGPUArray, of pycuda.gpuarray, which is imported.");
+
+static PyObject *module_getattr(PyObject *module, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "GPUArray") == 0)
+        return Py_XNewRef((PyObject *)plain_type(module_state(module)));
+    return PyErr_Format(PyExc_AttributeError, "module 'pycuda._driver' has no attribute %R", name);
+}
+
+static PyMethodDef functions[] = {
+    {"_register_array_class", register_class, METH_O, register_class_doc},
+    {"__getattr__", module_getattr, METH_O, module_getattr_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 int gpuarray_setup(PyObject *module, ModuleState *state)
 {
-    if (add_type(module, state) < 0 || gpuarray_flags_setup(state) < 0) return -1;
+    if (add_type(module, state) < 0 || gpuarray_flags_setup(state) < 0
+        || PyModule_AddFunctions(module, functions) < 0)
+        return -1;
     PyObject *priority = PyFloat_FromDouble(100);
     int failed =
         !priority
-        || PyObject_SetAttrString((PyObject *)state->GPUArray_type, "__array_priority__", priority) < 0;
+        || PyObject_SetAttrString((PyObject *)state->_GPUArrayBase_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
     state->array_bodies = PyDict_New();
     return failed || !state->array_bodies ? -1 : 0;

@@ -557,11 +557,16 @@ static void fill_kinds(ModuleState *state, ArgumentKind *kinds)
 #undef X
 }
 
+void launch_args_know_array_class(ModuleState *state)
+{
+    fill_kinds(state, (ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds));
+}
+
 int launch_args_setup(PyObject *module, ModuleState *state)
 {
     (void)module;
     state->argument_kinds = PyBytes_FromStringAndSize(NULL, KIND_COUNT * sizeof(ArgumentKind));
     if (!state->argument_kinds) return -1;
-    fill_kinds(state, (ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds));
+    launch_args_know_array_class(state);
     return 0;
 }

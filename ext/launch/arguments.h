@@ -31,6 +31,9 @@ static inline const ArgumentKind *launch_args_kinds(const ModuleState *state)
     return (const ArgumentKind *)PyBytes_AS_STRING(state->argument_kinds);
 }
 
+/* Once there is a class of arrays. */
+void launch_args_know_array_class(ModuleState *state);
+
 /* The arguments of one launch. */
 typedef struct LaunchArgs {
     FunctionObject *function;

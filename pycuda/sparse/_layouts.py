@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.sparse import column_sorted as sorted_kernels
 from pycuda._kernels.sparse import spmv as kernels
+from pycuda.gpuarray import GPUArray
 
 if TYPE_CHECKING:
     from pycuda._driver import _Stream

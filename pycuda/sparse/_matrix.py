@@ -10,8 +10,8 @@ from pycuda import gpuarray
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import overlap
 from pycuda._array.interop.interchange import on_its_stream
-from pycuda._driver import GPUArray
 from pycuda._kernels.sparse import spmv as kernels
+from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _layouts as layouts
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda._driver import GPUArray
 from pycuda.elementwise import ElementwiseKernel
+from pycuda.gpuarray import GPUArray
 from pycuda.sparse.inner import AsyncInnerProduct
 from pycuda.sparse.operator import IdentityOperator, OperatorBase
 from pycuda.sparse.packeted import PacketedSpMV

@@ -9,7 +9,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._driver import GPUArray
+from pycuda.gpuarray import GPUArray
 
 
 class AsyncInnerProduct:

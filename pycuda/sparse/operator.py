@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pycuda._driver import GPUArray
+from pycuda.gpuarray import GPUArray
 from pycuda.sparse._matrix import DeviceMatrix
 
 if TYPE_CHECKING:

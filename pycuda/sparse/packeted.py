@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import gpuarray
-from pycuda._driver import GPUArray
+from pycuda.gpuarray import GPUArray
 from pycuda.sparse._matrix import compressed_rows
 from pycuda.sparse.operator import MatrixOperator
 

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import Positions, indexed_copy
 from pycuda._array.core.memory import new, on_device, overlap
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def as_scalar(value, dtype):
     """A number of this dtype for anything that is one on the host; None for the rest."""
-    if isinstance(value, GPUArray):
+    if isinstance(value, _driver.GPUArray):
         return None
     host = np.asarray(value)
     return np.asarray(value, dtype=dtype).reshape(())[()] if host.size == 1 else None
@@ -37,7 +41,7 @@ def check_broadcast(shape, to) -> tuple[int, ...]:
 
 def values_for(value, a, shape, stream=None) -> GPUArray:
     """The value as an array of the dtype of `a` which broadcasts to the shape and does not lie in `a`."""
-    if not isinstance(value, GPUArray):
+    if not isinstance(value, _driver.GPUArray):
         host = np.asarray(value)
         host = host if host.dtype == a.dtype else np.asarray(value, dtype=a.dtype)
         return on_device(host.reshape(check_broadcast(host.shape, shape)), stream)
@@ -51,13 +55,13 @@ def values_for(value, a, shape, stream=None) -> GPUArray:
 
 def assign(view, value, stream=None) -> None:
     """Every element of a view, of any strides, from a number or an array that broadcasts to it."""
-    if view.dtype.names and not isinstance(value, GPUArray):
+    if view.dtype.names and not isinstance(value, _driver.GPUArray):
         value = np.asarray(value, view.dtype)  # tuples are elements
     number = as_scalar(value, view.dtype)
     if number is None:
-        shape = value.shape if isinstance(value, GPUArray) else np.shape(value)
+        shape = value.shape if isinstance(value, _driver.GPUArray) else np.shape(value)
         short = check_broadcast(shape, view.shape)
-        if not isinstance(value, GPUArray):
+        if not isinstance(value, _driver.GPUArray):
             host = np.asarray(value)
             host = (host if host.dtype == view.dtype else np.asarray(value, dtype=view.dtype)).reshape(short)
             if short == view.shape and view.flags.forc and not captures.is_captured(stream):

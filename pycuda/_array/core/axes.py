@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from pycuda._driver import GPUArray
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 INDEX = np.dtype(np.intp)  # of indices that results have
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.memory import new
-from pycuda._driver import GPUArray, _forbid_writing
+from pycuda._driver import _forbid_writing
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Shape
+    from pycuda.gpuarray import GPUArray
 
 
 def broadcast_strides(array, shape) -> tuple[int, ...]:
@@ -36,4 +38,4 @@ def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     if 0 in shape:
         return _forbid_writing(new(shape, a.dtype, a.allocator))
     strides = broadcast_strides(a, shape)
-    return _forbid_writing(GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))
+    return _forbid_writing(_driver.GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides))

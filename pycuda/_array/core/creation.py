@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.assign import assign
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import creation
 from pycuda._kernels.plans.axes import ceil_div
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Shape, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 _BLOCK = (creation.THREADS, 1, 1)
@@ -41,7 +42,7 @@ def full(
 ) -> GPUArray:
     """A new array of this shape with every element the same number; dtype defaults to that of the number."""
     value = np.asarray(fill_value)
-    result = GPUArray(shape, value.dtype if dtype is None else dtype, allocator, order=order)
+    result = _driver.GPUArray(shape, value.dtype if dtype is None else dtype, allocator, order=order)
     assign(result, fill_value, stream)
     return result
 

@@ -8,20 +8,24 @@ stream, and cannot be captured, unless mode is "wrap" or "clip", which have no w
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new
-from pycuda._driver import GPUArray, _collapse_axes
+from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans.axes import axis_capacity
 from pycuda._kernels.plans.caches import memoized_in_context
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _BLOCK = (kernels.THREADS, 1, 1)
 MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
@@ -141,7 +145,7 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
 
 def is_plain_gather(array, indices) -> bool:
     """Whether gather() takes them."""
-    return array.ndim == 1 and isinstance(indices, GPUArray) and indices.flags.c_contiguous
+    return array.ndim == 1 and isinstance(indices, _driver.GPUArray) and indices.flags.c_contiguous
 
 
 def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:

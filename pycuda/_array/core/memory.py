@@ -3,16 +3,22 @@ array."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
-from pycuda._driver import GPUArray, _share_memory
+from pycuda._driver import _share_memory
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def new(shape, dtype, allocator=None, order="C") -> GPUArray:
     """An array that is not set yet."""
-    return GPUArray(shape, dtype, allocator, order=order)
+    return _driver.GPUArray(shape, dtype, allocator, order=order)
 
 
 def overlap(a, b) -> bool:
@@ -26,7 +32,7 @@ def write_back(result, out, stream=None):
 
 
 def _copy(host, stream=None) -> GPUArray:
-    result = GPUArray(host.shape, host.dtype)
+    result = _driver.GPUArray(host.shape, host.dtype)
     result.set(host, stream=stream)
     return result
 

@@ -4,12 +4,17 @@ is refused, to hide no copy.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.creation import full
 from pycuda._array.core.memory import write_back
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def is_number(value) -> bool:
@@ -29,14 +34,14 @@ def refused(value) -> TypeError:
 
 def operand(value):
     """The value, where an elementwise operation takes it."""
-    if isinstance(value, GPUArray) or is_number(value):
+    if isinstance(value, _driver.GPUArray) or is_number(value):
         return value
     raise refused(value)
 
 
 def as_array(value) -> GPUArray:
     """The value as an array: a number is one without axes, of NumPy's dtype for it."""
-    if isinstance(value, GPUArray):
+    if isinstance(value, _driver.GPUArray):
         return value
     if not is_number(value):
         raise refused(value)
@@ -45,7 +50,7 @@ def as_array(value) -> GPUArray:
 
 def dtype_of(value) -> np.dtype:
     """That of an array or a number, as np.asarray would have it."""
-    return value.dtype if isinstance(value, GPUArray) else np.asarray(operand(value)).dtype
+    return value.dtype if isinstance(value, _driver.GPUArray) else np.asarray(operand(value)).dtype
 
 
 def finfo(dtype):
@@ -59,7 +64,7 @@ def finfo(dtype):
 
 def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     """out=, where it can take a result of this shape and dtype."""
-    if not isinstance(out, GPUArray):
+    if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     check_writable(out)
     if out.shape != tuple(shape):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from pycuda._driver import GPUArray
+from pycuda.gpuarray import GPUArray
 
 if TYPE_CHECKING:
     from pycuda._driver import _Allocator as Allocator

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange, full
@@ -17,11 +19,13 @@ from pycuda._array.editing.repeats import tile
 from pycuda._array.indexing.mask import coordinates_of_true
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, atleast_3d, moveaxis
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _all_arrays(tup) -> list[GPUArray]:
-    if isinstance(tup, GPUArray):
+    if isinstance(tup, _driver.GPUArray):
         return list(tup)
     return [as_array(each) for each in tup]
 
@@ -90,7 +94,7 @@ def _read_places(obj, length: int):
     """Places along an axis: an int, or integers counted from 0 on the device. IndexError beyond the end."""
     if isinstance(obj, slice):
         return arange(*obj.indices(length), dtype=INDEX)
-    if not isinstance(obj, GPUArray):
+    if not isinstance(obj, _driver.GPUArray):
         obj = np.asarray(obj)
     if obj.dtype.kind == "b":
         return obj
@@ -98,7 +102,7 @@ def _read_places(obj, length: int):
         obj = obj.astype(INDEX)
     if obj.dtype.kind not in "iu":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    if obj.size == 1 and not isinstance(obj, GPUArray):
+    if obj.size == 1 and not isinstance(obj, _driver.GPUArray):
         return int(obj.reshape(()))
     return obj
 
@@ -127,7 +131,7 @@ def delete(arr, obj, axis=None) -> GPUArray:
                 "boolean array argument `obj` to delete must be one-dimensional and match the axis length "
                 f"of {length}"
             )
-        keep = apply("logical_not", places if isinstance(places, GPUArray) else on_device(places))
+        keep = apply("logical_not", places if isinstance(places, _driver.GPUArray) else on_device(places))
     else:
         keep = full((length,), True, np.bool_)
         keep[places] = False
@@ -157,7 +161,7 @@ def insert(arr, obj, values, axis=None) -> GPUArray:
         parts = arr[at(axis, slice(places))], broadcast_to(values, shape), arr[at(axis, slice(places, None))]
         return concatenate(parts, axis)
     if places.dtype.kind == "b":
-        (places,) = coordinates_of_true(places if isinstance(places, GPUArray) else on_device(places))
+        (places,) = coordinates_of_true(places if isinstance(places, _driver.GPUArray) else on_device(places))
     if places.ndim > 1:
         raise ValueError("index array argument obj to insert must be one dimensional or scalar")
     return _insert_many(arr, places, values, axis)
@@ -167,7 +171,7 @@ def _insert_many(arr, places, values, axis) -> GPUArray:
     length, count = arr.shape[axis], places.size
     shape = (*arr.shape[:axis], length + count, *arr.shape[axis + 1 :])
     result = new(shape, arr.dtype, arr.allocator)
-    numbers = places if isinstance(places, GPUArray) else on_device(places.astype(INDEX))
+    numbers = places if isinstance(places, _driver.GPUArray) else on_device(places.astype(INDEX))
     if count:
         numbers = apply("where", apply("less", numbers, 0), apply("add", numbers, length), numbers)
         order = numbers.argsort()

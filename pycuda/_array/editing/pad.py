@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pycuda._array.core.axes import INDEX
@@ -11,7 +13,9 @@ from pycuda._array.core.memory import new
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
 from pycuda._array.statistics.quantiles import median
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _KEYWORDS = {
     "constant": {"constant_values"},

@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import flat_or_axis
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.indexing.take_put import take
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def repeat(
@@ -36,9 +37,9 @@ def repeat(
     """
     self, axis = flat_or_axis(self, axis, scalars=True)
     allocator = allocator or self.allocator
-    if isinstance(repeats, GPUArray):
+    if isinstance(repeats, _driver.GPUArray):
         captures.refuse("repeat() with counts on the device", "they are read", stream)
-    counts = np.asarray(repeats.get() if isinstance(repeats, GPUArray) else repeats)
+    counts = np.asarray(repeats.get() if isinstance(repeats, _driver.GPUArray) else repeats)
     if counts.size == 0 or counts.dtype.kind == "b":
         counts = counts.astype(np.intp)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():

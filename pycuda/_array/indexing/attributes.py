@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.assign import assign
 from pycuda._array.core.creation import arange
 from pycuda._array.shape.views import matrix_transpose
-from pycuda._driver import GPUArray
 
 mT = matrix_transpose
 
@@ -55,7 +55,7 @@ class Flat:
 
 def _over_and_over(value, flat, index):
     """NumPy repeats fewer values, and leaves out what is more."""
-    if not isinstance(value, GPUArray):
+    if not isinstance(value, _driver.GPUArray):
         value = np.asarray(value)
     if value.ndim == 0 or isinstance(index, int):
         return value
@@ -63,7 +63,7 @@ def _over_and_over(value, flat, index):
     value = value.ravel()
     if value.size in (1, count):
         return value
-    if isinstance(value, GPUArray):
+    if isinstance(value, _driver.GPUArray):
         return value.take(arange(count, dtype=np.intp), mode="wrap")
     return np.resize(value, count)
 
@@ -75,7 +75,7 @@ def flat(a, refusal: Exception | None = None) -> Flat:
 
 def set_flat(a, value) -> None:
     """a.flat = value"""
-    if not isinstance(value, GPUArray) and np.ndim(value) == 0:
+    if not isinstance(value, _driver.GPUArray) and np.ndim(value) == 0:
         assign(a, value)
     else:
         Flat(a)[:] = value

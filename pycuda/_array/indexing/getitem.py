@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides, fit
 from pycuda._array.core.gather import (
     Positions,
@@ -21,10 +22,9 @@ from pycuda._array.core.gather import (
 )
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.indexing.mask import offsets_of_true, take_true
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
-    pass
+    from pycuda.gpuarray import GPUArray
 
 _BAD_ITEM = (
     "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
@@ -46,7 +46,7 @@ def _read_item(item):
         return item
     if isinstance(item, bool | np.bool_):
         return np.asarray(item)
-    if not isinstance(item, GPUArray):
+    if not isinstance(item, _driver.GPUArray):
         if isinstance(item, int | np.integer) or (
             hasattr(item, "__index__") and not hasattr(item, "__array__")
         ):
@@ -65,7 +65,7 @@ def _read_item(item):
 def _axes_taken(item) -> int:
     if item is None or item is Ellipsis:
         return 0
-    is_mask = isinstance(item, GPUArray | np.ndarray) and item.dtype.kind == "b"
+    is_mask = isinstance(item, _driver.GPUArray | np.ndarray) and item.dtype.kind == "b"
     return item.ndim if is_mask else 1
 
 
@@ -107,7 +107,7 @@ def _read(a, index) -> _Index:
         if item.dtype.kind == "b" and item.ndim == 0:
             # A boolean without axes is an axis of length 1 or 0.
             basic.append(None)
-            is_true = bool(item.get() if isinstance(item, GPUArray) else item)
+            is_true = bool(item.get() if isinstance(item, _driver.GPUArray) else item)
             picked.append(((axis,), np.zeros(int(is_true), np.intp)))
             axis += 1
             continue
@@ -135,7 +135,7 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
         strides = [view.strides[axis] for axis in axes]
         if item.dtype.kind == "b":
             check_mask(item, view, axes)
-        if isinstance(item, GPUArray):
+        if isinstance(item, _driver.GPUArray):
             if item.dtype.kind == "b":
                 parts.append(Positions(offsets_of_true(item, strides, stream), "OFFSET"))
             else:
@@ -200,7 +200,7 @@ def getitem(a, index) -> GPUArray:
     if is_plain_gather(a, index) and index.dtype.kind in "iu":
         return gather(a, index, allocator=a.allocator)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if isinstance(mask, GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
+    if isinstance(mask, _driver.GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
         return take_true(a, mask)
     target = resolve(a, index)
     result = new(target.shape, a.dtype, a.allocator)

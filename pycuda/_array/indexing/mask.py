@@ -15,7 +15,6 @@ from pycuda._array.core import captures
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import packed_copy
 from pycuda._array.reduction.scans import scan
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import select as kernels
 from pycuda._kernels.plans import scratch
@@ -23,6 +22,7 @@ from pycuda._kernels.plans.axes import ceil_div, packed_axes
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 _BLOCK = (kernels.THREADS, 1, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 # ---- indices of several axes in one number
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array, as_mask, operand
 from pycuda._array.indexing.take_put import put
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _cast(source, dtype, casting):
     """An array that becomes this dtype by the rule, or a number of the dtype, as NumPy itself makes it."""
-    if not isinstance(source, GPUArray):
+    if not isinstance(source, _driver.GPUArray):
         number = np.empty((), dtype)
         np.copyto(number, source, casting=casting)
         return number[()]
@@ -28,14 +33,14 @@ def _cast(source, dtype, casting):
 
 def _safe(values, dtype):
     """A number as one of the dtype, or an array that loses nothing in it. TypeError."""
-    if not isinstance(operand(values), GPUArray):
+    if not isinstance(operand(values), _driver.GPUArray):
         return np.asarray(values, dtype)[()]
     return _cast(values, dtype, "safe")
 
 
 def copyto(dst, src, casting="same_kind", where=True) -> None:
     """Copies what broadcasts to `dst`, where a mask is true."""
-    if not isinstance(dst, GPUArray):
+    if not isinstance(dst, _driver.GPUArray):
         raise TypeError(f"copyto() argument 1 must be a GPUArray, not {type(dst).__name__}")
     src = _cast(operand(src), dst.dtype, casting)
     if where is True:
@@ -48,7 +53,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
             f"shape {dst.shape}"
         )
     if dst.size:
-        value = src.astype(dst.dtype, copy=False) if isinstance(src, GPUArray) else src
+        value = src.astype(dst.dtype, copy=False) if isinstance(src, _driver.GPUArray) else src
         apply("where", as_mask(where), value, dst, out=dst)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.assign import as_scalar, assign, values_for
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import indexed_copy
 from pycuda._array.core.operands import is_number
 from pycuda._array.indexing.getitem import check_mask, resolve
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -17,7 +17,7 @@ from pycuda._kernels.plans.sharing import check_writable
 def _assign_masked(a, index, value) -> bool:
     """a[mask] = number, without asking how many are true. False for anything else."""
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
-    if not isinstance(mask, GPUArray) or mask.dtype.kind != "b" or not 0 < mask.ndim <= a.ndim:
+    if not isinstance(mask, _driver.GPUArray) or mask.dtype.kind != "b" or not 0 < mask.ndim <= a.ndim:
         return False
     number = as_scalar(value, a.dtype)
     if number is None or elements.kind(a.dtype) == "V":

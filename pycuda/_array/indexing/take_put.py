@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.assign import values_for
 from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.broadcast import broadcast_strides
@@ -24,15 +25,15 @@ from pycuda._array.core.gather import (
 from pycuda._array.core.memory import new, on_device, overlap, write_back
 from pycuda._array.indexing.getitem import fits_whole
 from pycuda._array.indexing.mask import coordinates_of_true, take_true
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, HostOrDevice, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def _as_indices(indices) -> GPUArray | np.ndarray:
-    if not isinstance(indices, GPUArray):
+    if not isinstance(indices, _driver.GPUArray):
         indices = np.asarray(indices)
         indices = indices.astype(np.intp) if indices.size == 0 else indices
     if indices.dtype.kind not in "iu":
@@ -51,13 +52,13 @@ def _along(indices, length: int, step: int, mode: str, stream) -> Positions:
     """Indices along an axis of this length and stride as positions on the device."""
     if length == 0 and indices.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
-    if isinstance(indices, GPUArray):
+    if isinstance(indices, _driver.GPUArray):
         return Positions(indices, mode, length, step)
     return Positions(on_device(host_indices(indices, length, mode) * step, stream), "OFFSET")
 
 
 def _into(result, out, stream):
-    if not isinstance(out, GPUArray):
+    if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if out.shape != result.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
@@ -74,11 +75,11 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
         return gather(self, indices, mode, stream=stream, allocator=allocator or self.allocator)
     positions = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
-    if isinstance(out, GPUArray):
+    if isinstance(out, _driver.GPUArray):
         check_writable(out)
     # Indices that are checked while elements are moved leave out as it is where one is wrong.
     checked = positions.mode != "RAISE"
-    fits = checked and isinstance(out, GPUArray) and out.shape == shape and out.dtype == self.dtype
+    fits = checked and isinstance(out, _driver.GPUArray) and out.shape == shape and out.dtype == self.dtype
     direct = fits and not overlap(out, self) and not overlap(out, positions.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
     kept = [(stride, 0) for stride in self.strides]
@@ -134,7 +135,7 @@ def put(
     """self.ravel()[indices] = values, values repeated as needed, as numpy.put. In place for any strides."""
     check_writable(self)
     indices = _as_indices(indices)
-    if not isinstance(values, GPUArray):
+    if not isinstance(values, _driver.GPUArray):
         values = np.asarray(values, self.dtype)
     if indices.size == 0 or values.size == 0:
         return
@@ -143,7 +144,11 @@ def put(
     values = values.reshape(-1)
     if values.size not in (1, indices.size):
         repeated = np.arange(indices.size) % values.size
-        values = take(values, repeated, stream=stream) if isinstance(values, GPUArray) else values[repeated]
+        values = (
+            take(values, repeated, stream=stream)
+            if isinstance(values, _driver.GPUArray)
+            else values[repeated]
+        )
     values = values_for(values, flat, (indices.size,), stream)
     positions = combined_offsets([positions], (indices.size,), stream, write=True)
     step = 0 if values.size == 1 else values.strides[0]
@@ -171,15 +176,15 @@ def put_along_axis(arr, indices, values, axis) -> None:
 
 def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
     """The elements along an axis where the condition is true, as numpy.compress."""
-    condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
+    condition = condition if isinstance(condition, _driver.GPUArray) else np.asarray(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    if isinstance(condition, GPUArray) and out is None and (axis is None or self.ndim == 1):
+    if isinstance(condition, _driver.GPUArray) and out is None and (axis is None or self.ndim == 1):
         flat = self.ravel()
         if fits_whole(condition, flat):
             normalized_axes(operator.index(axis or 0), 1)
             return take_true(flat, condition, stream, what="compress()")
-    if isinstance(condition, GPUArray):
+    if isinstance(condition, _driver.GPUArray):
         (indices,) = coordinates_of_true(condition, stream, what="compress()")
     else:
         (indices,) = np.nonzero(condition)

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array, into, operand
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Operand, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def if_positive(
@@ -41,11 +42,13 @@ def select(condlist, choicelist, default=0) -> GPUArray:
         if each.dtype.kind != "b":
             raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
     choices = [operand(each) for each in choicelist]
-    known = [each.dtype if isinstance(each, GPUArray) else each for each in (*choices, operand(default))]
+    known = [
+        each.dtype if isinstance(each, _driver.GPUArray) else each for each in (*choices, operand(default))
+    ]
     dtype = np.result_type(*known)
-    shapes = [each.shape for each in (*conditions, *choices, default) if isinstance(each, GPUArray)]
+    shapes = [each.shape for each in (*conditions, *choices, default) if isinstance(each, _driver.GPUArray)]
     result = new(np.broadcast_shapes(*shapes), dtype, conditions[0].allocator)
-    result[...] = default if isinstance(default, GPUArray) else np.asarray(default).astype(dtype)
+    result[...] = default if isinstance(default, _driver.GPUArray) else np.asarray(default).astype(dtype)
     for condition, choice in reversed(list(zip(conditions, choices, strict=True))):
         if result.size:
             apply("where", condition, choice, result, out=result)

@@ -13,7 +13,7 @@ import sys
 
 import numpy as np
 
-from pycuda._driver import GPUArray
+from pycuda import _driver
 
 
 def _count_elements(x, *, axis=None, keepdims=False, dtype=np.float64, **others):
@@ -43,11 +43,11 @@ def register() -> None:
     """Put GPUArray into dask's tables."""
     from dask.array import dispatch, register_chunk_type
 
-    register_chunk_type(GPUArray)
-    dispatch.empty_lookup.register(GPUArray, GPUArray)
-    dispatch.numel_lookup.register(GPUArray, _count_elements)
-    dispatch.percentile_lookup.register(GPUArray, _percentile)
-    dispatch.to_numpy_dispatch.register(GPUArray, _on_host)
+    register_chunk_type(_driver.GPUArray)
+    dispatch.empty_lookup.register(_driver.GPUArray, _driver.GPUArray)
+    dispatch.numel_lookup.register(_driver.GPUArray, _count_elements)
+    dispatch.percentile_lookup.register(_driver.GPUArray, _percentile)
+    dispatch.to_numpy_dispatch.register(_driver.GPUArray, _on_host)
 
 
 _registered = False

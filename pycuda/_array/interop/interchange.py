@@ -11,10 +11,11 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.core.elementwise import apply
-from pycuda._driver import GPUArray, _ArrayFunction, _from_capsule, _from_table
+from pycuda._driver import _ArrayFunction, _from_capsule, _from_table
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Stream
+    from pycuda.gpuarray import GPUArray
 
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
 _VERSION = 1, 3

@@ -81,7 +81,7 @@ def _unpickled(host, cls=None):
 
 def __reduce_ex__(array, protocol):
     """With protocol 5 the elements may travel out of band: NumPy sees to that."""
-    from pycuda._driver import GPUArray
+    from pycuda.gpuarray import GPUArray
 
     cls = () if type(array) is GPUArray else (type(array),)
     return _unpickled, (array.get(), *cls), _attributes(array)

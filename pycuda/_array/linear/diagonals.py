@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.assign import assign
 from pycuda._array.core.axes import INDEX, one_axis
 from pycuda._array.core.creation import arange, full, tri
@@ -14,8 +16,10 @@ from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.mask import coordinates_of_true
 from pycuda._array.shape.views import strided
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def diagonal(a, offset=0, axis1=0, axis2=1) -> GPUArray:
@@ -86,7 +90,7 @@ def fill_diagonal(a, val, wrap=False) -> None:
     """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
     step = _steps(a)
     check_writable(a)
-    values = val if isinstance(val, GPUArray) else np.asarray(val, a.dtype)
+    values = val if isinstance(val, _driver.GPUArray) else np.asarray(val, a.dtype)
     if not a.size:
         return
     end = a.shape[1] * a.shape[1] if a.ndim == 2 and not wrap else a.size

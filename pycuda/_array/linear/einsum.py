@@ -5,10 +5,11 @@ elements and a sum where there is nothing else to it.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import write_back
@@ -16,7 +17,9 @@ from pycuda._array.core.operands import as_array, checked_out
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.shape.views import copy
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 # ---- subscripts
 
@@ -268,7 +271,7 @@ def _finished(term, output, shape) -> GPUArray:
 def einsum_path(*operands, optimize="greedy", einsum_call=False):
     """The order of contractions that NumPy chooses for shapes like these."""
     shown = [
-        np.broadcast_to(np.zeros((), each.dtype), each.shape) if isinstance(each, GPUArray) else each
+        np.broadcast_to(np.zeros((), each.dtype), each.shape) if isinstance(each, _driver.GPUArray) else each
         for each in operands
     ]
     return np.einsum_path(*shown, optimize=optimize, einsum_call=einsum_call)

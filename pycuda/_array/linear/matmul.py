@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.reduction.reduce import reduce_products
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.sharing import check_writable
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 _BLOCK = (kernels.THREADS, 1, 1)
 
@@ -69,7 +70,7 @@ def matmul(
         When shapes do not fit.
     """
     for operand in (x1, x2):
-        if not isinstance(operand, GPUArray):
+        if not isinstance(operand, _driver.GPUArray):
             raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
     a, b = _as_matrix(x1, False), _as_matrix(x2, True)
     if a.shape[-1] != b.shape[-2]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _inexact(x) -> GPUArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -16,8 +17,10 @@ from pycuda._array.core.operands import as_array, into
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._array.shape.views import moveaxis
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import convolve as kernels
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def conjugated(a) -> GPUArray:

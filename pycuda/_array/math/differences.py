@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
@@ -17,7 +19,9 @@ from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
 from pycuda._array.sorting.sorting import searchsorted
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _MISSING = getattr(np, "_NoValue", None)
 
@@ -115,7 +119,7 @@ def _inside(f, axis, step) -> GPUArray:
     if is_number(step) or step.ndim == 0:
         return (
             apply("divide", apply("subtract", after, before), apply("multiply", step, 2.0))
-            if isinstance(step, GPUArray)
+            if isinstance(step, _driver.GPUArray)
             else apply("divide", apply("subtract", after, before), 2.0 * step)
         )
     shape = tuple(-1 if each == axis else 1 for each in range(f.ndim))
@@ -303,6 +307,6 @@ def polyval(p, x) -> GPUArray:
     """A polynomial with these coefficients, the first of the highest power, at x."""
     x = as_array(x)
     result = apply("multiply", x, 0)
-    for coefficient in p if isinstance(p, GPUArray) else np.asarray(p):
+    for coefficient in p if isinstance(p, _driver.GPUArray) else np.asarray(p):
         result = apply("add", apply("multiply", result, x), coefficient)
     return result

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.elementwise import apply, new_like
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Operand, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def maximum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:

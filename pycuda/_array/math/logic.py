@@ -4,15 +4,20 @@ give arrays, for which nothing waits; those about dtypes answer at once.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from pycuda import _driver
 from pycuda._array.core.axes import one_axis
 from pycuda._array.core.broadcast import fit
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array, dtype_of, finfo, operand
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 # ---- near and equal
 
@@ -22,14 +27,14 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
     a, b = operand(a), operand(b)
     if dtype_of(b).kind in "biu":
         # Of the least integer there is no absolute value.
-        b = b.astype(np.float64) if isinstance(b, GPUArray) else float(b)
+        b = b.astype(np.float64) if isinstance(b, _driver.GPUArray) else float(b)
     limit = (
         apply("add", apply("multiply", _absolute(b), rtol), atol)
-        if isinstance(b, GPUArray)
+        if isinstance(b, _driver.GPUArray)
         else (atol + rtol * abs(b))
     )
     near = apply("less_equal", _absolute(apply("subtract", a, b)), limit)
-    finite = apply("isfinite", b) if isinstance(b, GPUArray) else bool(np.isfinite(b))
+    finite = apply("isfinite", b) if isinstance(b, _driver.GPUArray) else bool(np.isfinite(b))
     result = apply("logical_or", apply("logical_and", near, finite), apply("equal", a, b))
     if equal_nan:
         result = apply("logical_or", result, apply("logical_and", _isnan(a), _isnan(b)))
@@ -41,7 +46,7 @@ def _absolute(a):
 
 
 def _isnan(value):
-    return apply("isnan", value) if isinstance(value, GPUArray) else bool(np.isnan(value))
+    return apply("isnan", value) if isinstance(value, _driver.GPUArray) else bool(np.isnan(value))
 
 
 def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
@@ -139,7 +144,7 @@ def real_if_close(a, tol=100) -> GPUArray:
 
 def _dtypes(values):
     """What NumPy's functions about dtypes take: dtypes in place of arrays, numbers as they are."""
-    return [each.dtype if isinstance(each, GPUArray) else each for each in values]
+    return [each.dtype if isinstance(each, _driver.GPUArray) else each for each in values]
 
 
 def result_type(*arrays_and_dtypes) -> np.dtype:
@@ -184,7 +189,7 @@ class _Place:
 
 def may_share_memory(a, b, max_work=0) -> bool:
     """Whether the memory between the first and the last bytes of both has a part in common."""
-    if not all(isinstance(each, GPUArray) for each in (a, b)):
+    if not all(isinstance(each, _driver.GPUArray) for each in (a, b)):
         return False
     return np.may_share_memory(np.asarray(_Place(a)), np.asarray(_Place(b)))
 

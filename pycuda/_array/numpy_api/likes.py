@@ -6,9 +6,11 @@ What `like=` names is requested explicitly: data of the host is copied to the de
 from __future__ import annotations
 
 import operator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import creation
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
@@ -16,9 +18,12 @@ from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.shape.views import at, moveaxis
 from pycuda._array.shape.views import copy as copied
-from pycuda._driver import GPUArray, _packed_strides
 from pycuda._driver import _empty_like as packed_like
+from pycuda._driver import _packed_strides
 from pycuda._driver import _to_gpu as to_gpu
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 # ---- np.f(..., like=a): NumPy takes like= away
 
@@ -37,7 +42,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
 def _of_parts(object) -> bool:
     """Whether nested lists have a GPUArray in them."""
     return isinstance(object, list | tuple) and any(
-        isinstance(each, GPUArray) or _of_parts(each) for each in object
+        isinstance(each, _driver.GPUArray) or _of_parts(each) for each in object
     )
 
 
@@ -53,7 +58,7 @@ def _converted(a, dtype, order, copy) -> GPUArray:
     if _of_parts(a):
         a, copy = _stacked(a), False
     order = "K" if order is None else order
-    if not isinstance(a, GPUArray):
+    if not isinstance(a, _driver.GPUArray):
         host = np.array(a, dtype, order=order)
         return to_gpu(host)  # in the order that it has there
     dtype = a.dtype if dtype is None else np.dtype(dtype)
@@ -97,7 +102,7 @@ def require(a, dtype=None, requirements=None) -> GPUArray:
 def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
     """np.empty(..., like=a)"""
     _no_device(device)
-    return GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
+    return _driver.GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
 
 
 def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
@@ -112,7 +117,7 @@ def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
 
 def _cast_to(value, dtype):
     """Values for an array of the dtype, with NumPy's warnings where they lose something."""
-    if isinstance(value, GPUArray):
+    if isinstance(value, _driver.GPUArray):
         return value
     cast = np.empty(np.shape(value), dtype)
     np.copyto(cast, value, casting="unsafe")
@@ -122,8 +127,8 @@ def _cast_to(value, dtype):
 def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
     """np.full(..., like=a)"""
     _no_device(device)
-    if isinstance(fill_value, GPUArray):
-        result = GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
+    if isinstance(fill_value, _driver.GPUArray):
+        result = _driver.GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
         result[...] = fill_value
         return result
     value = fill_value if dtype is None else _cast_to(fill_value, dtype)
@@ -156,7 +161,9 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> G
     """np.arange(..., like=a), which has NumPy's dtype."""
     _no_device(device)
     start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    start, stop, step = (each.item() if isinstance(each, GPUArray) else each for each in (start, stop, step))
+    start, stop, step = (
+        each.item() if isinstance(each, _driver.GPUArray) else each for each in (start, stop, step)
+    )
     step = 1 if step is None else step
     if not step:
         return np.arange(start, stop, step, dtype)  # which raises
@@ -214,10 +221,10 @@ def _fresh(a, dtype, order, shape, device) -> GPUArray:
     if order in ("A", "K"):
         if order == "K" and len(shape) == a.ndim and not (a.flags.c_contiguous or a.flags.f_contiguous):
             strides = _packed_strides(shape, dtype.itemsize, a.strides)
-            return GPUArray(shape, dtype, a.allocator, strides=strides)
+            return _driver.GPUArray(shape, dtype, a.allocator, strides=strides)
         fortran = a.flags.f_contiguous and not a.flags.c_contiguous
         order = "F" if fortran and (order == "A" or len(shape) == a.ndim) else "C"
-    return GPUArray(shape, dtype, a.allocator, order=order)
+    return _driver.GPUArray(shape, dtype, a.allocator, order=order)
 
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
@@ -251,7 +258,7 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, d
 
 def _number(*values) -> np.dtype:
     """The dtype that values have in common; numbers of Python's give way to arrays."""
-    return np.result_type(*(each.dtype if isinstance(each, GPUArray) else each for each in values))
+    return np.result_type(*(each.dtype if isinstance(each, _driver.GPUArray) else each for each in values))
 
 
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
@@ -285,7 +292,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) -> GPUArray:
     """np.logspace between arrays."""
     exponents = linspace(start, stop, num, endpoint, axis=axis)
-    if isinstance(base, GPUArray) and base.ndim:
+    if isinstance(base, _driver.GPUArray) and base.ndim:
         base = moveaxis(base[None], 0, axis)
     result = apply("power", base, exponents)
     return result if dtype is None else result.astype(dtype)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import broadcast
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
@@ -13,7 +16,9 @@ from pycuda._array.interop import printing
 from pycuda._array.math import elementwise
 from pycuda._array.shape import joining
 from pycuda._array.sorting import facade_sorting
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _MISSING = getattr(np, "_NoValue", None)
 
@@ -26,8 +31,8 @@ def _given(**keywords):
 def _reduction(name):
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True):
         if initial is _MISSING and where is True and axis is dtype is out is None and keepdims is not True:
-            return getattr(GPUArray, name)(a)  # whose launch may be remembered
-        return getattr(GPUArray, name)(
+            return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
+        return getattr(_driver.GPUArray, name)(
             a, axis, dtype, out, keepdims is True, **_given(initial=initial), where=where
         )
 
@@ -37,7 +42,9 @@ def _reduction(name):
 
 def _extreme(name):
     def function(a, axis=None, out=None, keepdims=False, initial=_MISSING, where=True):
-        return getattr(GPUArray, name)(a, axis, out, keepdims is True, **_given(initial=initial), where=where)
+        return getattr(_driver.GPUArray, name)(
+            a, axis, out, keepdims is True, **_given(initial=initial), where=where
+        )
 
     function.__name__ = name
     return function
@@ -45,7 +52,7 @@ def _extreme(name):
 
 def _truth(name):
     def function(a, axis=None, out=None, keepdims=False, *, where=True):
-        return getattr(GPUArray, name)(a, axis, out, keepdims is True, where=where)
+        return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True, where=where)
 
     function.__name__ = name
     return function
@@ -53,7 +60,7 @@ def _truth(name):
 
 def _place(name):
     def function(a, axis=None, out=None, *, keepdims=False):
-        return getattr(GPUArray, name)(a, axis, out, keepdims is True)
+        return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True)
 
     function.__name__ = name
     return function
@@ -61,7 +68,7 @@ def _place(name):
 
 def _cumulative(name):
     def function(a, axis=None, dtype=None, out=None):
-        return getattr(GPUArray, name)(a, axis, dtype, out)
+        return getattr(_driver.GPUArray, name)(a, axis, dtype, out)
 
     function.__name__ = name
     return function
@@ -76,7 +83,7 @@ cumsum, cumprod = _cumulative("cumsum"), _cumulative("cumprod")
 
 def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> GPUArray:
     """np.mean"""
-    return GPUArray.mean(a, axis, dtype, out, keepdims is True, where=where)
+    return _driver.GPUArray.mean(a, axis, dtype, out, keepdims is True, where=where)
 
 
 def _spread(name):
@@ -85,7 +92,9 @@ def _spread(name):
         correction=_MISSING,
     ):  # fmt: skip
         more = _given(mean=mean, correction=correction)
-        return getattr(GPUArray, name)(a, axis, dtype, out, ddof, keepdims is True, where=where, **more)
+        return getattr(_driver.GPUArray, name)(
+            a, axis, dtype, out, ddof, keepdims is True, where=where, **more
+        )
 
     function.__name__ = name
     return function
@@ -191,7 +200,9 @@ def transpose(a, axes=None) -> GPUArray:
 
 def _checked(arrays, dtype, casting):
     """The arrays, which must become the dtype of the result by the rule of casting."""
-    arrays = list(arrays) if not isinstance(arrays, GPUArray) else [arrays[n] for n in range(len(arrays))]
+    arrays = (
+        list(arrays) if not isinstance(arrays, _driver.GPUArray) else [arrays[n] for n in range(len(arrays))]
+    )
     arrays = [as_array(each) for each in arrays]
     if arrays and (dtype is not None or casting != "same_kind"):
         result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in arrays))
@@ -302,7 +313,7 @@ def array2string(a, *args, **kwargs) -> str:
 
 
 def _on_host(value):
-    return value.get() if isinstance(value, GPUArray) else value
+    return value.get() if isinstance(value, _driver.GPUArray) else value
 
 
 def save(file, arr, allow_pickle=True) -> None:

@@ -12,9 +12,9 @@ import inspect
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.elementwise import ELEMENTWISE, apply
 from pycuda._array.interop import dask
-from pycuda._driver import GPUArray
 
 
 def __array__(array, *args, **kwargs):
@@ -29,7 +29,7 @@ def _is_taken(kind, protocol: str) -> bool:
     return (
         own is None
         or own is getattr(np.ndarray, protocol)
-        or issubclass(kind, GPUArray)
+        or issubclass(kind, _driver.GPUArray)
         or hasattr(kind, "__cuda_array_interface__")
         or hasattr(kind, "__dlpack_c_exchange_api__")
     )
@@ -39,7 +39,7 @@ def _refuse_parts(results) -> None:
     """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions shall write to:
     NumPy means the elements of z by them."""
     for each in results:
-        if isinstance(each, GPUArray) and each._is_of_part:
+        if isinstance(each, _driver.GPUArray) and each._is_of_part:
             raise ValueError(
                 "z.real and z.imag are copies, so writing to this one would not change z: assign to the "
                 "property (z.real = x), write to the view numpy.real(z), or to a copy of your own (r = "
@@ -56,7 +56,7 @@ _IN_PLACE = frozenset("copyto fill_diagonal place put put_along_axis putmask".sp
 
 def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
     for each in inputs:
-        if type(each) is not GPUArray and not _is_taken(type(each), "__array_ufunc__"):
+        if type(each) is not _driver.GPUArray and not _is_taken(type(each), "__array_ufunc__"):
             return NotImplemented
     if not kwargs and method == "__call__" and ufunc in ELEMENTWISE:
         return apply(ELEMENTWISE[ufunc], *inputs)
@@ -161,7 +161,7 @@ def _place_of_out(function) -> int | None:
 def __array_function__(array, func, types, args, kwargs):
     dask.register_once()
     for kind in types:
-        if kind is not GPUArray and not _is_taken(kind, "__array_function__"):
+        if kind is not _driver.GPUArray and not _is_taken(kind, "__array_function__"):
             return NotImplemented
     function = implementation(func)
     out = kwargs.get("out")

@@ -6,8 +6,11 @@ a few. So the order of operands is kept, and sums are made by pairs.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.creation import arange
@@ -17,9 +20,11 @@ from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.take_put import put
 from pycuda._array.sorting.facade_sorting import sort_by_key
 from pycuda._array.sorting.unique import unique
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
@@ -48,7 +53,7 @@ def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
 
 def read_starts(name, indices, length: int) -> np.ndarray:
     """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
-    host = indices.get() if isinstance(indices, GPUArray) else np.asarray(indices)
+    host = indices.get() if isinstance(indices, _driver.GPUArray) else np.asarray(indices)
     host = host if host.size else host.astype(INDEX)
     if host.ndim != 1 or host.dtype.kind not in "iu":
         raise TypeError("the indices of reduceat must be a 1-d array of integers")

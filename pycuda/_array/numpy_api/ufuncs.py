@@ -5,9 +5,11 @@ and so on.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import ELEMENTWISE, apply, warn_discarded
@@ -20,10 +22,12 @@ from pycuda._array.reduction.reduce import folded_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, copy, moveaxis
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import fold
 from pycuda._kernels.builtin.functions import ufunc_dtypes, weak_dtype
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _REDUCTIONS = {
     np.add: "sum",
@@ -158,7 +162,11 @@ def call_generalised(ufunc, *inputs, out=None, axes=None, casting="same_kind", d
     check_plain(ufunc.__name__, keywords)
     inputs = tuple(map(as_array, inputs))
     loop = ufunc_dtypes(ufunc, tuple(each.dtype for each in inputs), dtype and np.dtype(dtype), casting)
-    if out is not None and isinstance(out, GPUArray) and not np.can_cast(loop[-1], out.dtype, casting):
+    if (
+        out is not None
+        and isinstance(out, _driver.GPUArray)
+        and not np.can_cast(loop[-1], out.dtype, casting)
+    ):
         raise TypeError(
             f"Cannot cast output from {loop[-1]!r} to {out.dtype!r} with casting rule {casting!r}"
         )
@@ -208,7 +216,7 @@ def _with_axes(ufunc, inputs, axes, keepdims):
 def _in_loop(ufunc, array, dtype, out) -> GPUArray:
     """The array in the dtype that its elements are folded in."""
     dtype = None if dtype is None else np.dtype(dtype)
-    target = out.dtype if isinstance(out, GPUArray) else None
+    target = out.dtype if isinstance(out, _driver.GPUArray) else None
     return array.astype(folded_dtype(ufunc, array.dtype, dtype, target), copy=False)
 
 
@@ -292,7 +300,7 @@ def call_reduce(
             more["dtype"] = dtype
         else:
             array = _in_loop(ufunc, array, dtype, out)
-        method = getattr(GPUArray, _REDUCTIONS[ufunc])
+        method = getattr(_driver.GPUArray, _REDUCTIONS[ufunc])
         return method(array, axis=axis, out=out, keepdims=keepdims, where=where, **more)
     axes, given = normalized_axes(axis, array.ndim), array
     array = _in_loop(ufunc, array, dtype, out)
@@ -412,6 +420,6 @@ def run(ufunc, method, inputs, keywords):
         _refuse_host(ufunc.__name__, inputs[:1] if method in ("at", "reduceat") else inputs)
         if method != "at" and ufunc.nin != 2:
             raise TypeError(f"np.{ufunc.__name__}.{method}: only supported for binary functions")
-        if method not in ("outer", "at") and not isinstance(inputs[0], GPUArray):
+        if method not in ("outer", "at") and not isinstance(inputs[0], _driver.GPUArray):
             inputs = (as_array(inputs[0]), *inputs[1:])
     return _METHODS[method](ufunc, *inputs, **keywords)

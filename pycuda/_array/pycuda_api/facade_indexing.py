@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from pycuda._array.core.memory import new
 from pycuda._array.indexing import take_put
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Array, Arrays, HostOrDevice, Shape, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stream = None) -> GPUArray:

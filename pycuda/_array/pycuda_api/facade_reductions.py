@@ -10,13 +10,13 @@ import numpy as np
 
 from pycuda._array.indexing.take_put import take
 from pycuda._array.reduction.reduce import plan_reduction, reduce, reduce_by, reduce_products
-from pycuda._driver import GPUArray
 from pycuda._kernels.plans.caches import launches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 _COUNT = np.dtype(np.int64)
 

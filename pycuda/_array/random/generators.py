@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
@@ -16,13 +17,14 @@ from pycuda._array.interop.interchange import on_its_stream
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol
-from pycuda.driver import Function, GPUArray, Module
+from pycuda.driver import Function, Module
 from pycuda.tools import context_dependent_memoize
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._driver import _Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
@@ -32,7 +34,7 @@ def to_gpu(array: np.ndarray[Any, Any]) -> GPUArray:
 
 def _packed(array: GPUArray) -> GPUArray:
     """A copy in C order."""
-    return apply("copy", array, out=GPUArray(array.shape, array.dtype))
+    return apply("copy", array, out=_driver.GPUArray(array.shape, array.dtype))
 
 
 def fill_random(kind: str, data: GPUArray, key: list[int], stream: _Stream) -> None:
@@ -269,20 +271,20 @@ class Generator:
     ) -> GPUArray:  # fmt: skip
         dtype = np.dtype(dtype)
         name = self._distribution(choose, dtype)
-        result = GPUArray(shape, dtype)
+        result = _driver.GPUArray(shape, dtype)
         self._run(name, result, stream, a, b)
         return result
 
     @on_its_stream
     def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
-        if not isinstance(data, GPUArray):
+        if not isinstance(data, _driver.GPUArray):
             raise TypeError(f"data must be a GPUArray, not {type(data).__name__}")
         name = self._distribution(choose, data.dtype)
         check_writable(data)
         if data.flags.forc:
             self._run(name, data, stream, a, b)
             return
-        packed = GPUArray(data.shape, data.dtype)
+        packed = _driver.GPUArray(data.shape, data.dtype)
         if name == "PoissonEach":
             apply("copy", data, out=packed, stream=stream)
         self._run(name, packed, stream, a, b)
@@ -379,7 +381,7 @@ class Generator:
 
     def _times(self, i: GPUArray) -> GPUArray:
         """The array of a skip, checked, as the kernels read it."""
-        if not isinstance(i, GPUArray) or i.dtype.kind not in "iu":
+        if not isinstance(i, _driver.GPUArray) or i.dtype.kind not in "iu":
             raise TypeError("the offsets of the generators must be a GPUArray of integers")
         if i.size != self._count():
             raise ValueError(f"there are {self._count()} generators: {i.size} offsets do not match")
@@ -387,7 +389,7 @@ class Generator:
 
     @on_its_stream
     def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
-        packed = GPUArray(i_gpu.shape, np.uint64)
+        packed = _driver.GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")
 
 
@@ -399,7 +401,7 @@ def _powers(generator: str, first: int, count: int) -> GPUArray:
     return to_gpu(jumps.powers(generator, first, count))
 
 
-SeedGetter = Callable[[int], GPUArray]
+SeedGetter = Callable[[int], _driver.GPUArray]
 Seed = SupportsIndex | np.random.SeedSequence
 
 
@@ -433,11 +435,11 @@ class PseudoRandom(Generator):
         if seed_getter is not None and not callable(seed_getter):
             seed_getter = _seeds_from(seed_getter)
         seeds = (unique_seeds if seed_getter is None else seed_getter)(count)
-        if not isinstance(seeds, GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
+        if not isinstance(seeds, _driver.GPUArray) or seeds.dtype != np.int32 or seeds.size != count:
             raise TypeError(f"seed_getter({count}) must return a GPUArray of {count} elements of int32")
         # Ours: the states are made when they are needed, and the caller may change the array before.
         self._seeds = seeds if seed_getter is None else _packed(seeds)
-        self._states = GPUArray((kernels.STATE_WORDS, count), np.uint32)
+        self._states = _driver.GPUArray((kernels.STATE_WORDS, count), np.uint32)
         self._ready = 0
 
     @property
@@ -551,7 +553,7 @@ class Sobol(Generator):
 
     @staticmethod
     def _check(name: str, array: GPUArray, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-        if not isinstance(array, GPUArray) or array.dtype != dtype or array.shape != shape:
+        if not isinstance(array, _driver.GPUArray) or array.dtype != dtype or array.shape != shape:
             raise TypeError(f"{name} must be a GPUArray of {dtype} and shape {shape}")
 
     @property

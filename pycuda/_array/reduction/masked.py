@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array, as_mask, into
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def has_nan(a) -> bool:

@@ -7,19 +7,23 @@ which kernels and arguments it is computed.
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import new, overlap, write_back
-from pycuda._driver import GPUArray, _packed_strides
+from pycuda._driver import _packed_strides
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import launches, planned
 from pycuda._kernels.plans.sharing import check_writable
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 # ---- dtypes
 
@@ -256,7 +260,7 @@ def reduce_by(key, operands, stream, allocator) -> GPUArray:
     """The new result by the plan of this key."""
     recipe = planned(key, operands)
     allocator = allocator or operands[0].allocator
-    result = GPUArray(recipe.shape, recipe.dtype, allocator)
+    result = _driver.GPUArray(recipe.shape, recipe.dtype, allocator)
     _launch(recipe, operands, result, stream, allocator)
     return result
 
@@ -267,7 +271,7 @@ def _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, alloca
     # Half has its mean, like its accumulator, in float.
     number, _ = _of_variance(a.dtype, dtype)
     wide = np.dtype(np.float32) if number.itemsize == 2 else number
-    result = GPUArray(recipe.shape, recipe.dtype, allocator)
+    result = _driver.GPUArray(recipe.shape, recipe.dtype, allocator)
     mean = reduce_by((plan_reduction, 1, "mean", axis, wide, keepdims, parameter), (a,), stream, allocator)
     _launch(recipe, (a, mean), result, stream, allocator)
     return result
@@ -276,7 +280,7 @@ def _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, alloca
 def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocator) -> GPUArray:
     """With out=, which may be of another dtype and lie anywhere."""
     given = a.dtype
-    if not isinstance(out, GPUArray):
+    if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     check_writable(out)
     if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):

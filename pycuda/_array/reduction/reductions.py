@@ -15,13 +15,14 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, write_back
 from pycuda._array.reduction.reduce import launches_of, reduce
-from pycuda._driver import GPUArray, _ArrayFunction
+from pycuda._driver import _ArrayFunction
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Axes, Stream
+    from pycuda.gpuarray import GPUArray
 
 # ---- methods
 

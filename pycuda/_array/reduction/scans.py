@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import axis_scan, elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import Axis
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def _plan(name, axis, a, out):
@@ -55,7 +56,7 @@ def _launch(name, a, axis, out, stream) -> None:
 def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) -> GPUArray:
     """Element i along the axis combines elements 0 to i of `a` as the reduction of this name does."""
     allocator = allocator or a.allocator
-    if out is not None and not isinstance(out, GPUArray):
+    if out is not None and not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if axis is None:
         a, axis = a.ravel(), 0
@@ -67,14 +68,14 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     result = sum_dtype(a.dtype, None if dtype is None else np.dtype(dtype))
     warn_discarded(a.dtype, result)
     if out is None:
-        out = GPUArray(a.shape, result, allocator)
+        out = _driver.GPUArray(a.shape, result, allocator)
         direct = out
     elif out.shape != a.shape:
         raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
     else:
         check_writable(out)
         fits = result == out.dtype and not overlap(a, out)
-        direct = out if fits else GPUArray(a.shape, result, allocator)
+        direct = out if fits else _driver.GPUArray(a.shape, result, allocator)
     if a.size:
         _launch(name, a, axis, direct, stream)
     return out if direct is out else write_back(direct, out, stream)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.shape.views import in_order
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def _arrays(arrays) -> list[GPUArray]:
@@ -27,7 +28,7 @@ def _arrays(arrays) -> list[GPUArray]:
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     for array in arrays:
-        if not isinstance(array, GPUArray):
+        if not isinstance(array, _driver.GPUArray):
             raise TypeError(f"only GPUArrays can be concatenated, not {type(array).__name__}")
     return arrays
 
@@ -154,7 +155,7 @@ def roll(
 ) -> GPUArray:
     """Elements moved along axes; those beyond the end come back at the start, as numpy.roll. Shifts on the
     device are read."""
-    shift = shift.get() if isinstance(shift, GPUArray) else shift
+    shift = shift.get() if isinstance(shift, _driver.GPUArray) else shift
     if axis is None:
         shift = np.sum(shift) if np.ndim(shift) == 1 else shift
         return roll(a.ravel(), shift, 0, stream=stream, allocator=allocator).reshape(*a.shape)

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def strided(a, shape, strides) -> GPUArray:
     """A view of the memory of `a` with another shape and strides."""
     if 0 in shape:
         return new(shape, a.dtype, a.allocator)
-    return GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
+    return _driver.GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
 
 
 def at(axis: int, item) -> tuple:

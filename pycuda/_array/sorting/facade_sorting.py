@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
 from pycuda._array.core.memory import new
@@ -17,7 +18,6 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.sorting import sorting
 from pycuda._array.sorting.row_sort import Work
 from pycuda._array.sorting.topk import first_of_rows, suits
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import select
 from pycuda._kernels.builtin import sort as kernels
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def sort(
@@ -121,7 +122,7 @@ def lexsort(
     allocator : callable, optional
         For the result.
     """
-    keys = [keys[number] for number in range(len(keys))] if isinstance(keys, GPUArray) else list(keys)
+    keys = [keys[number] for number in range(len(keys))] if isinstance(keys, _driver.GPUArray) else list(keys)
     if not keys:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
     if any(key.shape != keys[0].shape for key in keys):
@@ -337,7 +338,7 @@ def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GP
     arr : GPUArray
     stream : Stream, optional
     """
-    condition = condition if isinstance(condition, GPUArray) else np.asarray(condition)
+    condition = condition if isinstance(condition, _driver.GPUArray) else np.asarray(condition)
     return take_put.compress(arr.ravel(), condition.ravel(), 0, stream=stream)
 
 

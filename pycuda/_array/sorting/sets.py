@@ -4,6 +4,8 @@ elements there are depends on values, so each call waits for its stream once or 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pycuda._array.core.creation import full
@@ -14,7 +16,9 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.sorting.facade_sorting import sort
 from pycuda._array.sorting.sorting import argsort, searchsorted
 from pycuda._array.sorting.unique import unique
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None) -> GPUArray:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._array.sorting.row_sort import Work
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 # ---- arguments, with NumPy's errors
@@ -200,7 +201,7 @@ def _as(a, dtype, stream) -> GPUArray:
 
 
 def _read_sorter(sorter, size: int, stream):
-    if not isinstance(sorter, GPUArray):
+    if not isinstance(sorter, _driver.GPUArray):
         sorter = np.asarray(sorter)
     if sorter.dtype.kind not in "iub":
         raise TypeError("sorter must only contain integers")
@@ -208,7 +209,7 @@ def _read_sorter(sorter, size: int, stream):
         raise ValueError("sorter.size must equal a.size")
     if size == 0:
         return None
-    if isinstance(sorter, GPUArray):
+    if isinstance(sorter, _driver.GPUArray):
         sorter = _as(sorter, INDEX, stream)
         if captures.is_captured(stream):  # a wrong index cannot be reported: it is clipped
             return sorter.clip(0, size - 1, stream=stream)
@@ -217,7 +218,7 @@ def _read_sorter(sorter, size: int, stream):
         least, most = sorter.min(), sorter.max()
     if least < 0 or most >= size:
         raise ValueError("Sorter index out of range.")
-    return sorter if isinstance(sorter, GPUArray) else on_device(sorter.astype(INDEX), stream)
+    return sorter if isinstance(sorter, _driver.GPUArray) else on_device(sorter.astype(INDEX), stream)
 
 
 def searchsorted(
@@ -254,10 +255,10 @@ def searchsorted(
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if a.ndim != 1:
         raise ValueError("object too deep for desired array")
-    values = v if isinstance(v, GPUArray) else np.asarray(v)
+    values = v if isinstance(v, _driver.GPUArray) else np.asarray(v)
     dtype = np.promote_types(a.dtype, values.dtype)
     order = kernels.order(dtype)
-    if not isinstance(values, GPUArray):
+    if not isinstance(values, _driver.GPUArray):
         values = on_device(values.astype(dtype), stream)
     if sorter is not None:
         sorter = _read_sorter(sorter, a.size, stream)

@@ -16,13 +16,13 @@ from pycuda._array.indexing import mask
 from pycuda._array.indexing.take_put import take
 from pycuda._array.sorting.facade_sorting import lexsort
 from pycuda._array.sorting.row_sort import Work
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import select
 from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.axes import packed_axes
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 def unique(

@@ -14,19 +14,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed
 from pycuda._array.sorting.row_sort import Work
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
 from pycuda._kernels.plans.axes import vector_width
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 BLOCK = (kernels.THREADS, 1, 1)
@@ -55,7 +56,7 @@ def _weights(weights, x, stream) -> GPUArray:
         )
     if weights.shape != x.shape:
         raise ValueError("The weights and list don't have the same length.")
-    if not isinstance(weights, GPUArray):
+    if not isinstance(weights, _driver.GPUArray):
         return on_device(weights.astype(DOUBLE), stream)
     return as_packed(weights.astype(DOUBLE, order="C", copy=False, stream=stream), stream)
 
@@ -115,7 +116,9 @@ def bincount(
         raise (TypeError if minlength is None else ValueError)("'minlength' must not be negative")
     allocator = allocator or x.allocator
     if weights is not None:
-        weights = _weights(weights if isinstance(weights, GPUArray) else np.asarray(weights), x, stream)
+        weights = _weights(
+            weights if isinstance(weights, _driver.GPUArray) else np.asarray(weights), x, stream
+        )
     if x.size == 0:
         return cleared((minlength,), INDEX, stream, allocator)
     counts, end = _count_numbers(x, stream, allocator)

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.reduction.masked import on
 from pycuda._array.sorting.sorting import searchsorted
-from pycuda._driver import GPUArray
 
 if TYPE_CHECKING:
-    pass
+    from pycuda.gpuarray import GPUArray
 
 
 def _number(a):
@@ -133,14 +133,14 @@ def bin_edges(a, bins, limits, stream):
     if isinstance(bins, str):
         bins = count_bins(bins, a, limits, stream)
     if np.ndim(bins) == 1:
-        if isinstance(bins, GPUArray):
+        if isinstance(bins, _driver.GPUArray):
             captures.refuse(
                 "histogram() by edges on the device",
                 "they are checked",
                 stream,
                 "use the edges of a host array",
             )
-        edges = bins.get() if isinstance(bins, GPUArray) else np.asarray(bins)
+        edges = bins.get() if isinstance(bins, _driver.GPUArray) else np.asarray(bins)
         if np.any(edges[:-1] > edges[1:]):
             raise ValueError("`bins` must increase monotonically, when an array")
         return edges, False
@@ -196,9 +196,9 @@ def digitize(x, bins, right=False) -> GPUArray:
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    bins = bins if isinstance(bins, GPUArray) else np.asarray(bins)
-    direction = _monotonic(bins.get() if isinstance(bins, GPUArray) else bins)
-    edges = bins if isinstance(bins, GPUArray) else on_device(bins)
+    bins = bins if isinstance(bins, _driver.GPUArray) else np.asarray(bins)
+    direction = _monotonic(bins.get() if isinstance(bins, _driver.GPUArray) else bins)
+    edges = bins if isinstance(bins, _driver.GPUArray) else on_device(bins)
     side = "left" if right else "right"
     if direction > 0:
         return searchsorted(edges, x, side)

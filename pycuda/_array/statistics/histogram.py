@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
@@ -16,7 +17,6 @@ from pycuda._array.core.packed import as_packed
 from pycuda._array.sorting.sorting import searchsorted
 from pycuda._array.statistics.bincount import BLOCK, DOUBLE, bincount, cleared, sums_of_weights
 from pycuda._array.statistics.bins import bin_edges
-from pycuda._driver import GPUArray
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import histogram as kernels
 from pycuda._kernels.plans.axes import vector_width
@@ -24,6 +24,7 @@ from pycuda._kernels.plans.caches import memoized_in_context
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
+    from pycuda.gpuarray import GPUArray
 
 
 # A copy from the host waits for what the stream does, so edges that are used again are kept.
@@ -128,7 +129,7 @@ def histogram(
     if elements.kind(a.dtype) not in "bif":
         raise TypeError(f"a histogram is of real numbers, not {a.dtype}")
     if weights is not None:
-        if not isinstance(weights, GPUArray):
+        if not isinstance(weights, _driver.GPUArray):
             weights = on_device(np.asarray(weights), stream)
         if weights.shape != a.shape:
             raise ValueError("weights should have the same shape as a.")
@@ -161,7 +162,7 @@ def _columns(sample) -> list[GPUArray]:
 
 
 def _split(sample) -> list[GPUArray]:
-    if isinstance(sample, GPUArray):
+    if isinstance(sample, _driver.GPUArray):
         sample = sample.reshape(-1, 1) if sample.ndim == 1 else sample
         if sample.ndim != 2:
             raise ValueError("a sample has a row for each point")
@@ -173,7 +174,7 @@ def _split(sample) -> list[GPUArray]:
 
 def _all_edges(columns, bins, limits) -> list[np.ndarray]:
     count = len(columns)
-    if not isinstance(bins, list | tuple | np.ndarray | GPUArray):
+    if not isinstance(bins, list | tuple | np.ndarray | _driver.GPUArray):
         bins = [bins] * count
     elif len(bins) != count:
         raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")

@@ -5,10 +5,11 @@ elements, which stays on the device; so do the places in the row that follow fro
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
@@ -18,7 +19,9 @@ from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 from pycuda._array.sorting.facade_sorting import sort
 from pycuda._array.statistics.statistics import nanmean, weights_for
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 class _Rows(NamedTuple):
@@ -176,7 +179,7 @@ def _places(method: str, n, q, last) -> _Places:
 
 def _read_q(q, percent) -> tuple[np.ndarray, bool]:
     """(q as an array of the host, whether it is a weak number). Where it is on the device the call waits."""
-    if isinstance(q, GPUArray):
+    if isinstance(q, _driver.GPUArray):
         q = q.get()
     weak = type(q) in (int, float)
     q = np.true_divide(q, 100) if percent else np.asarray(q)
@@ -195,7 +198,7 @@ def _lerp(before, after, fraction) -> GPUArray:
     distance = apply("subtract", after, before)
     low = apply("add", before, apply("multiply", distance, fraction))
     high = apply("subtract", after, apply("multiply", distance, 1 - fraction))
-    if not isinstance(fraction, GPUArray):
+    if not isinstance(fraction, _driver.GPUArray):
         return high if fraction >= 0.5 else low
     return apply("where", apply("greater_equal", fraction, 0.5), high, low)
 

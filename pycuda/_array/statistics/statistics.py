@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
@@ -17,7 +19,9 @@ from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_v
 from pycuda._array.reduction.reduce import reduce
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
-from pycuda._driver import GPUArray
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _given(value):
@@ -210,13 +214,13 @@ def cov(
         total = weights.sum()
         mean = apply("divide", apply("multiply", rows, weights).sum(axis=1, keepdims=True), total)
         factor = _freedom(total, weights, aweights, ddof)
-    if not isinstance(factor, GPUArray) and factor <= 0:
+    if not isinstance(factor, _driver.GPUArray) and factor <= 0:
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=2)
         factor = 0.0
     distance = apply("subtract", rows, mean)
     right = distance if weights is None else apply("multiply", distance, weights)
     product = matmul(distance, right.T.conj())
-    if not isinstance(factor, GPUArray):
+    if not isinstance(factor, _driver.GPUArray):
         factor = real_dtype(product.dtype).type(factor)
     divided = apply("divide", product, factor)
     return divided.reshape(()) if divided.size == 1 else divided

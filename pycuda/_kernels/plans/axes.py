@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from pycuda._driver import _LAYOUTS, GPUArray, _alignment, _collapse_axes
+from pycuda._driver import _LAYOUTS, _alignment, _collapse_axes
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 class Axis(NamedTuple):

@@ -11,14 +11,18 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._driver import GPUArray, _is_captured
+from pycuda import _driver
+from pycuda._driver import _is_captured
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
 from pycuda._kernels.plans.caches import ContextCache, current
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 _WORDS = 256  # bytes of an area that are 0 between kernels
 _LEAST = 1 << 16
@@ -29,7 +33,11 @@ _areas, _states = ContextCache(), ContextCache()
 
 def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
     """Bytes, the first of which are 0."""
-    memory = GPUArray(nbytes, _BYTE) if captured else GPUArray(nbytes, _BYTE, gpudata=drv.mem_alloc(nbytes))
+    memory = (
+        _driver.GPUArray(nbytes, _BYTE)
+        if captured
+        else _driver.GPUArray(nbytes, _BYTE, gpudata=drv.mem_alloc(nbytes))
+    )
     drv.memset_d32_async(memory, 0, cleared // 4, stream)
     return memory
 

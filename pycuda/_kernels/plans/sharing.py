@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from pycuda import _driver
 from pycuda._driver import _share_memory
-from pycuda.driver import GPUArray
 
 
 class Vector(NamedTuple):
@@ -130,7 +130,7 @@ def _count(vector: Vector, indices: range) -> int | None:
 
 def check_writable(array) -> None:
     """ValueError for what may not be written to."""
-    if isinstance(array, GPUArray) and not array.flags.writeable:
+    if isinstance(array, _driver.GPUArray) and not array.flags.writeable:
         raise ValueError(
             "assignment destination is read-only: elements share memory, as in views by broadcast_to(), or "
             "the library that exported the array forbids writing"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda import _driver
 from pycuda._kernels.user import parsing
-from pycuda.driver import GPUArray
 
 
 def _is_protected(array) -> bool:
     """Whether the memory is read-only, and not only a view of it in which elements are repeated: a kernel's
     atomic functions may write to those.
     """
-    while isinstance(array, GPUArray):
+    while isinstance(array, _driver.GPUArray):
         if array.flags.writeable:
             return False
         array = array.base
@@ -39,7 +39,7 @@ def describe(value, argument, kernel: str, written=False):
     """(shape, strides, dtype) of what was passed for a VectorArg; other libraries' arrays were made views
     before. TypeError, naming the argument, when it is not an array on the device or has another dtype.
     """
-    if isinstance(value, GPUArray):
+    if isinstance(value, _driver.GPUArray):
         shape, strides, dtype = value.shape, value.strides, value.dtype
         if written and value.size and _is_protected(value):
             raise ValueError(
