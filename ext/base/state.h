@@ -27,6 +27,9 @@ typedef struct ModuleState ModuleState;
 typedef void (*ContextEndFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_END_MAX = 3 };
 
+/* This stream of the context is about to be destroyed. False when it may not be: a pool could not be told. */
+typedef bool (*StreamGoneFn)(struct ContextObject *context, CUstream stream);
+
 /* Makes the default device's primary context current if this thread has none. 0 when it did: call again. 1
  * when there is nothing to do about this result. -1 with an exception. */
 typedef int (*MakeDefaultContextFn)(ModuleState *state, CUresult result);
@@ -80,6 +83,7 @@ struct ModuleState {
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
     MakeDefaultContextFn make_default_context; /* the same; context/default.c */
+    StreamGoneFn stream_gone; /* the same; pool.c */
     GiveBackFn give_back[STATE_GIVE_BACK_MAX]; /* filled during set-up only */
     int give_back_count;
     ContextEndFn context_end[STATE_CONTEXT_END_MAX]; /* the same */

@@ -1,19 +1,8 @@
-/* Loaded code: the Module object. */
+/* Loaded code: the Module object (ext/context/module_object.h) is made here. */
 #ifndef EXT_CODE_CODE_MODULE_H
 #define EXT_CODE_CODE_MODULE_H
 
-#include "core/param_counts.h"
-#include "ext/context/owner.h"
-
-typedef struct CodeModuleObject {
-    OWNER_HEAD
-    CUmodule handle;
-    ParamCounts counts;         /* owned: of its kernels, as far as its image said */
-    struct References
-        *references; /* owned: the texture and surface references; NULL until one is requested */
-} CodeModuleObject;
-
-static inline CodeModuleObject *code_module_cast(PyObject *object) { return (CodeModuleObject *)object; }
+#include "ext/context/module_object.h"
 
 /* Loads an image of `size` bytes: PTX that ends with NUL, a cubin or a fatbin. NULL with an exception. */
 PyObject *code_module_load(ModuleState *state, const void *image, size_t size, PyObject *options,

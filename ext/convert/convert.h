@@ -4,7 +4,6 @@
 
 #include "ext/base/ext.h"
 
-struct ContextObject;
 struct _PyArray_Descr;
 
 /* Sorts positional and keyword arguments into given[], one borrowed reference a parameter, NULL where not
@@ -35,18 +34,6 @@ int convert_int(PyObject *value, const char *what, int *out);
 int convert_unsigned(PyObject *value, const char *what, unsigned *out);
 int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out); /* 0 .. 2**bits - 1 */
 
-/* A device address: DeviceAllocation, ManagedAllocation, PointerHolderBase, GPUArray, integers, objects with
- * __index__ or __cuda_array_interface__, host arrays in managed memory. LogicError when it was freed. */
-int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out);
-
-/* The same for a copy or fill of `size` bytes that starts there: ValueError when the allocation is known to
- * be smaller. */
-int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out);
-/* And for one that is queued on a stream: of other libraries' arrays it comes after their owners' work. The
- * two above wait for that. */
-int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
-                     CUdeviceptr *out);
-
 /* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);
 
@@ -59,9 +46,6 @@ int convert_aligned(struct _PyArray_Descr *dtype, int ndim, const Py_ssize_t *sh
 int convert_block(PyObject *value, unsigned out[3]);
 int convert_grid(PyObject *value, unsigned out[3]);
 int convert_cluster(PyObject *value, unsigned out[3]); /* as grid */
-
-/* None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
-int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
 
 /* Shape (an int or an iterable of ints), dtype and order ("C" or "F") of a host array to make. */
 typedef struct HostArrayForm {

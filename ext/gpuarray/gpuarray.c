@@ -11,6 +11,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/operators.h"
 #include "ext/launch/arguments.h"
+#include "ext/memory/device_pointer.h"
 #include "ext/memory/pooled_allocation.h"
 
 /* The class of pycuda.gpuarray, which registers it. Borrowed; NULL with an exception. */
@@ -140,12 +141,8 @@ int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata)
 {
     ModuleState *state = array->state;
     CUdeviceptr address = 0;
-    DeviceAllocationObject *allocation = NULL;
     if (gpudata != Py_None && convert_pointer(state, gpudata, &address) < 0) return -1;
-    if (device_allocation_check(state, gpudata))
-        allocation = device_allocation_cast(gpudata);
-    else if (gpuarray_check(state, gpudata))
-        allocation = gpuarray_cast(gpudata)->allocation;
+    DeviceAllocationObject *allocation = allocation_under(state, gpudata);
     array->read_only = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->read_only;
     array->is_interleaved = gpuarray_check(state, gpudata) && gpuarray_cast(gpudata)->is_interleaved;
     if (allocation && allocation == (DeviceAllocationObject *)gpudata) {
@@ -440,37 +437,12 @@ PyObject *gpuarray_new(ModuleState *state, PyArray_Descr *dtype, int ndim, const
     return gpuarray_new_in(state, NULL, dtype, ndim, shape, strides, allocator, stream);
 }
 
-int gpuarray_check_memory(GPUArrayObject *array)
-{
-    const DeviceAllocationObject *allocation = array->allocation;
-    if (!allocation) return 0;
-    bool freed = atomic_load(&allocation->freed);
-    if (!freed && !atomic_load(&allocation->context->dead)) return 0;
-    raise_logic(array->state, "the memory of this GPUArray %s",
-                freed ? "was freed" : "was freed with its context");
-    return -1;
-}
-
-int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out)
-{
-    *out = array->pointer;
-    return gpuarray_check_memory(array);
-}
-
 int gpuarray_check_writable(const GPUArrayObject *array)
 {
     if (!array->read_only) return 0;
     PyErr_SetString(PyExc_ValueError,
                     "assignment destination is read-only: elements share memory, as in views by "
                     "broadcast_to(), or the library that exported the array forbids writing");
-    return -1;
-}
-
-int gpuarray_check_whole(const GPUArrayObject *array)
-{
-    if (!gpuarray_is_interleaved(array)) return 0;
-    PyErr_SetString(PyExc_ValueError, "the real and imaginary parts of an array and its fields are strided "
-                                      "views: take the address of a copy()");
     return -1;
 }
 

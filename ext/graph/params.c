@@ -3,6 +3,7 @@
 
 #include "ext/base/errors.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/device_pointer.h"
 
 int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE_PARAMS *fill)
 {

@@ -5,12 +5,14 @@
  * are in order with the launch, on its stream too, and are complete when the launch returns: the host array
  * may be changed, or read, at once.
  */
+#include "ext/base/driver_calls.h"
+#include "ext/base/types.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
-#include "ext/memory/device_memory.h"
-#include "ext/base/driver_calls.h"
 #include "ext/launch/function.h"
-#include "ext/base/types.h"
+#include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
+#include "ext/stream/stream.h"
 
 typedef struct HandlerObject {
     PyObject_HEAD

@@ -10,10 +10,11 @@
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/foreign.h"
-#include "ext/gpuarray/gpuarray.h"
 #include "ext/launch/ctypes_argument.h"
 #include "ext/launch/types.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
+#include "ext/memory/gpuarray_object.h"
 #include "ext/texture/texture.h"
 #include <numpy/arrayscalars.h>
 

@@ -338,7 +338,7 @@ PyDoc_STRVAR(param_set_texref_doc,
 static PyObject *param_set_texref(PyObject *self, PyObject *texref)
 {
     PyObject *list = PyTuple_Pack(1, texref);
-    int status = list ? references_check(function_cast(self), list, false) : -1;
+    int status = list ? launch_check_texrefs(function_cast(self), list, false) : -1;
     Py_XDECREF(list);
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }

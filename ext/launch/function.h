@@ -5,7 +5,7 @@
 #include "core/kernel_args.h"
 #include "core/launch_shape.h"
 #include "core/pack_format.h"
-#include "ext/code/code_module.h"
+#include "ext/context/module_object.h"
 
 /* What prepare() found out: one slot for each value of the call. A call in progress holds it while it
  * reads its arguments, which may run Python code that prepares the function anew. */
@@ -115,6 +115,10 @@ void launch_timer_free(ModuleState *state, LaunchTimer *timer);
 
 /* Waits for the stream. -1 with an exception. */
 int launch_wait(ModuleState *state, CUstream stream);
+
+/* launch.c. texrefs=: -1 with TypeError or LogicError when something in it is not a texture reference of the
+ * function's module, or, for a launch, is bound to nothing. NULL and None are empty. */
+int launch_check_texrefs(FunctionObject *function, PyObject *texrefs, bool for_launch);
 
 /* launch.c: Function.__call__. */
 PyObject *launch_vectorcall(PyObject *callable, PyObject *const *args, size_t count_flag,

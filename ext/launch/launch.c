@@ -87,6 +87,46 @@ int launch_read_stream(ModuleState *state, PyObject *value, CUstream *out)
     return 0;
 }
 
+static int check_binding(FunctionObject *function, Reference *reference)
+{
+    Binding *binding = binding_hold(reference);
+    bool bound = binding->source, stale = bound && binding_is_stale(function->state, binding);
+    binding_drop(binding);
+    if (bound && !stale) return 0;
+    raise_logic(function->state, "kernel '%s': texture reference '%s' is bound to %s",
+                function_name(function), reference->name,
+                stale ? "memory that was freed" : "nothing: set_array or set_address does that");
+    return -1;
+}
+
+static int check_texref(FunctionObject *function, PyObject *item, bool for_launch)
+{
+    ModuleState *state = function->state;
+    if (!PyObject_TypeCheck(item, state->TextureReference_type)) {
+        PyErr_Format(PyExc_TypeError, "texrefs may hold TextureReference objects only, not %.200s",
+                     Py_TYPE(item)->tp_name);
+        return -1;
+    }
+    const ReferenceObject *object = reference_cast(item);
+    if (object->module == function->module)
+        return for_launch ? check_binding(function, object->reference) : 0;
+    raise_logic(state, "kernel '%s': texture reference '%s' belongs to %s", function_name(function),
+                object->reference->name,
+                object->module ? "another module" : "no module: Module.get_texref gives those of one");
+    return -1;
+}
+
+int launch_check_texrefs(FunctionObject *function, PyObject *texrefs, bool for_launch)
+{
+    if (!texrefs || texrefs == Py_None) return 0;
+    PyObject *items = PySequence_Fast(texrefs, "texrefs must be a sequence of TextureReference objects");
+    int status = items ? 0 : -1;
+    for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++)
+        status = check_texref(function, PySequence_Fast_GET_ITEM(items, i), for_launch);
+    Py_XDECREF(items);
+    return status;
+}
+
 static int read_shape(FunctionObject *function, const LaunchKeywords *given, LaunchShape *shape,
                       CUstream *stream)
 {
@@ -95,7 +135,7 @@ static int read_shape(FunctionObject *function, const LaunchKeywords *given, Lau
         return -1;
     if (given->stream && launch_read_stream(function->state, given->stream, stream) < 0) return -1;
     if (given->shared && convert_unsigned(given->shared, "shared", &shape->shared_bytes) < 0) return -1;
-    return given->texrefs ? references_check(function, given->texrefs, true) : 0;
+    return given->texrefs ? launch_check_texrefs(function, given->texrefs, true) : 0;
 }
 
 /* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.

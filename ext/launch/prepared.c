@@ -8,11 +8,11 @@
 #include "ext/base/numpy_api.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/gpuarray/gpuarray.h"
 #include "ext/launch/arguments.h"
 #include "ext/launch/pvt_struct.h"
 #include "ext/launch/types.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/gpuarray_object.h"
 #include "ext/stream/stream.h"
 #include "ext/texture/reference.h"
 
@@ -131,7 +131,7 @@ static PyObject *read_types(PyObject *types)
 static PyObject *read_texrefs(FunctionObject *function, PyObject *texrefs)
 {
     PyObject *list = texrefs && texrefs != Py_None ? PySequence_List(texrefs) : PyList_New(0);
-    if (list && references_check(function, list, false) < 0) Py_CLEAR(list);
+    if (list && launch_check_texrefs(function, list, false) < 0) Py_CLEAR(list);
     return list;
 }
 
@@ -233,7 +233,7 @@ static int check_texrefs(FunctionObject *function)
 {
     if (PyList_GET_SIZE(function->texrefs) == 0) return 0;
     PyObject *texrefs = Py_NewRef(function->texrefs);
-    int status = references_check(function, texrefs, true);
+    int status = launch_check_texrefs(function, texrefs, true);
     Py_DECREF(texrefs);
     return status;
 }

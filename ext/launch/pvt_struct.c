@@ -10,6 +10,7 @@
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/convert/plain_int.h"
+#include "ext/memory/device_pointer.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 #define PyFloat_Pack2(value, out, little) _PyFloat_Pack2(value, (unsigned char *)(out), little)

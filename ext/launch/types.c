@@ -5,7 +5,7 @@
 
 #include "ext/base/driver_calls.h"
 #include "ext/base/numpy_api.h"
-#include "ext/gpuarray/gpuarray.h"
+#include "ext/memory/gpuarray_object.h"
 
 static bool is_on(void)
 {

@@ -6,6 +6,7 @@
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
 #include "ext/memory/pooled_allocation.h"
 #include "ext/stream/stream.h"
 

@@ -9,6 +9,7 @@
 #include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/device_pointer.h"
 #include "ext/stream/stream.h"
 
 /* ---- Shortage ---- */

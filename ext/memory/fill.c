@@ -1,7 +1,8 @@
 /* Fills of device memory with a repeated value: the memset functions. */
+#include "ext/base/driver_calls.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
-#include "ext/base/driver_calls.h"
+#include "ext/memory/device_pointer.h"
 #include "ext/stream/stream.h"
 
 typedef struct Fill {

@@ -8,6 +8,7 @@
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
 
 PyDoc_STRVAR(mem_get_ipc_handle_doc,
              "mem_get_ipc_handle(devptr)\n--\n\n"

@@ -3,6 +3,7 @@
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/stream/stream.h"
 
 PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags)
 {

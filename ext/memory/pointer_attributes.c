@@ -3,6 +3,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
 
 /* How the answer to an attribute is shown. */
 typedef enum AnswerKind {

@@ -4,6 +4,7 @@
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
 
 typedef struct PointerHolderObject {
     PyObject_HEAD

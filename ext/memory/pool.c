@@ -421,9 +421,11 @@ static void give_back(ModuleState *state)
     if (result == CUDA_SUCCESS) release_all_held(state, device);
 }
 
-/* In a scope for each pool, as the last drop of a pool may run Python code. */
-bool memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream)
+/* Pools of green contexts and of the primary one hear of each other's streams. In a scope for each pool, as
+ * the last drop of a pool may run Python code. */
+static bool tell_stream_gone(ContextObject *context, CUstream stream)
 {
+    ModuleState *state = context->state;
     ContextScope scope;
     CUresult result;
     bool told = true;
@@ -471,6 +473,7 @@ static void end_driver_pools(ContextObject *context)
 
 int pool_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
+    state->stream_gone = tell_stream_gone;
     if (context_on_last(state, end_driver_pools) < 0) return -1;
     return device_memory_on_shortage(state, give_back);
 }

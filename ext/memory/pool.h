@@ -105,8 +105,4 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block);
 /* The same when its order cannot be told anymore: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);
 
-/* This stream of the context is about to be destroyed. Pools of green contexts and of the primary one hear of
- * each other's. false when some pool could not be told. */
-bool memory_pools_stream_gone(ModuleState *state, ContextObject *context, CUstream stream);
-
 #endif

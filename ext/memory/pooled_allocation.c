@@ -5,7 +5,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
-#include "ext/gpuarray/gpuarray.h"
+#include "ext/memory/gpuarray_object.h"
 #include "ext/stream/stream.h"
 
 typedef struct UsedStream {

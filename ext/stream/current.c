@@ -89,6 +89,41 @@ void stream_pop(ModuleState *state, PyObject *token)
     PyErr_Restore(type, value, traceback);
 }
 
+static int stream_of_protocol(PyObject *method, CUstream *out)
+{
+    unsigned long long handle = 0;
+    PyObject *pair = PyObject_CallNoArgs(method);
+    int status = -1;
+    if (pair && PyTuple_Check(pair) && PyTuple_GET_SIZE(pair) == 2)
+        status = convert_bits(PyTuple_GET_ITEM(pair, 1), "a stream handle", 64, &handle);
+    else if (pair)
+        PyErr_SetString(PyExc_TypeError, "__cuda_stream__ must return a tuple (version, handle)");
+    if (status == 0) *out = (CUstream)(uintptr_t)handle;
+    Py_XDECREF(pair);
+    return status;
+}
+
+int convert_stream(ModuleState *state, PyObject *value, CUstream *out)
+{
+    PyObject *method;
+    *out = NULL;
+    if (!value || value == Py_None) return 0;
+    if (PyObject_TypeCheck(value, state->Stream_type)) {
+        *out = stream_cast(value)->handle;
+        return context_check(stream_cast(value)->context, "Stream") ? 0 : -1;
+    }
+    int found = convert_find_attribute(value, state->str___cuda_stream__, &method);
+    if (found > 0) {
+        found = stream_of_protocol(method, out);
+        Py_DECREF(method);
+        if ((uintptr_t)*out > (uintptr_t)CU_STREAM_PER_THREAD) wait_note_stream(state);
+        return found == 0 && captured_notice(state, value, *out) < 0 ? -1 : found;
+    }
+    if (found == 0)
+        PyErr_Format(PyExc_TypeError, "stream must be a Stream or None, not %s", Py_TYPE(value)->tp_name);
+    return -1;
+}
+
 PyDoc_STRVAR(current_stream_doc,
              "current_stream()\n--\n\n"
              "The stream of the innermost ``with stream:`` block whose stream belongs to the current\n"

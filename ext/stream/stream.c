@@ -5,7 +5,6 @@
 #include "ext/base/types.h"
 #include "ext/context/keep_alive.h"
 #include "ext/convert/convert.h"
-#include "ext/memory/pool.h"
 
 PyDoc_STRVAR(stream_doc,
              "Stream(flags=0, priority=None)\n--\n\n"
@@ -49,7 +48,7 @@ static void destroy_stream(PyObject *self)
     LIVE_LESS(stream->state, Stream);
     keep_alive_seal(stream->state, stream->context, stream->handle);
     /* A pool that does not know of its end would use it again: rather it stays. */
-    if (!memory_pools_stream_gone(stream->state, stream->context, stream->handle)
+    if (!stream->state->stream_gone(stream->context, stream->handle)
         || !context_enter(stream->context, &scope))
         return;
     room_stream_gone(stream->state, stream->handle);

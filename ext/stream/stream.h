@@ -20,6 +20,9 @@ static inline StreamObject *stream_cast(PyObject *object) { return (StreamObject
 
 static inline EventObject *event_cast(PyObject *object) { return (EventObject *)object; }
 
+/* current.c. None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
+int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
+
 /* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block,
  * if that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
 PyObject *stream_of_block(ModuleState *state);

@@ -6,6 +6,7 @@
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/device_memory.h"
+#include "ext/memory/device_pointer.h"
 
 static const char *const side_names[] = {"src", "dst"};
 

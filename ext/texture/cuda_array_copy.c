@@ -2,9 +2,10 @@
  * what has rows and planes there are Memcpy2D and Memcpy3D. */
 #include "ext/texture/cuda_array.h"
 
+#include "ext/base/driver_calls.h"
 #include "ext/convert/convert.h"
 #include "ext/memory/copy.h"
-#include "ext/base/driver_calls.h"
+#include "ext/memory/device_pointer.h"
 
 /* One end of a copy that lies in an Array. */
 typedef struct ArrayPlace {

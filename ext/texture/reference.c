@@ -4,11 +4,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "ext/base/driver_calls.h"
+#include "ext/convert/convert.h"
+#include "ext/memory/device_pointer.h"
+#include "ext/memory/gpuarray_object.h"
 #include "ext/texture/cuda_array.h"
 #include "ext/texture/mipmapped_array.h"
-#include "ext/gpuarray/gpuarray.h"
-#include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
 #include "ext/texture/texture.h"
 
 _Static_assert(sizeof(ReferenceDeclaration) == 24, "as in pycuda-textures.hpp");
@@ -257,19 +258,12 @@ static int check_context(ReferenceObject *self, const ContextObject *context, co
     return -1;
 }
 
-/* The allocation under the memory, borrowed; NULL when that is not known. */
-static DeviceAllocationObject *owner_of(ModuleState *state, PyObject *memory)
-{
-    if (device_allocation_check(state, memory)) return device_allocation_cast(memory);
-    return gpuarray_check(state, memory) ? gpuarray_cast(memory)->allocation : NULL;
-}
-
 bool binding_is_stale(ModuleState *state, const Binding *binding)
 {
     PyObject *source = binding->source;
     if (PyObject_TypeCheck(source, state->Array_type)) return cuda_array_is_over(cuda_array_cast(source));
     if (mipmapped_array_check(state, source)) return atomic_load(&mipmapped_array_cast(source)->freed);
-    DeviceAllocationObject *owner = owner_of(state, source);
+    DeviceAllocationObject *owner = allocation_under(state, source);
     return owner && atomic_load(&owner->freed);
 }
 
@@ -342,7 +336,7 @@ static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, co
                        CUdeviceptr *out)
 {
     ModuleState *state = self->state;
-    DeviceAllocationObject *owner = owner_of(state, memory);
+    DeviceAllocationObject *owner = allocation_under(state, memory);
     CUdeviceptr base = 0;
     size_t size = 0;
     if (convert_range(state, memory, "devptr", bytes, out) < 0

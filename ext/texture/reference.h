@@ -17,7 +17,7 @@
 #define EXT_TEXTURE_REFERENCE_H
 
 #include "core/short_lock.h"
-#include "ext/launch/function.h"
+#include "ext/context/module_object.h"
 
 /* The variable, as the header lays it out. */
 typedef struct ReferenceDeclaration {
@@ -132,10 +132,6 @@ void references_end(CodeModuleObject *module);
 
 /* pooled_note_objects for the memory that the module's references are bound to. */
 int references_note(CodeModuleObject *module, PyObject *stream, CUstream handle);
-
-/* texrefs=: -1 with TypeError or LogicError when something in it is not a texture reference of the function's
- * module, or, for a launch, is bound to nothing. NULL and None are empty. */
-int references_check(FunctionObject *function, PyObject *texrefs, bool for_launch);
 
 /* texture_reference.c, surface_reference.c: what Module.get_texref and get_surfref return. */
 PyObject *texture_reference_new(CodeModuleObject *module, const char *name);

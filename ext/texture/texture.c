@@ -7,6 +7,7 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
+#include "ext/memory/device_pointer.h"
 #include "ext/texture/cuda_array.h"
 #include "ext/texture/mipmapped_array.h"
 

@@ -1,0 +1,61 @@
+/* The GPUArray as memory and launches know it: an address with NumPy's description (ext/gpuarray/). */
+#ifndef EXT_MEMORY_GPUARRAY_OBJECT_H
+#define EXT_MEMORY_GPUARRAY_OBJECT_H
+
+#include "ext/memory/device_memory.h"
+
+struct _PyArray_Descr;
+
+enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_ROOM = 4 /* numbers of an axis */, GPUARRAY_C = 1, GPUARRAY_F = 2 };
+
+typedef struct GPUArrayObject {
+    PyObject_HEAD
+    ModuleState *state;
+    CUdeviceptr pointer;                    /* of element 0; 0 without elements */
+    DeviceAllocationObject *allocation; /* owned: what holds the memory, NULL when that is something else */
+    struct _PyArray_Descr *dtype;           /* owned; NULL before __init__ */
+    Py_ssize_t size, nbytes, itemsize;      /* nbytes is size * itemsize, whatever the strides */
+    int ndim, layout;                       /* layout: GPUARRAY_C | GPUARRAY_F */
+    bool read_only;                         /* another library's, which said so, or made to be */
+    bool is_interleaved;                    /* parts of numbers, or fields: others lie between */
+    bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */
+    Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
+    int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
+    Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
+    PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
+    PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
+    PyObject *attributes;                   /* __dict__ */
+    PyObject *weak_references;
+} GPUArrayObject;
+
+static inline GPUArrayObject *gpuarray_cast(PyObject *object) { return (GPUArrayObject *)object; }
+
+static inline bool gpuarray_check(ModuleState *state, PyObject *object)
+{
+    return Py_TYPE(object) == state->GPUArray_type || PyType_IsSubtype(Py_TYPE(object), state->GPUArray_type);
+}
+
+/* Whether its address is none for who reads one number after the other, which programs written for PyCUDA
+ * may do: there the parts of complex numbers are arrays of their own. */
+static inline bool gpuarray_is_interleaved(const GPUArrayObject *array)
+{
+    return array->is_interleaved && !array->layout;
+}
+
+/* ValueError (-1) for an array that is. */
+int gpuarray_check_whole(const GPUArrayObject *array);
+
+/* LogicError (-1) when the memory was freed. */
+int gpuarray_check_memory(GPUArrayObject *array);
+
+/* The address of element 0, checked the same. */
+int gpuarray_address(GPUArrayObject *array, CUdeviceptr *out);
+
+/* The allocation that the object is or lies in, borrowed; NULL when that is not known. */
+static inline DeviceAllocationObject *allocation_under(ModuleState *state, PyObject *object)
+{
+    if (device_allocation_check(state, object)) return device_allocation_cast(object);
+    return gpuarray_check(state, object) ? gpuarray_cast(object)->allocation : NULL;
+}
+
+#endif
