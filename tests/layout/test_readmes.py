@@ -1,0 +1,45 @@
+"""Each folder of sources says in a few lines what it holds: by its README.md, or as a Python package by the
+docstring of its __init__.py, not by both. A folder without either is named in the README.md above it.
+"""
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+TOPS = {"abi", "core", "pycuda", "tests", "tools", "benchmarks", "docs", "examples"}
+SOURCES = {".c", ".h", ".hpp", ".cu", ".def", ".py", ".md", ".ptx", ".txt", ".svg", ".png"}
+TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
+FOLDERS = sorted(
+    {
+        path.parent
+        for path in map(Path, TRACKED)
+        if path.parts[0] in TOPS and path.suffix in SOURCES and (ROOT / path).exists()
+    }
+)
+MOST_LINES = 15
+
+
+def describes_itself(folder):
+    readme, package = ROOT / folder / "README.md", ROOT / folder / "__init__.py"
+    docstring = ast.get_docstring(ast.parse(package.read_text())) if package.exists() else None
+    assert not (readme.exists() and docstring), "a README.md and the docstring of __init__.py"
+    if readme.exists():
+        lines = readme.read_text().splitlines()
+        assert lines[0].startswith("# ") and 4 < len(lines) <= MOST_LINES
+    return readme.exists() or bool(docstring)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=str)
+def test_a_folder_says_what_it_holds(folder):
+    if describes_itself(folder):
+        return
+    above = next(each for each in folder.parents if (ROOT / each / "README.md").exists())
+    assert above.parts, f"{folder} has no README.md"
+    assert f"`{folder.relative_to(above).parts[0]}/`" in (ROOT / above / "README.md").read_text()
+
+
+def test_most_folders_are_looked_at():
+    assert len(FOLDERS) > 80
