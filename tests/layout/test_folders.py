@@ -93,6 +93,11 @@ def test_a_folder_includes_only_those_before_it(order):
     assert not wrong
 
 
+@pytest.mark.parametrize("name", EXT[:-1])
+def test_a_folder_of_ext_says_what_is_in_it(name):
+    assert (ROOT / name / "README.md").read_text().startswith(f"# {name}\n\n")
+
+
 def test_every_folder_is_named_in_the_architecture():
     text = (ROOT / "ARCHITECTURE.md").read_text()
     known = folders("ext") | folders("device") - {"device"}
