@@ -38,7 +38,7 @@
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch] marks.[ch]              memory in the order of streams; the use of the program's own pools
  *   ipc.[ch]                           memory of other processes
- *   stream_values.c                    words of memory that streams write and wait for
+ *   stream_values.[ch]                 words of memory that streams write and wait for
  * api/copy/
  *   copy.[ch] copy_shaped.c copy_batch.c fill.[ch]    copies, fills
  *   array.[ch] mipmap.[ch]             CUDA arrays
@@ -53,6 +53,7 @@
  *   function.c library.c link.c runtime_library.[ch]   kernels
  * api/launch/
  *   launch.[ch] former_launch.c cluster.c device_runtime.c occupancy.c    launches of kernels
+ *   multi_device.c                     cooperative ones of several devices
  * graph/          streams under capture, graphs, their replay (graph.h has the list)
  * api/entry/      how calls come in
  *   exports.c former*.c proc_address.c device_table.c    variants of functions, cuGetProcAddress

@@ -319,6 +319,12 @@ CUresult capture_add_fill(Stream *stream, const FillJob *job)
     return add_made(stream, work_fill(&work, job, stream->object.context), &work);
 }
 
+CUresult capture_add_values(Stream *stream, const CUstreamBatchMemOpParams *operations, unsigned count)
+{
+    Work work;
+    return add_made(stream, work_values(&work, operations, count, stream->object.context), &work);
+}
+
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data)
 {
     Work work;

@@ -54,6 +54,15 @@ CUresult cuGraphAddMemsetNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
     return add(out, graph, before, NULL, count, work_fill_params(&work, params, context), &work);
 }
 
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    if (!params) return CUDA_ERROR_INVALID_VALUE;
+    return add(out, graph, before, NULL, count, work_values_params(&work, params), &work);
+}
+
 CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                             const CUDA_HOST_NODE_PARAMS *params)
 {
@@ -214,6 +223,13 @@ static CUresult get_host(const Work *work, void *out)
     return CUDA_SUCCESS;
 }
 
+static CUresult get_values(const Work *work, void *out)
+{
+    *(CUDA_BATCH_MEM_OP_NODE_PARAMS *)out = (CUDA_BATCH_MEM_OP_NODE_PARAMS){
+        .ctx = work->context, .count = work->values.count, .paramArray = work->values.operations};
+    return CUDA_SUCCESS;
+}
+
 static CUresult get_child(const Work *work, void *out)
 {
     *(CUgraph *)out = work->child;
@@ -257,6 +273,7 @@ GET(cuGraphKernelNodeGetParams_v2, CUDA_KERNEL_NODE_PARAMS, KERNEL, get_kernel)
 GET(cuGraphMemcpyNodeGetParams, CUDA_MEMCPY3D, MEMCPY, get_copy)
 GET(cuGraphMemsetNodeGetParams, CUDA_MEMSET_NODE_PARAMS, MEMSET, get_fill)
 GET(cuGraphHostNodeGetParams, CUDA_HOST_NODE_PARAMS, HOST, get_host)
+GET(cuGraphBatchMemOpNodeGetParams, CUDA_BATCH_MEM_OP_NODE_PARAMS, BATCH_MEM_OP, get_values)
 GET(cuGraphChildGraphNodeGetGraph, CUgraph, GRAPH, get_child)
 GET(cuGraphEventRecordNodeGetEvent, CUevent, EVENT_RECORD, get_event)
 GET(cuGraphEventWaitNodeGetEvent, CUevent, WAIT_EVENT, get_event)
@@ -317,6 +334,13 @@ CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS 
     TRY(driver_check());
     return params ? set(node, work_host(&work, params->fn, params->userData), &work)
                   : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)

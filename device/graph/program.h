@@ -35,6 +35,7 @@ struct Program {
     StepPlace *places;          /* by node, ascending */
     size_t ranges, tickets;     /* that a launch needs */
     bool calls_host, waits;     /* has host functions; waits for events */
+    bool endless;               /* may wait for words of memory */
     bool conditional;
 };
 

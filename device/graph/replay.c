@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "api/memory/stream_values.h"
 #include "graph/condition.h"
 #include "graph/program.h"
 
@@ -81,6 +82,9 @@ static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: event_reach(step->work.event, task->tickets[step->slot]); break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC: pool_range_begin(range); break;
     case CU_GRAPH_NODE_TYPE_MEM_FREE: pool_range_end(range, false); break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        stream_values_do(step->work.values.operations, step->work.values.count, stream);
+        break;
     default: work_do(&step->work);
     }
     return true;
@@ -154,6 +158,7 @@ static ReplayTask *task_new(Exec *exec)
     if (!task) return NULL;
     task->task = (Task){.run = run_replay, .release = free_replay, .stoppable = true};
     task->task.on_worker = program->calls_host;
+    task->task.endless = program->endless;
     if (program->ranges) task->ranges = calloc(program->ranges, sizeof *task->ranges);
     if (program->ranges) task->ended = calloc(program->ranges, sizeof *task->ended);
     if (program->tickets) task->tickets = calloc(program->tickets, sizeof *task->tickets);

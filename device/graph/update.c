@@ -11,6 +11,14 @@ static bool same_copy(const CopyWork *a, const CopyWork *b)
     return x->srcMemoryType == y->srcMemoryType && x->dstMemoryType == y->dstMemoryType;
 }
 
+static bool same_operations(const ValuesWork *a, const ValuesWork *b)
+{
+    bool same = a->count == b->count;
+    for (unsigned k = 0; same && k < a->count; k++)
+        same = a->operations[k].operation == b->operations[k].operation;
+    return same;
+}
+
 /* Whether a step may do the other work from now on. */
 static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
 {
@@ -29,6 +37,10 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
         break;
     case CU_GRAPH_NODE_TYPE_MEMSET:
         if (now->context != then->context || (now->fill.height > 1) != (then->fill.height > 1))
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        if (now->context != then->context || !same_operations(&now->values, &then->values))
             return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
         break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
@@ -119,6 +131,14 @@ CUresult cuGraphExecHostNodeSetParams(CUgraphExec exec, CUgraphNode node, const 
     TRY(driver_check());
     return params ? set(exec, node, work_host(&work, params->fn, params->userData), &work)
                   : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    Work work;
+    TRY(driver_check());
+    return params ? set(exec, node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)

@@ -6,6 +6,7 @@
 
 #include "api/base/driver.h"
 #include "api/copy/array.h"
+#include "api/memory/stream_values.h"
 #include "api/stream/green.h"
 #include "graph/condition.h"
 #include "graph/graph.h"
@@ -233,6 +234,34 @@ CUresult work_host(Work *work, CUhostFn function, void *data)
     return CUDA_SUCCESS;
 }
 
+static CUresult copy_values(ValuesWork *to, const CUstreamBatchMemOpParams *operations, unsigned count)
+{
+    to->count = count;
+    to->operations = malloc((count + 1) * sizeof *operations);
+    if (!to->operations) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (count) memcpy(to->operations, operations, count * sizeof *operations);
+    return CUDA_SUCCESS;
+}
+
+CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count, Context *context)
+{
+    work_begin(work, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP, context);
+    CUresult result = copy_values(&work->values, operations, count);
+    if (result) work_free(work);
+    return result;
+}
+
+CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params)
+{
+    Context *context;
+    if (!params->ctx) return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_values_check(params->paramArray, params->count, params->flags));
+    TRY(work_enter(params->ctx, &context));
+    CUresult result = work_values(work, params->paramArray, params->count, context);
+    context_put(context);
+    return result;
+}
+
 CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
 {
     Event *event;
@@ -258,8 +287,10 @@ CUresult work_read(Work *work, const CUgraphNodeParams *params)
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return work_event(work, params->type, params->eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return work_event(work, params->type, params->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
-    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        return work_values_params(work,
+                                  (const CUDA_BATCH_MEM_OP_NODE_PARAMS *)(const void *)params->reserved1);
     default: return CUDA_ERROR_INVALID_VALUE;
     }
 }
@@ -272,6 +303,9 @@ CUresult work_copy(Work *to, const Work *from)
     switch (from->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: result = copy_kernel(&to->kernel, &from->kernel); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: hold_arrays(&to->copy); break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
+        result = copy_values(&to->values, from->values.operations, from->values.count);
+        break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         to->child = NULL;
         result = graph_clone(from->child, &to->child);
@@ -302,6 +336,7 @@ void work_free(Work *work)
     switch (work->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: free_kernel(&work->kernel); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: put_arrays(&work->copy); break;
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: free(work->values.operations); break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         if (work->child) PUT(work->child);
         break;

@@ -41,6 +41,12 @@ typedef struct HostWork {
     void *data;
 } HostWork;
 
+/* Words that are written and waited for. */
+typedef struct ValuesWork {
+    CUstreamBatchMemOpParams *operations; /* owned */
+    unsigned count;
+} ValuesWork;
+
 typedef struct ConditionalWork {
     Condition *condition; /* a reference */
     CUgraphConditionalNodeType type;
@@ -56,6 +62,7 @@ typedef struct Work {
         CopyWork copy;
         FillJob fill;
         HostWork host;
+        ValuesWork values;
         Graph *child; /* a reference */
         Event *event; /* a reference */
         GraphMemory *memory; /* a reference */
@@ -78,6 +85,9 @@ CUresult work_copy_job(Work *work, const CopyJob *job, Context *context);
 CUresult work_copy_shape(Work *work, const CUDA_MEMCPY3D *shape, CUcontext context);
 CUresult work_fill(Work *work, const FillJob *job, Context *context);
 CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUcontext context);
+CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count,
+                     Context *context);
+CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
 CUresult work_host(Work *work, CUhostFn function, void *data);
 CUresult work_event(Work *work, CUgraphNodeType type, CUevent event);
 /* Any, from the parameters of cuGraphAddNode; not those that make graphs or memory. */

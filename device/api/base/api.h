@@ -85,6 +85,14 @@ CU_API CUresult cuTexRefSetMipmapLevelBias(CUtexref texture, float bias);
 CU_API CUresult cuTexRefSetMipmapLevelClamp(CUtexref texture, float least, float most);
 CU_API CUresult cuTexRefSetMipmappedArray(CUtexref texture, CUmipmappedArray mipmap, unsigned int flags);
 CU_API CUresult cuLaunch(CUfunction function);
+typedef struct CUDA_LAUNCH_PARAMS_st {
+    CUfunction function;
+    unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+    CUstream hStream;
+    void **kernelParams;
+} CUDA_LAUNCH_PARAMS;
+CU_API CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
+                                                     unsigned int flags);
 CU_API CUresult cuLaunchGrid(CUfunction function, int width, int height);
 CU_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
 CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
@@ -168,6 +176,18 @@ typedef struct CUstreamBatchMemOpParams_union {
     unsigned int flags;
     cuuint64_t alias, unused;
 } CUstreamBatchMemOpParams;
+typedef struct CUDA_BATCH_MEM_OP_NODE_PARAMS_st {
+    CUcontext ctx;
+    unsigned int count;
+    CUstreamBatchMemOpParams *paramArray;
+    unsigned int flags;
+} CUDA_BATCH_MEM_OP_NODE_PARAMS;
+CU_API CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before,
+                                         size_t count, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CU_API CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS *out);
+CU_API CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CU_API CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
 #define STREAM_VALUE(name, type) \
     CU_API CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags);
 #define STREAM_VALUES(suffix) \

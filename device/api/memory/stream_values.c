@@ -1,10 +1,13 @@
 /* Words of memory in the order of streams: written, and waited for (cuStreamWriteValue and its relatives). A
  * stream that waits polls: anybody may write the word, the host and kernels too. */
+#include "api/memory/stream_values.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "api/memory/memory.h"
+#include "api/stream/capture.h"
 #include "api/stream/stream.h"
 
 enum { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
@@ -21,6 +24,8 @@ typedef struct ValuesTask {
 } ValuesTask;
 
 static bool is_wide(const Operation *o) { return o->operation == WAIT_64 || o->operation == WRITE_64; }
+
+static bool is_write(const Operation *o) { return o->operation == WRITE_32 || o->operation == WRITE_64; }
 
 static uint64_t load(const Operation *o)
 {
@@ -72,13 +77,12 @@ static void await(const Operation *o, const Stream *stream)
         if (polls > POLLS) nanosleep(&nap, NULL);
 }
 
-static void run(Task *self, Stream *stream)
+void stream_values_do(const Operation *operations, unsigned count, Stream *stream)
 {
-    const ValuesTask *task = (const ValuesTask *)self;
-    for (unsigned k = 0; k < task->count && !is_given_up(stream); k++) {
-        const Operation *o = &task->operations[k];
+    for (unsigned k = 0; k < count && !is_given_up(stream); k++) {
+        const Operation *o = &operations[k];
         bool waits = o->operation == WAIT_32 || o->operation == WAIT_64;
-        bool writes = o->operation == WRITE_32 || o->operation == WRITE_64;
+        bool writes = is_write(o);
         if ((waits || writes) && !is_there(o, writes))
             memory_fail_closed(stream->object.context, writes ? "a write of a value" : "a wait for a value");
         else if (waits)
@@ -88,9 +92,16 @@ static void run(Task *self, Stream *stream)
     }
 }
 
+static void run(Task *self, Stream *stream)
+{
+    const ValuesTask *task = (const ValuesTask *)self;
+    stream_values_do(task->operations, task->count, stream);
+}
+
 static void release(Task *self) { free(self); }
 
-static CUresult check(const Operation *o)
+/* All but that the word is there. */
+static CUresult check_form(const Operation *o)
 {
     const unsigned ways = 3;
     switch (o->operation) {
@@ -107,9 +118,14 @@ static CUresult check(const Operation *o)
     case FLUSH: return CUDA_ERROR_NOT_SUPPORTED;
     default: return CUDA_ERROR_INVALID_VALUE;
     }
-    bool writes_it = o->operation == WRITE_32 || o->operation == WRITE_64;
-    bool aligned = o->address % (is_wide(o) ? 8 : 4) == 0;
-    return o->address && aligned && is_there(o, writes_it) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return o->address % (is_wide(o) ? 8 : 4) ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult stream_values_check(const Operation *operations, unsigned count, unsigned flags)
+{
+    if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
+    for (unsigned k = 0; k < count; k++) TRY(check_form(&operations[k]));
+    return CUDA_SUCCESS;
 }
 
 static CUresult submit(Stream *stream, const Operation *operations, unsigned count)
@@ -131,10 +147,16 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatc
 {
     Stream *stream;
     TRY(driver_check());
-    if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
-    for (unsigned k = 0; k < count; k++) TRY(check(&operations[k]));
-    TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
-    CUresult result = count ? submit(stream, operations, count) : CUDA_SUCCESS;
+    TRY(stream_values_check(operations, count, flags));
+    for (unsigned k = 0; k < count; k++)
+        if (operations[k].operation != BARRIER && !is_there(&operations[k], is_write(&operations[k])))
+            return CUDA_ERROR_INVALID_VALUE;
+    TRY(stream_enter_to_submit(handle, &stream));
+    CUresult result = CUDA_SUCCESS;
+    if (stream_is_captured(stream))
+        result = capture_add_values(stream, operations, count);
+    else if (count)
+        result = submit(stream, operations, count);
     PUT(stream);
     return result;
 }
