@@ -5,14 +5,17 @@ Parameters and defaults are those of the docstrings in ext/: stubtest, a part of
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import DTypeLike
 from typing_extensions import Buffer, Self
 
 from pycuda._pool_snapshot import PoolSnapshot
-from pycuda.gpuarray import GPUArray as GPUArray
+
+if TYPE_CHECKING:
+    # So that type checkers come to this module first, of the two that name each other.
+    from pycuda.gpuarray import GPUArray as GPUArray
 
 _Class = TypeVar("_Class")
 
@@ -1054,147 +1057,6 @@ class _GPUArrayBase:
         allow_complex_hack: bool = False,
         allow_offset: bool = False,
     ) -> float: ...
-    def sum(
-        self,
-        axis: _Axes = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: GPUArray | bool = True,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def prod(
-        self,
-        axis: _Axes = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: GPUArray | bool = True,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def max(
-        self,
-        axis: _Axes = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: GPUArray | bool = True,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def min(
-        self,
-        axis: _Axes = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: GPUArray | bool = True,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def any(
-        self,
-        axis: _Axes = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        *,
-        where: GPUArray | bool = True,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def all(
-        self,
-        axis: _Axes = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        *,
-        where: GPUArray | bool = True,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def mean(
-        self,
-        axis: _Axes = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        *,
-        where: GPUArray | bool = True,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def var(
-        self,
-        axis: _Axes = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: GPUArray | bool = True,
-        mean: GPUArray | None = None,
-        correction: float | None = None,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def std(
-        self,
-        axis: _Axes = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: GPUArray | bool = True,
-        mean: GPUArray | None = None,
-        correction: float | None = None,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def argmax(
-        self,
-        axis: int | None = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def argmin(
-        self,
-        axis: int | None = None,
-        out: GPUArray | None = None,
-        keepdims: bool = False,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def cumsum(
-        self,
-        axis: int | None = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def cumprod(
-        self,
-        axis: int | None = None,
-        dtype: DTypeLike | None = None,
-        out: GPUArray | None = None,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
     def nonzero(self, *, stream: _Stream = None) -> tuple[GPUArray, ...]: ...
     def take(
         self,

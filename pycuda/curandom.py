@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 import numpy as np
 
 from pycuda import _driver
-from pycuda._array.interop.interchange import on_its_stream
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.random.generators import (
     SEEDS,
     PseudoRandom,
@@ -150,7 +150,7 @@ md5_code: str = md5.code()
 _RAND_KINDS = {np.dtype(np.float16): "Half", np.dtype(np.float32): "Float", np.dtype(np.float64): "Double"}
 
 
-@on_its_stream
+@takes_arrays
 def rand(shape: int | Iterable[int], dtype: DTypeLike = np.float32, stream: _Stream = None) -> GPUArray:
     """An array of random numbers, by Philox 4x32-10.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array.reduction import reductions, scans
 from pycuda._driver import _empty_like, _GPUArrayBase, _packed_strides, _register_array_class
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
@@ -140,6 +141,14 @@ class GPUArray(_GPUArrayBase):
     ValueError
         A bad shape or order.
     """
+
+    # One axis, several as a tuple, or all of them (None); out= is cast to.
+    sum, prod = reductions.sum, reductions.prod
+    max, min = reductions.max, reductions.min
+    any, all = reductions.any, reductions.all
+    mean, var, std = reductions.mean, reductions.var, reductions.std
+    argmax, argmin = reductions.argmax, reductions.argmin
+    cumsum, cumprod = scans.cumsum, scans.cumprod
 
 
 # ---- vector types

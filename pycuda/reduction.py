@@ -13,7 +13,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.creation import arange
-from pycuda._array.interop.interchange import on_its_stream
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
@@ -226,7 +226,7 @@ class ReductionKernel:
             keepdims=keepdims,
         )  # fmt: skip
 
-    @on_its_stream
+    @takes_arrays
     def _call(self, *args, stream, out, allocator, kernel_wrapper, axis, keepdims):
         """A call that has to be looked at."""
         plan = self._launches.find(args) if axis is None else None
@@ -256,7 +256,7 @@ class ReductionKernel:
             raise
         return result
 
-    @on_its_stream
+    @takes_arrays
     def _over_indices(self, *args, range_, slice_, stream, out, allocator, kernel_wrapper):
         """A call with range= or slice=."""
         if len(args) < len(self._arguments):

@@ -6,7 +6,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda import _driver
-from pycuda._array.interop.interchange import on_its_stream
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._driver import _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache, current
@@ -104,7 +104,7 @@ class _ScanKernel:
 
     # ---- calls
 
-    @on_its_stream
+    @takes_arrays
     def __call__(self, input_ary, output_ary=None, allocator=None, stream=None, *, segments=None):
         """Scan an array.
 

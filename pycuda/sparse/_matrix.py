@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pycuda import gpuarray
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import overlap
-from pycuda._array.interop.interchange import on_its_stream
 from pycuda._kernels.sparse import spmv as kernels
 from pycuda.gpuarray import GPUArray
 from pycuda.sparse import _layouts as layouts
@@ -84,7 +84,7 @@ class DeviceMatrix:
                 f"{name} has the shape {vector.shape}, a matrix of shape {self.shape} needs ({length},)"
             )
 
-    @on_its_stream
+    @takes_arrays
     def multiply(self, x: GPUArray, y: GPUArray | None = None, stream: _Stream = None) -> GPUArray:
         """y += A x, or A x in a new array without y."""
         rows, columns = self.shape

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array.core.decorators import array_function
 from pycuda._array.core.elementwise import apply
 from pycuda._driver import _ArrayFunction, _from_capsule, _from_table
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
 _VERSION = 1, 3
 _LEGACY = 1
-_Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def taking_arrays(namespace: dict[str, Any]) -> None:
@@ -38,18 +36,9 @@ def taking_arrays(namespace: dict[str, Any]) -> None:
             value.__module__ = namespace["__name__"]
         elif ours and not name.startswith("_"):
             quick = getattr(value, "_quick", None)
-            outer = _ArrayFunction(value) if quick is None else _ArrayFunction(value, quick)
-            function = functools.update_wrapper(outer, value)
+            function = array_function(value) if quick is None else array_function(value, quick)
             function.__module__ = namespace["__name__"]
             namespace[name] = function
-
-
-def on_its_stream(method: _Method) -> _Method:
-    """A method that takes other libraries' arrays, and is run with its argument `stream` as the current one:
-    what it copies and allocates without a word of streams is for that one, too. `taking_arrays` does the same
-    for functions.
-    """
-    return cast(_Method, functools.update_wrapper(_ArrayFunction(method), method))
 
 
 def _is_here(device) -> bool:

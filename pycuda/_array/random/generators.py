@@ -11,9 +11,9 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core import captures
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
-from pycuda._array.interop.interchange import on_its_stream
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol
@@ -264,7 +264,7 @@ class Generator:
 
     # ---- arrays
 
-    @on_its_stream
+    @takes_arrays
     def _generate(
         self, choose: _Choice, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream,
         a: float = 0.0, b: float = 0.0,
@@ -275,7 +275,7 @@ class Generator:
         self._run(name, result, stream, a, b)
         return result
 
-    @on_its_stream
+    @takes_arrays
     def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
         if not isinstance(data, _driver.GPUArray):
             raise TypeError(f"data must be a GPUArray, not {type(data).__name__}")
@@ -387,7 +387,7 @@ class Generator:
             raise ValueError(f"there are {self._count()} generators: {i.size} offsets do not match")
         return i
 
-    @on_its_stream
+    @takes_arrays
     def _times_packed(self, i_gpu: GPUArray, stream: _Stream) -> GPUArray:
         packed = _driver.GPUArray(i_gpu.shape, np.uint64)
         return apply("copy", i_gpu, out=packed, stream=stream, casting="unsafe")

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import operator
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
+from pycuda._array.core.decorators import array_function, reduces, takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, write_back
 from pycuda._array.reduction.reduce import launches_of, reduce
-from pycuda._driver import _ArrayFunction
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, Axes, Stream
     from pycuda.gpuarray import GPUArray
 
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
 # ---- methods
 
 
-def _quick(name, method):
-    """The method, which is not entered for calls a.name() whose launch is remembered."""
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return functools.update_wrapper(_ArrayFunction(method, launches_of(name)), method)
+def _method(function: _Method) -> _Method:
+    """A method, which is not entered for calls a.name() whose launch is remembered."""
+    return array_function(reduces(function), launches_of(function.__name__))
 
 
 def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator) -> GPUArray:
@@ -42,89 +42,142 @@ def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocat
     return reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
 
-def _plain(name):
-    """A method (axis, dtype, out, keepdims, initial, where)."""
-
-    def method(
-        self: GPUArray,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        out: Array | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-        *,
-        stream: Stream = None,
-        allocator: Allocator = None,
-    ) -> GPUArray:
-        return _reduce(name, self, axis, dtype, out, keepdims, initial, where, stream, allocator)
-
-    return _quick(name, method)
+def _truth(name, a, axis, out, keepdims, where, stream, allocator) -> GPUArray:
+    """In PyCUDA's form a.any(stream), too."""
+    if isinstance(axis, _driver.Stream):
+        axis, stream = None, axis
+    return _reduce(name, a, axis, None, out, keepdims, None, where, stream, allocator)
 
 
-def _ordered(name):
-    """A method (axis, out, keepdims, initial, where)."""
-
-    def method(
-        self: GPUArray,
-        axis: Axes = None,
-        out: Array | None = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-        *,
-        stream: Stream = None,
-        allocator: Allocator = None,
-    ) -> GPUArray:
-        return _reduce(name, self, axis, None, out, keepdims, initial, where, stream, allocator)
-
-    return _quick(name, method)
+def _place(name, a, axis, out, keepdims, stream, allocator) -> GPUArray:
+    axis = None if axis is None else operator.index(axis)
+    return reduce(name, a, axis, None, out, keepdims, stream, allocator)
 
 
-def _truth(name):
-    """A method (axis, out, keepdims, where), or in PyCUDA's form (stream)."""
-
-    def method(
-        self: GPUArray,
-        axis: Axes = None,
-        out: Array | None = None,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        stream: Stream = None,
-        allocator: Allocator = None,
-    ) -> GPUArray:
-        if isinstance(axis, _driver.Stream):
-            axis, stream = None, axis
-        return _reduce(name, self, axis, None, out, keepdims, None, where, stream, allocator)
-
-    return _quick(name, method)
+@_method
+def sum(
+    self: Array,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The sum of the elements, as numpy.sum: small integers are summed in the default one, half in float.
+    Floats are summed by pairs, in an order that depends on shape and strides only."""
+    return _reduce("sum", self, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
 
-sum, prod = _plain("sum"), _plain("prod")
-max, min, any, all = _ordered("max"), _ordered("min"), _truth("any"), _truth("all")
+@_method
+def prod(
+    self: Array,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The product of the elements, as numpy.prod."""
+    return _reduce("prod", self, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
 
-def _one_axis(name):
-    """A method (axis, out, keepdims) that takes one axis at most."""
-
-    def method(
-        self: GPUArray,
-        axis: Axes = None,
-        out: Array | None = None,
-        keepdims: bool = False,
-        *,
-        stream: Stream = None,
-        allocator: Allocator = None,
-    ) -> GPUArray:
-        if axis is not None:
-            axis = operator.index(axis)
-        return reduce(name, self, axis, None, out, keepdims, stream, allocator)
-
-    return _quick(name, method)
+@_method
+def max(
+    self: Array,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The greatest element, as numpy.max: NaN where there is one. ValueError without elements."""
+    return _reduce("max", self, axis, None, out, keepdims, initial, where, stream, allocator)
 
 
-argmax, argmin = _one_axis("argmax"), _one_axis("argmin")
+@_method
+def min(
+    self: Array,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The least element, as numpy.min: NaN where there is one. ValueError without elements."""
+    return _reduce("min", self, axis, None, out, keepdims, initial, where, stream, allocator)
+
+
+@_method
+def any(
+    self: Array,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    *,
+    where: Array | bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """Whether an element is not 0."""
+    return _truth("any", self, axis, out, keepdims, where, stream, allocator)
+
+
+@_method
+def all(
+    self: Array,
+    axis: Axes = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    *,
+    where: Array | bool = True,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """Whether no element is 0."""
+    return _truth("all", self, axis, out, keepdims, where, stream, allocator)
+
+
+@_method
+def argmax(
+    self: Array,
+    axis: int | None = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The index of the first greatest element along an axis, or in the flattened array, as numpy.argmax.
+    ValueError without elements."""
+    return _place("argmax", self, axis, out, keepdims, stream, allocator)
+
+
+@_method
+def argmin(
+    self: Array,
+    axis: int | None = None,
+    out: Array | None = None,
+    keepdims: bool = False,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The index of the first least element, as argmax()."""
+    return _place("argmin", self, axis, out, keepdims, stream, allocator)
 
 
 def _count(a, axis) -> int:
@@ -135,6 +188,8 @@ def _count(a, axis) -> int:
     return count
 
 
+@takes_arrays
+@reduces
 def mean(
     self: Array,
     axis: Axes = None,
@@ -142,11 +197,11 @@ def mean(
     out: Array | None = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: Array | bool = True,
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The arithmetic mean. Integers are computed in double, half in float."""
+    """The mean of the elements, as numpy.mean: of integers in double, half in float."""
     if where is not True:
         from pycuda._array.reduction.masked import mean_of_some
 
@@ -156,46 +211,65 @@ def mean(
     return reduce("mean", self, axis, dtype, out, keepdims, stream, allocator)
 
 
-def _spread(name):
-    """A method of the squared distances from the mean."""
+def _spread(
+    name, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
+) -> GPUArray:
+    """Of the squared distances from the mean."""
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    if where is not True or mean is not None:
+        from pycuda._array.reduction.masked import spread_of_some
 
-    def method(
-        self: GPUArray,
-        axis: Axes = None,
-        dtype: DTypeLike | None = None,
-        out: Array | None = None,
-        ddof: float = 0,
-        keepdims: bool = False,
-        *,
-        where: Any = True,
-        mean: Array | None = None,
-        correction: float | None = None,
-        stream: Stream = None,
-        allocator: Allocator = None,
-    ) -> GPUArray:
-        if correction is not None:
-            if ddof:
-                raise ValueError("ddof and correction can't be provided simultaneously.")
-            ddof = correction
-        if where is not True or mean is not None:
-            from pycuda._array.reduction.masked import spread_of_some
-
-            return spread_of_some(
-                name, self, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator
-            )
-        if _count(self, axis) <= ddof:
-            warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=2)
-        if dtype is not None and not _is_plain(self.dtype, np.dtype(dtype)):
-            result = _spread_in(name, self, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
-            return result if out is None else _into(name, result, out, stream)
-        return reduce(name, self, axis, dtype, out, keepdims, stream, allocator, float(ddof))
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"As numpy.{name}, with `stream` and `allocator`."
-    return method
+        return spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator)
+    if _count(a, axis) <= ddof:
+        warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=3)
+    if dtype is not None and not _is_plain(a.dtype, np.dtype(dtype)):
+        result = _spread_in(name, a, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
+        return result if out is None else _into(name, result, out, stream)
+    return reduce(name, a, axis, dtype, out, keepdims, stream, allocator, float(ddof))
 
 
-var, std = _spread("var"), _spread("std")
+@takes_arrays
+@reduces
+def var(
+    self: Array,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Array | bool = True,
+    mean: Array | None = None,
+    correction: float | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The mean square of the distances from the mean, as numpy.var; divided by the number of elements less
+    ddof."""
+    return _spread("var", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator)
+
+
+@takes_arrays
+@reduces
+def std(
+    self: Array,
+    axis: Axes = None,
+    dtype: DTypeLike | None = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Array | bool = True,
+    mean: Array | None = None,
+    correction: float | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The square root of var()."""
+    return _spread("std", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator)
 
 
 def _is_plain(given, wanted) -> bool:

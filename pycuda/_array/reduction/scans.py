@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
+from pycuda._array.core.decorators import reduces, takes_arrays
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
@@ -81,6 +82,8 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     return out if direct is out else write_back(direct, out, stream)
 
 
+@takes_arrays
+@reduces
 def cumsum(
     self: Array,
     axis: int | None = None,
@@ -90,10 +93,12 @@ def cumsum(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The sums of the elements up to each, along an axis or of all in C order."""
+    """The sums of the elements up to each along an axis, or of the flattened array, as numpy.cumsum."""
     return scan("sum", self, axis, dtype, out, stream, allocator)
 
 
+@takes_arrays
+@reduces
 def cumprod(
     self: Array,
     axis: int | None = None,
@@ -103,5 +108,5 @@ def cumprod(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The products of the elements up to each, along an axis or of all in C order."""
+    """The products of the elements up to each along an axis, or of the flattened array, as numpy.cumprod."""
     return scan("prod", self, axis, dtype, out, stream, allocator)

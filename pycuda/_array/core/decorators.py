@@ -1,0 +1,50 @@
+"""What functions of arrays are decorated with where they are defined."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from pycuda._driver import _ArrayFunction
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def array_function(function: _Function, *quick: Any) -> _Function:
+    """takes_arrays for a function that need not be entered for one array alone: `quick` is the elementwise
+    operation that it is for inexact numbers, or the _LaunchCache that remembers its launches.
+    """
+    return cast(_Function, functools.update_wrapper(_ArrayFunction(function, *quick), function))
+
+
+def takes_arrays(function: _Function) -> _Function:
+    """A function, or a method, that takes other libraries' arrays wherever it takes GPUArrays, and is run
+    with its argument `stream` as the current one: what it copies and allocates without a word of streams is
+    for that one, too.
+    """
+    return array_function(function)
+
+
+_PARAMETERS = {
+    "axis": "int or tuple of int, optional\n    Default: all axes, or the flattened array.",
+    "dtype": "dtype, optional\n    Of the computation and of a new result.",
+    "out": "GPUArray, optional\n    Where the result goes.",
+    "ddof": "int, optional\n    Taken off the number of elements.",
+    "keepdims": "bool, optional\n    Keep the reduced axes, with length 1.",
+    "initial": "number, optional\n    What the elements are combined with.",
+    "where": "GPUArray of bool, optional\n    The elements that count.",
+    "mean": "GPUArray, optional\n    The mean, where it is known, with axes of length 1.",
+    "correction": "int, optional\n    The same as `ddof`.",
+    "stream": "Stream, optional",
+    "allocator": "callable, optional\n    For the result.",
+}
+
+
+def reduces(function: _Function) -> _Function:
+    """Adds to the docstring what the parameters are that reductions and scans have in common."""
+    code = cast(Any, function).__code__
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    rows = "\n".join(f"{name} : {_PARAMETERS[name]}" for name in names)
+    function.__doc__ = f"{function.__doc__}\n\nParameters\n----------\n{rows}"
+    return function
