@@ -80,7 +80,7 @@
  *   stream.h front.h wide.[h def] fused.h    plans and operations for warps of a block together
  *   measure.c                          local memory a thread needs
  * exec/memory/     the memory map, memory shared by processes, which bytes were written
- * exec/state/      the state of warps, blocks, clusters, grids and workers; faults; memory ranges of a grid
+ * exec/state/      a launch and what runs it: warp, block, cluster, worker, grid; faults; ranges of memory
  * exec/numbers/    half, bfloat16, fma, the special function unit: numbers as a GPU rounds them
  * exec/texture/    sampling, texels, levels of detail, gradients, directions into cubes
  * exec/checks/     races, unwritten memory, divergent barriers (PYCUDA_CPU_CHECK)
@@ -103,7 +103,7 @@
 #define DEVICE_DEVICE_H
 
 #include "api/base/api.h"
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 #include "lower/lower.h"
 #include "ptx/ptx.h"
 

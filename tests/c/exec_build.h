@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 #include "exec/memory/memory_map.h"
 #include "exec/state/warp.h"
 

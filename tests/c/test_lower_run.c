@@ -3,7 +3,7 @@
  */
 #include "check.h"
 
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 #include "exec/memory/memory_map.h"
 #include "lower/lower.h"
 

@@ -7,7 +7,7 @@
 #include "check.h"
 #include "exec/code/affine.h"
 #include "exec/code/fused.h"
-#include "exec/state/state.h"
+#include "exec/state/block.h"
 #include "ops_run.h"
 
 #include <fenv.h>

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "exec/checks/race.h"
+#include "exec/state/grid.h"
 
 enum { WARPS = 2, THREADS = 64, BYTES = 16, TRACES = 3000, STEPS = 60, HISTORY = STEPS * THREADS };
 

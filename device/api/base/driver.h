@@ -8,7 +8,7 @@
 #include "api/base/objects.h"
 #include "api/base/settings.h"
 #include "exec/memory/memory_map.h"
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 #include "ptx/chunks.h"
 
 /* Where the memory of a pool is. */

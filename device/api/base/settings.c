@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "exec/bind.h"
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 
 static DriverSettings settings;
 static pthread_once_t settings_once = PTHREAD_ONCE_INIT;

@@ -4,7 +4,7 @@
 
 #include "api/code/module.h"
 #include "api/stream/queue.h"
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 
 typedef struct LaunchShape {
     uint32_t grid[3], block[3];

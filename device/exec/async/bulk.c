@@ -8,6 +8,7 @@
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
 #include "exec/numbers/half_atomic.h"
+#include "exec/state/ranges.h"
 
 enum { BULK_UNIT = 16 };
 

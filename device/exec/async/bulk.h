@@ -3,7 +3,7 @@
 #ifndef DEVICE_EXEC_ASYNC_BULK_H
 #define DEVICE_EXEC_ASYNC_BULK_H
 
-#include "exec/state/state.h"
+#include "exec/state/warp.h"
 
 /* One lane's copy. */
 typedef struct Bulk {

@@ -1,6 +1,8 @@
 /* mbarrier objects. Lanes arrive one after another; the memory belongs to the cluster's worker alone. */
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
+#include "exec/control/group.h"
+#include "exec/state/ranges.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef DEVICE_EXEC_ASYNC_MBARRIER_H
 #define DEVICE_EXEC_ASYNC_MBARRIER_H
 
-#include "exec/state/state.h"
+#include "exec/state/warp.h"
 
 /* Insn.mods. */
 enum {

@@ -10,6 +10,7 @@
 #include "exec/async/tensor_map.h"
 #include "exec/checks/check.h"
 #include "exec/numbers/half.h"
+#include "exec/state/ranges.h"
 
 enum { CHUNK = 16, SHARED_ALIGN = 128, MOST_ROW = TENSOR_MOST_BOX * 8 };
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exec/checks/check.h"
+#include "exec/state/ranges.h"
 
 static const char mark[sizeof((TensorMap){0}.mark)] = "tensmap";
 

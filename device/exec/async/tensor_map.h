@@ -7,7 +7,7 @@
 #ifndef DEVICE_EXEC_ASYNC_TENSOR_MAP_H
 #define DEVICE_EXEC_ASYNC_TENSOR_MAP_H
 
-#include "exec/state/state.h"
+#include "exec/state/warp.h"
 
 enum { TENSOR_RANK = 5, TENSOR_MOST_BOX = 256, TENSOR_MOST_STEP = 8, TENSOR_MAP_ALIGN = 64 };
 #define TENSOR_MOST_DIM (UINT64_C(1) << 32)

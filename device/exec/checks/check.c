@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exec/state/ranges.h"
+
 /* --- the forms of operations ------------------------------------------------------------------------ */
 
 typedef struct Form {
@@ -362,9 +364,6 @@ static const Insn *run_fence(Warp *w, const Insn *i)
 
 static const Insn *run_arrival(Warp *w, const Insn *i) { return check_arrival(w, i) ? original(w, i) : NULL; }
 
-/* Always in its general form, which reports the synchronization. */
-static const Insn *run_warp_sync(Warp *w, const Insn *i) { return collective_enter(w, i, i->a); }
-
 /* Memory of the device's heap is new each time. */
 static const Insn *run_malloc(Warp *w, const Insn *i)
 {
@@ -393,7 +392,6 @@ static OpFn checked(const Insn *insn, unsigned checks)
     case OP_bar_red_popc:
     case OP_bar_red_and:
     case OP_bar_red_or: return run_arrival;
-    case OP_bar_warp_sync: return checks & CHECK_RACE ? run_warp_sync : NULL;
     case OP_call_malloc: return checks & (CHECK_INIT | CHECK_RACE) ? run_malloc : NULL;
     default:
         if (!forms[op].bytes || !(checks & wanted)) return NULL;

@@ -6,6 +6,7 @@
  * the next.
  */
 #include "exec/checks/check.h"
+#include "exec/state/grid.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* What units have released and acquired, by one clock for all of a grid. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "exec/checks/global_race.h"

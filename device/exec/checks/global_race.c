@@ -1,6 +1,7 @@
 /* Shadow memory of what all blocks of a grid reach: pages of cells that appear when their memory is accessed,
  * in tables by address with a lock each, so that workers seldom wait for each other. */
 #include "exec/checks/global_race.h"
+#include "exec/state/grid.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -17,7 +17,7 @@
 #ifndef DEVICE_EXEC_CHECKS_GLOBAL_RACE_H
 #define DEVICE_EXEC_CHECKS_GLOBAL_RACE_H
 
-#include "exec/state/state.h"
+#include "exec/state/warp.h"
 
 typedef struct GlobalRace GlobalRace;
 

@@ -1,5 +1,6 @@
 /* Shadow memory: the recorded accesses to shared memory, and which of them race. */
 #include "exec/checks/race.h"
+#include "exec/state/grid.h"
 
 #include <stdlib.h>
 #include <string.h>

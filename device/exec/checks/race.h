@@ -16,7 +16,7 @@
 #ifndef DEVICE_EXEC_CHECKS_RACE_H
 #define DEVICE_EXEC_CHECKS_RACE_H
 
-#include "exec/state/state.h"
+#include "exec/state/block.h"
 
 typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC, ACCESS_KINDS } AccessKind;
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exec/checks/race.h"
+#include "exec/state/warp.h"
 
 static VectorClock *clock_new(Clocks *c)
 {

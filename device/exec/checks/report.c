@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "exec/checks/check.h"
+#include "exec/state/grid.h"
+#include "exec/memory/memory_map.h"
 
 /* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
 static const char *place_of(const Block *block, const Insn *insn, char *out, size_t room)

@@ -4,6 +4,7 @@
 
 #include "exec/checks/check.h"
 #include "exec/collective/matrix.h"
+#include "exec/state/ranges.h"
 
 enum { TILE = 8, TILE_ROW_BYTES = 16 };
 

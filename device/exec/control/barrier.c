@@ -5,6 +5,8 @@
  * numbers or counts are split into groups first.
  */
 #include "exec/checks/check.h"
+#include "exec/control/barrier.h"
+#include "exec/control/group.h"
 
 static bool barrier_full(const Block *block, const Barrier *barrier)
 {

@@ -6,7 +6,10 @@
  */
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/control/calls.h"
+#include "exec/control/group.h"
+#include "exec/state/grid.h"
+#include "exec/state/store.h"
 
 enum { REGISTERS_LIMIT = 64 << 20 }; /* bytes of a warp's register file: calls nested too deep end here */
 

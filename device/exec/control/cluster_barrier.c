@@ -6,6 +6,8 @@
  * `complete` afterwards. It cannot arrive again before it has waited: there are never more than two phases.
  */
 #include "exec/checks/check.h"
+#include "exec/control/barrier.h"
+#include "exec/control/group.h"
 
 /* Lets the groups of a warp go on whose lanes have all seen the phase's end. */
 static void release_warp(Warp *warp)

@@ -9,6 +9,7 @@
 
 #include "exec/control/collective.h"
 #include "exec/checks/check.h"
+#include "exec/control/group.h"
 
 static bool same_kind(const Group *g, const Group *like)
 {

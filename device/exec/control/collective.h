@@ -3,7 +3,7 @@
 #ifndef DEVICE_EXEC_CONTROL_COLLECTIVE_H
 #define DEVICE_EXEC_CONTROL_COLLECTIVE_H
 
-#include "exec/state/state.h"
+#include "exec/state/block.h"
 
 typedef struct Collective {
     uint32_t lanes, members;          /* the lanes that take part; the member mask they agree on */
@@ -24,6 +24,8 @@ static inline uint8_t *collective_rows(const Collective *all, uint32_t l, Ref re
     return rows + (ref & REF_OFFSET_MASK);
 }
 
+const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref);
+void collective_exit(Warp *warp);
 void collective_execute(const Collective *all);
 void collective_now(Warp *warp, const Insn *insn);
 

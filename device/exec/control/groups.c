@@ -8,6 +8,10 @@
  * kept by the run loop and is stored only when it is switched away.
  */
 #include "exec/checks/check.h"
+#include "exec/control/barrier.h"
+#include "exec/control/collective.h"
+#include "exec/control/group.h"
+#include "exec/state/grid.h"
 
 static bool may_merge(const Group *a, const Group *b)
 {

@@ -7,7 +7,9 @@
 #include <sched.h>
 #include <time.h>
 
-#include "exec/state/state.h"
+#include "exec/control/group.h"
+#include "exec/control/sleep.h"
+#include "exec/state/clock.h"
 
 enum { LONGEST_NS = 1000000, COARSE_NS = 100000 };
 

@@ -1,6 +1,7 @@
 /* Addresses as values: conversion between spaces, parameters, and the stack of local memory. */
 #include "exec/numbers/lanes.h"
-#include "exec/state/state.h"
+#include "exec/state/grid.h"
+#include "exec/memory/memory_map.h"
 
 /* d = row64: value for every executing lane; a_ is the address operand widened to 64 bits, with imm added. */
 #define ADDRESS_OP(name, value) \

@@ -15,7 +15,7 @@
 #endif
 
 #include "exec/numbers/lanes.h"
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 enum { HALF = 16 };
 #define VECTOR_256(p) _mm256_load_si256((const __m256i *)(const void *)(p))

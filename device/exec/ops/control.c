@@ -5,7 +5,12 @@
 #include <stdatomic.h>
 
 #include "exec/numbers/lanes.h"
-#include "exec/state/state.h"
+#include "exec/control/barrier.h"
+#include "exec/control/calls.h"
+#include "exec/control/group.h"
+#include "exec/control/sleep.h"
+#include "exec/runtime/runtime.h"
+#include "exec/state/grid.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \

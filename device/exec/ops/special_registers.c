@@ -1,6 +1,7 @@
 /* Special registers as rows. */
 #include "exec/numbers/lanes.h"
-#include "exec/state/state.h"
+#include "exec/state/clock.h"
+#include "exec/state/grid.h"
 
 /* name, element type, value: an expression in w, i and the lane l */
 #define SREG(name, T, value) \

@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 #include "exec/numbers/lanes.h"
-#include "exec/state/state.h"
+#include "exec/state/grid.h"
 #include "exec/texture/texture.h"
+#include "exec/memory/memory_map.h"
 
 /* The operands beyond the handle: refs[more ...] are values, then coordinates, then a level or gradients. */
 typedef struct TexelAccess {

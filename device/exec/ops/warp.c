@@ -2,6 +2,7 @@
 #include "exec/collective/matrix.h"
 #include "exec/control/collective.h"
 #include "exec/ops/exchange.h"
+#include "exec/control/group.h"
 
 #define BOTH(name, body) \
     HANDLER(name, full) { body } \
@@ -27,7 +28,9 @@ LANE_FN const Insn *go_on(Warp *w, const Insn *i, Ref member_ref)
     return member_ref == REF_ABSENT || (uintptr_t)(i + 1) < w->next_pc ? i + 1 : group_rejoin(w, i + 1);
 }
 
-BOTH(bar_warp_sync, return all_here(w, i->a) ? go_on(w, i, i->a) : collective_enter(w, i, i->a);)
+/* The general form tells a checker of the synchronization. */
+BOTH(bar_warp_sync, return all_here(w, i->a) && !w->block->checker ? go_on(w, i, i->a)
+                                                                    : collective_enter(w, i, i->a);)
 
 /* --- shfl ---------------------------------------------------------------------------------------------- */
 

@@ -8,89 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
+#include "exec/control/group.h"
+#include "exec/control/sleep.h"
+#include "exec/run/run.h"
+#include "exec/state/store.h"
 
 /* Blocks of a cooperative grid or of a cluster wait for each other as a rule, and so do those of a worker
  * that has set some aside: they go round sooner. */
-enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, REGISTERS_FIRST = 32768, SCATTER_STEPS = 24 };
+enum { SPIN_PASSES = 64, SPIN_PASSES_FEW = 4, SCATTER_STEPS = 24 };
 
 /* What an absent operand reads. */
 static const _Alignas(64) uint8_t zeros[512];
-
-/* --- stores -------------------------------------------------------------------------------------------- */
-
-static size_t round_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-
-static void store_free(WarpStore *store)
-{
-    if (store->local) munmap(store->local, store->local_size);
-    free(store->registers);
-    free(store);
-}
-
-/* A larger register file for a running warp: its content moves, and the base of the running frame with it. */
-bool store_grow(Warp *warp, size_t registers)
-{
-    size_t size = round_up(registers + registers / 2, 4096), offset = 0;
-    uint8_t *grown = aligned_alloc(64, size);
-    if (!grown) return false;
-    if (warp->registers) {
-        offset = (size_t)(warp->base[REF_FRAME] - warp->registers);
-        memcpy(grown, warp->registers, warp->registers_size);
-        free(warp->registers);
-    }
-    warp->store->registers = warp->registers = grown;
-    warp->store->registers_size = warp->registers_size = size;
-    warp->base[REF_FRAME] = grown + offset;
-    return true;
-}
-
-static bool store_map_local(WarpStore *store, size_t size)
-{
-    void *map;
-    if (store->local) munmap(store->local, store->local_size);
-    store->local = NULL;
-    store->local_size = 0;
-    map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return false;
-    store->local = map;
-    store->local_size = size;
-    return true;
-}
-
-static bool store_borrow(Warp *warp, Worker *worker)
-{
-    const Grid *grid = warp->block->grid;
-    size_t registers = (size_t)grid->function->frame_size + WARP_CALL_HEADER + WARP_CALL_ROWS;
-    size_t local = grid->local_stride * WARP_LANES;
-    WarpStore *store = worker->free_stores;
-    if (store)
-        worker->free_stores = store->next;
-    else
-        store = calloc(1, sizeof *store);
-    if (!store) return false;
-    warp->store = store;
-    warp->registers = store->registers;
-    warp->registers_size = store->registers_size;
-    if (store->registers_size < registers
-        && !store_grow(warp, registers < REGISTERS_FIRST ? REGISTERS_FIRST : registers))
-        return false;
-    if (store->local_size < local && !store_map_local(store, local)) return false;
-    warp->local = store->local;
-    warp->local_stride = grid->local_stride;
-    return true;
-}
-
-static void store_return(Warp *warp, Worker *worker)
-{
-    if (!warp->store) return;
-    warp->store->next = worker->free_stores;
-    worker->free_stores = warp->store;
-    warp->store = NULL;
-}
 
 /* --- warps --------------------------------------------------------------------------------------------- */
 
@@ -319,8 +250,9 @@ static bool make_room(Block *block, uint32_t warps, size_t shared)
     }
     if (shared > block->shared_capacity) {
         free(block->shared);
-        block->shared = aligned_alloc(1024, round_up(shared, 1024));
-        block->shared_capacity = block->shared ? round_up(shared, 1024) : 0;
+        const size_t grown = (shared + 1023) / 1024 * 1024;
+        block->shared = aligned_alloc(1024, grown);
+        block->shared_capacity = block->shared ? grown : 0;
         if (!block->shared) return false;
     }
     return true;
@@ -438,15 +370,4 @@ void worker_destroy(Worker *worker)
     front_free(worker->front);
     grid_run_free(worker->run);
     free(worker);
-}
-
-/* xorshift64* */
-uint32_t worker_random(Worker *worker)
-{
-    uint64_t x = worker->random;
-    x ^= x >> 12;
-    x ^= x << 25;
-    x ^= x >> 27;
-    worker->random = x;
-    return (uint32_t)((x * 0x2545f4914f6cdd1dull) >> 32);
 }

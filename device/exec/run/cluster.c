@@ -6,6 +6,8 @@
  * them; a cluster in which nothing waits for one, or nothing else has happened for long, is deadlocked.
  */
 #include "exec/async/mbarrier.h"
+#include "exec/run/run.h"
+#include "exec/state/clock.h"
 
 /* A cluster waits for another one, it seems, after that many rounds in which no block did more than wait. */
 enum { SPIN_ROUNDS = 16 };
@@ -39,27 +41,12 @@ Block *cluster_take(Worker *worker, Grid *grid)
     return leader;
 }
 
-void grid_set_cluster(GridLaunch *launch, const uint32_t given[3])
-{
-    const CodeFunction *code = launch->function;
-    launch->explicit_cluster = code->cluster[0] || given[0];
-    for (int axis = 0; axis < 3; axis++) {
-        launch->cluster[axis] = code->cluster[0] ? code->cluster[axis] : given[axis];
-        if (code->blocks_are_clusters) launch->grid[axis] *= launch->cluster[axis];
-    }
-}
-
-static uint32_t axis_size(const GridLaunch *launch, unsigned axis)
-{
-    return launch->cluster[axis] ? launch->cluster[axis] : 1;
-}
-
 /* The number in its grid of the block of that rank. */
 static uint64_t block_number(const GridLaunch *launch, uint64_t cluster, uint32_t rank)
 {
     uint64_t number = 0, stride = 1;
     for (unsigned axis = 0; axis < 3; axis++) {
-        uint32_t size = axis_size(launch, axis), count = launch->grid[axis] / size;
+        uint32_t size = launch_cluster_size(launch, axis), count = launch->grid[axis] / size;
         number += stride * (cluster % count * size + rank % size);
         cluster /= count;
         rank /= size;
@@ -78,24 +65,6 @@ void cluster_begin(Block *leader, uint64_t number)
     }
     for (uint32_t r = 0; r < cluster->size; r++)
         block_begin(cluster->blocks[r], block_number(leader->grid->launch, number, r));
-}
-
-uint32_t cluster_place(const Block *block, unsigned place)
-{
-    const GridLaunch *launch = block->grid->launch;
-    uint32_t axis = place % 3, size = axis_size(launch, axis);
-    switch (place) {
-    case CLUSTER_RANK: return block->rank;
-    case CLUSTER_SIZE: return block->cluster->size;
-    case CLUSTER_EXPLICIT: return launch->explicit_cluster;
-    default: break;
-    }
-    switch (place - axis) {
-    case CLUSTER_ID: return block->id[axis] / size;
-    case CLUSTER_COUNT: return launch->grid[axis] / size;
-    case CLUSTER_CTAID: return block->id[axis] % size;
-    default: return size;
-    }
 }
 
 /* --- running ------------------------------------------------------------------------------------------- */
@@ -170,39 +139,4 @@ static BlockResult run_blocks(Block *leader, Worker *worker)
 BlockResult cluster_run(Block *leader, Worker *worker)
 {
     return leader->own.size == 1 ? block_run(leader, worker) : run_blocks(leader, worker);
-}
-
-/* --- shared memory ------------------------------------------------------------------------------------- */
-
-Block *cluster_holder(const Block *block, uint64_t address)
-{
-    const Cluster *cluster = block->cluster;
-    for (uint32_t r = 0; r < cluster->size; r++) {
-        Block *holder = cluster->blocks[r];
-        if (address - (uintptr_t)holder->shared < holder->shared_size) return holder;
-    }
-    return NULL;
-}
-
-uint32_t cluster_address(const Block *of, uint64_t offset)
-{
-    const uint32_t below = (1u << CLUSTER_SHIFT) - 1;
-    return (of->rank + CLUSTER_FIRST) << CLUSTER_SHIFT | ((uint32_t)offset & below);
-}
-
-Block *cluster_block_of(const Block *block, uint64_t address, uint64_t *offset)
-{
-    const Cluster *cluster = block->cluster;
-    uint64_t number = address >> CLUSTER_SHIFT;
-    *offset = address & ((1u << CLUSTER_SHIFT) - 1);
-    if (number == 0) return cluster->blocks[block->rank];
-    return number - CLUSTER_FIRST < cluster->size ? cluster->blocks[number - CLUSTER_FIRST] : NULL;
-}
-
-uint8_t *cluster_shared_at(const Block *block, uint64_t address, uint64_t bytes)
-{
-    uint64_t offset;
-    const Block *holder = cluster_block_of(block, address, &offset);
-    bool inside = holder && offset < holder->shared_size && offset + bytes <= holder->shared_size;
-    return inside ? holder->shared + offset : NULL;
 }

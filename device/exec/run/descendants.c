@@ -9,7 +9,8 @@
 #include <string.h>
 
 #include "exec/runtime/children.h"
-#include "exec/state/state.h"
+#include "exec/run/run.h"
+#include "exec/state/clock.h"
 
 typedef struct LaunchTree {
     PoolJob job;                /* first; open: how many are ready */

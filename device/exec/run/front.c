@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/run/run.h"
+#include "exec/run/whole_block.h"
+#include "exec/state/ranges.h"
 
 enum { FRONT_TESTS = 64, SPARE_PLANES = 3, SPARE_BYTES = SPARE_PLANES * WARP_LANES * 8 };
 enum { WHOLE_WARP = 31, WARPS_LEAST = 4 }; /* fewer are as fast one by one */

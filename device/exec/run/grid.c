@@ -12,7 +12,10 @@
 
 #include "exec/checks/check.h"
 #include "exec/runtime/children.h"
-#include "exec/state/state.h"
+#include "exec/control/sleep.h"
+#include "exec/run/run.h"
+#include "exec/state/clock.h"
+#include "exec/state/ranges.h"
 
 enum { SHARE_MOST = 32, SHARES_EACH = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
 

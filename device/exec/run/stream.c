@@ -3,7 +3,9 @@
 
 #include "exec/code/lines.h"
 #include "exec/code/stream.h"
-#include "exec/state/state.h"
+#include "exec/run/run.h"
+#include "exec/run/whole_block.h"
+#include "exec/state/ranges.h"
 
 enum { PIECE = 2048 }; /* bytes of each array that are computed with at a time, where there are buffers */
 

@@ -10,7 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "exec/state/state.h"
+#include "exec/run/run.h"
+#include "exec/state/clock.h"
 
 struct WorkerPool {
     pthread_mutex_t lock;         /* of the fields below */
@@ -25,13 +26,6 @@ struct WorkerPool {
     pthread_mutex_t print_lock, fault_lock;
     uint64_t seed;                /* of the random scheduler; 0: none */
 };
-
-uint64_t exec_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool) { return &pool->print_lock; }
 

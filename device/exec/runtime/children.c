@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "exec/runtime/runtime.h"
-#include "exec/state/state.h"
 
 void child_list_init(ChildList *list)
 {

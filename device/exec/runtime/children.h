@@ -14,7 +14,7 @@
 #include <pthread.h>
 
 #include "exec/runtime/transfer.h"
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 
 enum { CHILD_QUEUES = 16 };
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/runtime/runtime.h"
 
 enum { UNIT_BITS = 4, CLASSES = 48, LARGEST_ALIGN = 4096 };
 

@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/runtime/runtime.h"
+#include "exec/state/ranges.h"
 
 enum { STRING_MOST = 1 << 20 };
 

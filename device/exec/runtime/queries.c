@@ -3,7 +3,6 @@
 
 #include "exec/runtime/errors.h"
 #include "exec/runtime/runtime.h"
-#include "exec/state/state.h"
 
 /* Asks the driver and stores an answer of that size. */
 static uint64_t ask(RuntimeCall *c, const RuntimeQuestion *question, uint64_t where, uint32_t size)

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 enum {
     STREAM_TAIL = 3,

@@ -58,4 +58,10 @@ uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_
 /* Where the stream puts a launch. RUNTIME_INVALID_HANDLE when it is none. */
 int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *queue);
 
+const Insn *print_formatted(Warp *warp, const Insn *insn);
+const Insn *print_assert(Warp *warp, const Insn *insn);
+uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align);
+bool device_heap_free(DeviceHeap *heap, uint64_t address);
+const Insn *runtime_call(Warp *warp, const Insn *insn);
+
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 /* Bytes from the first to the last; false when there is no such number. */
 static bool span_of(const Transfer *transfer, const TransferSide *side, uint64_t *span)

@@ -2,7 +2,7 @@
 #ifndef DEVICE_EXEC_RUNTIME_TRANSFER_H
 #define DEVICE_EXEC_RUNTIME_TRANSFER_H
 
-#include "exec/state/grid.h"
+#include "exec/state/launch.h"
 
 typedef struct TransferSide {
     uint64_t address, pitch, layer; /* bytes from row to row and from layer to layer */

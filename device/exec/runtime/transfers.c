@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "exec/runtime/runtime.h"
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 /* As cudaMemcpyKind numbers them. Kernels copy from device memory to device memory only. */
 enum { DEVICE_TO_DEVICE = 3, BY_ADDRESS = 4 };

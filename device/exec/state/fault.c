@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 /* Takes the right to record the launch's fault: the first one wins. */
 static bool claim(Grid *grid)

@@ -5,10 +5,29 @@
 #include <stdint.h>
 
 #include "abi/cuda_abi.h"
+#include "exec/code/code.h"
 
 typedef struct ExecFault {
     CUresult code; /* CUDA_SUCCESS: none */
     char text[1024]; /* kernel, block, thread, source or PTX line, access, address, nearest allocation */
 } ExecFault;
+
+typedef struct Grid Grid;
+typedef struct GridLaunch GridLaunch;
+
+/* Records a fault of one lane; the first of a launch wins. Always returns NULL. */
+const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* Records a text that is complete already (kernel named, no place added). */
+void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t size,
+                              bool write);
+const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
+                              uint32_t size, uint64_t limit, bool write);
+/* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
+void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
+                       size_t room);
+const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "exec/state/state.h"
+#include "exec/state/ranges.h"
 
 void range_forget(Worker *worker)
 {

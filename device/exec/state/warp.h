@@ -1,4 +1,4 @@
-/* The state of a running warp: what every handler sees (blocks, grids and workers are in state.h).
+/* The state of a running warp: what every handler sees.
  *
  * Registers are rows of 32 lanes. A warp is a short list of groups of lanes, each with its own pc, call depth
  * and frame; the group that runs is kept unpacked in the warp (mask, lanes, base), the others wait in the
@@ -8,10 +8,13 @@
 #define DEVICE_EXEC_STATE_WARP_H
 
 #include "exec/code/code.h"
-#include "exec/state/fault.h"
 
 enum { WARP_LANES = 32 };
 #define FULL_MASK 0xffffffffu
+
+/* Time slices, in backward branches: in plain loops, in loops with atomics, in loops that look like
+ * waiting. */
+enum { FUEL_PLAIN = 16384, FUEL_ATOMIC = 64, FUEL_SPIN = 16, FUEL_SLEEP = 1 };
 
 typedef struct Block Block;
 typedef struct Grid Grid;
@@ -118,6 +121,27 @@ static inline void warp_set_mask(Warp *warp, uint32_t mask)
     warp->mask = mask;
     warp->full = mask == FULL_MASK;
     for (int l = 0; l < WARP_LANES; l++) warp->lanes[l] = -(int32_t)((mask >> l) & 1);
+}
+
+/* The lanes for which the predicate operand holds. */
+static inline uint32_t pred_lanes(const Warp *warp, Ref ref, uint32_t mods)
+{
+    uint32_t word = PRED(warp, ref);
+    return (mods & MODS_NEGATE) ? ~word : word;
+}
+
+/* The running loop may be a spin wait: its time slice ends sooner. */
+static inline void warp_rest(Warp *warp, uint32_t fuel)
+{
+    if (warp->fuel > fuel) warp->fuel = fuel;
+    warp->spinning = true;
+}
+
+/* The same of a loop that reads memory another thread may write. */
+static inline void warp_may_spin(Warp *warp, uint32_t fuel)
+{
+    warp_rest(warp, fuel);
+    warp->watching = true;
 }
 
 #endif

@@ -331,7 +331,7 @@ static uint32_t runtime_argument(Select *s, const PtxOperand *o, char type, Ref 
     return members;
 }
 
-static void runtime_call(Select *s, uint32_t function)
+static void call_runtime(Select *s, uint32_t function)
 {
     const char *types = runtime_functions[function].arguments;
     const PtxOperand *arguments = operand_at(s, 2);
@@ -357,7 +357,7 @@ void select_call(Select *s)
     Detour detour = select_detour(s);
     DeviceFunction function = provided(operand_at(s, 1));
     if (function >= RUNTIME_FIRST)
-        runtime_call(s, function - RUNTIME_FIRST);
+        call_runtime(s, function - RUNTIME_FIRST);
     else if (function != NOT_PROVIDED)
         device_call(s, function);
     else

@@ -1,0 +1,55 @@
+/* Blocks, clusters and grids, run in turn, and the threads that run them. */
+#ifndef DEVICE_EXEC_RUN_RUN_H
+#define DEVICE_EXEC_RUN_RUN_H
+
+#include "exec/state/grid.h"
+
+typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;
+Block *block_take(Worker *worker, Grid *grid);
+void block_begin(Block *block, uint64_t linear);
+BlockResult block_run(Block *block, Worker *worker);
+void block_give_back(Worker *worker, Block *block);
+/* The block is deadlocked, with those of its cluster: a fault says who waits where. */
+void block_fault_stuck(Block *block);
+/* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
+ * long. */
+bool cluster_is_patient(Cluster *cluster);
+
+/* A warp gets registers and is at its first instruction; false without memory. */
+bool warp_begin(Warp *warp, Worker *worker);
+/* Runs a block of which nothing has run yet as a whole. False, and nothing was done, where that cannot be. */
+bool stream_run(Block *block, Worker *worker);
+/* Runs the first instructions of a block for all its warps at once, as far as that goes. */
+void front_run(Block *block, Worker *worker);
+void front_free(struct Front *front);
+
+/* Clusters. As those of blocks, for the blocks of a cluster together; number: of the cluster in its grid. */
+Block *cluster_take(Worker *worker, Grid *grid);
+void cluster_begin(Block *leader, uint64_t number);
+BlockResult cluster_run(Block *leader, Worker *worker);
+void cluster_give_back(Worker *worker, Block *leader);
+
+/* Runs the grid without what it launches, which is gathered. */
+void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, struct Children *children, ExecFault *fault);
+void grid_run_free(struct GridRun *run);
+
+Worker *worker_create(uint32_t index);
+void worker_destroy(Worker *worker);
+/* Before that, waking a thread is not worth it. */
+enum { HELP_AFTER_NS = 15000 };
+Worker *worker_acquire(WorkerPool *pool);
+void worker_release(WorkerPool *pool, Worker *worker);
+/* Lets the pool's threads join in, once the grid has run for long enough to be worth it. */
+void grid_ask_help(Grid *grid);
+/* The same, at once. */
+void grid_call_help(Grid *grid);
+/* Lets that many of the pool's threads join in the job: puts it into the list and wakes them. */
+void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
+/* Takes the job from the list and waits for those who joined in. */
+void worker_pool_finish(WorkerPool *pool, PoolJob *job);
+/* Whether a thread of the pool has nothing to do and could be called; a hint. */
+bool worker_pool_sleepers(WorkerPool *pool);
+pthread_mutex_t *worker_pool_print_lock(WorkerPool *pool);
+pthread_mutex_t *worker_pool_fault_lock(WorkerPool *pool);
+
+#endif

@@ -1,0 +1,15 @@
+/* The time, as the interpreter counts it. */
+#ifndef DEVICE_EXEC_STATE_CLOCK_H
+#define DEVICE_EXEC_STATE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t exec_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

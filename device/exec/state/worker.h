@@ -1,0 +1,42 @@
+/* A worker: what one thread needs to run blocks. Block states and memory of warps live from launch to launch,
+ * and so do small caches of the memory ranges that were hit last. */
+#ifndef DEVICE_EXEC_STATE_WORKER_H
+#define DEVICE_EXEC_STATE_WORKER_H
+
+#include "exec/state/block.h"
+
+enum { RANGE_SLOTS = 16 };
+
+/* A range of memory that was hit; size 0: empty. */
+typedef struct RangeEntry {
+    uint64_t base, size;
+} RangeEntry;
+
+struct Worker {
+    RangeEntry loads[RANGE_SLOTS], stores[RANGE_SLOTS]; /* by address of the instruction */
+    Worker *next;
+    uint64_t generation; /* of the memory map when the caches were filled */
+    Block *live, *live_last; /* the first blocks of clusters, in the order of their turns */
+    Block *free_blocks;
+    Block *last; /* whose memory the caches may know */
+    struct WarpStore *free_stores;
+    uint64_t share_next, share_end; /* clusters taken of the grid and not begun */
+    uint32_t index; /* shown as %smid */
+    uint64_t random; /* state of the random scheduler's generator; 0: no random scheduler */
+    uint32_t heeds; /* GridStop */
+    struct GridRun *run; /* room for the grid that it leads, or NULL */
+    struct Front *front; /* room for what front.c knows of a block, or NULL */
+};
+
+/* xorshift64* */
+static inline uint32_t worker_random(Worker *worker)
+{
+    uint64_t x = worker->random;
+    x ^= x >> 12;
+    x ^= x << 25;
+    x ^= x >> 27;
+    worker->random = x;
+    return (uint32_t)((x * 0x2545f4914f6cdd1dull) >> 32);
+}
+
+#endif
