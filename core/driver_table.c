@@ -132,8 +132,6 @@ bool driver_has(size_t field_offset)
     return false;
 }
 
-int driver_version(void) { return loaded_version; }
-
 const char *driver_problem(void)
 {
     bool had = has_problem;

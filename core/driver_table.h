@@ -29,15 +29,12 @@ CUresult driver_load(void);
 bool driver_has(size_t field_offset);
 #define DRIVER_HAS(name) driver_has(offsetof(DriverTable, name))
 
-/* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
-#define IN_CALL
-
-/* What cuDriverGetVersion returns; 0 before the driver is loaded. */
-int driver_version(void);
-
 /* Why the last table call of this thread failed before it reached a driver, or NULL: no driver found, or a
  * function the driver lacks. Cleared by reading. */
 const char *driver_problem(void);
+
+/* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
+#define IN_CALL
 
 /* Why cuInit failed, as the CPU device explains it; NULL without an explanation, and for other drivers. */
 IN_CALL const char *driver_init_problem(void);

@@ -62,13 +62,6 @@ static PyObject *device_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
                                   : raise_driver(state, result, "cuDeviceGet", "device %d", number);
 }
 
-static void device_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
 PyDoc_STRVAR(count_doc, "count($type)\n--\n\n"
                         "Count the devices; initializes the driver if that was not done.\n"
                         "\nReturns\n-------\n"
@@ -93,12 +86,17 @@ PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
                        "\nNotes\n-----\n"
                        "Calls cuDeviceGetName.");
 
+/* What both return: a text of the device, of which the driver knows. */
+static PyObject *read_text(PyObject *self, int (*read)(ModuleState *, char *, int, CUdevice))
+{
+    char text[NAME_SIZE] = "";
+    if (read(device_cast(self)->state, text, sizeof text, device_cast(self)->handle) < 0) return NULL;
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strnlen(text, sizeof text), "replace");
+}
+
 static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    char name[NAME_SIZE] = "";
-    if (gpu_cuDeviceGetName(device_cast(self)->state, name, sizeof name, device_cast(self)->handle) < 0)
-        return NULL;
-    return PyUnicode_DecodeUTF8(name, (Py_ssize_t)strnlen(name, sizeof name), "replace");
+    return read_text(self, gpu_cuDeviceGetName);
 }
 
 PyDoc_STRVAR(pci_bus_id_doc, "pci_bus_id($self)\n--\n\n"
@@ -110,10 +108,7 @@ PyDoc_STRVAR(pci_bus_id_doc, "pci_bus_id($self)\n--\n\n"
 
 static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    char bus[NAME_SIZE] = "";
-    if (gpu_cuDeviceGetPCIBusId(device_cast(self)->state, bus, sizeof bus, device_cast(self)->handle) < 0)
-        return NULL;
-    return PyUnicode_DecodeASCII(bus, (Py_ssize_t)strnlen(bus, sizeof bus), "replace");
+    return read_text(self, gpu_cuDeviceGetPCIBusId);
 }
 
 static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
@@ -334,8 +329,7 @@ static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
 {
     ModuleState *state = device_cast(self)->state;
     int can = 0;
-    if (!PyObject_TypeCheck(peer, state->Device_type))
-        return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(peer)->tp_name);
+    if (!convert_check_type(peer, state->Device_type, "dev")) return NULL;
     return gpu_cuDeviceCanAccessPeer(state, &can, device_cast(self)->handle, device_cast(peer)->handle) < 0
                ? NULL
                : PyBool_FromLong(can);
@@ -389,7 +383,6 @@ static const TypeSpec device_spec = {
     .tp_basicsize = sizeof(DeviceObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = device_tp_new,
-    .tp_dealloc = device_dealloc,
     .tp_repr = device_repr,
     .tp_hash = device_hash,
     .tp_richcompare = device_compare,

@@ -19,13 +19,6 @@ static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevRe
     return (PyObject *)resource;
 }
 
-static void resource_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
 /* ---- Where one comes from ---- */
 
 #define GET_RESOURCE_DOC(whose, routine) \
@@ -207,7 +200,6 @@ static const TypeSpec resource_spec = {
     .tp_name = "pycuda.driver.DeviceResource",
     .tp_doc = resource_doc,
     .tp_basicsize = sizeof(DeviceResourceObject),
-    .tp_dealloc = resource_dealloc,
     .tp_repr = resource_repr,
     .tp_methods = resource_methods,
     .tp_getset = resource_properties,

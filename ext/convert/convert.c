@@ -2,6 +2,7 @@
 #include "ext/convert/convert.h"
 
 #include <limits.h>
+#include <string.h>
 
 #include "core/layout/strides.h"
 #include "ext/base/errors.h"
@@ -158,6 +159,15 @@ int convert_aligned(PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape, con
                  "%zd bytes: copy its bytes to a new array, then view the copy as %S",
                  (void *)(uintptr_t)pointer, (PyObject *)dtype, word, (PyObject *)dtype);
     return -1;
+}
+
+bool convert_check_type(PyObject *value, PyTypeObject *type, const char *what)
+{
+    if (PyObject_TypeCheck(value, type)) return true;
+    const char *dot = strrchr(type->tp_name, '.'), *name = dot ? dot + 1 : type->tp_name;
+    PyErr_Format(PyExc_TypeError, "%s must be %s %s, not %s", what, strchr("AEIO", *name) ? "an" : "a", name,
+                 Py_TYPE(value)->tp_name);
+    return false;
 }
 
 int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out)

@@ -63,6 +63,9 @@ void convert_form_clear(HostArrayForm *form);
  * NumPy's own when both are NULL. Takes the form's dtype. NULL with an exception. */
 PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner);
 
+/* False with TypeError, "what must be an Event, not ...", unless the value is of this type of the module. */
+bool convert_check_type(PyObject *value, PyTypeObject *type, const char *what);
+
 /* An attribute that most objects do not have, a new reference. 1 found, 0 absent, -1 with an exception. */
 int convert_find_attribute(PyObject *object, PyObject *name, PyObject **out);
 

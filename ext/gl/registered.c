@@ -59,8 +59,7 @@ static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(make_gl_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_unsigned(given[1], "flags", &flags) < 0)
         return NULL;
-    if (!PyObject_TypeCheck(given[0], state->Device_type))
-        return PyErr_Format(PyExc_TypeError, "dev must be a Device, not %s", Py_TYPE(given[0])->tp_name);
+    if (!convert_check_type(given[0], state->Device_type, "dev")) return NULL;
     if (forked_after_init()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
     CUdevice device = device_cast(given[0])->handle;
     return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);

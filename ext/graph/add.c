@@ -51,8 +51,7 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
     Adding a;
     ModuleState *state = graph_cast(self)->state;
     if (convert_arguments(add_child_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    if (!PyObject_TypeCheck(given[0], state->Graph_type))
-        return PyErr_Format(PyExc_TypeError, "child must be a Graph, not %s", Py_TYPE(given[0])->tp_name);
+    if (!convert_check_type(given[0], state->Graph_type, "child")) return NULL;
     GraphObject *child = graph_cast(given[0]);
     if (!graph_check(child, "cuGraphAddChildGraphNode")
         || graph_add_begin(&a, self, given[1], "cuGraphAddChildGraphNode") < 0)
@@ -72,8 +71,7 @@ static PyObject *add_event(PyObject *self, PyObject *const *given, EventFn add, 
 {
     Adding a;
     ModuleState *state = graph_cast(self)->state;
-    if (!PyObject_TypeCheck(given[0], state->Event_type))
-        return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(given[0])->tp_name);
+    if (!convert_check_type(given[0], state->Event_type, "evt")) return NULL;
     if (!context_check(event_cast(given[0])->context, routine)
         || graph_add_begin(&a, self, given[1], routine) < 0)
         return NULL;

@@ -74,10 +74,7 @@ static int read_graph(CaptureObject *capture, PyObject *graph, PyObject *after)
         return -1;
     }
     if (none) return 0;
-    if (!PyObject_TypeCheck(graph, state->Graph_type)) {
-        PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(graph)->tp_name);
-        return -1;
-    }
+    if (!convert_check_type(graph, state->Graph_type, "graph")) return -1;
     capture->graph = Py_NewRef(graph);
     return graph_nodes_read(graph_cast(graph), after, "depends_on", &capture->after, &capture->after_count);
 }

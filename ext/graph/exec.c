@@ -252,8 +252,7 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     ModuleState *state = exec->state;
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
     unsigned long before;
-    if (!PyObject_TypeCheck(other, state->Graph_type))
-        return PyErr_Format(PyExc_TypeError, "graph must be a Graph, not %s", Py_TYPE(other)->tp_name);
+    if (!convert_check_type(other, state->Graph_type, "graph")) return NULL;
     if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
     if (graph_exec_begin(exec, &before) < 0) return NULL;
     KeptObjects kept = share_kept(graph_cast(other));

@@ -162,8 +162,7 @@ static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *give
     Target target;
     if (aim(&target, self, node, "cuGraphEventWaitNodeSetEvent", "cuGraphExecEventWaitNodeSetEvent") < 0)
         return NULL;
-    if (!PyObject_TypeCheck(given[0], target.state->Event_type))
-        return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(given[0])->tp_name);
+    if (!convert_check_type(given[0], target.state->Event_type, "evt")) return NULL;
     if (!context_check(event_cast(given[0])->context, target.routine)) return NULL;
     return make_and_keep(&target, change_event, &event_cast(given[0])->handle, given, 1);
 }
@@ -244,8 +243,7 @@ static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(set_child_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || aim(&target, self, given[0], NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
         return NULL;
-    if (!PyObject_TypeCheck(given[1], target.state->Graph_type))
-        return PyErr_Format(PyExc_TypeError, "child must be a Graph, not %s", Py_TYPE(given[1])->tp_name);
+    if (!convert_check_type(given[1], target.state->Graph_type, "child")) return NULL;
     GraphObject *child = graph_cast(given[1]);
     if (!graph_check(child, target.routine)) return NULL;
     PyObject *objects = Py_NewRef(graph_kept(child)->dict);

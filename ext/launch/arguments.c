@@ -146,16 +146,6 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     return failed;
 }
 
-/* The managed allocation under an array or a view of one, borrowed; NULL when the memory is the host's. */
-static DeviceAllocationObject *managed_owner(ModuleState *state, PyObject *array)
-{
-    PyObject *base = array;
-    while (base && PyArray_Check(base)) base = PyArray_BASE((PyArrayObject *)base);
-    if (base && device_allocation_check(state, base) && device_allocation_cast(base)->managed)
-        return device_allocation_cast(base);
-    return NULL;
-}
-
 /* What the array's bytes can be meant for: 0-d arrays always for the parameter itself, longer ones where it
  * has exactly their size and is not a pointer. */
 static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyArrayObject *array)
@@ -185,7 +175,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
 {
     FunctionObject *function = launch->function;
     PyArrayObject *array = (PyArrayObject *)argument;
-    DeviceAllocationObject *managed = managed_owner(function->state, argument);
+    DeviceAllocationObject *managed = managed_memory_of(function->state, argument);
     if (managed) {
         if (launch_args_check_allocation(function, position, managed) < 0) return -1;
         use_address(out, &launch->scratch[position], (CUdeviceptr)(uintptr_t)PyArray_DATA(array));
@@ -311,7 +301,7 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
         PyErr_Clear();
     }
     if (!PyLong_CheckExact(argument)) found = address_of_object(function, position, argument, stream, out);
-    if (found == 0 && PyArray_Check(argument) && !managed_owner(function->state, argument))
+    if (found == 0 && PyArray_Check(argument) && !managed_memory_of(function->state, argument))
         return refuse_host_array(function, position, false);
     if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
         return refuse(function, position, argument);

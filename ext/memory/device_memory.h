@@ -31,6 +31,10 @@ PyObject *device_allocation_new(ModuleState *state, size_t size);
 /* managed_memory.c: a new ManagedAllocation of `size` bytes, of one for 0. NULL with an exception. */
 PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags);
 
+/* device_pointer.c: the managed allocation under a host array or a view of one, borrowed; NULL when there is
+ * none. */
+DeviceAllocationObject *managed_memory_of(ModuleState *state, PyObject *array);
+
 /* The address, or LogicError (-1) when it was freed. */
 int device_allocation_address(DeviceAllocationObject *allocation, CUdeviceptr *out);
 

@@ -52,14 +52,13 @@ static int address_of_holder(ModuleState *state, PyObject *holder, CUdeviceptr *
     return status;
 }
 
-/* Managed memory has one address for host and device, so a view of it is as good as the whole. */
-static bool is_managed_array(ModuleState *state, PyObject *value)
+DeviceAllocationObject *managed_memory_of(ModuleState *state, PyObject *array)
 {
-    while (value && PyArray_Check(value)) {
-        value = PyArray_BASE((PyArrayObject *)value);
-        if (value && PyObject_TypeCheck(value, state->ManagedAllocation_type)) return true;
-    }
-    return false;
+    PyObject *base = array;
+    while (base && PyArray_Check(base)) base = PyArray_BASE((PyArrayObject *)base);
+    if (base && device_allocation_check(state, base) && device_allocation_cast(base)->managed)
+        return device_allocation_cast(base);
+    return NULL;
 }
 
 static int refuse_stranger(PyObject *value)
@@ -82,7 +81,7 @@ static int address_of_stranger(ModuleState *state, PyObject *value, const CUstre
         return consumer ? foreign_order(state, &array, *consumer) : foreign_wait(state, &array);
     }
     if (PyIndex_Check(value) && !PyArray_Check(value)) return address_of_index(value, out);
-    if (!is_managed_array(state, value)) return refuse_stranger(value);
+    if (!PyArray_Check(value) || !managed_memory_of(state, value)) return refuse_stranger(value);
     *out = (CUdeviceptr)(uintptr_t)PyArray_DATA((PyArrayObject *)value);
     return 0;
 }

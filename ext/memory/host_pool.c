@@ -33,13 +33,6 @@ static PyObject *allocator_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     return self;
 }
 
-static void allocator_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
 static PyMemberDef allocator_members[] = {
     {"flags", T_UINT, offsetof(AllocatorObject, flags), READONLY, "The host_alloc_flags."},
     {NULL, 0, 0, 0, NULL},
@@ -51,7 +44,6 @@ static const TypeSpec allocator_spec = {
     .tp_basicsize = sizeof(AllocatorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = allocator_new,
-    .tp_dealloc = allocator_dealloc,
     .tp_members = allocator_members,
 };
 

@@ -113,59 +113,45 @@ static const char *explain_elapsed(const EventObject *start, const EventObject *
     return context_is_akin(start->context, end->context) ? NULL : "the events belong to different contexts";
 }
 
-static PyObject *elapsed(ModuleState *state, PyObject *start, PyObject *end)
+EventObject *event_read(ModuleState *state, PyObject *value, const char *what, const char *routine)
 {
+    bool usable = convert_check_type(value, state->Event_type, what)
+                  && context_check(event_cast(value)->context, routine);
+    return usable ? event_cast(value) : NULL;
+}
+
+static PyObject *elapsed(ModuleState *state, PyObject *first, PyObject *second)
+{
+    const EventObject *start = event_read(state, first, "event", "cuEventElapsedTime");
+    const EventObject *end = start ? event_read(state, second, "event", "cuEventElapsedTime") : NULL;
     float milliseconds;
-    if (!context_check(event_cast(start)->context, "cuEventElapsedTime")
-        || !context_check(event_cast(end)->context, "cuEventElapsedTime"))
-        return NULL;
-    CUresult result =
-        try_cuEventElapsedTime(state, &milliseconds, event_cast(start)->handle, event_cast(end)->handle);
+    if (!end) return NULL;
+    CUresult result = try_cuEventElapsedTime(state, &milliseconds, start->handle, end->handle);
     if (result == CUDA_SUCCESS) return PyFloat_FromDouble(milliseconds);
-    const char *why = explain_elapsed(event_cast(start), event_cast(end), result);
+    const char *why = explain_elapsed(start, end, result);
     return raise_driver(state, result, "cuEventElapsedTime", why ? "%s" : NULL, why);
 }
 
-static bool is_event(ModuleState *state, PyObject *value)
-{
-    if (PyObject_TypeCheck(value, state->Event_type)) return true;
-    PyErr_Format(PyExc_TypeError, "event must be an Event, not %s", Py_TYPE(value)->tp_name);
-    return false;
-}
+#define TIME_DOC(name, event, what) \
+    name "($self, " event ")\n--\n\n" what "\n" \
+         "\nParameters\n----------\n" event " : Event\n" \
+         "\nReturns\n-------\nfloat\n    Milliseconds.\n" \
+         "\nRaises\n------\n" \
+         "LogicError\n    One was never recorded, has no timing, or is not finished.\n" \
+         "\nNotes\n-----\nCalls cuEventElapsedTime."
 
-PyDoc_STRVAR(time_since_doc, "time_since($self, start_event)\n--\n\n"
-                             "Time from another event to this one.\n"
-                             "\nParameters\n----------\n"
-                             "start_event : Event\n"
-                             "\nReturns\n-------\n"
-                             "float\n    Milliseconds.\n"
-                             "\nRaises\n------\n"
-                             "LogicError\n    One was never recorded, has no timing, or is not finished.\n"
-                             "\nNotes\n-----\n"
-                             "Calls cuEventElapsedTime.");
+PyDoc_STRVAR(time_since_doc, TIME_DOC("time_since", "start_event", "Time from another event to this one."));
+PyDoc_STRVAR(time_till_doc, TIME_DOC("time_till", "end_event", "Time from this event to another one."));
 
 static PyObject *event_time_since(PyObject *self, PyObject *other)
 {
-    ModuleState *state = event_cast(self)->state;
-    return is_event(state, other) ? elapsed(state, other, self) : NULL;
+    return elapsed(event_cast(self)->state, other, self);
 }
 ARGUMENT_BY_NAME(event_time_since, time_since_doc)
 
-PyDoc_STRVAR(time_till_doc, "time_till($self, end_event)\n--\n\n"
-                            "Time from this event to another one.\n"
-                            "\nParameters\n----------\n"
-                            "end_event : Event\n"
-                            "\nReturns\n-------\n"
-                            "float\n    Milliseconds.\n"
-                            "\nRaises\n------\n"
-                            "LogicError\n    One was never recorded, has no timing, or is not finished.\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuEventElapsedTime.");
-
 static PyObject *event_time_till(PyObject *self, PyObject *other)
 {
-    ModuleState *state = event_cast(self)->state;
-    return is_event(state, other) ? elapsed(state, self, other) : NULL;
+    return elapsed(event_cast(self)->state, self, other);
 }
 ARGUMENT_BY_NAME(event_time_till, time_till_doc)
 

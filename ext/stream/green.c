@@ -177,14 +177,18 @@ PyObject *stream_get_green_context(PyObject *object, void *Py_UNUSED(closure))
 }
 
 /* The event of an argument, usable in this context; NULL with an exception. */
-static EventObject *read_event(ContextObject *context, PyObject *event, const char *routine)
+typedef CUresult (*EventCall)(ModuleState *state, CUgreenCtx green, CUevent event);
+
+static int call_with_event(PyObject *self, PyObject *given, EventCall call, const char *routine)
 {
-    if (!PyObject_TypeCheck(event, context->state->Event_type)) {
-        PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(event)->tp_name);
-        return NULL;
-    }
-    bool usable = context_check(context, routine) && context_check(event_cast(event)->context, routine);
-    return usable ? event_cast(event) : NULL;
+    ContextObject *context = context_cast(self);
+    EventObject *event =
+        context_check(context, routine) ? event_read(context->state, given, "evt", routine) : NULL;
+    if (!event) return -1;
+    context_hold(context); /* it does not end meanwhile */
+    CUresult result = call(context->state, context->green, event->handle);
+    context_drop(context);
+    return raise_unless(context->state, result, routine);
 }
 
 PyDoc_STRVAR(record_event_doc, "record_event($self, evt)\n--\n\n"
@@ -197,17 +201,10 @@ PyDoc_STRVAR(record_event_doc, "record_event($self, evt)\n--\n\n"
                                "\nNotes\n-----\n"
                                "Calls cuGreenCtxRecordEvent.");
 
-static PyObject *record_event(PyObject *self, PyObject *given)
+static PyObject *record_event(PyObject *self, PyObject *event)
 {
-    ContextObject *context = context_cast(self);
-    CUresult result;
-    EventObject *event = read_event(context, given, "cuGreenCtxRecordEvent");
-    if (!event) return NULL;
-    context_hold(context); /* it does not end meanwhile */
-    result = once_cuGreenCtxRecordEvent(context->state, context->green, event->handle);
-    context_drop(context);
-    return result == CUDA_SUCCESS ? Py_NewRef(given)
-                                  : raise_driver(context->state, result, "cuGreenCtxRecordEvent", NULL);
+    int failed = call_with_event(self, event, once_cuGreenCtxRecordEvent, "cuGreenCtxRecordEvent");
+    return failed ? NULL : Py_NewRef(event);
 }
 ARGUMENT_BY_NAME(record_event, record_event_doc)
 
@@ -219,16 +216,9 @@ PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "\nNotes\n-----\n"
                                  "Calls cuGreenCtxWaitEvent.");
 
-static PyObject *wait_for_event(PyObject *self, PyObject *given)
+static PyObject *wait_for_event(PyObject *self, PyObject *event)
 {
-    ContextObject *context = context_cast(self);
-    CUresult result;
-    EventObject *event = read_event(context, given, "cuGreenCtxWaitEvent");
-    if (!event) return NULL;
-    context_hold(context); /* it does not end meanwhile */
-    result = once_cuGreenCtxWaitEvent(context->state, context->green, event->handle);
-    context_drop(context);
-    return none_or_raise(context->state, result, "cuGreenCtxWaitEvent");
+    return none_unless(call_with_event(self, event, once_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent"));
 }
 ARGUMENT_BY_NAME(wait_for_event, wait_for_event_doc)
 

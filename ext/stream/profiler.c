@@ -39,8 +39,7 @@ PyDoc_STRVAR(start_profiler_doc, "start_profiler()\n--\n\n"
 
 static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    ModuleState *state = module_state(module);
-    return none_unless(gpu_cuProfilerStart(state));
+    return none_unless(gpu_cuProfilerStart(module_state(module)));
 }
 
 PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
@@ -50,8 +49,7 @@ PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
 
 static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 {
-    ModuleState *state = module_state(module);
-    return none_unless(gpu_cuProfilerStop(state));
+    return none_unless(gpu_cuProfilerStop(module_state(module)));
 }
 
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"

@@ -66,16 +66,22 @@ PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
                               "\nNotes\n-----\n"
                               "Calls cuStreamSynchronize.");
 
+/* Waits for the stream or asks it. When it is found idle, what its work has kept alive is given free. */
+static CUresult inspect(StreamObject *stream, CUresult (*call)(ModuleState *state, CUstream handle))
+{
+    struct KeepBatch *kept = keep_alive_take(stream->state, stream->context, stream->handle);
+    CUresult result = call(stream->state, stream->handle);
+    keep_alive_finish(stream->state, kept, result == CUDA_SUCCESS);
+    return result;
+}
+
 static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
-    ModuleState *state = stream->state;
     if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
-    struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CUresult result = try_cuStreamSynchronize(state, stream->handle);
-    keep_alive_finish(state, kept, result == CUDA_SUCCESS);
-    if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuStreamSynchronize", NULL);
-    return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
+    CUresult result = inspect(stream, try_cuStreamSynchronize);
+    if (result != CUDA_SUCCESS) return raise_driver(stream->state, result, "cuStreamSynchronize", NULL);
+    return none_unless(PyErr_CheckSignals() < 0);
 }
 
 PyDoc_STRVAR(is_done_doc, "is_done($self)\n--\n\n"
@@ -90,14 +96,11 @@ PyDoc_STRVAR(is_done_doc, "is_done($self)\n--\n\n"
 static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
-    ModuleState *state = stream->state;
     if (!context_check(stream->context, "cuStreamQuery")) return NULL;
-    struct KeepBatch *kept = keep_alive_take(state, stream->context, stream->handle);
-    CUresult result = try_cuStreamQuery(state, stream->handle);
-    keep_alive_finish(state, kept, result == CUDA_SUCCESS);
-    if (result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        return raise_driver(state, result, "cuStreamQuery", NULL);
-    return PyBool_FromLong(result == CUDA_SUCCESS);
+    CUresult result = inspect(stream, try_cuStreamQuery);
+    return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY
+               ? PyBool_FromLong(result == CUDA_SUCCESS)
+               : raise_driver(stream->state, result, "cuStreamQuery", NULL);
 }
 
 PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
@@ -107,16 +110,12 @@ PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "\nNotes\n-----\n"
                                  "Calls cuStreamWaitEvent.");
 
-static PyObject *stream_wait_for_event(PyObject *self, PyObject *event)
+static PyObject *stream_wait_for_event(PyObject *self, PyObject *given)
 {
     StreamObject *stream = stream_cast(self);
-    ModuleState *state = stream->state;
-    if (!PyObject_TypeCheck(event, state->Event_type))
-        return PyErr_Format(PyExc_TypeError, "evt must be an Event, not %s", Py_TYPE(event)->tp_name);
-    if (!context_check(stream->context, "cuStreamWaitEvent")
-        || !context_check(event_cast(event)->context, "cuStreamWaitEvent"))
-        return NULL;
-    return none_unless(gpu_cuStreamWaitEvent(state, stream->handle, event_cast(event)->handle, 0));
+    if (!context_check(stream->context, "cuStreamWaitEvent")) return NULL;
+    EventObject *event = event_read(stream->state, given, "evt", "cuStreamWaitEvent");
+    return event ? none_unless(gpu_cuStreamWaitEvent(stream->state, stream->handle, event->handle, 0)) : NULL;
 }
 ARGUMENT_BY_NAME(stream_wait_for_event, wait_for_event_doc)
 

@@ -23,6 +23,10 @@ static inline EventObject *event_cast(PyObject *object) { return (EventObject *)
 /* current.c. None or NULL is the legacy default stream; Stream; objects with __cuda_stream__. */
 int convert_stream(ModuleState *state, PyObject *value, CUstream *out);
 
+/* event.c: the Event that a parameter is, borrowed. NULL with TypeError, or with LogicError when its context
+ * is gone. */
+EventObject *event_read(ModuleState *state, PyObject *value, const char *what, const char *routine);
+
 /* What a `stream` argument says: where it is None or missing (NULL) the stream of the innermost `with` block,
  * if that belongs to the current context; else what was given. Borrowed. One load where there is no block. */
 PyObject *stream_of_block(ModuleState *state);

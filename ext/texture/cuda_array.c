@@ -48,13 +48,6 @@ static PyObject *descriptor_tp_new(PyTypeObject *type, PyObject *args, PyObject 
     return (PyObject *)new_descriptor(state, type);
 }
 
-static void descriptor_dealloc(PyObject *self)
-{
-    PyTypeObject *type = Py_TYPE(self);
-    type->tp_free(self);
-    Py_DECREF((PyObject *)type);
-}
-
 typedef enum FieldKind { FIELD_SIZE, FIELD_UNSIGNED, FIELD_FORMAT } FieldKind;
 
 enum { WIDTH, HEIGHT, DEPTH, FORMAT, CHANNELS, FLAGS };
@@ -137,7 +130,6 @@ static const TypeSpec descriptor_spec = {
     .tp_basicsize = sizeof(ArrayDescriptorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = descriptor_tp_new,
-    .tp_dealloc = descriptor_dealloc,
     .tp_repr = descriptor_repr,
     .tp_getset = descriptor_properties,
 };
@@ -148,7 +140,6 @@ static const TypeSpec descriptor_3d_spec = {
     .tp_basicsize = sizeof(ArrayDescriptorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = descriptor_tp_new,
-    .tp_dealloc = descriptor_dealloc,
     .tp_repr = descriptor_repr,
     .tp_getset = descriptor_3d_properties,
 };
@@ -157,10 +148,7 @@ static const TypeSpec descriptor_3d_spec = {
 
 int cuda_array_handle(ModuleState *state, PyObject *value, const char *what, CUarray *out)
 {
-    if (!PyObject_TypeCheck(value, state->Array_type)) {
-        PyErr_Format(PyExc_TypeError, "%s must be an Array, not %s", what, Py_TYPE(value)->tp_name);
-        return -1;
-    }
+    if (!convert_check_type(value, state->Array_type, what)) return -1;
     const CudaArrayObject *array = cuda_array_cast(value);
     *out = array->handle;
     if (atomic_load(&array->freed))

@@ -397,11 +397,7 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_PITCH2D};
     CUdeviceptr address;
     size_t alignment, step;
-    if (!PyObject_TypeCheck(descriptor, state->ArrayDescriptor_type)) {
-        PyErr_Format(PyExc_TypeError, "descr must be an ArrayDescriptor, not %s",
-                     Py_TYPE(descriptor)->tp_name);
-        return -1;
-    }
+    if (!convert_check_type(descriptor, state->ArrayDescriptor_type, "descr")) return -1;
     CUDA_ARRAY3D_DESCRIPTOR shape = cuda_array_descriptor_cast(descriptor)->value;
     if (shape.Height == 0) shape.Height = 1;
     if (check_shape(self, REFERENCE_2D, routine, "memory") < 0

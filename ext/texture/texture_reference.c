@@ -45,6 +45,12 @@ void reference_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
+static PyObject *raise_unbound(const ReferenceObject *object, const char *routine, const char *what)
+{
+    return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, routine, "'%s' is not bound to %s",
+                        object->reference->name, what);
+}
+
 static bool is_bound_to(const Binding *binding, CUresourcetype kind)
 {
     return binding->source && binding->resource.resType == kind;
@@ -55,9 +61,8 @@ PyObject *reference_get_array(PyObject *self, PyObject *Py_UNUSED(none))
     const ReferenceObject *object = reference_cast(self);
     const Binding *binding = object->reference->binding;
     if (is_bound_to(binding, CU_RESOURCE_TYPE_ARRAY)) return Py_NewRef(binding->source);
-    return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE,
-                        object->reference->surface ? "cuSurfRefGetArray" : "cuTexRefGetArray",
-                        "'%s' is not bound to an Array", object->reference->name);
+    return raise_unbound(object, object->reference->surface ? "cuSurfRefGetArray" : "cuTexRefGetArray",
+                         "an Array");
 }
 
 /* ---- What it is bound to ---- */
@@ -91,14 +96,11 @@ PyDoc_STRVAR(set_array_doc, "set_array($self, array)\n--\n\n"
                             "\nNotes\n-----\n"
                             "Calls cuTexRefSetArray.");
 
-static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_array(PyObject *self, PyObject *array)
 {
-    PyObject *given[1];
-    if (convert_arguments(set_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || reference_set_array(reference_cast(self), given[0]) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return none_unless(reference_set_array(reference_cast(self), array) < 0);
 }
+ARGUMENT_BY_NAME(set_array, set_array_doc)
 
 PyDoc_STRVAR(set_mipmapped_array_doc, "set_mipmapped_array($self, mipmapped_array)\n--\n\n"
                                       "Bind it to a MipmappedArray, which stays alive while it is bound.\n"
@@ -109,22 +111,18 @@ PyDoc_STRVAR(set_mipmapped_array_doc, "set_mipmapped_array($self, mipmapped_arra
                                       "\nNotes\n-----\n"
                                       "Calls cuTexRefSetMipmappedArray.");
 
-static PyObject *set_mipmapped_array(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_mipmapped_array(PyObject *self, PyObject *array)
 {
-    PyObject *given[1];
-    if (convert_arguments(set_mipmapped_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || reference_set_mipmapped_array(reference_cast(self), given[0]) < 0)
-        return NULL;
-    Py_RETURN_NONE;
+    return none_unless(reference_set_mipmapped_array(reference_cast(self), array) < 0);
 }
+ARGUMENT_BY_NAME(set_mipmapped_array, set_mipmapped_array_doc)
 
 static PyObject *get_mipmapped_array(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
     const Binding *binding = object->reference->binding;
     if (is_bound_to(binding, CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)) return Py_NewRef(binding->source);
-    return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetMipmappedArray",
-                        "'%s' is not bound to a MipmappedArray", object->reference->name);
+    return raise_unbound(object, "cuTexRefGetMipmappedArray", "a MipmappedArray");
 }
 
 PyDoc_STRVAR(set_address_doc,
@@ -187,8 +185,7 @@ static PyObject *get_address(PyObject *self, PyObject *Py_UNUSED(none))
         return PyLong_FromUnsignedLongLong(binding->resource.res.linear.devPtr);
     if (is_bound_to(binding, CU_RESOURCE_TYPE_PITCH2D))
         return PyLong_FromUnsignedLongLong(binding->resource.res.pitch2D.devPtr);
-    return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuTexRefGetAddress",
-                        "'%s' is not bound to memory", object->reference->name);
+    return raise_unbound(object, "cuTexRefGetAddress", "memory");
 }
 
 /* ---- How it is read ---- */
@@ -288,17 +285,14 @@ static int read_filter(PyObject *self, PyObject *value, const char *routine, uns
     return -1;
 }
 
-static PyObject *set_filter_mode(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_filter_mode(PyObject *self, PyObject *value)
 {
-    Reference *reference = reference_cast(self)->reference;
-    PyObject *given[1];
     unsigned mode;
-    if (convert_arguments(set_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_filter(self, given[0], "cuTexRefSetFilterMode", &mode) < 0)
-        return NULL;
-    SET(reference, sampling.filterMode, mode);
+    if (read_filter(self, value, "cuTexRefSetFilterMode", &mode) < 0) return NULL;
+    SET(reference_cast(self)->reference, sampling.filterMode, mode);
     Py_RETURN_NONE;
 }
+ARGUMENT_BY_NAME(set_filter_mode, set_filter_mode_doc)
 
 PyDoc_STRVAR(set_mipmap_filter_mode_doc,
              "set_mipmap_filter_mode($self, fm)\n--\n\n"
@@ -308,17 +302,14 @@ PyDoc_STRVAR(set_mipmap_filter_mode_doc,
              "\nNotes\n-----\n"
              "Calls cuTexRefSetMipmapFilterMode.");
 
-static PyObject *set_mipmap_filter_mode(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_mipmap_filter_mode(PyObject *self, PyObject *value)
 {
-    Reference *reference = reference_cast(self)->reference;
-    PyObject *given[1];
     unsigned mode;
-    if (convert_arguments(set_mipmap_filter_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_filter(self, given[0], "cuTexRefSetMipmapFilterMode", &mode) < 0)
-        return NULL;
-    SET(reference, sampling.mipmapFilterMode, mode);
+    if (read_filter(self, value, "cuTexRefSetMipmapFilterMode", &mode) < 0) return NULL;
+    SET(reference_cast(self)->reference, sampling.mipmapFilterMode, mode);
     Py_RETURN_NONE;
 }
+ARGUMENT_BY_NAME(set_mipmap_filter_mode, set_mipmap_filter_mode_doc)
 
 PyDoc_STRVAR(set_mipmap_level_bias_doc, "set_mipmap_level_bias($self, bias)\n--\n\n"
                                         "Set what is added to every level of detail.\n"
@@ -327,17 +318,14 @@ PyDoc_STRVAR(set_mipmap_level_bias_doc, "set_mipmap_level_bias($self, bias)\n--\
                                         "\nNotes\n-----\n"
                                         "Calls cuTexRefSetMipmapLevelBias.");
 
-static PyObject *set_mipmap_level_bias(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_mipmap_level_bias(PyObject *self, PyObject *value)
 {
-    Reference *reference = reference_cast(self)->reference;
-    PyObject *given[1];
-    if (convert_arguments(set_mipmap_level_bias_doc, args, arg_count, keywords, GIVEN(given)) < 0)
-        return NULL;
-    double bias = PyFloat_AsDouble(given[0]);
+    double bias = PyFloat_AsDouble(value);
     if (PyErr_Occurred()) return NULL;
-    SET(reference, sampling.mipmapLevelBias, (float)bias);
+    SET(reference_cast(self)->reference, sampling.mipmapLevelBias, (float)bias);
     Py_RETURN_NONE;
 }
+ARGUMENT_BY_NAME(set_mipmap_level_bias, set_mipmap_level_bias_doc)
 
 PyDoc_STRVAR(set_mipmap_level_clamp_doc,
              "set_mipmap_level_clamp($self, minimum, maximum)\n--\n\n"
@@ -373,20 +361,17 @@ PyDoc_STRVAR(set_flags_doc,
              "\nNotes\n-----\n"
              "Calls cuTexRefSetFlags.");
 
-static PyObject *set_flags(PyObject *self, FAST_PARAMETERS)
+static PyObject *set_flags(PyObject *self, PyObject *value)
 {
     enum { KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB };
-    Reference *reference = reference_cast(self)->reference;
-    PyObject *given[1];
     unsigned flags;
-    if (convert_arguments(set_flags_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
+    if (convert_unsigned(value, "flags", &flags) < 0) return NULL;
     if (flags & ~(unsigned)KNOWN)
         return refuse(self, "cuTexRefSetFlags", "flags must be a combination of TRSF_ values");
-    SET(reference, sampling.flags, flags);
+    SET(reference_cast(self)->reference, sampling.flags, flags);
     Py_RETURN_NONE;
 }
+ARGUMENT_BY_NAME(set_flags, set_flags_doc)
 
 PyDoc_STRVAR(get_address_mode_doc, "get_address_mode($self, dim)\n--\n\n"
                                    "How coordinates outside are treated.\n"
@@ -397,17 +382,15 @@ PyDoc_STRVAR(get_address_mode_doc, "get_address_mode($self, dim)\n--\n\n"
                                    "\nNotes\n-----\n"
                                    "Calls cuTexRefGetAddressMode.");
 
-static PyObject *get_address_mode(PyObject *self, FAST_PARAMETERS)
+static PyObject *get_address_mode(PyObject *self, PyObject *dim)
 {
     const ReferenceObject *object = reference_cast(self);
-    PyObject *given[1];
     int axis;
-    if (convert_arguments(get_address_mode_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_axis(self, given[0], "cuTexRefGetAddressMode", &axis) < 0)
-        return NULL;
+    if (read_axis(self, dim, "cuTexRefGetAddressMode", &axis) < 0) return NULL;
     return constants_member(object->state, object->state->address_mode,
                             (long)object->reference->binding->sampling.addressMode[axis]);
 }
+ARGUMENT_BY_NAME(get_address_mode, get_address_mode_doc)
 
 static PyObject *get_filter_mode(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -452,17 +435,19 @@ static PyObject *get_mipmap_level_clamp(PyObject *self, PyObject *Py_UNUSED(none
 /* ---- The class ---- */
 
 static PyMethodDef texture_reference_methods[] = {
-    {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
-    {"set_mipmapped_array", AS_METHOD(set_mipmapped_array), FAST_KEYWORDS, set_mipmapped_array_doc},
+    {"set_array", AS_METHOD(set_array_named), FAST_KEYWORDS, set_array_doc},
+    {"set_mipmapped_array", AS_METHOD(set_mipmapped_array_named), FAST_KEYWORDS, set_mipmapped_array_doc},
     {"set_address", AS_METHOD(set_address), FAST_KEYWORDS, set_address_doc},
     {"set_address_2d", AS_METHOD(set_address_2d), FAST_KEYWORDS, set_address_2d_doc},
     {"set_format", AS_METHOD(set_format), FAST_KEYWORDS, set_format_doc},
     {"set_address_mode", AS_METHOD(set_address_mode), FAST_KEYWORDS, set_address_mode_doc},
-    {"set_filter_mode", AS_METHOD(set_filter_mode), FAST_KEYWORDS, set_filter_mode_doc},
-    {"set_mipmap_filter_mode", AS_METHOD(set_mipmap_filter_mode), FAST_KEYWORDS, set_mipmap_filter_mode_doc},
-    {"set_mipmap_level_bias", AS_METHOD(set_mipmap_level_bias), FAST_KEYWORDS, set_mipmap_level_bias_doc},
+    {"set_filter_mode", AS_METHOD(set_filter_mode_named), FAST_KEYWORDS, set_filter_mode_doc},
+    {"set_mipmap_filter_mode", AS_METHOD(set_mipmap_filter_mode_named), FAST_KEYWORDS,
+     set_mipmap_filter_mode_doc},
+    {"set_mipmap_level_bias", AS_METHOD(set_mipmap_level_bias_named), FAST_KEYWORDS,
+     set_mipmap_level_bias_doc},
     {"set_mipmap_level_clamp", AS_METHOD(set_mipmap_level_clamp), FAST_KEYWORDS, set_mipmap_level_clamp_doc},
-    {"set_flags", AS_METHOD(set_flags), FAST_KEYWORDS, set_flags_doc},
+    {"set_flags", AS_METHOD(set_flags_named), FAST_KEYWORDS, set_flags_doc},
     {"get_array", reference_get_array, METH_NOARGS,
      "get_array($self)\n--\n\n"
      "The Array that it is bound to.\n"
@@ -490,7 +475,7 @@ static PyMethodDef texture_reference_methods[] = {
      "LogicError\n    It is bound to no memory.\n"
      "\nNotes\n-----\n"
      "Calls cuTexRefGetAddress."},
-    {"get_address_mode", AS_METHOD(get_address_mode), FAST_KEYWORDS, get_address_mode_doc},
+    {"get_address_mode", AS_METHOD(get_address_mode_named), FAST_KEYWORDS, get_address_mode_doc},
     {"get_filter_mode", get_filter_mode, METH_NOARGS,
      "get_filter_mode($self)\n--\n\n"
      "The filter.\n"
