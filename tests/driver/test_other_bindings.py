@@ -388,6 +388,7 @@ class TestEventsOfContexts:
         streams = [Capture.new_stream(cuda) for _ in range(2)]
         assert cuda.cuEventRecord(event, held) == SUCCESS
         assert cuda.cuCtxWaitEvent(context, event) == SUCCESS
+        streams.append(Capture.new_stream(cuda))  # made later: it waits as well
         mark = c_void_p()
         assert cuda.cuEventCreate(byref(mark), 2) == SUCCESS
         for stream in streams:

@@ -91,6 +91,13 @@ CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
     size_t count;
     TRY(event_enter(handle, &event));
     CUresult result = capture_check_event(event);
+    if (!result && !green) {
+        Stream *gate = queue_gate(base); /* one of the streams from now on */
+        if (gate)
+            PUT(gate);
+        else
+            result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
     if (!result) result = enter_streams(base, green, &streams, &count);
     if (!result) {
         for (size_t k = 0; k < count && !result; k++) {

@@ -108,7 +108,7 @@ static bool unlist_locked(Stream *stream)
     return true;
 }
 
-Stream *stream_new(Context *context, unsigned flags, int priority)
+static Stream *new_stream(Context *context, unsigned flags, int priority)
 {
     Stream *stream = object_new(OBJECT_STREAM, sizeof *stream, context, stream_release);
     if (!stream) return NULL;
@@ -123,6 +123,37 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
     pthread_mutex_unlock(&queue_lock);
     if (listed) return stream;
     PUT(stream);
+    return NULL;
+}
+
+static Stream *gate_of(Context *context)
+{
+    pthread_mutex_lock(&queue_lock);
+    Stream *gate = context->gate;
+    if (gate) object_hold(OBJECT(gate));
+    pthread_mutex_unlock(&queue_lock);
+    return gate;
+}
+
+Stream *queue_gate(Context *context)
+{
+    Stream *gate = gate_of(context), *made = gate ? NULL : new_stream(context, CU_STREAM_NON_BLOCKING, 0);
+    if (!made) return gate;
+    pthread_mutex_lock(&queue_lock);
+    bool first = !context->gate && !context->shut;
+    if (first) context->gate = made;
+    pthread_mutex_unlock(&queue_lock);
+    if (!first) queue_drop(made);
+    return gate_of(context);
+}
+
+Stream *stream_new(Context *context, unsigned flags, int priority)
+{
+    Stream *stream = new_stream(context, flags, priority), *gate = stream ? gate_of(context) : NULL;
+    if (!gate) return stream;
+    Dependency place = {gate, queue_last(gate)};
+    if (!queue_submit_wait(stream, &place)) return stream;
+    queue_drop(stream);
     return NULL;
 }
 
@@ -698,7 +729,9 @@ void queue_close_context(Context *context)
     }
     pthread_mutex_lock(&queue_lock);
     Stream *legacy = context->legacy;
-    context->legacy = NULL;
+    Stream *gate = context->gate;
+    context->legacy = context->gate = NULL;
     pthread_mutex_unlock(&queue_lock);
     if (legacy) PUT(legacy);
+    if (gate) PUT(gate);
 }

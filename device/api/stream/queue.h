@@ -80,6 +80,9 @@ struct CUstream_st {
 
 /* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
+/* Streams that are made later wait for what is submitted to this one. With a reference; NULL without memory,
+ * or when the context closes. */
+Stream *queue_gate(Context *context);
 /* The default stream with a reference; NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
