@@ -1,5 +1,5 @@
 /* Polling whether work is done: a stream, an event, or the mark of a queue, an event that is recorded in a
- * stream from time to time (ext/base/room.h). */
+ * stream from time to time (ext/base/launch_queue.h). */
 #ifndef CORE_POLL_H
 #define CORE_POLL_H
 

@@ -265,7 +265,7 @@ static void module_free(void *module)
     word_map_clear(&state->bodies);
     free_list_clear(&state->free_arrays);
     free_list_clear(&state->free_pooled);
-    PyMem_RawFree(state->room.queues);
+    PyMem_RawFree(state->queues.list);
     PyMem_RawFree(state->kept_fault.log);
     lost_clear(state);
     launch_sites_close(state);

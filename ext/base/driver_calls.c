@@ -2,7 +2,7 @@
 #include "ext/base/driver_calls.h"
 
 #include "core/exclusive.h"
-#include "ext/base/room.h"
+#include "ext/base/launch_queue.h"
 
 /* False when no attempt is to be made; the result says why. */
 static bool open_call(ModuleState *state, DriverCall *call)
@@ -10,9 +10,9 @@ static bool open_call(ModuleState *state, DriverCall *call)
     if (call->releases) wait_begin_release(state);
     if (call->how == QUEUES) {
         const WaitPlace *place = &call->place;
-        bool room = room_is_left(&state->room, place->stream, place->calls)
-                    || room_find(state, place->stream, place->calls);
-        call->how = room ? ASKS : WAITS;
+        bool free = queue_is_free(&state->queues, place->stream, place->calls)
+                    || queue_find_capacity(state, place->stream, place->calls);
+        call->how = free ? ASKS : WAITS;
     }
     return call->how != WAITS || wait_begin(state, &call->place, &call->result);
 }
@@ -109,9 +109,9 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 /* Whether the first attempt may be made at once, with the GIL: the usual launch does without a DriverCall. */
 #define AT_ONCE_ASKS driver_is_free(self)
 #define AT_ONCE_KNOWS driver_is_free(self)
-#define AT_ONCE_QUEUES(stream) (driver_is_free(self) && room_take(&self->room, (stream), 1))
+#define AT_ONCE_QUEUES(stream) (driver_is_free(self) && queue_take(&self->queues, (stream), 1))
 #define AT_ONCE_QUEUES_GRAPH(stream) \
-    (driver_is_free(self) && room_take(&self->room, (stream), ROOM_OF_A_GRAPH))
+    (driver_is_free(self) && queue_take(&self->queues, (stream), QUEUE_CALLS_OF_A_GRAPH))
 #define AT_ONCE_COPIES(host, stream) false
 #define AT_ONCE_COPIES_IN(place, bytes) false
 #define AT_ONCE_WAITS(place) false

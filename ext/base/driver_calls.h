@@ -15,7 +15,7 @@
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
  * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock. So what may wait lets
  * go of the GIL; what answers at once keeps it unless streams have Python functions to run; what queues keeps
- * it while there is room in the queue.
+ * it while the queue is not full.
  */
 #ifndef EXT_BASE_DRIVER_CALLS_H
 #define EXT_BASE_DRIVER_CALLS_H
@@ -61,8 +61,9 @@ typedef struct DriverCall {
 
 #define HOW_ASKS ((DriverCall){.how = ASKS})
 #define HOW_LASTS ((DriverCall){.how = LASTS})
-#define HOW_QUEUES(stream) ((DriverCall){.how = QUEUES, .place = ON_ROOM(stream, 1)})
-#define HOW_QUEUES_GRAPH(stream) ((DriverCall){.how = QUEUES, .place = ON_ROOM(stream, ROOM_OF_A_GRAPH)})
+#define HOW_QUEUES(stream) ((DriverCall){.how = QUEUES, .place = ON_QUEUE(stream, 1)})
+#define HOW_QUEUES_GRAPH(stream) \
+    ((DriverCall){.how = QUEUES, .place = ON_QUEUE(stream, QUEUE_CALLS_OF_A_GRAPH)})
 #define HOW_WAITS(where) ((DriverCall){.how = WAITS, .place = where})
 #define HOW_COPIES_IN(where, bytes) ((DriverCall){.how = WAITS, .place = where, .copied_in = bytes})
 #define HOW_COPIES(host, stream) driver_call_copies(self, (host), (stream))

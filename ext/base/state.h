@@ -11,7 +11,7 @@
 
 #include "core/word_map.h"
 #include "ext/base/free_list.h"
-#include "ext/base/room.h"
+#include "ext/base/launch_queue.h"
 
 struct Captured;
 struct Compilation;
@@ -97,7 +97,7 @@ struct ModuleState {
     struct Compilation *left; /* compilations that nobody waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    Room room; /* what is queued (room.h) */
+    LaunchQueues queues; /* what is queued (launch_queue.h) */
     uint64_t idle_begin; /* of the last wait for all work of the context below */
     CUcontext idle_context;
     atomic_bool streams_beside; /* some do not wait for the default one (wait.h) */

@@ -92,12 +92,12 @@ static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
 }
 
 /* Whatever asking for the mark says but that it is not reached, the call is to say itself. */
-static bool poll_room(ModuleState *state, WaitPlace *place, CUresult *result)
+static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
-    RoomMark mark;
-    if (!room_take_mark(state, place->stream, &mark)) return true;
+    QueueMark mark;
+    if (!queue_take_mark(state, place->stream, &mark)) return true;
     bool reached = poll(state, (PollPlace){.kind = POLL_MARK, .event = mark.event}) != CUDA_ERROR_NOT_READY;
-    room_put_mark(state, &mark, reached);
+    queue_put_mark(state, &mark, reached);
     if (!reached) *result = CUDA_ERROR_NOT_READY;
     return reached;
 }
@@ -135,7 +135,7 @@ static CUresult ask_for_copy(ModuleState *state, const void *host, CUstream stre
 WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
 {
     bool waits = false;
-    WaitPlace place = ON_ROOM(stream, 1);
+    WaitPlace place = ON_QUEUE(stream, 1);
     if (!wait_is_interruptible(state) || has_patience(state)) return place;
     CUresult result = ask_for_copy(state, host, stream, &waits);
     if (result == CUDA_SUCCESS && waits) place.kind = WAIT_STREAM;
@@ -156,9 +156,9 @@ int wait_after_copy(ModuleState *state, CUstream stream, CUresult result, const 
 bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     *result = CUDA_ERROR_NOT_READY;
-    if (place->calls && room_count(state, place->stream, place->calls) < 0) return false;
-    if (place->kind > WAIT_ROOM) {
-        place->begin = room_begin_wait(state);
+    if (place->calls && queue_count(state, place->stream, place->calls) < 0) return false;
+    if (place->kind > WAIT_QUEUE) {
+        place->begin = queue_begin_wait(state);
         try_cuCtxGetCurrent(state, &place->context);
     }
     if (!wait_is_interruptible(state)) return true;
@@ -167,7 +167,8 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
         return true;
     }
     if (place->kind == WAIT_NOTHING) return true;
-    bool made = place->kind == WAIT_ROOM ? poll_room(state, place, result) : poll_work(state, place, result);
+    bool made =
+        place->kind == WAIT_QUEUE ? poll_queue(state, place, result) : poll_work(state, place, result);
     if (!made && *result == CUDA_ERROR_NOT_READY) atomic_store(&state->left_running, true);
     return made;
 }
@@ -175,9 +176,9 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
 {
     if (result != CUDA_SUCCESS || !place->surely || !place->context) return;
-    if (place->kind == WAIT_STREAM) room_end_wait(state, place->context, place->stream, place->begin);
+    if (place->kind == WAIT_STREAM) queue_end_wait(state, place->context, place->stream, place->begin);
     if (place->kind != WAIT_CONTEXT) return;
-    room_end_wait(state, place->context, ROOM_ALL_STREAMS, place->begin);
+    queue_end_wait(state, place->context, QUEUE_ALL_STREAMS, place->begin);
     state->idle_begin = place->begin;
     state->idle_context = place->context;
 }

@@ -17,17 +17,17 @@
 
 #include "ext/base/errors.h"
 
-typedef enum WaitKind { WAIT_NOTHING, WAIT_ROOM, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
+typedef enum WaitKind { WAIT_NOTHING, WAIT_QUEUE, WAIT_STREAM, WAIT_EVENT, WAIT_CONTEXT } WaitKind;
 
 /* What a call waits for before it does its own part. */
 typedef struct WaitPlace {
     WaitKind kind;
     CUstream stream;
     CUevent event;
-    long calls;             /* that it queues on the stream, counted for their room (room.h) */
+    long calls;             /* that it queues on the stream, which are counted (launch_queue.h) */
     bool surely;            /* all work of the place is done after it */
     CUcontext context;      /* when it begins */
-    uint64_t begin;         /* of room_begin_wait */
+    uint64_t begin;         /* of queue_begin_wait */
 } WaitPlace;
 
 #define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle), .surely = true})
@@ -37,7 +37,7 @@ typedef struct WaitPlace {
 #define AFTER_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
 #define AFTER_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
 /* For what only queues, perhaps on a full stream. */
-#define ON_ROOM(handle, count) ((WaitPlace){.kind = WAIT_ROOM, .stream = (handle), .calls = (count)})
+#define ON_QUEUE(handle, count) ((WaitPlace){.kind = WAIT_QUEUE, .stream = (handle), .calls = (count)})
 /* For what only may wait: nothing is waited for before it. */
 #define ON_NOTHING ((WaitPlace){.kind = WAIT_NOTHING})
 

@@ -87,7 +87,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
-    room_close(state);
+    queue_close(state);
     state_lock(state);
     context->serial = ++state->contexts_made;
     context->next = state->contexts;
@@ -288,7 +288,7 @@ static void forget_queues(ContextObject *context, bool with_driver)
 {
     ContextScope scope;
     CUevent mark;
-    while (room_forget(context->state, context->handle, &mark)) {
+    while (queue_forget(context->state, context->handle, &mark)) {
         if (!mark || !with_driver || !context_enter_last(context, &scope)) continue;
         once_cuEventDestroy(context->state, mark);
         context_leave(&scope);

@@ -199,7 +199,7 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
         return NULL;
     if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
-        || !room_has(&state->room, stream, ROOM_OF_A_GRAPH))
+        || !queue_has(&state->queues, stream, QUEUE_CALLS_OF_A_GRAPH))
         return queue(exec, stream);
     if (gpu_cuGraphLaunch(state, exec->handle, stream) < 0) return NULL;
     launch_site_note(state);

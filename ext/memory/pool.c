@@ -312,7 +312,7 @@ static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Re
     CUresult result;
     if (!context_enter(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (how == take_or_add)
-        CALL_CORE(pool->state, result, HOW_WAITS(ON_ROOM(asked->stream, 0)), how(&pool->core, asked));
+        CALL_CORE(pool->state, result, HOW_WAITS(ON_QUEUE(asked->stream, 0)), how(&pool->core, asked));
     else
         CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, asked));
     context_leave(&scope);

@@ -162,7 +162,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
         return -1;
     }
     PyObject *owner = Py_XNewRef(allocation->stream);
-    CALL_CORE(pool->state, result, HOW_WAITS(ON_ROOM(handle, 1)),
+    CALL_CORE(pool->state, result, HOW_WAITS(ON_QUEUE(handle, 1)),
               pool_follow(&pool->core, &block, handle, &order));
     context_leave(&scope);
     Py_XDECREF(owner);

@@ -51,7 +51,7 @@ static void destroy_stream(PyObject *self)
     if (!stream->state->stream_gone(stream->context, stream->handle)
         || !context_enter(stream->context, &scope))
         return;
-    room_stream_gone(stream->state, stream->handle);
+    queue_stream_gone(stream->state, stream->handle);
     CUresult result = once_cuStreamDestroy(stream->state, stream->handle);
     context_leave(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");

@@ -1,4 +1,4 @@
-"""Calls that queue are counted (ext/base/room.h): what that costs, and what it must not disturb."""
+"""Calls that queue are counted (ext/base/launch_queue.h): what that costs, and what it must not disturb."""
 
 import pytest
 

@@ -1,0 +1,331 @@
+/* See launch_queue.h. */
+#include "ext/base/launch_queue.h"
+
+#include "core/poll.h"
+#include "ext/base/driver_calls.h"
+
+/* Drivers take 1,024 calls a channel, some take more. */
+enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
+
+/* With the GIL nobody else is here: a thread lets go of it in driver calls only. */
+static void lock_queues(ModuleState *state)
+{
+#ifdef Py_GIL_DISABLED
+    state_lock(state);
+#else
+    (void)state;
+#endif
+}
+
+static void unlock_queues(ModuleState *state)
+{
+#ifdef Py_GIL_DISABLED
+    state_unlock(state);
+#else
+    (void)state;
+#endif
+}
+
+/* ---- Queues ---- */
+
+/* How many streams may have one channel, of the eight that a process has unless it asks for others. */
+static long sharing(const LaunchQueues *queues)
+{
+    enum { CHANNELS = 8 };
+    return 1 + ((long)queues->count - 1) / CHANNELS;
+}
+
+static long pending(const LaunchQueue *queue) { return queue->queued - queue->done; }
+
+/* What the stream used last was still allowed is not: its next call comes to queue_find_capacity. */
+static void close_locked(LaunchQueues *queues)
+{
+    if (queues->last) queues->list[queues->last - 1].queued -= queues->left;
+    queues->last = 0;
+    queues->left = 0;
+}
+
+/* context NULL: of any. */
+static LaunchQueue *find_locked(const LaunchQueues *queues, CUstream stream, CUcontext context)
+{
+    for (size_t i = 0; i < queues->count; i++)
+        if (queues->list[i].stream == stream && (!context || queues->list[i].context == context))
+            return &queues->list[i];
+    return NULL;
+}
+
+static void note_done(LaunchQueue *queue, long done)
+{
+    if (done > queue->done) queue->done = done;
+    queue->look_at = queue->done + LOOK_EVERY;
+}
+
+/* Streams that have nothing to do give their places to others. */
+static void drop_idle_locked(LaunchQueues *queues)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < queues->count; i++)
+        if (pending(&queues->list[i]) || queues->list[i].mark) queues->list[kept++] = queues->list[i];
+    queues->count = kept;
+}
+
+/* NULL when memory is short. */
+static LaunchQueue *add_locked(LaunchQueues *queues, CUstream stream, CUcontext context)
+{
+    if (queues->count == queues->space) drop_idle_locked(queues);
+    if (queues->count == queues->space) {
+        size_t space = queues->space ? 2 * queues->space : 8;
+        LaunchQueue *list = PyMem_RawRealloc(queues->list, space * sizeof *list);
+        if (!list) return NULL;
+        queues->list = list;
+        queues->space = space;
+    }
+    queues->list[queues->count] = (LaunchQueue){.stream = stream, .context = context, .look_at = LOOK_EVERY};
+    return &queues->list[queues->count++];
+}
+
+/* Whose calls these are. */
+typedef struct Owner {
+    CUstream stream;
+    CUcontext context;      /* NULL: the only one there is */
+} Owner;
+
+/* A default stream is the current context's, of which only the driver knows where there are several. False
+ * for a stream that is not counted. */
+static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
+{
+    *out = (Owner){stream == CU_STREAM_LEGACY ? NULL : stream, NULL};
+    if (stream == CU_STREAM_PER_THREAD) return false; /* as many streams as threads */
+    lock_queues(state);
+    bool several = state->living_contexts > 1;
+    bool known = (out->stream || !several) && find_locked(&state->queues, out->stream, NULL);
+    unlock_queues(state);
+    if (!known) try_cuCtxGetCurrent(state, &out->context);
+    return known || out->context;
+}
+
+/* The owner's queue, with nothing left to any stream. NULL when memory is short. */
+static LaunchQueue *open_locked(LaunchQueues *queues, const Owner *owner)
+{
+    close_locked(queues);
+    LaunchQueue *queue = find_locked(queues, owner->stream, owner->stream ? NULL : owner->context);
+    return queue || !owner->context ? queue : add_locked(queues, owner->stream, owner->context);
+}
+
+static void use_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
+{
+    queue->queued += calls;
+    queue->used = ++queues->uses;
+}
+
+/* ---- Marks ---- */
+
+typedef struct Look {
+    QueueMark mark;
+    MarkLook seen;
+} Look;
+
+static void take_mark_locked(LaunchQueue *queue, QueueMark *out)
+{
+    *out = (QueueMark){queue->stream, queue->context, queue->mark, queue->marked};
+    queue->mark = NULL;
+    queue->marked = 0;
+}
+
+/* An event that the queue had no room for: its context may have ended, or another took its place. Returned if
+ * it is to be destroyed. */
+static CUevent give_mark_locked(LaunchQueues *queues, const QueueMark *mark, bool reached)
+{
+    LaunchQueue *queue = find_locked(queues, mark->stream, mark->context);
+    if (!queue) return NULL;
+    if (reached) note_done(queue, mark->marked);
+    if (queue->mark) return mark->event;
+    queue->mark = mark->event;
+    queue->marked = reached ? 0 : mark->marked;
+    return NULL;
+}
+
+static void destroy_mark(ModuleState *state, CUevent event)
+{
+    if (event) once_cuEventDestroy(state, event);
+}
+
+void queue_put_mark(ModuleState *state, const QueueMark *mark, bool reached)
+{
+    lock_queues(state);
+    CUevent spare = give_mark_locked(&state->queues, mark, reached);
+    unlock_queues(state);
+    destroy_mark(state, spare);
+}
+
+/* Asks whether the mark was reached, and records the next one if so: a call like any other, which may have to
+ * wait. When a signal ended that, an exception is set. */
+static void look_at(ModuleState *state, const Owner *owner, Look *out)
+{
+    CUresult result;
+    lock_queues(state);
+    LaunchQueue *queue = open_locked(&state->queues, owner);
+    long queued = queue ? queue->queued : 0;
+    bool free = queue && pending(queue) < SURELY_FREE / sharing(&state->queues);
+    *out = (Look){.seen = {.captured = false}};
+    if (queue) take_mark_locked(queue, &out->mark);
+    unlock_queues(state);
+    if (!queue) return;
+    QueueMark mark = out->mark;
+    CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
+              poll_look(mark.stream, &mark.event, mark.marked != 0, &out->seen));
+    if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
+    lock_queues(state);
+    CUevent spare = give_mark_locked(&state->queues, &mark, out->seen.reached && mark.marked);
+    queue = find_locked(&state->queues, mark.stream, mark.context);
+    if (queue && !spare && out->seen.recorded) queue->marked = queued;
+    if (queue && !out->seen.captured)
+        queue->look_at = queue->queued + (out->seen.reached ? LOOK_EVERY : LOOK_AGAIN);
+    unlock_queues(state);
+    destroy_mark(state, spare);
+}
+
+/* ---- Before a call ---- */
+
+/* As many calls as come before the next look, at least those that are requested. */
+static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
+                         long calls)
+{
+    long most = queue->look_at - queue->queued, free = SURELY_FREE / sharing(queues) - pending(queue);
+    bool one_context = owner->stream || !owner->context;
+    if (most < calls || !one_context) most = calls;
+    if (most > free) most = free;
+    if (most < calls) return false;
+    use_locked(queues, queue, most);
+    if (!one_context) return true;
+    queues->stream = stream;
+    queues->left = most - calls;
+    queues->last = (size_t)(queue - queues->list) + 1;
+    return true;
+}
+
+/* The owner, after a look if it is time for one. False for a stream that is not counted. */
+static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
+{
+    Look look;
+    *captured = false;
+    if (!find_owner(state, stream, owner)) return false;
+    lock_queues(state);
+    const LaunchQueue *queue = open_locked(&state->queues, owner);
+    bool due = queue && queue->queued >= queue->look_at;
+    unlock_queues(state);
+    if (!due) return true;
+    look_at(state, owner, &look);
+    *captured = look.seen.captured;
+    return true;
+}
+
+bool queue_find_capacity(ModuleState *state, CUstream stream, long calls)
+{
+    LaunchQueues *queues = &state->queues;
+    Owner owner;
+    bool captured;
+    if (forked_after_init() || host_function_runs()) return true; /* the call is refused */
+#ifndef Py_GIL_DISABLED
+    if (stream == queues->stream) queues->left += calls; /* queue_is_free had taken them */
+#endif
+    if (!find_and_look(state, stream, &owner, &captured)) return false;
+    if (captured) return true;
+    lock_queues(state);
+    LaunchQueue *queue = open_locked(queues, &owner);
+    bool found = queue && grant_locked(queues, queue, &owner, stream, calls);
+    unlock_queues(state);
+    return found;
+}
+
+int queue_count(ModuleState *state, CUstream stream, long calls)
+{
+    LaunchQueues *queues = &state->queues;
+    Owner owner;
+    bool captured;
+    if (PyErr_Occurred()) return -1; /* of queue_find_capacity */
+#ifndef Py_GIL_DISABLED
+    if (queues->last && stream == queues->stream && queues->left >= calls) {
+        queues->left -= calls;
+        return 0;
+    }
+#endif
+    if (forked_after_init() || host_function_runs()) return 0;
+    bool counted = find_and_look(state, stream, &owner, &captured) && !captured;
+    lock_queues(state);
+    LaunchQueue *queue = counted ? open_locked(queues, &owner) : NULL;
+    if (queue) use_locked(queues, queue, calls);
+    unlock_queues(state);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+bool queue_take_mark(ModuleState *state, CUstream stream, QueueMark *out)
+{
+    LaunchQueues *queues = &state->queues;
+    Owner owner;
+    if (!find_owner(state, stream, &owner)) return false;
+    lock_queues(state);
+    LaunchQueue *queue = open_locked(queues, &owner);
+    bool full = queue && queue->marked && pending(queue) >= SURELY_FULL / sharing(queues);
+    if (full) take_mark_locked(queue, out);
+    unlock_queues(state);
+    return full;
+}
+
+/* ---- What is known from elsewhere ---- */
+
+uint64_t queue_begin_wait(ModuleState *state)
+{
+    lock_queues(state);
+    close_locked(&state->queues);
+    uint64_t begin = state->queues.uses;
+    unlock_queues(state);
+    return begin;
+}
+
+void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint64_t begin)
+{
+    LaunchQueues *queues = &state->queues;
+    if (stream == CU_STREAM_LEGACY) stream = NULL;
+    lock_queues(state);
+    for (LaunchQueue *queue = queues->list; queue < queues->list + queues->count; queue++) {
+        bool all = stream == QUEUE_ALL_STREAMS, own = stream && !all;
+        if (queue->used > begin || !(all || queue->stream == stream)) continue;
+        if (!own && queue->context != context) continue;
+        note_done(queue, queue->queued);
+        queue->marked = 0; /* as good as reached */
+    }
+    unlock_queues(state);
+}
+
+void queue_close(ModuleState *state) { queue_begin_wait(state); }
+
+/* A queue out of the table; its event, or NULL. False when there is none of this stream, or else of this
+ * context. */
+static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, CUevent *out)
+{
+    LaunchQueues *queues = &state->queues;
+    lock_queues(state);
+    close_locked(queues);
+    size_t i = 0;
+    while (i < queues->count
+           && (context ? queues->list[i].context != context : queues->list[i].stream != stream))
+        i++;
+    bool found = i < queues->count;
+    *out = found ? queues->list[i].mark : NULL;
+    if (found) queues->list[i] = queues->list[--queues->count];
+    unlock_queues(state);
+    return found;
+}
+
+/* Its work may go on: the handle is the driver's to give again, and then to be counted anew. */
+void queue_stream_gone(ModuleState *state, CUstream stream)
+{
+    CUevent mark;
+    if (take_queue(state, stream, NULL, &mark)) destroy_mark(state, mark);
+}
+
+bool queue_forget(ModuleState *state, CUcontext context, CUevent *mark)
+{
+    return take_queue(state, NULL, context, mark);
+}
