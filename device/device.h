@@ -12,7 +12,7 @@
  *
  * A stage knows the ones below it and nothing above: exec/ knows no driver object, ptx/ knows no code. Of
  * exec/, lower/ sees what decoded code is made of (exec/code/) and the limits of what it selects, nothing
- * that runs.
+ * that runs. The README.md of each folder says what lives there and what may be changed where.
  *
  * api/, one family of calls a file; nothing here touches an instruction. A folder includes those before it.
  * api/base/       what all of them share
