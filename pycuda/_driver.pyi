@@ -1057,7 +1057,6 @@ class _GPUArrayBase:
         allow_complex_hack: bool = False,
         allow_offset: bool = False,
     ) -> float: ...
-    def nonzero(self, *, stream: _Stream = None) -> tuple[GPUArray, ...]: ...
     def take(
         self,
         indices: Any,
@@ -1072,10 +1071,6 @@ class _GPUArrayBase:
     def compress(
         self, condition: Any, axis: int | None = None, out: GPUArray | None = None, *, stream: _Stream = None
     ) -> GPUArray: ...
-    def repeat(
-        self, repeats: Any, axis: int | None = None, *, stream: _Stream = None, allocator: _Allocator = None
-    ) -> GPUArray: ...
-    def flatten(self, order: str = "C", *, stream: _Stream = None) -> GPUArray: ...
     def sort(
         self,
         axis: int = -1,
@@ -1086,17 +1081,6 @@ class _GPUArrayBase:
         descending: bool | None = None,
         stream: _Stream = None,
     ) -> None: ...
-    def argsort(
-        self,
-        axis: int | None = -1,
-        kind: str | None = None,
-        order: None = None,
-        *,
-        stable: bool | None = None,
-        descending: bool | None = None,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
     def partition(
         self,
         kth: Any,
@@ -1106,31 +1090,6 @@ class _GPUArrayBase:
         *,
         stream: _Stream = None,
     ) -> None: ...
-    def argpartition(
-        self,
-        kth: Any,
-        axis: int | None = -1,
-        kind: str = "introselect",
-        order: None = None,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def searchsorted(
-        self,
-        v: Any,
-        side: str = "left",
-        sorter: Any = None,
-        *,
-        stream: _Stream = None,
-        allocator: _Allocator = None,
-    ) -> GPUArray: ...
-    def clip(
-        self, min: Any = None, max: Any = None, out: GPUArray | None = None, *, stream: _Stream = None
-    ) -> GPUArray: ...
-    def round(
-        self, decimals: int = 0, out: GPUArray | None = None, *, stream: _Stream = None
-    ) -> GPUArray: ...
     def __getitem__(self, key: Any, /) -> GPUArray: ...
     def __setitem__(self, key: Any, value: Any, /) -> None: ...
     def astype(

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array.editing import repeats
+from pycuda._array.indexing import mask
+from pycuda._array.math import elementwise as _elementwise
 from pycuda._array.reduction import reductions, scans
+from pycuda._array.shape import joining
+from pycuda._array.sorting import sorting
 from pycuda._driver import _empty_like, _GPUArrayBase, _packed_strides, _register_array_class
 from pycuda._driver import _to_gpu as to_gpu
 from pycuda._driver import _to_gpu_async as to_gpu_async
@@ -149,6 +154,10 @@ class GPUArray(_GPUArrayBase):
     mean, var, std = reductions.mean, reductions.var, reductions.std
     argmax, argmin = reductions.argmax, reductions.argmin
     cumsum, cumprod = scans.cumsum, scans.cumprod
+
+    nonzero, repeat, flatten = mask.nonzero, repeats.repeat, joining.flatten
+    argsort, argpartition, searchsorted = sorting.argsort, sorting.argpartition, sorting.searchsorted
+    clip, round = _elementwise.clip, _elementwise.round
 
 
 # ---- vector types

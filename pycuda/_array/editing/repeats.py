@@ -9,6 +9,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import flat_or_axis
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.indexing.take_put import take
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+@takes_arrays
 def repeat(
     self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:

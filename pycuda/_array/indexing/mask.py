@@ -12,6 +12,7 @@ import numpy as np
 
 import pycuda.driver as drv
 from pycuda._array.core import captures
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import packed_copy
 from pycuda._array.reduction.scans import scan
@@ -121,8 +122,16 @@ def take_true(a, mask, stream=None, allocator=None, what="a[mask]") -> GPUArray:
     return found
 
 
+@takes_arrays
 def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
-    """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero."""
+    """The indices of the elements that are not 0, one array of int64 for each axis, as numpy.nonzero.
+    Waits for the stream.
+
+    Parameters
+    ----------
+    a : GPUArray
+    stream : Stream, optional
+    """
     if a.ndim == 0:
         raise ValueError("Calling nonzero on 0d arrays is not allowed: use a.reshape(1).nonzero()")
     return coordinates_of_true(a, stream)

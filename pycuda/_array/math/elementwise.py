@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply, new_like
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def logical_not(
     return apply("logical_not", x, out=out, allocator=allocator, stream=stream)
 
 
+@takes_arrays
 def clip(
     self: Array,
     min: Operand | None = None,
@@ -73,7 +75,16 @@ def clip(
     *,
     stream: Stream = None,
 ) -> GPUArray:
-    """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit."""
+    """The elements, those beyond the limits replaced by these, as numpy.clip. None is no limit.
+
+    Parameters
+    ----------
+    min : number or GPUArray or None, optional
+    max : number or GPUArray or None, optional
+    out : GPUArray, optional
+        Where the result goes.
+    stream : Stream, optional
+    """
     if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
         reach = np.iinfo(self.dtype)
         min = None if type(min) is int and min <= reach.min else min
@@ -87,8 +98,17 @@ def clip(
     return apply("clip", self, min, max, out=out, stream=stream)
 
 
+@takes_arrays
 def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
-    """The elements rounded to that many decimals, ties to even, as numpy.round."""
+    """The elements rounded to that many decimals, ties to even, as numpy.round.
+
+    Parameters
+    ----------
+    decimals : int, optional
+    out : GPUArray, optional
+        Where the result goes.
+    stream : Stream, optional
+    """
     decimals = operator.index(decimals)
     if self.dtype.kind == "b" and decimals != 0:
         raise TypeError("round is not supported for boolean arrays")

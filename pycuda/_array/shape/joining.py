@@ -10,6 +10,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.shape.views import in_order
@@ -214,8 +215,15 @@ def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]
     return [a[(*before, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 
+@takes_arrays
 def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
-    """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten."""
+    """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten.
+
+    Parameters
+    ----------
+    order : {"C", "F", "K", "A"}, optional
+    stream : Stream, optional
+    """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     source = in_order(self, order)

@@ -10,6 +10,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX, flat_or_axis, one_axis
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
@@ -96,6 +97,7 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, 
         apply("copy", keys, out=rows, stream=stream)
 
 
+@takes_arrays
 def argsort(
     a: Array,
     axis: int | None = -1,
@@ -160,6 +162,7 @@ def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None
     sort(self, axis, stream=stream)
 
 
+@takes_arrays
 def argpartition(
     a: Array,
     kth: int | Sequence[int],
@@ -221,6 +224,7 @@ def _read_sorter(sorter, size: int, stream):
     return sorter if isinstance(sorter, _driver.GPUArray) else on_device(sorter.astype(INDEX), stream)
 
 
+@takes_arrays
 def searchsorted(
     a: Array,
     v: Any,
