@@ -1,4 +1,4 @@
-# `make` alone lists the words one can say.
+# `make` alone lists the targets.
 
 PYTHON ?= python3
 VENV ?= .venv

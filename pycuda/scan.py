@@ -187,7 +187,7 @@ class _ScanKernel:
         if len(shape) != 1:
             raise ValueError(f"{name} has {len(shape)} dimensions: a scan goes along one")
         if strides[0] % dtype.itemsize:
-            raise ValueError(f"{name} has a stride of {strides[0]} bytes, no multiple of its elements' size")
+            raise ValueError(f"{name} has a stride of {strides[0]} bytes, not a multiple of its itemsize")
         return shape, strides[0]
 
 

@@ -134,7 +134,7 @@ def _leaves_nothing_behind(request):
     left = _excess(before)
     # Of a test that failed pytest keeps the exception there, and with it what the test had.
     if left and getattr(sys, "last_value", None) is None:
-        raise AssertionError(f"objects left behind: {left}")
+        raise AssertionError(f"leaked objects: {left}")
 
 
 def _excess(before):

@@ -31,7 +31,7 @@ static PyObject *new_resource(ModuleState *state, CUdevice device, const CUdevRe
     "Calls " routine "."
 
 const char device_get_resource_doc[] =
-    GET_RESOURCE_DOC("What the device has that green contexts can have parts of.", "cuDeviceGetDevResource");
+    GET_RESOURCE_DOC("The resource of the device that green contexts can divide.", "cuDeviceGetDevResource");
 const char context_get_resource_doc[] =
     GET_RESOURCE_DOC("What kernels of this context run on, to be split into parts of it.",
                      "cuCtxGetDevResource, cuGreenCtxGetDevResource");

@@ -21,7 +21,7 @@ static MappingObject *mapping_cast(PyObject *object) { return (MappingObject *)o
 /* ---- Mapping ---- */
 
 const char registered_map_doc[] = "map($self, stream=None)\n--\n\n"
-                                  "Lend the memory to kernels: work of OpenGL before this is done before\n"
+                                  "Map the memory for kernels: work of OpenGL before this is done before\n"
                                   "work of the stream after it.\n"
                                   "\nParameters\n----------\n"
                                   "stream : Stream\n"

@@ -414,7 +414,7 @@ PyObject *gpuarray_dlpack(PyObject *self, FAST_PARAMETERS)
 
 const char gpuarray_dlpack_device_doc[] =
     PyDoc_STR("__dlpack_device__($self)\n--\n\n"
-              "Kind and number of the device, as DLPack counts them.\n"
+              "Type and index of the device, in DLPack's numbering.\n"
               "\nReturns\n-------\n"
               "(int, int)\n"
               "    2 is CUDA, 3 page-locked memory, 13 managed memory.");

@@ -8,8 +8,7 @@ static PyStructSequence_Field fields[] = {
     [C_CONTIGUOUS] = {"c_contiguous", "row-major without gaps"},
     [F_CONTIGUOUS] = {"f_contiguous", "column-major without gaps"},
     [FORC] = {"forc", "either of them"},
-    [WRITEABLE] = {"writeable",
-                   "unless another library's memory is not to be written to, or elements are one in memory"},
+    [WRITEABLE] = {"writeable", "unless another library's memory is read-only, or elements share memory"},
     [FNC] = {"fnc", "column-major without gaps, and not row-major"},
     {NULL, NULL},
 };
@@ -59,7 +58,7 @@ static PyObject *get_flag(PyObject *self, PyObject *key)
 }
 
 static PyMethodDef get_flag_method = {"__getitem__", get_flag, METH_O,
-                                      "One flag, by number or by NumPy's word."};
+                                      "One flag, by index or by NumPy's name."};
 
 int gpuarray_flags_setup(ModuleState *state)
 {

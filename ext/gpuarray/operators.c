@@ -114,7 +114,7 @@ static bool is_number(PyObject *value)
 static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
 {
     if (is_number(a) || is_number(b)) {
-        PyErr_SetString(PyExc_ValueError, "matmul takes no operands without axes: * multiplies with numbers");
+        PyErr_SetString(PyExc_ValueError, "matmul: Input operand does not have enough dimensions: use *");
         return NULL;
     }
     ModuleState *state = state_of(a, b);

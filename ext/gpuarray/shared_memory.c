@@ -40,7 +40,7 @@ static PyObject *share_memory_py(PyObject *module, FAST_PARAMETERS)
 
 PyDoc_STRVAR(forbid_writing_doc,
              "_forbid_writing(view, /)\n--\n\n"
-             "The view, which from now on is read-only: some of its elements are one in memory.");
+             "The view, which from now on is read-only: some of its elements share memory.");
 
 static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
 {

@@ -172,7 +172,7 @@ static PyGetSetDef graph_properties[] = {
     {"root_nodes", graph_get_roots, NULL, "The nodes that wait for no other.", NULL},
     {"edges", graph_get_edges, NULL, "Pairs of nodes: the second waits for the first.", NULL},
     {"edge_data", graph_get_edge_data, NULL,
-     "Of each of edges (from_port, to_port, type), as add_edge takes it; (0, 0, 0) where the second\n"
+     "The data of each edge, (from_port, to_port, type), as add_edge takes it; (0, 0, 0) where the second\n"
      "waits for the end of the first.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL},

@@ -377,7 +377,7 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
     if (self->seconds < 0) {
         if (host_function_refuses(self->state, "cuEventSynchronize")) return NULL;
         if (!self->timer.stop || !context_enter(self->context, &scope))
-            return raise_logic(self->state, "the time of this call is not known: its events are gone");
+            return raise_logic(self->state, "the time of this call is unknown: its events were destroyed");
         self->seconds = launch_timer_read(self->state, &self->timer);
         context_leave(&scope);
     }

@@ -275,7 +275,7 @@ def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes)
         if line is not None:
             name = os.fsdecode(path)
             raise _UseNvcc(
-                f"{name}({line}) has an attribute after a class's brace, which NVRTC gives to no class"
+                f"{name}({line}) has an attribute after a class's closing brace, which NVRTC ignores"
             ) from report.misplaced_attribute(name, line)
     return job._replace(source=attributes.moved(job.source, words))
 

@@ -19,7 +19,9 @@ def _message(compiler: str, source: str) -> str:
     kernels = re.findall(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(", source)
     named = ", ".join(kernels[:3]) + (", ..." if kernels[3:] else "")
     what = f"{named or 'a source without kernels'} ({len(source.splitlines())} lines)"
-    return f"pycuda: {compiler} has been compiling {what} for {AFTER:g} s (PYCUDA_PROGRESS=0: no such word)\n"
+    return (
+        f"pycuda: {compiler} has been compiling {what} for {AFTER:g} s (PYCUDA_PROGRESS=0 turns this off)\n"
+    )
 
 
 def _say(stream, text: str) -> None:

@@ -69,7 +69,7 @@ class BufferObject:
         self._registered.unregister()
 
     def map(self, stream: Stream | None = None) -> BufferObjectMapping:
-        """Lend the memory to kernels.
+        """Map the memory for kernels.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ def compressed_rows(mat: Any, dtype: DTypeLike) -> Any:
     if max(mat.shape) > _MOST:
         raise ValueError(f"mat has the shape {mat.shape}: at most {_MOST} rows and columns are possible")
     if not np.can_cast(mat.dtype, dtype, "same_kind"):
-        raise TypeError(f"mat is of {mat.dtype}, which cannot become {dtype}")
+        raise TypeError(f"cannot cast mat from {mat.dtype} to {dtype}")
     csr = sparse.csr_matrix(mat, dtype=dtype)
     if not csr.has_canonical_format:
         csr = csr.copy() if sparse.issparse(mat) and mat.format == "csr" else csr

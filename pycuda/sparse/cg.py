@@ -290,7 +290,7 @@ def solve_pkt_with_cg(
     def count(what: str, iteration: int, x: object, residual: object, d: object, delta: Any) -> None:
         counts[what] += 1
         if debug and what != "it":
-            print(f"iteration {iteration}: {'not known yet' if delta is None else delta}")
+            print(f"iteration {iteration}: {'not computed yet' if delta is None else delta}")
 
     state = CGStateContainer(pkt_spmv, precon, pagelocked_allocator)
     state.reset(pkt_spmv.permute(b), None if x is None else pkt_spmv.permute(x))

@@ -61,7 +61,7 @@ def test_keeps():
 """)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert "2 passed, 1 error" in done.stdout and "left behind: {'DeviceAllocation': 1}" in done.stdout
+    assert "2 passed, 1 error" in done.stdout and "leaked objects: {'DeviceAllocation': 1}" in done.stdout
 
 
 def test_examples_in_docstrings(run_python):

@@ -68,7 +68,7 @@ def test_structure_of_another_size_does_not_compile():
     kernel = ElementwiseKernel(
         "ew_packed *x", "x[i].a = 1", preamble="struct ew_packed { char a; double b; };"
     )
-    with pytest.raises(drv.CompileError, match="ew_packed has not the 9 bytes of its dtype"):
+    with pytest.raises(drv.CompileError, match="ew_packed does not have the 9 bytes of its dtype"):
         kernel(gpuarray.empty(3, dtype))
 
 

@@ -6,7 +6,7 @@ After a first clean run every call of the test's body fails once with each of --
 which only tests make that repeat the same calls in a loop, about a hundred. What may come out: the test's own
 success; the exception of the failing call, by its code and routine; the test's own disappointment when it
 caught that exception or when the error was reported where nothing could be raised. Anything else is a
-failure, as are objects left behind, a body that hangs, and a clean run that fails afterwards. A body runs in
+failure, as are leaked objects, a body that hangs, and a clean run that fails afterwards. A body runs in
 a thread of its own, so that it starts with no current context and leaves none.
 
 Tests that start processes are passed over, as their calls are made elsewhere, and so are

@@ -142,7 +142,7 @@ def test_a_callback_sees_every_iteration_and_debug_prints(capsys):
     assert seen[0][0] == "it+residual" and seen[1][0] == "it" and seen[-1][0] == "end"
     assert seen[0][5] is None and 0 <= seen[-1][5] < 1e-10 * seen[11][5]
     solve_pkt_with_cg(PacketedSpMV(mat, True, np.float64), b, debug=True)
-    assert capsys.readouterr().out.startswith("iteration 0: not known yet\niteration 20: ")
+    assert capsys.readouterr().out.startswith("iteration 0: not computed yet\niteration 20: ")
 
 
 def test_a_second_run_goes_on():

@@ -228,7 +228,7 @@ def test_what_is_refused():
         operator(np.zeros(4, np.float32))
     with pytest.raises(TypeError, match="dtype int32 are not supported: use float32"):
         CoordinateSpMV(poisson(3), np.int32)
-    with pytest.raises(TypeError, match="mat is of complex128, which cannot become float32"):
+    with pytest.raises(TypeError, match="cannot cast mat from complex128 to float32"):
         CoordinateSpMV(typed(poisson(3), np.complex128), np.float32)
     with pytest.raises(TypeError, match="mat must be a sparse matrix of SciPy, not list"):
         CoordinateSpMV([[1]], np.float32)

@@ -48,7 +48,7 @@ def test_in_a_run_of_its_own(tmp_path):
     count = drv.Device.count()
     expected = f"{count} failed, {3 * count} passed, {count} error"
     assert expected in done.stdout, done.stdout + done.stderr
-    assert "objects left behind: {" in done.stdout and "'Stream': 1" in done.stdout, done.stdout
+    assert "leaked objects: {" in done.stdout and "'Stream': 1" in done.stdout, done.stdout
     assert "ERROR test_it.py::test_that_leaves_a_stream[device0]" in done.stdout
     assert "Not equal to tolerance" in done.stdout
     assert "def assert_allclose" not in done.stdout  # the test's line is shown, not ours

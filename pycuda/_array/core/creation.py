@@ -157,7 +157,7 @@ def length_of_range(start, stop, step) -> int:
 
 
 def steps(start, step, count: int, dtype, allocator=None, stream=None) -> GPUArray:
-    """Element i is start + i * step, in the dtype of both; half in float."""
+    """Element i is start + i * step, in the dtype of both; float16 in float32."""
     result = new((count,), dtype, allocator)
     if count:
         function = creation.arange(dtype)

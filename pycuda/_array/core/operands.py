@@ -27,7 +27,7 @@ def is_number(value) -> bool:
 def refused(value) -> TypeError:
     """What is raised for data in host memory, and for what is not an array at all."""
     return TypeError(
-        f"{type(value).__name__} beside a GPUArray: data in host memory is never copied implicitly, copy it "
+        f"{type(value).__name__} with a GPUArray: data in host memory is never copied implicitly, copy it "
         "with pycuda.gpuarray.to_gpu()"
     )
 

@@ -54,7 +54,7 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
     return _as_pairs(pad_width, ndim, whole=True)
 
 
-# ---- by number: which element of the axis stands at each place
+# ---- by index: which element of the axis is at each position
 
 
 def _numbers(length: int, before: int, after: int) -> GPUArray:

@@ -56,7 +56,8 @@ def select(condlist, choicelist, default=0) -> GPUArray:
 
 
 def choose(a, choices, out=None, mode="raise") -> GPUArray:
-    """At each place the choice of this number. mode "raise" waits for the stream, the others do not."""
+    """At each position the element of the choice with this index. mode "raise" waits for the stream, the
+    others do not."""
     a = as_array(a)
     choices = list(choices)
     if not choices:

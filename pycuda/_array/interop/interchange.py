@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pycuda._array.core.types import Stream
     from pycuda.gpuarray import GPUArray
 
-_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # kinds of devices, as DLPack counts them
+_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
 _VERSION = 1, 3
 _LEGACY = 1
 
@@ -54,7 +54,7 @@ def _is_here(device) -> bool:
 
 
 def _stream_number(stream) -> int:
-    """A stream, None for the current one, as DLPack counts them."""
+    """A stream, None for the current one, in DLPack's numbering."""
     stream = drv.current_stream() if stream is None else stream
     return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
 

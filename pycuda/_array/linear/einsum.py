@@ -230,7 +230,9 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in operands))
     for each in operands:
         if not np.can_cast(each.dtype, result, casting):
-            raise TypeError(f"einsum: {each.dtype} does not become {result} by the rule '{casting}'")
+            raise TypeError(
+                f"Cannot cast array data from {each.dtype!r} to {result!r} according to the rule '{casting}'"
+            )
     lengths = _lengths(operands, plan.inputs)
     shape = tuple(lengths[label] for label in plan.output)
     if out is not None:

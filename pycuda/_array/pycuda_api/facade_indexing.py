@@ -28,8 +28,8 @@ def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stre
     Raises
     ------
     IndexError
-        For a number that no element has. Numbers on the device are checked there, so the call waits for the
-        stream; a.take(indices, mode="wrap") does not.
+        For an index out of bounds. Indices on the device are checked there, so the call waits for the stream;
+        a.take(indices, mode="wrap") does not.
     """
     return take_put.take(a, indices, None, out, stream=stream)
 

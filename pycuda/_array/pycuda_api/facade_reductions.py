@@ -55,7 +55,7 @@ def sum(
 
     Notes
     -----
-    Floats are added by pairs in an order that depends on shape and strides alone, half in float.
+    Floats are added by pairs in an order that depends on shape and strides alone, float16 in float32.
     """
     if dtype is not None:
         return reduce("sum", a, None, dtype, None, False, stream, allocator)
@@ -133,7 +133,7 @@ def dot(
         When the numbers of elements differ.
     """
     if a.size != b.size:
-        raise ValueError(f"dot of {a.size} and {b.size} elements")
+        raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
     result = _counting(np.result_type(a.dtype, b.dtype)) if dtype is None else np.dtype(dtype)
     return reduce_products(a, b, result, stream, allocator)
 

@@ -48,7 +48,7 @@ def _mean_dtype(a, dtype) -> np.dtype:
 
 
 def _wide(dtype) -> np.dtype:
-    """What a mean is computed in: half in float."""
+    """The dtype that a mean is computed in: float32 for float16."""
     return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
 
 

@@ -201,7 +201,7 @@ def mean(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """The mean of the elements, as numpy.mean: of integers in double, half in float."""
+    """The mean of the elements, as numpy.mean: of integers in float64, of float16 in float32."""
     if where is not True:
         from pycuda._array.reduction.masked import mean_of_some
 

@@ -127,7 +127,7 @@ def histogram(
         For complex numbers.
     """
     if elements.kind(a.dtype) not in "bif":
-        raise TypeError(f"a histogram is of real numbers, not {a.dtype}")
+        raise TypeError(f"histogram() requires real numbers, not {a.dtype}")
     if weights is not None:
         if not isinstance(weights, _driver.GPUArray):
             weights = on_device(np.asarray(weights), stream)
@@ -202,7 +202,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     """
     columns = _columns(sample)
     if any(each.dtype.kind == "c" for each in columns):
-        raise TypeError("a histogram is of real numbers")
+        raise TypeError("histogramdd() requires real numbers")
     edges = _all_edges(columns, bins, range)
     there = [on_device(each) for each in edges]
     shape = tuple(len(each) + 1 for each in edges)  # with one for what is below, and one for what is above

@@ -37,7 +37,7 @@ def kernel(name: str, dtype: np.dtype):
     """Function(from, to, columns, length, running) for a function of two operands of a dtype."""
     loop, _, _ = elementwise.resolve(name, ((dtype, False), (dtype, False)), (None,), None)
     if loop.storage != (dtype,) * 3:
-        raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results are not folded on")
+        raise TypeError(f"{name} of {dtype} gives {loop.storage[0]}: such results cannot be accumulated")
     head = elementwise.head(loop)
     function = compiled(_SOURCE.format(head=head), elementwise.options(loop)).get_function("fold_in_order")
     function.prepare("PPqqi")

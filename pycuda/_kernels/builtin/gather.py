@@ -1,4 +1,4 @@
-"""Kernels that move elements by number."""
+"""Kernels that move elements by index."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ _THREAD = "const int thread = blockIdx.x * blockDim.x + threadIdx.x;"
 
 
 def _filling(call: str, parameters: str = "") -> str:
-    """A kernel in which each state draws for every so many-th element."""
+    """A kernel in which each state generates every n-th element."""
     return f"""
 __global__ void %(name)s(%(state_type)s *s, %(out_type)s *d, {parameters}const int n)
 {{

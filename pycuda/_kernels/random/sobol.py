@@ -125,7 +125,7 @@ def _from_library() -> np.ndarray:
     joe_kuo_64 = 103
     if found is None or found.curandGetDirectionVectors64(ctypes.byref(pointer), joe_kuo_64):
         raise RuntimeError(
-            f"pycuda knows the direction vectors of {DIMENSIONS} dimensions; for more it asks libcurand, "
+            f"pycuda has direction vectors for {DIMENSIONS} dimensions; more need libcurand, "
             "which is not installed (the package nvidia-curand has it)"
         )
     return np.ctypeslib.as_array(pointer, (LIMIT * 64,)).reshape(LIMIT, 64).copy()

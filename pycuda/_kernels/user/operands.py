@@ -81,7 +81,7 @@ def _stepped(given: range) -> range:
     if len(given[:2]) < 2:
         return range(given.start, given.start + len(given[:2]))
     if abs(given.step) > 1 << 40:
-        raise OverflowError(f"indices {given.step} apart are beyond any array")
+        raise OverflowError(f"a step of {given.step} is beyond any array")
     return given
 
 

@@ -102,7 +102,7 @@ def size_checks(arguments) -> str:
     """Declarations that stop the compiler where a type of the user's is not as large as its dtype."""
     checked = {argument.dtype: dtype_to_ctype(argument.dtype) for argument in arguments}
     return "".join(
-        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} has not the {dtype.itemsize} bytes '
+        f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} does not have the {dtype.itemsize} bytes '
         'of its dtype");\n'
         for dtype, name in checked.items()
         if dtype not in _BUILT_IN

@@ -114,7 +114,7 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
 {parsing.line(f"preamble of {text.name}")}{text.preamble}
 {parsing.line(f"kernel {text.name}")}
 typedef {dtype_to_ctype(text.dtype)} scan_type;
-static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type has not the size of its dtype");
+static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type does not have the size of its dtype");
 {_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
 extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
   const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
