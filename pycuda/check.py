@@ -21,13 +21,13 @@ _CHECKS = "racecheck,initcheck,synccheck"
 _SHOWN = 20
 
 _EPILOG = """\
-What is found: accesses outside of arrays, to the byte; of freed memory; misaligned; races in shared memory,
-and of blocks in global memory; reads of what nothing has written; divergent barriers. The first fault of a
-context ends it, as on a GPU: its exception says the line of the kernel and of the launch. Faults that nobody
-waited for are in the summary.
+Detects accesses out of bounds, to the byte; of freed memory; misaligned; races in shared memory, and between
+blocks in global memory; reads of uninitialized memory; divergent barriers. The first fault of a context ends
+it, as on a GPU: its exception names the line of the kernel and of the launch. Faults without an exception are
+in the summary.
 
 The program gets these settings: PYCUDA_DEVICE=cpu, PYCUDA_CPU_CHECK, PYCUDA_POOL=0 (the memory of freed
-arrays is kept aside, so that a late use is seen). On a GPU: compute-sanitizer python program.py.
+arrays is not reused, so that a use after free is detected). On a GPU: compute-sanitizer python program.py.
 
 The exit code is the program's, or 1 when that is 0 and a kernel has failed.
 """

@@ -119,7 +119,7 @@ class _ScanKernel:
         stream : Stream, optional
             Where the kernel is queued.
         segments : GPUArray, optional
-            Of uint8 or bool: where it is not 0 the scan begins anew.
+            Of uint8 or bool: where it is not 0 the scan restarts.
 
         Returns
         -------

@@ -16,7 +16,7 @@ static PyObject *context_serial(PyObject *module, PyObject *Py_UNUSED(none))
 
 PyDoc_STRVAR(forget_with_doc,
              "_forget_with_contexts(function, /)\n--\n\n"
-             "Let function(serial) be called when a context ends, or nobody can make it current.");
+             "Let function(serial) be called when a context ends, or can no longer be made current.");
 
 static PyObject *forget_with_contexts(PyObject *module, PyObject *function)
 {

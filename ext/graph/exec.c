@@ -79,7 +79,7 @@ const char graph_instantiate_doc[] =
     "Make the graph ready to be launched. What the graph is changed to later does not show.\n"
     "\nParameters\n----------\n"
     "auto_free_on_launch : bool\n"
-    "    Memory that the graph allocates and nobody has freed is freed when it is launched again.\n"
+    "    Memory that the graph allocates and that is not freed yet is freed when it is launched again.\n"
     "\nReturns\n-------\nGraphExec\n"
     "\nNotes\n-----\nCalls cuGraphInstantiateWithFlags.";
 

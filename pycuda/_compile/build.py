@@ -64,7 +64,7 @@ class _UseNvcc(Exception):
 
 
 def _nvcc_of(job: Job) -> str | None:
-    """The path of the nvcc for this job, if it is there. One that nobody named must run as well: a wrapper
+    """The path of the nvcc for this job, if it is there. One that was not named must run as well: a wrapper
     script can outlive its toolkit.
     """
     path = finder.find_nvcc(job.nvcc or "nvcc")
@@ -247,7 +247,7 @@ def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
 
 
 def _lines(job: Job, given) -> list[str]:
-    """What makes the CPU device name the lines of the source: on a GPU nobody reads them unasked."""
+    """What makes the CPU device name the lines of the source: on a GPU they are read only on request."""
     there = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
     wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
     return ["-lineinfo"] if wanted and not there else []

@@ -92,7 +92,7 @@ def _is_private_group(number: int) -> bool:
 
 
 def _distrust(status: os.stat_result) -> str | None:
-    """Why somebody else may have written this file or folder; None when nobody may. In a folder with the
+    """Why another user may have written this file or folder; else None. In a folder with the
     sticky bit others do not touch our files.
     """
     owner, mode = _stranger(status), status.st_mode
@@ -107,7 +107,7 @@ def _distrust(status: os.stat_result) -> str | None:
 
 
 def _is_ours(where: str) -> bool:
-    """Whether nobody else may write to the folder. A warning, once a folder, when others may. What is above
+    """Whether no other user may write to the folder. A warning, once a folder, when others may. What is above
     it does not matter: each file is looked at when it is open.
     """
     why = None

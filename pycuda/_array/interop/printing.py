@@ -11,7 +11,7 @@ import numpy as np
 
 import pycuda.driver as drv
 
-_NORESERVE = 0x4000  # Linux: pages that nobody touches cost nothing
+_NORESERVE = 0x4000  # Linux: untouched pages cost nothing
 
 
 def _untouched(shape, dtype) -> np.ndarray:

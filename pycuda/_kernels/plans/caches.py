@@ -1,4 +1,4 @@
-"""What is remembered for a context: until it ends, nobody can make it current anymore, or
+"""What is remembered for a context: until it ends, cannot be made current anymore, or
 pycuda.tools.clear_context_caches() is called. It does not keep the context alive.
 """
 
