@@ -17,7 +17,7 @@ static void module_release(Object *object)
     Module *module = (Module *)object;
     for (uint32_t g = 0; module->code && g < module->code->global_count; g++)
         memory_release_of(object, module->code->globals[g].address);
-    for (uint32_t r = 0; module->references && r < module->code->reference_count; r++)
+    for (uint32_t r = 0; module->code && module->references && r < module->code->reference_count; r++)
         if (module->references[r]) PUT(module->references[r]);
     code_module_free(module->code);
     free(module->references);
