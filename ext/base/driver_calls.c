@@ -83,23 +83,23 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
     ((copy)->srcMemoryType == CU_MEMORYTYPE_HOST ? (copy)->WidthInBytes * (copy)->Height : 0)
 #define BYTES_3D(copy) (BYTES_2D(copy) * (copy)->Depth)
 
-#define HOW_ALONE HOW_LASTS
-#define HOW_KNOWS ASKS_ONCE
+#define HOW_BLOCKS_ALONE HOW_BLOCKS
+#define HOW_ASKS_NO_CONTEXT ASKS_ONCE
 
 /* What one attempt does: it asks, or may wait without the GIL. And the driver's function itself, by kinds. */
 #define ONCE_ASKS ASKS
-#define ONCE_KNOWS ASKS
-#define ONCE_LASTS LASTS
-#define ONCE_ALONE LASTS
-#define ONCE_QUEUES(stream) LASTS
-#define ONCE_QUEUES_GRAPH(stream) LASTS
-#define ONCE_COPIES(host, stream) LASTS
-#define ONCE_WAITS(place) LASTS
-#define ONCE_COPIES_IN(place, bytes) LASTS
+#define ONCE_ASKS_NO_CONTEXT ASKS
+#define ONCE_BLOCKS BLOCKS
+#define ONCE_BLOCKS_ALONE BLOCKS
+#define ONCE_QUEUES(stream) BLOCKS
+#define ONCE_QUEUES_GRAPH(stream) BLOCKS
+#define ONCE_COPIES(host, stream) BLOCKS
+#define ONCE_WAITS(place) BLOCKS
+#define ONCE_COPIES_IN(place, bytes) BLOCKS
 #define CALLED_ASKS
-#define CALLED_KNOWS
-#define CALLED_LASTS
-#define CALLED_ALONE EXCLUSIVE
+#define CALLED_ASKS_NO_CONTEXT
+#define CALLED_BLOCKS
+#define CALLED_BLOCKS_ALONE EXCLUSIVE
 #define CALLED_QUEUES(stream)
 #define CALLED_QUEUES_GRAPH(stream)
 #define CALLED_COPIES(host, stream)
@@ -108,15 +108,15 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
 
 /* Whether the first attempt may be made at once, with the GIL: the usual launch does without a DriverCall. */
 #define AT_ONCE_ASKS driver_is_free(self)
-#define AT_ONCE_KNOWS driver_is_free(self)
+#define AT_ONCE_ASKS_NO_CONTEXT driver_is_free(self)
 #define AT_ONCE_QUEUES(stream) (driver_is_free(self) && queue_take(&self->queues, (stream), 1))
 #define AT_ONCE_QUEUES_GRAPH(stream) \
     (driver_is_free(self) && queue_take(&self->queues, (stream), QUEUE_CALLS_OF_A_GRAPH))
 #define AT_ONCE_COPIES(host, stream) false
 #define AT_ONCE_COPIES_IN(place, bytes) false
 #define AT_ONCE_WAITS(place) false
-#define AT_ONCE_LASTS false
-#define AT_ONCE_ALONE false
+#define AT_ONCE_BLOCKS false
+#define AT_ONCE_BLOCKS_ALONE false
 
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
     static inline CUresult made_##name WITH_STATE(params, args) \
@@ -148,7 +148,7 @@ DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream str
     } \
     CUresult end_##name WITH_STATE(params, args) \
     { \
-        DriverCall call = {.how = ONCE_##waits, .once = true, .releases = ONCE_##waits == LASTS}; \
+        DriverCall call = {.how = ONCE_##waits, .once = true, .releases = ONCE_##waits == BLOCKS}; \
         while (driver_call_next(self, &call)) call.result = CALLED_##waits(driver.name args); \
         return call.result; \
     }

@@ -47,7 +47,7 @@
 
 /* How a call is made, and how far it is. */
 typedef struct DriverCall {
-    enum { ASKS, QUEUES, WAITS, LASTS } how;
+    enum { ASKS, QUEUES, WAITS, BLOCKS } how;
     bool once;              /* no context is made for it */
     bool releases;
     WaitPlace place;        /* of what queues or waits */
@@ -60,7 +60,7 @@ typedef struct DriverCall {
 } DriverCall;
 
 #define HOW_ASKS ((DriverCall){.how = ASKS})
-#define HOW_LASTS ((DriverCall){.how = LASTS})
+#define HOW_BLOCKS ((DriverCall){.how = BLOCKS})
 #define HOW_QUEUES(stream) ((DriverCall){.how = QUEUES, .place = ON_QUEUE(stream, 1)})
 #define HOW_QUEUES_GRAPH(stream) \
     ((DriverCall){.how = QUEUES, .place = ON_QUEUE(stream, QUEUE_CALLS_OF_A_GRAPH)})
@@ -69,8 +69,8 @@ typedef struct DriverCall {
 #define HOW_COPIES(host, stream) driver_call_copies(self, (host), (stream))
 /* One attempt: of what answers at once, of others, of a release. */
 #define ASKS_ONCE ((DriverCall){.how = ASKS, .once = true})
-#define LASTS_ONCE ((DriverCall){.how = LASTS, .once = true})
-#define RELEASES ((DriverCall){.how = LASTS, .once = true, .releases = true})
+#define BLOCKS_ONCE ((DriverCall){.how = BLOCKS, .once = true})
+#define RELEASES ((DriverCall){.how = BLOCKS, .once = true, .releases = true})
 
 DriverCall driver_call_copies(ModuleState *state, const void *host, CUstream stream);
 

@@ -40,7 +40,7 @@ static CUresult poll(ModuleState *state, PollPlace place)
 {
     CUresult result;
     uint64_t start = poll_microseconds();
-    do CALL_CORE(state, result, LASTS_ONCE, poll_slice(place, start));
+    do CALL_CORE(state, result, BLOCKS_ONCE, poll_slice(place, start));
     while (result == CUDA_ERROR_NOT_READY && PyErr_CheckSignals() == 0);
     return result;
 }
@@ -290,7 +290,7 @@ static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
     CUresult result;
     uint64_t slice = poll_microseconds() - start;
     if (!has_patience(state)) {
-        CALL_CORE(state, result, LASTS_ONCE,
+        CALL_CORE(state, result, BLOCKS_ONCE,
                   poll_slice((PollPlace){.kind = POLL_EVENT, .event = mark}, start));
         return result;
     }

@@ -44,7 +44,7 @@ IN_CALL static CUresult run_step(LinkerObject *linker, LinkFn call, LinkStep *st
 static CUresult take_step(LinkerObject *linker, LinkFn call, LinkStep *step)
 {
     CUresult result;
-    CALL_CORE(linker->state, result, LASTS_ONCE, run_step(linker, call, step));
+    CALL_CORE(linker->state, result, BLOCKS_ONCE, run_step(linker, call, step));
     return result;
 }
 
@@ -56,7 +56,7 @@ static bool destroy_state(LinkerObject *linker)
     LinkStep step = {.handle = linker->handle};
     if (!linker->handle) return true;
     if (!context_enter(linker->context, &scope)) return atomic_load(&linker->context->dead);
-    CALL_CORE(linker->state, result, LASTS_ONCE, link_destroy(linker->context->handle, &step));
+    CALL_CORE(linker->state, result, BLOCKS_ONCE, link_destroy(linker->context->handle, &step));
     context_leave(&scope);
     report_driver(linker->state, result, "cuLinkDestroy");
     return true;

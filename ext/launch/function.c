@@ -25,7 +25,7 @@ static bool explain_shape(FunctionObject *function, const LaunchShape *shape, ch
 {
     CUresult ignored;
     bool explained = false;
-    CALL_CORE(function->state, ignored, LASTS_ONCE,
+    CALL_CORE(function->state, ignored, BLOCKS_ONCE,
               (explained = launch_shape_explain(shape, function->handle, text, size), CUDA_SUCCESS));
     (void)ignored;
     return explained;

@@ -47,7 +47,7 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (context_enter(pool->context, &scope)) {
-        CALL_CORE(pool->state, result, LASTS_ONCE,
+        CALL_CORE(pool->state, result, BLOCKS_ONCE,
                   begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
         context_leave(&scope);
     }
@@ -123,7 +123,7 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
     const char *routine = "cuStreamWaitEvent";
     if (!context_enter(pool->context, &scope)) return false;
     if (!in_order) result = wait_for_release(pool->state, &routine);
-    if (result == CUDA_SUCCESS) CALL_CORE(pool->state, result, LASTS_ONCE, pool_leave_event(block));
+    if (result == CUDA_SUCCESS) CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_leave_event(block));
     context_leave(&scope);
     report_driver(pool->state, result, routine);
     return true;
@@ -137,7 +137,7 @@ void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
         let_go(pool, give(pool, block->pointer, block->capacity, stream), stream);
     }
-    CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
+    CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, false));
     (void)result; /* of no call */
 }
 

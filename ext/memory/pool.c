@@ -88,11 +88,11 @@ void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_dri
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     if (context_enter(pool->context, &scope)) {
-        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, true));
+        CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, true));
         context_leave(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!forked_after_init()) {
-        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, false));
+        CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, false));
     }
 }
 
@@ -101,7 +101,7 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     ContextScope scope;
     CUresult result;
     if (!context_enter(pool->context, &scope)) return;
-    CALL_CORE(pool->state, result, LASTS_ONCE, pool_trim_to(&pool->core, keep));
+    CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_trim_to(&pool->core, keep));
     context_leave(&scope);
     report_driver(pool->state, result, pool->core.source->release_name);
 }
@@ -121,7 +121,7 @@ static CUresult end_in_driver(MemoryPool *pool, const char **routine)
         CALL_CORE(pool->state, result, RELEASES, pool_await_returns(&pool->core));
     if (result != CUDA_SUCCESS) return result;
     *routine = "cuMemPoolDestroy";
-    CALL_CORE(pool->state, result, LASTS_ONCE, pool_end_source(&pool->core));
+    CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_end_source(&pool->core));
     return result;
 }
 
@@ -211,12 +211,12 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
     }
     if (context_enter(pool->context, &scope)) {
         if (!in_order && pool->core.source->ordered) waited = wait_for_release(pool->state, &routine);
-        CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, true));
+        CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, true));
         context_leave(&scope);
         if (result == CUDA_SUCCESS) report_driver(pool->state, waited, routine);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!forked_after_init()) {
-        CALL_CORE(pool->state, result, LASTS_ONCE, pool_drop(&pool->core, block, false));
+        CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, false));
     }
 }
 
@@ -228,7 +228,7 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
     ContextScope scope;
     CUresult result;
     if (!context_enter(pool->context, &scope)) return;
-    CALL_CORE(pool->state, result, LASTS_ONCE, pool_end_use(block));
+    CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_end_use(block));
     context_leave(&scope);
     (void)result;
 }
@@ -249,7 +249,7 @@ static void release_all_held(ModuleState *state, CUdevice device)
     CUresult result;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
         if (pool->context->device != device || !context_enter(pool->context, &scope)) continue;
-        CALL_CORE(state, result, LASTS_ONCE, pool_release_held(&pool->core, true));
+        CALL_CORE(state, result, BLOCKS_ONCE, pool_release_held(&pool->core, true));
         context_leave(&scope);
         report_driver(state, result, pool->core.source->release_name);
     }
@@ -314,7 +314,7 @@ static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Re
     if (how == take_or_add)
         CALL_CORE(pool->state, result, HOW_WAITS(ON_QUEUE(asked->stream, 0)), how(&pool->core, asked));
     else
-        CALL_CORE(pool->state, result, LASTS_ONCE, how(&pool->core, asked));
+        CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, asked));
     context_leave(&scope);
     return result;
 }
@@ -435,7 +435,7 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
             told = false;
             continue;
         }
-        CALL_CORE(state, result, LASTS_ONCE, pool_stream_gone(&pool->core, stream));
+        CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_gone(&pool->core, stream));
         context_leave(&scope);
         (void)result; /* never fails */
     }
