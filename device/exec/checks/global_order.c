@@ -7,7 +7,7 @@
 typedef struct Unit {
     uint32_t now; /* interval */
     uint32_t acquired, released; /* times, the newest */
-    uint32_t count, room; /* intervals that were released */
+    uint32_t count, capacity; /* intervals that were released */
     uint32_t *times; /* at which */
 } Unit;
 
@@ -48,12 +48,12 @@ void global_order_fence(GlobalOrder *order, uint32_t unit) { order->units[unit].
 /* Room for all intervals that have ended. */
 static bool has_room(Unit *unit)
 {
-    if (unit->now <= unit->room) return true;
-    uint32_t room = unit->now < 4 ? 4 : unit->now + unit->now / 2;
-    uint32_t *times = realloc(unit->times, room * sizeof *times);
+    if (unit->now <= unit->capacity) return true;
+    uint32_t capacity = unit->now < 4 ? 4 : unit->now + unit->now / 2;
+    uint32_t *times = realloc(unit->times, capacity * sizeof *times);
     if (!times) return false;
     unit->times = times;
-    unit->room = room;
+    unit->capacity = capacity;
     return true;
 }
 

@@ -22,7 +22,7 @@ typedef struct GlobalPage {
 typedef struct GlobalTable {
     pthread_mutex_t lock;
     Page **slots; /* open addressing */
-    uint32_t room, count;
+    uint32_t capacity, count;
 } Table;
 
 struct GlobalRace {
@@ -49,7 +49,7 @@ void global_race_destroy(GlobalRace *race)
     if (!race) return;
     for (int t = 0; t < TABLES; t++) {
         Table *table = &race->tables[t];
-        for (uint32_t s = 0; s < table->room; s++) free(table->slots[s]);
+        for (uint32_t s = 0; s < table->capacity; s++) free(table->slots[s]);
         free(table->slots);
         pthread_mutex_destroy(&table->lock);
     }
@@ -65,30 +65,30 @@ static uint64_t hash(uint64_t number) { return number * UINT64_C(0x9e3779b97f4a7
 static Table *table_of(GlobalRace *race, uint64_t number) { return &race->tables[hash(number) % TABLES]; }
 
 /* Where the page is, or would be. */
-static Page **slot_of(Page **slots, uint32_t room, uint64_t number)
+static Page **slot_of(Page **slots, uint32_t capacity, uint64_t number)
 {
     uint64_t at = hash(number) / TABLES;
-    while (slots[at % room] && slots[at % room]->number != number) at++;
-    return &slots[at % room];
+    while (slots[at % capacity] && slots[at % capacity]->number != number) at++;
+    return &slots[at % capacity];
 }
 
 static bool table_grow(Table *table)
 {
-    uint32_t room = table->room ? 2 * table->room : SLOTS_FIRST;
-    Page **slots = calloc(room, sizeof *slots);
+    uint32_t capacity = table->capacity ? 2 * table->capacity : SLOTS_FIRST;
+    Page **slots = calloc(capacity, sizeof *slots);
     if (!slots) return false;
-    for (uint32_t s = 0; s < table->room; s++)
-        if (table->slots[s]) *slot_of(slots, room, table->slots[s]->number) = table->slots[s];
+    for (uint32_t s = 0; s < table->capacity; s++)
+        if (table->slots[s]) *slot_of(slots, capacity, table->slots[s]->number) = table->slots[s];
     free(table->slots);
     table->slots = slots;
-    table->room = room;
+    table->capacity = capacity;
     return true;
 }
 
 /* NULL: the table has no such page. */
 static Page *page_find(const Table *table, uint64_t number)
 {
-    return table->room ? *slot_of(table->slots, table->room, number) : NULL;
+    return table->capacity ? *slot_of(table->slots, table->capacity, number) : NULL;
 }
 
 /* NULL: too many, or no memory. */
@@ -96,12 +96,12 @@ static Page *page_take(GlobalRace *race, Table *table, uint64_t number)
 {
     Page *page = page_find(table, number);
     if (page) return page;
-    if (2 * table->count >= table->room && !table_grow(table)) return NULL;
+    if (2 * table->count >= table->capacity && !table_grow(table)) return NULL;
     if (atomic_load(&race->pages) >= PAGES_MOST || !(page = calloc(1, sizeof *page))) return NULL;
     atomic_fetch_add(&race->pages, 1);
     page->number = number;
     table->count++;
-    return *slot_of(table->slots, table->room, number) = page;
+    return *slot_of(table->slots, table->capacity, number) = page;
 }
 
 /* --- marks ------------------------------------------------------------------------------------------ */

@@ -8,15 +8,15 @@
 #include "exec/memory/memory_map.h"
 
 /* "file:line (PTX line n)" of an instruction of any function of the kernel's module. */
-static const char *place_of(const Block *block, const Insn *insn, char *out, size_t room)
+static const char *place_of(const Block *block, const Insn *insn, char *out, size_t capacity)
 {
     const CodeModule *module = block->grid->function->module;
     for (uint32_t f = 0; f < module->function_count; f++) {
         const CodeFunction *function = module->functions[f];
         if (insn >= function->insns && insn < function->insns + function->insn_count)
-            return exec_place(function, insn, out, room);
+            return exec_place(function, insn, out, capacity);
     }
-    snprintf(out, room, "an unknown place");
+    snprintf(out, capacity, "an unknown place");
     return out;
 }
 
@@ -37,7 +37,7 @@ static const char *plain_name(const char *name, size_t *length)
 }
 
 /* " (tile + 64)", or nothing where no variable lies there. */
-static void tell_variable(const Block *block, uint64_t offset, char *out, size_t room)
+static void tell_variable(const Block *block, uint64_t offset, char *out, size_t capacity)
 {
     const CodeFunction *kernel = block->grid->function;
     out[0] = '\0';
@@ -46,25 +46,25 @@ static void tell_variable(const Block *block, uint64_t offset, char *out, size_t
         if (offset - shared->offset >= shared->size) continue;
         size_t length;
         const char *name = plain_name(shared->name, &length);
-        snprintf(out, room, " (%.*s + %llu)", (int)length, name,
+        snprintf(out, capacity, " (%.*s + %llu)", (int)length, name,
                  (unsigned long long)(offset - shared->offset));
         return;
     }
     if (offset >= block->grid->shared_used)
-        snprintf(out, room, " (reserved shared memory)");
+        snprintf(out, capacity, " (reserved shared memory)");
     else if (offset >= kernel->shared_size)
-        snprintf(out, room, " (byte %llu of the dynamic shared memory)",
+        snprintf(out, capacity, " (byte %llu of the dynamic shared memory)",
                  (unsigned long long)(offset - kernel->shared_size));
 }
 
-static void tell_thread(const Warp *warp, int lane, char *out, size_t room)
+static void tell_thread(const Warp *warp, int lane, char *out, size_t capacity)
 {
     const SpecialRow *tid = &warp->rows[WARP_ROW_TID];
-    snprintf(out, room, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
+    snprintf(out, capacity, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
 }
 
 /* ", 16 bytes into the device memory at 0x... of 4096 bytes", or a variable's name where it is one's. */
-static void tell_range(const Block *block, uint64_t address, char *out, size_t room)
+static void tell_range(const Block *block, uint64_t address, char *out, size_t capacity)
 {
     const CodeModule *module = block->grid->function->module;
     MemoryRange range;
@@ -72,11 +72,12 @@ static void tell_range(const Block *block, uint64_t address, char *out, size_t r
     for (uint32_t g = 0; g < module->global_count; g++) {
         const CodeGlobal *global = &module->globals[g];
         if (address - global->address >= global->size) continue;
-        snprintf(out, room, " (%s + %llu)", global->name, (unsigned long long)(address - global->address));
+        snprintf(out, capacity, " (%s + %llu)", global->name,
+                 (unsigned long long)(address - global->address));
         return;
     }
     if (!memory_map_find(block->grid->launch->memory, address, &range)) return;
-    snprintf(out, room, ", %llu bytes into the %s at 0x%llx of %llu bytes",
+    snprintf(out, capacity, ", %llu bytes into the %s at 0x%llx of %llu bytes",
              (unsigned long long)(address - range.base), memory_kind_name(range.kind),
              (unsigned long long)range.base, (unsigned long long)range.size);
 }
@@ -115,12 +116,12 @@ static const Insn *insn_at(const CodeModule *module, uint32_t number)
 }
 
 /* "block (1,0,0), thread (2,0,0)" */
-static void tell_other(const Grid *grid, const GlobalMark *mark, char *out, size_t room)
+static void tell_other(const Grid *grid, const GlobalMark *mark, char *out, size_t capacity)
 {
     const uint32_t *blocks = grid->launch->grid, *threads = grid->launch->block;
     uint64_t block = (uint64_t)mark->unit * grid->cluster_size + mark->rank;
     uint32_t thread = mark->thread;
-    snprintf(out, room, "block (%u,%u,%u), thread (%u,%u,%u)", (uint32_t)(block % blocks[0]),
+    snprintf(out, capacity, "block (%u,%u,%u), thread (%u,%u,%u)", (uint32_t)(block % blocks[0]),
              (uint32_t)(block / blocks[0] % blocks[1]), (uint32_t)(block / blocks[0] / blocks[1]),
              thread % threads[0], thread / threads[0] % threads[1], thread / threads[0] / threads[1]);
 }

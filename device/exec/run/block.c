@@ -62,36 +62,37 @@ static void warp_run(Warp *warp)
 
 /* --- deadlock --------------------------------------------------------------------------- */
 
-static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t room)
+static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t capacity)
 {
     char place[256];
     int count;
     exec_place(g->function, g->pc, place, sizeof place);
     if (g->state == GROUP_BARRIER)
-        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index, g->mask,
-                         g->barrier, place);
+        count = snprintf(out, capacity, "; warp %u, lanes 0x%08x wait at barrier %u, %s", warp->index,
+                         g->mask, g->barrier, place);
     else if (g->state == GROUP_CLUSTER)
-        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at the cluster's barrier, %s", warp->index,
-                         g->mask, place);
+        count = snprintf(out, capacity, "; warp %u, lanes 0x%08x wait at the cluster's barrier, %s",
+                         warp->index, g->mask, place);
     else if (g->state == GROUP_MBARRIER)
-        count = snprintf(out, room,
+        count = snprintf(out, capacity,
                          "; warp %u, lanes 0x%08x wait for the mbarrier at offset 0x%x of shared memory, %s",
                          warp->index, g->mask, g->mbarrier, place);
     else
-        count = snprintf(out, room, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
-                         g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
-    return count < 0 ? 0 : (size_t)count < room ? (size_t)count : room;
+        count =
+            snprintf(out, capacity, "; warp %u, lanes 0x%08x wait at %s for lanes 0x%08x, %s", warp->index,
+                     g->mask, exec_op_names[g->pc->op], g->member_mask & warp->live & ~g->mask, place);
+    return count < 0 ? 0 : (size_t)count < capacity ? (size_t)count : capacity;
 }
 
-static size_t tell_block(const Block *block, char *out, size_t room)
+static size_t tell_block(const Block *block, char *out, size_t capacity)
 {
     size_t used = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         const Warp *warp = &block->warps[k];
-        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < room; n++)
-            used += tell_group(warp, &warp->groups[n], out + used, room - used);
+        for (uint32_t n = 0; !warp->done && n < warp->group_count && used < capacity; n++)
+            used += tell_group(warp, &warp->groups[n], out + used, capacity - used);
     }
-    return used < room ? used : room;
+    return used < capacity ? used : capacity;
 }
 
 /* The blocks of its cluster that wait, too. */
@@ -238,7 +239,7 @@ static void fill_tids(Block *block, const uint32_t dims[3])
     memcpy(block->dims, dims, sizeof block->dims);
 }
 
-static bool make_room(Block *block, uint32_t warps, size_t shared)
+static bool reserve_block(Block *block, uint32_t warps, size_t shared)
 {
     if (warps > block->warp_capacity) {
         free(block->warps);
@@ -281,7 +282,7 @@ Block *block_take(Worker *worker, Grid *grid)
         worker->free_blocks = block->next;
     else
         block = block_new();
-    if (!block || !make_room(block, grid->warps, grid->shared_size)) {
+    if (!block || !reserve_block(block, grid->warps, grid->shared_size)) {
         block_free(block);
         return NULL;
     }

@@ -17,22 +17,22 @@ enum { STRING_MOST = 1 << 20 };
 /* Text that grows; after a failure to grow it only counts as failed. */
 typedef struct Text {
     char *bytes;
-    size_t count, room;
+    size_t count, capacity;
     bool failed;
 } Text;
 
 static bool text_reserve(Text *text, size_t more)
 {
-    size_t room = text->room ? text->room : 256;
+    size_t capacity = text->capacity ? text->capacity : 256;
     char *grown;
     if (text->failed) return false;
-    while (room - text->count < more) room *= 2;
-    if (room == text->room) return true;
-    grown = realloc(text->bytes, room);
+    while (capacity - text->count < more) capacity *= 2;
+    if (capacity == text->capacity) return true;
+    grown = realloc(text->bytes, capacity);
     text->failed = !grown;
     if (!grown) return false;
     text->bytes = grown;
-    text->room = room;
+    text->capacity = capacity;
     return true;
 }
 
@@ -152,12 +152,12 @@ static const char *parse_conversion(const char *p, Conversion *c, Arguments *arg
 }
 
 /* The conversion as C writes it, for a value of long long, double or pointer. */
-static void write_spec(const Conversion *c, const char *modifier, char *out, size_t room)
+static void write_spec(const Conversion *c, const char *modifier, char *out, size_t capacity)
 {
     char width[16] = "", precision[16] = "";
     if (c->width >= 0) snprintf(width, sizeof width, "%d", c->width);
     if (c->precision >= 0) snprintf(precision, sizeof precision, ".%d", c->precision);
-    snprintf(out, room, "%%%s%s%s%s%c", c->flags, width, precision, modifier, c->type);
+    snprintf(out, capacity, "%%%s%s%s%s%c", c->flags, width, precision, modifier, c->type);
 }
 
 static long long signed_value(const Conversion *c, Arguments *arguments)

@@ -70,46 +70,46 @@ static const char *closed(const MemoryRange *range)
 }
 
 void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
-                       size_t room)
+                       size_t capacity)
 {
     struct MemoryMap *memory = launch->memory;
     MemoryRange near;
     int found = 0;
     uint64_t end;
     if (address < 65536) {
-        snprintf(out, room, address ? "a null pointer with an offset" : "a null pointer");
+        snprintf(out, capacity, address ? "a null pointer with an offset" : "a null pointer");
         return;
     }
     const char *refusal = NULL;
     if (memory && memory_map_find(memory, address, &near)) refusal = range_refusal(launch, &near, write);
     if (memory) memory_map_nearest(memory, address, &near, &found);
     if (!found) {
-        snprintf(out, room, "there is no allocation near it");
+        snprintf(out, capacity, "there is no allocation near it");
         return;
     }
     end = near.base + near.size;
     if (refusal)
-        snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
+        snprintf(out, capacity, "%llu bytes into", (unsigned long long)(address - near.base));
     else if (address == near.base && near.state == MEMORY_FREED)
-        snprintf(out, room, "at the start of");
+        snprintf(out, capacity, "at the start of");
     else if (address >= near.base && address < end && near.state != MEMORY_LIVE)
-        snprintf(out, room, "%llu bytes into", (unsigned long long)(address - near.base));
+        snprintf(out, capacity, "%llu bytes into", (unsigned long long)(address - near.base));
     else if (address >= near.base && address < end && near.read_only && write)
-        snprintf(out, room, "%llu bytes into read-only", (unsigned long long)(address - near.base));
+        snprintf(out, capacity, "%llu bytes into read-only", (unsigned long long)(address - near.base));
     else if (address >= near.base && address < end)
-        snprintf(out, room, "%llu of its bytes past the end of",
+        snprintf(out, capacity, "%llu of its bytes past the end of",
                  (unsigned long long)(address + size > end ? address + size - end : 0));
     else if (address == end)
-        snprintf(out, room, "just past the end of");
+        snprintf(out, capacity, "just past the end of");
     else if (address > end)
-        snprintf(out, room, "%llu bytes past the end of", (unsigned long long)(address - end));
+        snprintf(out, capacity, "%llu bytes past the end of", (unsigned long long)(address - end));
     else
-        snprintf(out, room, "%llu bytes before", (unsigned long long)(near.base - address));
-    snprintf(out + strlen(out), room - strlen(out), " the %s%s at 0x%llx of %llu bytes",
+        snprintf(out, capacity, "%llu bytes before", (unsigned long long)(near.base - address));
+    snprintf(out + strlen(out), capacity - strlen(out), " the %s%s at 0x%llx of %llu bytes",
              near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind),
              (unsigned long long)near.base, (unsigned long long)near.size);
     if (!refusal && address - near.base < near.size) refusal = closed(&near);
-    if (refusal) snprintf(out + strlen(out), room - strlen(out), ": %s", refusal);
+    if (refusal) snprintf(out + strlen(out), capacity - strlen(out), ": %s", refusal);
 }
 
 static const char *verb(const Insn *insn, bool write)

@@ -27,7 +27,7 @@ const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char
                               uint32_t size, uint64_t limit, bool write);
 /* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
 void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
-                       size_t room);
+                       size_t capacity);
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
 
 #endif

@@ -24,8 +24,8 @@ struct Worker {
     uint32_t index; /* shown as %smid */
     uint64_t random; /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds; /* GridStop */
-    struct GridRun *run; /* room for the grid that it leads, or NULL */
-    struct Front *front; /* room for what front.c knows of a block, or NULL */
+    struct GridRun *run; /* memory for the grid that it leads, or NULL */
+    struct Front *front; /* memory of front.c, or NULL */
 };
 
 /* xorshift64* */
