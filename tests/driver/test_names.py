@@ -255,10 +255,14 @@ def test_arguments_by_name_do_what_they_do_by_position():
 
 
 def stub_names():
-    """Names in the stub of the native module: "name" and "Class.name"."""
-    tree = ast.parse(Path(pycuda.__file__).with_name("_driver.pyi").read_text())  # the installed one
+    """Names in the stub of the native module, and in the class GPUArray of Python which that module makes
+    instances of: "name" and "Class.name"."""
+    folder = Path(pycuda.__file__).parent  # the installed one
+    nodes = ast.parse((folder / "_driver.pyi").read_text()).body
+    arrays = ast.parse((folder / "gpuarray.py").read_text()).body
+    nodes += [node for node in arrays if isinstance(node, ast.ClassDef) and node.name == "GPUArray"]
     names = set()
-    for node in tree.body:
+    for node in nodes:
         names.update(names_of(node))
         if isinstance(node, ast.ClassDef):
             bases = [base.id for base in node.bases if isinstance(base, ast.Name)]
@@ -277,7 +281,8 @@ def names_of(node):
         return [node.name]
     if isinstance(node, ast.AnnAssign):
         return [node.target.id]
-    return [target.id for target in node.targets] if isinstance(node, ast.Assign) else []
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
 
 
 def test_stubs():
