@@ -220,7 +220,11 @@ def _stand_ins() -> dict[str, tuple]:
 
 
 def _headers_in(folder: str) -> list[tuple]:
-    return [(entry.name, includes.signature(entry.path)) for entry in os.scandir(folder) if entry.is_file()]
+    return [
+        (entry.name, includes.signature(entry.path))
+        for entry in os.scandir(folder)
+        if entry.is_file() and not entry.name.endswith(".md")
+    ]
 
 
 @functools.cache
