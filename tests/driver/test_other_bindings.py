@@ -388,12 +388,13 @@ class TestEventsOfContexts:
         streams = [Capture.new_stream(cuda) for _ in range(2)]
         assert cuda.cuEventRecord(event, held) == SUCCESS
         assert cuda.cuCtxWaitEvent(context, event) == SUCCESS
-        streams.append(Capture.new_stream(cuda))  # made later: it waits as well
+        streams.append(Capture.new_stream(cuda))  # made later: its work waits as well
+        assert cuda.cuStreamQuery(streams[-1]) == cuda.cuStreamSynchronize(streams[-1]) == SUCCESS
         mark = c_void_p()
         assert cuda.cuEventCreate(byref(mark), 2) == SUCCESS
         for stream in streams:
             assert cuda.cuEventRecord(mark, stream) == SUCCESS
-            assert cuda.cuEventQuery(mark) == NOT_READY
+            assert cuda.cuEventQuery(mark) == cuda.cuStreamQuery(stream) == NOT_READY
         held.go()
         for stream in streams:
             assert cuda.cuStreamSynchronize(stream) == SUCCESS

@@ -36,19 +36,11 @@ unsigned green_multiprocessors(const Stream *stream)
     return shell ? shell->range.count : (unsigned)driver_multiprocessors();
 }
 
-/* Where the gate has come to. */
-static Dependency gate_place(GreenContext *green)
-{
-    object_hold(OBJECT(green->gate));
-    return (Dependency){green->gate, queue_last(green->gate)};
-}
-
 void green_adopt(GreenContext *green, Stream *stream)
 {
-    Dependency place = gate_place(green);
     object_hold(OBJECT(green));
     stream->green = green;
-    queue_submit_wait(stream, &place);
+    queue_begin_after(stream, green->gate);
 }
 
 /* --- making, ending ----------------------------------------------------------------------------------- */

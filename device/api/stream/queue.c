@@ -77,6 +77,7 @@ static void stream_release(Object *object)
     Stream *stream = (Stream *)object;
     pthread_cond_destroy(&stream->work);
     pthread_cond_destroy(&stream->done);
+    for (int i = 0; i < STREAM_GATES; i++) object_put((Object *)(void *)stream->after[i].stream);
     object_put((Object *)(void *)stream->green);
     free(stream->attributes);
 }
@@ -147,14 +148,25 @@ Stream *queue_gate(Context *context)
     return gate_of(context);
 }
 
+void queue_begin_after(Stream *stream, Stream *gate)
+{
+    Dependency place = {gate, queue_last(gate)};
+    queue_note_wait(stream, &place);
+    if (queue_reached(gate, place.number)) return;
+    object_hold(OBJECT(gate));
+    pthread_mutex_lock(&queue_lock);
+    stream->after[stream->after[0].stream ? 1 : 0] = place;
+    pthread_mutex_unlock(&queue_lock);
+}
+
 Stream *stream_new(Context *context, unsigned flags, int priority)
 {
     Stream *stream = new_stream(context, flags, priority), *gate = stream ? gate_of(context) : NULL;
-    if (!gate) return stream;
-    Dependency place = {gate, queue_last(gate)};
-    if (!queue_submit_wait(stream, &place)) return stream;
-    queue_drop(stream);
-    return NULL;
+    if (gate) {
+        queue_begin_after(stream, gate);
+        PUT(gate);
+    }
+    return stream;
 }
 
 bool queue_open_context(Context *context)
@@ -377,21 +389,37 @@ static bool depend(Task *task, Dependency dependency)
     return true;
 }
 
-/* The implicit synchronization with the legacy default stream, as dependencies; where memory is short it is
- * waited for at once. */
+/* The same under the lock, with a reference of its own. Where memory is short the lock opens until the
+ * dependency is done: then false. */
+static bool depend_locked(Task *task, Dependency dependency)
+{
+    object_hold(OBJECT(dependency.stream));
+    if (depend(task, dependency)) return true;
+    call_worker_locked(dependency.stream);
+    wait_number_locked(dependency.stream, dependency.number);
+    PUT(dependency.stream);
+    return false;
+}
+
+/* The implicit synchronization with the legacy default stream, as dependencies. */
 static void depend_on_legacy_locked(Stream *stream, Task *task)
 {
     if (!stream->blocking) return;
     for (Stream *other = stream->object.context->streams; other; other = other->next) {
         if (!synchronises_with(stream, other)) continue;
-        Dependency dependency = {other, queue_last(other)};
-        object_hold(OBJECT(other));
-        if (depend(task, dependency)) continue;
-        call_worker_locked(other);
-        wait_number_locked(other, dependency.number); /* the list may have changed: look again */
-        PUT(other);
-        depend_on_legacy_locked(stream, task);
+        if (depend_locked(task, (Dependency){other, queue_last(other)})) continue;
+        depend_on_legacy_locked(stream, task); /* the list may have changed: look again */
         return;
+    }
+}
+
+/* The stream's first task waits for the gates; they are let go of when no other task can come before it. */
+static void depend_on_gates_locked(Stream *stream, Task *task)
+{
+    for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) depend_locked(task, stream->after[i]);
+    for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) {
+        PUT(stream->after[i].stream);
+        stream->after[i].stream = NULL;
     }
 }
 
@@ -500,6 +528,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
         PUT(dependency->stream);
     }
     pthread_mutex_lock(&queue_lock);
+    depend_on_gates_locked(stream, task);
     depend_on_legacy_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
@@ -568,10 +597,21 @@ cuuint64_t queue_take_given(void)
 
 uint64_t queue_given(void) { return atomic_load(&tickets); }
 
+/* What the first task of the stream would wait for, or NULL. */
+static Stream *closed_gate_locked(const Stream *stream, uint64_t *number)
+{
+    for (int i = 0; i < STREAM_GATES; i++) {
+        *number = stream->after[i].number;
+        if (stream->after[i].stream && !queue_reached(stream->after[i].stream, *number))
+            return stream->after[i].stream;
+    }
+    return NULL;
+}
+
 /* A stream that must be waited for first, with a reference, and the number of the task. */
 static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = has_task_locked(stream, ticket, number) ? stream : NULL;
+    Stream *found = has_task_locked(stream, ticket, number) ? stream : closed_gate_locked(stream, number);
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
             if (synchronises_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
@@ -581,8 +621,9 @@ static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number
 
 bool queue_idle(Stream *stream)
 {
+    uint64_t number;
     pthread_mutex_lock(&queue_lock);
-    bool idle = is_idle(stream);
+    bool idle = is_idle(stream) && !closed_gate_locked(stream, &number);
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
             idle = !synchronises_with(stream, other);

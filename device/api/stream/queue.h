@@ -52,7 +52,7 @@ typedef struct Waited {
     uint64_t number;
 } Waited;
 
-enum { STREAM_WAITS = 8 };
+enum { STREAM_WAITS = 8, STREAM_GATES = 2 };
 
 struct CUstream_st {
     Object object;
@@ -64,6 +64,7 @@ struct CUstream_st {
     unsigned long long id;
     struct StreamAttributes *attributes; /* what was set (stream_attributes.c), or NULL */
 
+    Dependency after[STREAM_GATES]; /* what its first task waits for: gates of its contexts; or NULLs */
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;
     bool running, worker_started, worker_asleep, closing, listed;
@@ -80,9 +81,12 @@ struct CUstream_st {
 
 /* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
-/* Streams that are made later wait for what is submitted to this one. With a reference; NULL without memory,
- * or when the context closes. */
+/* Streams that are made later begin after what is submitted to this one. With a reference; NULL without
+ * memory, or when the context closes. */
 Stream *queue_gate(Context *context);
+/* The first task of a new stream waits for what the gate has been given so far. Until there is one the stream
+ * is idle. */
+void queue_begin_after(Stream *stream, Stream *gate);
 /* The default stream with a reference; NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
