@@ -37,7 +37,7 @@
  *   memory.[ch] host_memory.c managed.[ch] pointer.c   allocation and what is known of an address
  *   physical.[ch] virtual.[ch]         memory without addresses, addresses without memory; mapping
  *   pool*.[ch] marks.[ch]              memory in the order of streams; the use of the program's own pools
- *   ipc.[ch]                           memory of other processes
+ *   ipc.[ch] external.h external_*.c   memory of other processes and interfaces, and the semaphores of these
  *   stream_values.[ch]                 words of memory that streams write and wait for
  * api/copy/
  *   copy.[ch] copy_shaped.c copy_batch.c fill.[ch]    copies, fills

@@ -325,6 +325,12 @@ CUresult capture_add_values(Stream *stream, const CUstreamBatchMemOpParams *oper
     return add_made(stream, work_values(&work, operations, count, stream->object.context), &work);
 }
 
+CUresult capture_add_semaphores(Stream *stream, const SemaphoresNodeParams *params, bool wait)
+{
+    Work work;
+    return add_made(stream, work_semaphores(&work, params, wait, stream->object.context), &work);
+}
+
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data)
 {
     Work work;

@@ -63,6 +63,18 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode *out, CUgraph graph, const CUgraph
     return add(out, graph, before, NULL, count, work_values_params(&work, params), &work);
 }
 
+#define ADD_SEMAPHORES(kind, wait) \
+    CUresult cuGraphAddExternalSemaphores##kind##Node(CUgraphNode *out, CUgraph graph, \
+                                                      const CUgraphNode *before, size_t count, \
+                                                      const SemaphoresNodeParams *params) \
+    { \
+        Work work; \
+        return add(out, graph, before, NULL, count, work_semaphores_params(&work, params, wait), &work); \
+    }
+ADD_SEMAPHORES(Signal, false)
+ADD_SEMAPHORES(Wait, true)
+#undef ADD_SEMAPHORES
+
 CUresult cuGraphAddHostNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                             const CUDA_HOST_NODE_PARAMS *params)
 {
@@ -230,6 +242,12 @@ static CUresult get_values(const Work *work, void *out)
     return CUDA_SUCCESS;
 }
 
+static CUresult get_semaphores(const Work *work, void *out)
+{
+    *(SemaphoresNodeParams *)out = work->semaphores;
+    return CUDA_SUCCESS;
+}
+
 static CUresult get_child(const Work *work, void *out)
 {
     *(CUgraph *)out = work->child;
@@ -274,6 +292,8 @@ GET(cuGraphMemcpyNodeGetParams, CUDA_MEMCPY3D, MEMCPY, get_copy)
 GET(cuGraphMemsetNodeGetParams, CUDA_MEMSET_NODE_PARAMS, MEMSET, get_fill)
 GET(cuGraphHostNodeGetParams, CUDA_HOST_NODE_PARAMS, HOST, get_host)
 GET(cuGraphBatchMemOpNodeGetParams, CUDA_BATCH_MEM_OP_NODE_PARAMS, BATCH_MEM_OP, get_values)
+GET(cuGraphExternalSemaphoresSignalNodeGetParams, SemaphoresNodeParams, EXT_SEMAS_SIGNAL, get_semaphores)
+GET(cuGraphExternalSemaphoresWaitNodeGetParams, SemaphoresNodeParams, EXT_SEMAS_WAIT, get_semaphores)
 GET(cuGraphChildGraphNodeGetGraph, CUgraph, GRAPH, get_child)
 GET(cuGraphEventRecordNodeGetEvent, CUevent, EVENT_RECORD, get_event)
 GET(cuGraphEventWaitNodeGetEvent, CUevent, WAIT_EVENT, get_event)
@@ -341,6 +361,18 @@ CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_O
     Work work;
     TRY(driver_check());
     return params ? set(node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
+{
+    Work work;
+    return set(node, work_semaphores_params(&work, params, false), &work);
+}
+
+CUresult cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
+{
+    Work work;
+    return set(node, work_semaphores_params(&work, params, true), &work);
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)

@@ -160,6 +160,7 @@ static CUresult add_node(Building *building, Node *node, uint64_t shape)
     switch (work.type) {
     case CU_GRAPH_NODE_TYPE_HOST: program->calls_host = true; break;
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: program->waits = true; break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: program->endless = true; break;
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: step->slot = program->tickets++; break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:

@@ -85,6 +85,11 @@ static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         stream_values_do(step->work.values.operations, step->work.values.count, stream);
         break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        external_semaphores_do(step->work.semaphores.semaphores, step->work.semaphores.count,
+                               step->work.type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT, stream);
+        break;
     default: work_do(&step->work);
     }
     return true;

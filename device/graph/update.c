@@ -43,6 +43,11 @@ static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
         if (now->context != then->context || !same_operations(&now->values, &then->values))
             return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
         break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        if (now->context != then->context || now->semaphores.count != then->semaphores.count)
+            return CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+        break;
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
         if (now->memory != then->memory) return CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
         break;
@@ -139,6 +144,20 @@ CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
     Work work;
     TRY(driver_check());
     return params ? set(exec, node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuGraphExecExternalSemaphoresSignalNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                          const SemaphoresNodeParams *params)
+{
+    Work work;
+    return set(exec, node, work_semaphores_params(&work, params, false), &work);
+}
+
+CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                                        const SemaphoresNodeParams *params)
+{
+    Work work;
+    return set(exec, node, work_semaphores_params(&work, params, true), &work);
 }
 
 CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event)

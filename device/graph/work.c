@@ -262,6 +262,47 @@ CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *par
     return result;
 }
 
+static SemaphoreParams *copy_params(const SemaphoreParams *params, unsigned count)
+{
+    SemaphoreParams *copy = malloc(count * sizeof *copy);
+    return copy ? memcpy(copy, params, count * sizeof *copy) : NULL;
+}
+
+static void free_semaphores(const SemaphoresWork *work)
+{
+    external_semaphores_put(work->semaphores, work->semaphores ? work->count : 0);
+    free((void *)work->params);
+}
+
+static CUresult copy_semaphores(SemaphoresWork *to, const SemaphoresWork *from)
+{
+    *to = (SemaphoresWork){calloc(from->count, sizeof *to->semaphores),
+                           copy_params(from->params, from->count), from->count};
+    if (!to->semaphores || !to->params) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (unsigned i = 0; i < from->count; i++)
+        to->semaphores[i] = (ExternalSemaphore *)object_hold((Object *)(void *)from->semaphores[i]);
+    return CUDA_SUCCESS;
+}
+
+CUresult work_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context)
+{
+    ExternalSemaphore **semaphores;
+    TRY(external_semaphores_enter(params, &semaphores));
+    work_begin(work, wait ? CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT : CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL, context);
+    work->semaphores =
+        (SemaphoresWork){semaphores, copy_params(params->params, params->count), params->count};
+    if (work->semaphores.params) return CUDA_SUCCESS;
+    work_free(work);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult work_semaphores_params(Work *work, const SemaphoresNodeParams *params, bool wait)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    return params ? work_semaphores(work, params, wait, context) : CUDA_ERROR_INVALID_VALUE;
+}
+
 CUresult work_event(Work *work, CUgraphNodeType type, CUevent handle)
 {
     Event *event;
@@ -287,7 +328,9 @@ CUresult work_read(Work *work, const CUgraphNodeParams *params)
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT: return work_event(work, params->type, params->eventWait.event);
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD: return work_event(work, params->type, params->eventRecord.event);
     case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
-    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        return work_semaphores_params(work, (const SemaphoresNodeParams *)(const void *)params->reserved1,
+                                      params->type == CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         return work_values_params(work,
                                   (const CUDA_BATCH_MEM_OP_NODE_PARAMS *)(const void *)params->reserved1);
@@ -305,6 +348,10 @@ CUresult work_copy(Work *to, const Work *from)
     case CU_GRAPH_NODE_TYPE_MEMCPY: hold_arrays(&to->copy); break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
         result = copy_values(&to->values, from->values.operations, from->values.count);
+        break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT:
+        result = copy_semaphores(&to->semaphores, &from->semaphores);
         break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         to->child = NULL;
@@ -337,6 +384,8 @@ void work_free(Work *work)
     case CU_GRAPH_NODE_TYPE_KERNEL: free_kernel(&work->kernel); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: put_arrays(&work->copy); break;
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: free(work->values.operations); break;
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL:
+    case CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT: free_semaphores(&work->semaphores); break;
     case CU_GRAPH_NODE_TYPE_GRAPH:
         if (work->child) PUT(work->child);
         break;

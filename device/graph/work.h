@@ -6,6 +6,7 @@
 #include "api/copy/copy.h"
 #include "api/copy/fill.h"
 #include "api/launch/launch.h"
+#include "api/memory/external.h"
 #include "api/stream/event.h"
 #include "graph/memory.h"
 
@@ -47,6 +48,10 @@ typedef struct ValuesWork {
     unsigned count;
 } ValuesWork;
 
+/* External semaphores that are signaled or waited for: what the program gave, in arrays of the work's own,
+ * with a reference to each semaphore. */
+typedef SemaphoresNodeParams SemaphoresWork;
+
 typedef struct ConditionalWork {
     Condition *condition; /* a reference */
     CUgraphConditionalNodeType type;
@@ -63,6 +68,7 @@ typedef struct Work {
         FillJob fill;
         HostWork host;
         ValuesWork values;
+        SemaphoresWork semaphores;
         Graph *child; /* a reference */
         Event *event; /* a reference */
         GraphMemory *memory; /* a reference */
@@ -88,6 +94,9 @@ CUresult work_fill_params(Work *work, const CUDA_MEMSET_NODE_PARAMS *params, CUc
 CUresult work_values(Work *work, const CUstreamBatchMemOpParams *operations, unsigned count,
                      Context *context);
 CUresult work_values_params(Work *work, const CUDA_BATCH_MEM_OP_NODE_PARAMS *params);
+CUresult work_semaphores(Work *work, const SemaphoresNodeParams *params, bool wait, Context *context);
+/* The context is the current one. */
+CUresult work_semaphores_params(Work *work, const SemaphoresNodeParams *params, bool wait);
 CUresult work_host(Work *work, CUhostFn function, void *data);
 CUresult work_event(Work *work, CUgraphNodeType type, CUevent event);
 /* Any, from the parameters of cuGraphAddNode; not those that make graphs or memory. */

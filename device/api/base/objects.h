@@ -46,7 +46,9 @@ typedef enum ObjectKind {
     OBJECT_GRAPH_NODE,
     OBJECT_GRAPH_EXEC,
     OBJECT_USER_OBJECT,
-    OBJECT_PHYSICAL
+    OBJECT_PHYSICAL,
+    OBJECT_EXTERNAL_MEMORY,
+    OBJECT_EXTERNAL_SEMAPHORE
 } ObjectKind;
 
 typedef struct Object Object;

@@ -2,6 +2,7 @@
 #include "api/copy/mipmap.h"
 
 #include "api/base/log.h"
+#include "api/memory/external.h"
 #include "api/memory/memory.h"
 
 static void mipmap_release(Object *object)
@@ -65,22 +66,28 @@ static void retire_levels(const MipmappedArray *mipmap)
     }
 }
 
-CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels)
+/* Of its own, or a part of external memory. */
+static CUresult take_storage(MipmappedArray *mipmap, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part,
+                             CUexternalMemory memory)
 {
-    Context *context;
-    TRY(context_enter(&context));
-    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
+    Context *context = mipmap->object.context;
+    MemoryRequest request = {.size = mipmap->bytes, .kind = MEMORY_ARRAY};
+    CUdeviceptr storage;
+    TRY(memory ? external_map(context, memory, part->offset, mipmap->bytes, &storage)
+               : memory_allocate(context, &request, &storage));
+    mipmap->storage = storage;
+    return CUDA_SUCCESS;
+}
+
+static CUresult make(CUmipmappedArray *out, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part,
+                     CUexternalMemory memory, Context *context)
+{
     MipmappedArray *mipmap = object_new(OBJECT_MIPMAPPED_ARRAY, sizeof *mipmap, context, mipmap_release);
     if (!mipmap) return CUDA_ERROR_OUT_OF_MEMORY;
-    unsigned most = most_levels(shape);
-    mipmap->levels = levels < 1 ? 1 : levels > most ? most : levels;
-    MemoryRequest request = {.kind = MEMORY_ARRAY};
-    CUdeviceptr storage = 0;
+    mipmap->levels = part->levels;
     CUresult result =
-        mipmap->levels > TEXTURE_MOST_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, shape);
-    request.size = mipmap->bytes;
-    if (!result) result = memory_allocate(context, &request, &storage);
-    mipmap->storage = storage;
+        part->levels > TEXTURE_MOST_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, &part->shape);
+    if (!result) result = take_storage(mipmap, part, memory);
     if (!result) result = publish(mipmap);
     if (result) retire_levels(mipmap);
     for (unsigned k = 0; k < TEXTURE_MOST_LEVELS; k++)
@@ -88,6 +95,29 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
     if (!result) *out = mipmap;
     PUT(mipmap);
     return result;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned levels)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
+    unsigned most = most_levels(shape), count = levels < 1 ? 1 : levels > most ? most : levels;
+    return make(out, &(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){.shape = *shape, .levels = count}, NULL,
+                context);
+}
+
+/* Colors of other interfaces are elements like all others. */
+CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory memory,
+                                                 const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !part || !memory) return CUDA_ERROR_INVALID_VALUE;
+    if (!part->levels || part->levels > most_levels(&part->shape)) return CUDA_ERROR_INVALID_VALUE;
+    CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC plain = *part;
+    plain.shape.Flags &= ~(unsigned)CUDA_ARRAY3D_COLOR_ATTACHMENT;
+    return make(out, &plain, memory, context);
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle)

@@ -1,6 +1,6 @@
 /* The variants of functions for per-thread default streams: the same function, called while the thread's
  * NULL stream means its own default stream. */
-#include "api/base/api.h"
+#include "api/base/external.h"
 #include "api/stream/stream.h"
 
 #define VARIANT_NONE(symbol, params, args)
@@ -54,6 +54,13 @@ VARIANT_PTSZ(cuStreamGetAttribute, (CUstream stream, unsigned int id, CUlaunchAt
              (stream, id, value))
 VARIANT_PTSZ(cuStreamSetAttribute, (CUstream stream, unsigned int id, const CUlaunchAttributeValue *value),
              (stream, id, value))
+#define SEMAPHORES_VARIANT(name) \
+    VARIANT_PTSZ(name, \
+                 (const CUexternalSemaphore *semaphores, const SemaphoreParams *params, unsigned int count, \
+                  CUstream stream), \
+                 (semaphores, params, count, stream))
+SEMAPHORES_VARIANT(cuSignalExternalSemaphoresAsync)
+SEMAPHORES_VARIANT(cuWaitExternalSemaphoresAsync)
 VARIANT_PTSZ(cuStreamCopyAttributes, (CUstream to, CUstream from), (to, from))
 VARIANT_PTSZ(cuStreamGetCtx_v2, (CUstream stream, CUcontext *context, CUgreenCtx *green),
              (stream, context, green))

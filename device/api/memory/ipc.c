@@ -1,4 +1,4 @@
-/* Memory of other processes, opened by its handles. */
+/* Memory of other processes, opened by its handles, and parts of shared files. */
 #define _GNU_SOURCE
 #include "api/memory/ipc.h"
 
@@ -12,11 +12,13 @@
 #include "api/memory/pool.h"
 #include "api/stream/queue.h"
 
-/* An allocation of another process, opened by a context: once, however often it was requested. */
+/* An allocation of another process, opened by a context: once, however often it was requested, unless each
+ * mapping is its caller's. */
 typedef struct Import {
     struct Import *next;
     const Context *context;
-    Pool *pool;              /* a reference, of memory from a pool: opened anew each time; else NULL */
+    Pool *pool;              /* a reference, of memory from a pool; else NULL */
+    bool apart;              /* opened anew each time, ended by cuMemFree */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;
@@ -58,7 +60,7 @@ static Import *find_locked(const Context *context, const IpcHandle *handle)
 {
     Import *import = imports;
     while (import
-           && (import->pool || import->context != context || import->process != handle->process
+           && (import->apart || import->context != context || import->process != handle->process
                || import->inode != handle->inode || import->id != handle->id))
         import = import->next;
     return import;
@@ -78,7 +80,8 @@ static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile 
 }
 
 /* Owned by the list; NULL when it cannot be mapped. */
-static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool)
+static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+                             bool apart)
 {
     MemoryRequest request = {
         .size = handle->size,
@@ -92,6 +95,7 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
     *import = (Import){.next = imports,
                        .context = context,
                        .pool = pool,
+                       .apart = apart,
                        .process = handle->process,
                        .inode = handle->inode,
                        .id = handle->id};
@@ -109,13 +113,13 @@ static Import *import_locked(Context *context, const IpcHandle *handle, const Sh
     return import;
 }
 
-CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
+CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool apart,
                  CUdeviceptr *out)
 {
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     pthread_mutex_lock(&imports_lock);
-    Import *import = pool ? NULL : find_locked(context, handle);
-    if (!import) import = import_locked(context, handle, file, pool);
+    Import *import = apart ? NULL : find_locked(context, handle);
+    if (!import) import = import_locked(context, handle, file, pool, apart);
     if (import) {
         import->count++;
         *out = import->address;
@@ -134,7 +138,7 @@ CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *out, CUipcMemHandle bytes, unsigned 
     if (!out || flags & ~(unsigned)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS) return CUDA_ERROR_INVALID_VALUE;
     memcpy(&handle, &bytes, sizeof handle);
     TRY(ipc_open(&handle, IPC_MEMORY, &file));
-    CUresult result = ipc_map(context, &handle, &file, NULL, out);
+    CUresult result = ipc_map(context, &handle, &file, NULL, false, out);
     shared_file_close(&file);
     return result;
 }
@@ -158,7 +162,7 @@ static bool let_go(const Context *context, CUdeviceptr address, Import **last)
     *last = NULL;
     pthread_mutex_lock(&imports_lock);
     Import **link = &imports;
-    while (*link && ((*link)->address != address || (*link)->pool || (*link)->context != context))
+    while (*link && ((*link)->address != address || (*link)->apart || (*link)->context != context))
         link = &(*link)->next;
     bool found = *link != NULL;
     if (found && --(*link)->count == 0) {
@@ -185,7 +189,7 @@ bool ipc_release(CUdeviceptr address)
 {
     pthread_mutex_lock(&imports_lock);
     Import **link = &imports;
-    while (*link && ((*link)->address != address || !(*link)->pool)) link = &(*link)->next;
+    while (*link && ((*link)->address != address || !(*link)->apart)) link = &(*link)->next;
     Import *import = *link;
     if (import) *link = import->next;
     pthread_mutex_unlock(&imports_lock);

@@ -180,8 +180,7 @@ CUresult cuMemFree_v2(CUdeviceptr address)
     if (!address) return context_error(context);
     if (!memory_map_told(driver_memory(), address, 1, &range) || range.base != address)
         return CUDA_ERROR_INVALID_VALUE;
-    bool imported = range.kind == MEMORY_IMPORTED && range.tag;
-    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && !imported)
+    if (range.kind != MEMORY_DEVICE && range.kind != MEMORY_MANAGED && range.kind != MEMORY_IMPORTED)
         return CUDA_ERROR_INVALID_VALUE;
     TRY(memory_wait(&range, context));
     if (!memory_release(address)) return CUDA_ERROR_INVALID_VALUE;

@@ -267,28 +267,35 @@ static bool read_trailer(const SharedFile *file, Trailer *trailer)
            && size % PHYSICAL_GRANULARITY == 0;
 }
 
-CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *handle,
-                                        CUmemAllocationHandleType type)
+CUresult physical_import(int descriptor, Physical **out)
 {
     SharedFile file;
     Trailer trailer;
-    TRY(driver_check());
-    if (!out || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
-    bool open = shared_file_take(&file, (int)(intptr_t)handle), known = open && read_trailer(&file, &trailer);
+    bool open = shared_file_take(&file, descriptor), known = open && read_trailer(&file, &trailer);
     Device *device = known ? driver_device(trailer.device) : NULL;
-    Physical *physical =
+    *out =
         device ? new_physical(device, trailer.size, (CUmemAllocationHandleType)trailer.handle_types) : NULL;
-    if (physical) {
-        physical->imported = true;
-        physical->file = file;
-        physical->object.release = release_physical;
-        return hand_out(physical, out);
+    if (*out) {
+        (*out)->imported = true;
+        (*out)->file = file;
+        (*out)->object.release = release_physical;
+        return CUDA_SUCCESS;
     }
     if (open) shared_file_close(&file);
     if (!known)
-        log_error("%lld is not a descriptor of memory of the CPU device", (long long)(intptr_t)handle);
+        log_error("%d is not a descriptor of memory of the CPU device", descriptor);
     else if (!device)
         log_error("the memory is of device %d, which this process does not have (PYCUDA_CPU_DEVICES)",
                   trailer.device);
     return !known ? CUDA_ERROR_INVALID_VALUE : device ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_DEVICE;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *out, void *handle,
+                                        CUmemAllocationHandleType type)
+{
+    Physical *physical;
+    TRY(driver_check());
+    if (!out || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_INVALID_VALUE;
+    TRY(physical_import((int)(intptr_t)handle, &physical));
+    return hand_out(physical, out);
 }

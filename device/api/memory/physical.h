@@ -33,6 +33,9 @@ int physical_handle_types(void);
 CUresult physical_enter(CUmemGenericAllocationHandle handle, Physical **out);
 /* One handle more of memory that the caller has a reference to; false without memory. */
 bool physical_retain(Physical *physical);
+/* The memory of a file descriptor, which stays the caller's, with a reference; CUDA_ERROR_INVALID_VALUE when
+ * the descriptor is of anything else. */
+CUresult physical_import(int descriptor, Physical **out);
 /* Puts its pages at that address, where the caller has reserved room. */
 bool physical_map(const Physical *physical, uint64_t address);
 

@@ -162,7 +162,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle, CUmemPool
     memcpy(&bytes, data, sizeof bytes);
     bool ours = belongs(pool->share, &bytes);
     CUresult result =
-        ours ? ipc_map(context, &bytes, &pool->share->file, pool, out) : CUDA_ERROR_INVALID_VALUE;
+        ours ? ipc_map(context, &bytes, &pool->share->file, pool, true, out) : CUDA_ERROR_INVALID_VALUE;
     if (!ours) log_error("the pool was not imported, or the pointer is not of its memory");
     PUT(pool);
     return result;

@@ -10,8 +10,6 @@
 #include "api/stream/capture.h"
 #include "api/stream/stream.h"
 
-enum { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
-enum { WAIT_GEQ, WAIT_EQ, WAIT_AND, WAIT_NOR };
 enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: remote writes, which there are none of */
 enum { MOST_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
 

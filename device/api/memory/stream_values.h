@@ -4,6 +4,10 @@
 
 #include "api/stream/queue.h"
 
+/* CUstreamBatchMemOpType, and what a wait waits for. */
+enum { WAIT_32 = 1, WRITE_32 = 2, FLUSH = 3, WAIT_64 = 4, WRITE_64 = 5, BARRIER = 6 };
+enum { WAIT_GEQ, WAIT_EQ, WAIT_AND, WAIT_NOR };
+
 /* Whether a node may do these: the words need not be there yet. */
 CUresult stream_values_check(const CUstreamBatchMemOpParams *operations, unsigned count, unsigned flags);
 /* Does them one after the other, for a task of the stream that is endless. */

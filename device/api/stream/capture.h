@@ -10,6 +10,7 @@
 #include "api/stream/queue.h"
 
 struct CopyJob;
+struct SemaphoresNodeParams;
 struct FillJob;
 struct LaunchShape;
 
@@ -37,6 +38,7 @@ CUresult capture_add_kernel(Stream *stream, Function *function, const struct Lau
 CUresult capture_add_copy(Stream *stream, const struct CopyJob *job);
 CUresult capture_add_fill(Stream *stream, const struct FillJob *job);
 CUresult capture_add_values(Stream *stream, const CUstreamBatchMemOpParams *operations, unsigned count);
+CUresult capture_add_semaphores(Stream *stream, const struct SemaphoresNodeParams *params, bool wait);
 CUresult capture_add_host(Stream *stream, CUhostFn function, void *data);
 CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr *out);
 CUresult capture_add_free(Stream *stream, CUdeviceptr address);
