@@ -1,6 +1,6 @@
-"""GB/s of array operations against the size, beside the peers that are installed and the driver's own copy.
+"""GB/s of array operations against the size, with the peers that are installed and the driver's own copy.
 
-On a GPU from 1 K to 1 G elements, on the CPU device 1 M, beside NumPy. Bytes are those that must be read
+On a GPU from 1 K to 1 G elements, on the CPU device 1 M, with NumPy. Bytes are those that must be read
 and written.
 """
 
@@ -67,7 +67,7 @@ def copy_rate(n):
 
 
 def rates(library, n):
-    """{work: GB/s}; nothing for what the library has not got."""
+    """{work: GB/s}; nothing for what the library does not support."""
     rng = np.random.default_rng(1)
     x, y = (library.array(rng.random(n, dtype=np.float32)) for _ in range(2))
     found = {}

@@ -1,4 +1,4 @@
-"""GB/s of array operations against the size, beside the peers that are installed and the driver's copy.
+"""GB/s of array operations against the size, with the peers that are installed and the driver's copy.
 
     python benchmarks/bandwidth.py [largest exponent of 2] [seconds]
 
@@ -91,7 +91,7 @@ CUDA = {
 
 
 def calls(library, x, y):
-    """(work, bytes for an element, call) one after the other."""
+    """(work, bytes for an element, call) one after another."""
     for name, (size, make) in WORK.items():
         if library.name != "CUDA":
             yield name, size, lambda make=make: make(library, x, y)

@@ -1,4 +1,4 @@
-"""What the benchmarks share: medians, the C library beside us, tables."""
+"""What the benchmarks share: medians, the C library for comparison, tables."""
 
 import ctypes
 import json
@@ -41,7 +41,7 @@ def loaded_library(name):
 
 
 def burst(call, synchronize, count=400):
-    """Nanoseconds of one call in a burst after a synchronise, so that the launch queue never fills."""
+    """Nanoseconds of one call in a burst after a synchronize, so that the launch queue never fills."""
     synchronize()
     start = time.perf_counter_ns()
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Graphs of 20 small kernels, replayed, captured and given other arguments, beside raw C and the peers.
+"""Graphs of 20 small kernels, replayed, captured and given other arguments, against raw C and the peers.
 
 The peers replay 20 kernels of theirs that do as little.
 """

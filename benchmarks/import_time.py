@@ -1,4 +1,4 @@
-"""Time of an import in a fresh process, beside NumPy's and the peers'. PyCUDA's where UPSTREAM_PYTHON has it.
+"""Time of an import in a fresh process, with NumPy's and the peers'. PyCUDA's where UPSTREAM_PYTHON has it.
 
 Every round imports each module once, so that all see the same machine.
 """

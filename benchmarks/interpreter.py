@@ -1,7 +1,7 @@
-"""The CPU device's interpreter on one core: ns per warp instruction, beside PoCL, NumPy and plain C.
+"""The CPU device's interpreter on one core: ns per warp instruction, with PoCL, NumPy and plain C.
 
 Three kernels: a stream (saxpy), divergence (Mandelbrot), barriers and shared memory (tiled product), on every
-instruction set that this processor has. All run once a round, one after the other, so that whatever else the
+instruction set that this processor has. All run once a round, one after another, so that whatever else the
 machine does falls on all; a ratio is the median of the rounds' ratios. Instructions are counted in the PTX:
 those outside loops once a warp, those of the loop as often as the warp goes round.
 """

@@ -1,4 +1,4 @@
-"""Milliseconds of sorting and counting, beside the peers that are installed.
+"""Milliseconds of sorting and counting, with the peers that are installed.
 
 On a GPU with 2^28 elements, on the CPU device 2^18; another exponent as argument.
 """

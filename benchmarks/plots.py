@@ -1,7 +1,7 @@
 """Draws every table that the benchmarks left in results/, or in another folder: `make plots`.
 
 A table becomes a picture with a row for each thing that was measured and a dot for each library, the
-bandwidth a picture for each kind of work. They are SVG with a transparent ground, in colours that show on
+bandwidth a picture for each kind of work. They are SVG with a transparent ground, in colors that show on
 white and on black.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common import RESULTS
 
-# What a name in a table is a result of: pattern, label, colour, marker.
+# What a name in a table is a result of: pattern, label, color, marker.
 LIBRARIES = [
     (r"^\(", "for comparison", "#888888", "|"),
     (r"\bSSE4", "pycuda, SSE4", "#8ecae6", "v"),
@@ -41,7 +41,7 @@ INK = "#7d7d7d"
 
 
 def library(name):
-    """(label, colour, marker)"""
+    """(label, color, marker)"""
     for pattern, label, *look in LIBRARIES:
         if re.search(pattern, name):
             return label or name, *look

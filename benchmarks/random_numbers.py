@@ -1,6 +1,6 @@
-"""GB/s of random numbers: every generator and rand, beside cuRAND's device interface, CuPy's and torch's.
+"""GB/s of random numbers: every generator and rand, with cuRAND's device interface, CuPy's and torch's.
 
-2^28 float32 on a GPU, 2^20 on the CPU device beside NumPy's; another exponent as argument. Generators are
+2^28 float32 on a GPU, 2^20 on the CPU device with NumPy's; another exponent as argument. Generators are
 made before: what is measured is what an array of numbers takes.
 """
 

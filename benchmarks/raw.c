@@ -27,7 +27,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronise.
+/* Median nanoseconds of one launch over `rounds` rounds of `burst` launches, each after a synchronize.
  * Negative: a call failed with that error. */
 double raw_launch(Launch launch, Plain synchronize, void *function, unsigned grid, unsigned block,
                   void **params, int burst, int rounds)

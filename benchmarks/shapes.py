@@ -1,6 +1,6 @@
 """GB/s of what must be read and written: sums along axes of every shape, slices, other dtypes, gathers.
 
-Beside plain CUDA for some, CuPy and torch, which use the same memory; on the CPU device beside NumPy.
+Beside plain CUDA for some, CuPy and torch, which use the same memory; on the CPU device with NumPy.
 
 A GiB for each operand on a GPU (2^28 float32), 4 MiB on the CPU device; another exponent as argument.
 """
@@ -112,13 +112,13 @@ WORK = {
     "where(x > y, x, y)": (22, lambda lib, x, y: lambda: lib.functions.where(x > y, x, y)),
 }
 CUDA = {"x[::-1] copied": "backwards"}
-# What libraries raise for what they have not got.
+# What libraries raise for what they do not support.
 LACKS = MemoryError, RuntimeError, TypeError, ValueError, AttributeError, BufferError, drv.Error
 DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
 
 
 def rate(library, make, arrays, nbytes):
-    """GB/s, or None for what the library has not got."""
+    """GB/s, or None for what the library does not support."""
     try:
         shared = [library.share(array) for array in arrays]
         return nbytes / seconds(make(library, *shared), library.wait) / 1e9
@@ -132,7 +132,7 @@ def by_cuda(name, n):
 
 
 def measured(libraries, exponent):
-    """(name, rates of the libraries) one after the other."""
+    """(name, rates of the libraries) one after another."""
     n = 1 << exponent
 
     def row(name, make, arrays, nbytes, plain=None, count=n):

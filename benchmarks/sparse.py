@@ -1,6 +1,6 @@
 """Milliseconds of a sparse matrix times a vector: ours, cuSPARSE's, torch's; on the CPU device SciPy's.
 
-Three classic patterns: neighbours in a plane, random columns, a network with hubs.
+Three classic patterns: neighbors in a plane, random columns, a network with hubs.
 """
 
 import numpy as np

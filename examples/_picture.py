@@ -12,8 +12,8 @@ FOLDER = Path(sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp())
 STOPS = np.array([[0, 0, 12], [60, 10, 110], [170, 40, 90], [240, 110, 30], [250, 200, 60], [255, 255, 230]])
 
 
-def colours(values):
-    """Numbers from 0 to 1 as colours, dark to light."""
+def colors(values):
+    """Numbers from 0 to 1 as colors, dark to light."""
     place = np.clip(values, 0, 1) * (len(STOPS) - 1)
     channels = [np.interp(place, np.arange(len(STOPS)), STOPS[:, k]) for k in range(3)]
     return np.stack(channels, -1).astype(np.uint8)

@@ -7,7 +7,7 @@ try:
 except ImportError:
     print("this example needs SciPy: pip install scipy")
     raise SystemExit from None
-from _picture import colours, save
+from _picture import colors, save
 
 import pycuda.gpuarray as gpuarray
 from pycuda.sparse.cg import solve_pkt_with_cg
@@ -27,5 +27,5 @@ plate = solution.get()
 rest = np.abs(matrix @ plate - right).max()
 print(f"{matrix.shape[0]} equations, {matrix.nnz} coefficients: {steps} steps, residual {rest:.1e}")
 assert rest < 1e-8
-picture = colours(plate.reshape(SIDE, SIDE) / plate.max())
+picture = colors(plate.reshape(SIDE, SIDE) / plate.max())
 save("conjugate-gradient.png", picture.repeat(6, axis=0).repeat(6, axis=1))

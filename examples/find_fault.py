@@ -3,7 +3,7 @@
 import os
 
 os.environ["PYCUDA_DEVICE"] = "cpu"
-os.environ["PYCUDA_CPU_CHECK"] = "racecheck,initcheck"  # read when the driver is initialised
+os.environ["PYCUDA_CPU_CHECK"] = "racecheck,initcheck"  # read when the driver is initialized
 
 import numpy as np
 
@@ -23,7 +23,7 @@ __global__ void race(float *a)
 }
 __global__ void never_written(float *a)
 {
-    a[threadIdx.x] += 1; // nobody has filled a
+    a[threadIdx.x] += 1; // a was never filled
 }
 """
 

@@ -1,7 +1,7 @@
 """Heat spreads over a plate: two arrays take turns; compared with a decay that is known."""
 
 import numpy as np
-from _picture import colours, save
+from _picture import colors, save
 
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
@@ -44,4 +44,4 @@ plate[0], plate[SIZE // 3 : SIZE // 2, SIZE // 4 : SIZE // 3] = 1, 4
 plate[-40:-20, -60:-20] = 3
 plate = run(plate, STEPS)
 print(f"warmest place after {STEPS} steps: {plate.max():.2f}")
-save("heat.png", colours(plate / plate.max()))
+save("heat.png", colors(plate / plate.max()))

@@ -18,9 +18,9 @@ __global__ void turn(unsigned char *out, int size, float angle, float zoom, floa
     float s = sinf(angle) / zoom, c = cosf(angle) / zoom;
     float u = c * x - s * y + 0.5f, v = s * x + c * y + 0.5f, d = 1.0f / size;
     float here = tex2D(image, u, v);
-    float beside = tex2D(image, u - d, v) + tex2D(image, u + d, v);
+    float sides = tex2D(image, u - d, v) + tex2D(image, u + d, v);
     float above = tex2D(image, u, v - d) + tex2D(image, u, v + d);
-    out[py * size + px] = 255 * __saturatef(here + sharp * (here - (beside + above) / 4));
+    out[py * size + px] = 255 * __saturatef(here + sharp * (here - (sides + above) / 4));
 }
 """)
 y, x = np.mgrid[-1 : 1 : SIZE * 1j, -1 : 1 : SIZE * 1j]

@@ -1,7 +1,7 @@
 """The Mandelbrot set, nearer and nearer: each picture of the series is one launch."""
 
 import numpy as np
-from _picture import colours, save
+from _picture import colors, save
 
 import pycuda.driver as drv
 from pycuda.compiler import SourceModule
@@ -23,7 +23,7 @@ __global__ void mandelbrot(float *out, int size, double re, double im, double wi
         x2 = x * x;
         y2 = y * y;
     }
-    // The fraction between two numbers of steps makes the colours smooth.
+    // The fraction between two numbers of steps makes the colors smooth.
     out[py * size + px] = n == limit ? 0 : n + 1 - log2f(log2f((float)(x2 + y2)) / 2);
 }
 """).get_function("mandelbrot")
@@ -36,4 +36,4 @@ for frame in range(FRAMES):
         block=(128, 1, 1), grid=(SIZE // 128, SIZE),
     )  # fmt: skip
     print(f"width {width:.1e}: {(steps > 0).mean():.0%} of the points escape, {steps.mean():.0f} steps each")
-    save(f"mandelbrot-{frame}.png", colours((steps / steps.max()) ** 0.5))
+    save(f"mandelbrot-{frame}.png", colors((steps / steps.max()) ** 0.5))

@@ -1,7 +1,7 @@
 """Bodies that attract each other: tiles of positions in shared memory, and the energy that must stay."""
 
 import numpy as np
-from _picture import colours, save
+from _picture import colors, save
 
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
@@ -67,4 +67,4 @@ for _ in range(STEPS):  # leapfrog: the energy stays
 change = energy(places.get(), speeds.get()) / before - 1
 print(f"{COUNT} bodies, {STEPS} steps: the energy changed by {change:.1e}")
 assert abs(change) < 1e-3
-save("nbody.png", colours(np.log1p(picture) / np.log1p(picture.max())))
+save("nbody.png", colors(np.log1p(picture) / np.log1p(picture.max())))

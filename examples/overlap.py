@@ -22,7 +22,7 @@ __global__ void work(float *a, int count)
 
 streams = [drv.Stream() for _ in range(STREAMS)]
 memory = [drv.mem_alloc(4 * COUNT) for _ in streams]
-# Only page-locked memory is copied beside other work.
+# Only copies of page-locked memory overlap with other work.
 host = [drv.pagelocked_empty(COUNT, np.float32) for _ in range(PARTS)]
 for number, part in enumerate(host):
     part[:] = number + 1
@@ -53,7 +53,7 @@ print(f"{PARTS} parts in {STREAMS} streams, all right; {busy / total:.1f} of the
 
 picture = np.full((40 * STREAMS, 640, 3), 245, np.uint8)
 for which, spans in times:
-    for colour, start, end in zip(COLOURS.values(), spans, spans[1:], strict=False):
+    for color, start, end in zip(COLOURS.values(), spans, spans[1:], strict=False):
         first, last = (int(639 * moment / total) for moment in (start, end))
-        picture[40 * which + 6 : 40 * which + 34, first : last + 1] = colour
+        picture[40 * which + 6 : 40 * which + 34, first : last + 1] = color
 save("overlap.png", picture)

@@ -1,4 +1,4 @@
-"""printf in a kernel: the text appears when the context is synchronised."""
+"""printf in a kernel: the text appears when the context is synchronized."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""`python -m pycuda`: what there is to work with, and what to do where something is missing."""
+"""`python -m pycuda`: reports the driver, devices and compilers found, and how to install what is missing."""
 
 from __future__ import annotations
 

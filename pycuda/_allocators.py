@@ -147,7 +147,7 @@ class Resource:
         Returns
         -------
         object or None
-            What owns the memory and cannot be told of streams: to be released after the work.
+            The owner of the memory if it cannot be given a stream: to be released after the work.
         """
         handle = StreamHandle(stream)
         arguments, keywords = self._stream(handle)

@@ -1,4 +1,4 @@
-"""What `await stream` and `await event` do."""
+"""`await stream` and `await event`."""
 
 from __future__ import annotations
 

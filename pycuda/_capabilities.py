@@ -1,5 +1,5 @@
-"""What a multiprocessor of each compute capability has: the figures of the CUDA programming guide, and of
-NVIDIA's occupancy calculator for the units of allocation."""
+"""Limits of a multiprocessor by compute capability: from the CUDA programming guide, and units of allocation
+from NVIDIA's occupancy calculator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the device and its compiler are like."""
+"""Properties of the device and its compiler."""
 
 from __future__ import annotations
 

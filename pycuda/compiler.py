@@ -450,7 +450,7 @@ class CudaModule:
 def _load(product: build.Product, options):
     """The module of this code. A failure says so when the compiler was newer than the driver."""
     device = _target.current()
-    # PTX has no word for the limit of a whole text: the driver's compiler is asked.
+    # PTX has no directive for a limit on registers of a module: it is an option of the driver's compiler.
     limit = _options.register_limit(options) if device is not None and device.takes_ptx else None
     try:
         return drv.module_from_buffer(product.code, [(drv.jit_option.MAX_REGISTERS, limit)] if limit else [])

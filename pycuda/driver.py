@@ -48,7 +48,7 @@ def set_debugging(flag: bool = True) -> None:
 
 
 class _DefaultStream:
-    """The default stream (CU_STREAM_LEGACY) by a name, where None is the stream of a `with` block."""
+    """The legacy default stream (CU_STREAM_LEGACY); None is the stream of a `with` block."""
 
     @staticmethod
     def __cuda_stream__() -> tuple[int, int]:

@@ -605,7 +605,7 @@ def get_minmax_neutral(what: str, dtype) -> str:
 
 
 def _smaller_or_larger(what: str, dtype) -> str:
-    """The expression of the smaller, or larger, of a and b. A NaN is ignored beside a number."""
+    """The expression of the smaller, or larger, of a and b. If one of them is NaN, the other one."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         return f"f{what}(a, b)" if dtype.itemsize == 8 else f"f{what}f(a, b)"

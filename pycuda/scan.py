@@ -1,4 +1,4 @@
-"""Prefix sums: for each element what all elements before it come to."""
+"""Scans (prefix sums): for each element the combination of all elements before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FLAG = np.dtype(np.uint8)
 
 
 class _ScanKernel:
-    """What both kinds have in common."""
+    """The base of both kinds."""
 
     _exclusive = False
 
@@ -192,7 +192,7 @@ class _ScanKernel:
 
 
 class ExclusiveScanKernel(_ScanKernel):
-    """For each element what all elements before it come to.
+    """Exclusive scan: for each element the combination of all elements before it.
 
     Parameters
     ----------
@@ -231,6 +231,6 @@ class ExclusiveScanKernel(_ScanKernel):
 
 
 class InclusiveScanKernel(_ScanKernel):
-    """For each element what it and all elements before it come to. Parameters as for `ExclusiveScanKernel`;
-    neutral is not needed.
+    """Inclusive scan: for each element the combination of it and all before it. Parameters as for
+    `ExclusiveScanKernel`; neutral is not needed.
     """

@@ -1,4 +1,4 @@
-"""For tests of programs that use pycuda: comparisons, tests on each device, a check for what is left behind.
+"""For tests of programs that use pycuda: comparisons, tests on each device, a check for leaked objects.
 
 ::
 

@@ -69,8 +69,8 @@ def _register_bfloat16() -> None:
 
 
 class DebugMemoryPool(DeviceMemoryPool):
-    """A DeviceMemoryPool that tells where each allocation was requested, and what is in use
-    by then.
+    """A DeviceMemoryPool that prints where each allocation was requested, and the memory in
+    use then.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class DebugMemoryPool(DeviceMemoryPool):
         self._origins: weakref.WeakKeyDictionary[PooledDeviceAllocation, str] = weakref.WeakKeyDictionary()
 
     def allocate(self, size: int, stream: _Stream = None) -> PooledDeviceAllocation:
-        """Allocate device memory for use on a stream, and tell about it.
+        """Allocate device memory for use on a stream, and print it.
 
         Parameters
         ----------

@@ -129,7 +129,7 @@ drv.Context.pop()
 @pytest.fixture
 def at_capability(run_python):
     """Calls a function of a test file in a process of its own, with a context of a device of at least that
-    compute capability: the CPU device is told to have it. What it asserts holds, or the test fails."""
+    compute capability: the CPU device is set to have it. What it asserts holds, or the test fails."""
 
     def call(capability, function, *arguments):
         file = Path(function.__code__.co_filename)

@@ -30,6 +30,6 @@ def fork():
     while under_asan() and not others_sleep():
         time.sleep(0.001)
     with warnings.catch_warnings():
-        # Python itself warns of a fork beside the driver's threads.
+        # Python itself warns of a fork while the driver's threads run.
         warnings.simplefilter("ignore", DeprecationWarning)
         return os.fork()

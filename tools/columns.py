@@ -1,7 +1,7 @@
 """Breaks lines of comments and paragraphs that are longer than 110 columns, as clang-format and ruff do not.
 
 Usage: columns.py FILE...   C sources and headers (block comments), Markdown (paragraphs and items of lists).
-Code, tables and comments beside code are left as they are.
+Code, tables and comments after code are left as they are.
 """
 
 import re
@@ -10,7 +10,7 @@ import textwrap
 from pathlib import Path
 
 COLUMNS = 110
-# Where a comment ends in the last column, clang-format gives up leaving the comments beside code as they are.
+# Where a comment ends in the last column, clang-format reflows the comments after code, too.
 FILLED = COLUMNS - 1
 
 

@@ -31,7 +31,7 @@ MANUAL = {
     "texture": "tex tld4 txq istypep",
     "surface": "suld sust sured suq",
     "control flow": "bra brx call ret exit",
-    "synchronisation": "bar barrier bar.warp.sync barrier.cluster membar fence atom red red.async vote match"
+    "synchronization": "bar barrier bar.warp.sync barrier.cluster membar fence atom red red.async vote match"
     " activemask"
     " redux griddepcontrol elect mbarrier clusterlaunchcontrol",
     "warp-level matrix": "wmma mma ldmatrix stmatrix movmatrix mma.sp",

@@ -4,7 +4,7 @@ On a GPU:
     python tools/record_ptx.py record --out FOLDER [--all] [family or group ...]
         records the forms that have no record yet, or one of other text or inputs, or that are named, and
         all functions. FOLDER gets record.zip, and with everything each lane gave, for finding out which lane
-        of what is wrong: forms.npz, functions.npz, halves.npz. --all records every form anew.
+        of what is wrong: forms.npz, functions.npz, halves.npz. --all records every form again.
 Then here:
     python tools/record_ptx.py merge FOLDER
         puts record.zip into tests/ptx/expected and tests/mathlib/expected.
@@ -104,7 +104,7 @@ def record(arguments):
 
 
 def merge(arguments):
-    """New entries beside those recorded before; forms that are no more are left out."""
+    """New entries and those recorded before; forms that no longer exist are left out."""
     names = {form.name for form in table.all_forms()}
     with (
         tempfile.TemporaryDirectory() as name,
@@ -170,7 +170,7 @@ def main():
         command.set_defaults(run=function, out=None, names=[], all=False)
         if name == "record":
             command.add_argument("--out", metavar="FOLDER", required=True)
-            command.add_argument("--all", action="store_true", help="every form anew")
+            command.add_argument("--all", action="store_true", help="record every form again")
         if name == "merge":
             command.add_argument("out", metavar="FOLDER")
         elif name != "compile":

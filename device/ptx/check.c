@@ -310,7 +310,7 @@ static bool ptx_check_packed(PtxCheck *c, PtxType type, const PtxOperand *operan
         specials += item->kind == PTX_OPERAND_SPECIAL;
     }
     if (specials && without)
-        return ptx_mismatch(c, operand, type, "no number beside a special register in the vector");
+        return ptx_mismatch(c, operand, type, "no number next to a special register in the vector");
     bits += without * each;
     if (ptx_types[type].class != PTX_BITS || bits != ptx_type_bits(type) || operand->count < 2)
         return ptx_mismatch(c, operand, type, "a vector that fills the other operand");

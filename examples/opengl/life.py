@@ -24,9 +24,9 @@ __global__ void live(const unsigned char *now, unsigned char *next, cudaSurfaceO
             around += (dx || dy) && now[(y + dy + side) % side * side + (x + dx + side) % side];
     bool here = now[y * side + x], lives = around == 3 || (here && around == 2);
     next[y * side + x] = lives;
-    uchar4 colour = make_uchar4(12, 12, 30, 255);
-    if (lives) colour = here ? make_uchar4(250, 200, 60, 255) : make_uchar4(240, 110, 30, 255); // born now
-    surf2Dwrite(colour, image, 4 * x, y);
+    uchar4 color = make_uchar4(12, 12, 30, 255);
+    if (lives) color = here ? make_uchar4(250, 200, 60, 255) : make_uchar4(240, 110, 30, 255); // born now
+    surf2Dwrite(color, image, 4 * x, y);
 }
 """
 

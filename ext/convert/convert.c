@@ -58,6 +58,25 @@ int convert_size(PyObject *value, const char *what, size_t *out)
     return 0;
 }
 
+int convert_length(PyObject *value, long long *out)
+{
+    return convert_signed(value, "a dimension in shape", LLONG_MIN, LLONG_MAX, out);
+}
+
+PyObject *convert_shape_text(int ndim, const Py_ssize_t *shape)
+{
+    int first = 0;
+    while (first < ndim && shape[first] < 0) first++;
+    PyObject *text = PyUnicode_FromString("(");
+    for (int i = first; i < ndim; i++) {
+        const char *comma = i > first ? "," : "";
+        PyUnicode_AppendAndDel(&text, shape[i] < 0 ? PyUnicode_FromFormat("%snewaxis", comma)
+                                                   : PyUnicode_FromFormat("%s%zd", comma, shape[i]));
+    }
+    PyUnicode_AppendAndDel(&text, PyUnicode_FromString(ndim == 1 ? ",)" : ")"));
+    return text;
+}
+
 int convert_int(PyObject *value, const char *what, int *out)
 {
     long long number;

@@ -31,8 +31,13 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
  */
 int convert_size(PyObject *value, const char *what, size_t *out);
 int convert_int(PyObject *value, const char *what, int *out);
+int convert_length(PyObject *value, long long *out); /* a dimension in shape, which may be negative */
 int convert_unsigned(PyObject *value, const char *what, unsigned *out);
 int convert_bits(PyObject *value, const char *what, int bits, unsigned long long *out); /* 0 .. 2**bits - 1 */
+
+/* A shape as NumPy's messages write it, a new reference: "(3,4)", "(5,)". Negative lengths, which are unknown
+ * ones, are left out at the beginning and "newaxis" elsewhere. */
+PyObject *convert_shape_text(int ndim, const Py_ssize_t *shape);
 
 /* ValueError unless the numbers of this dtype, fields too, are in the byte order that devices have. */
 int convert_native(struct _PyArray_Descr *dtype, const char *what);

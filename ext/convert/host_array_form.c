@@ -43,12 +43,16 @@ static int read_dtype(ModuleState *state, PyObject *object, PyArray_Descr **out)
 
 static int add_dimension(HostArrayForm *form, PyObject *value)
 {
-    size_t length = 0;
     if (form->rank == RANK_MAX) {
         PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", RANK_MAX);
         return -1;
     }
-    if (convert_size(value, "a dimension in shape", &length) < 0) return -1;
+    long long length = 0;
+    if (convert_length(value, &length) < 0) return -1;
+    if (length < 0) {
+        PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
+        return -1;
+    }
     form->shape[form->rank++] = (Py_ssize_t)length;
     return 0;
 }

@@ -177,16 +177,33 @@ static int pack_scalars(Work *work)
 
 /* ---- Shapes and results ---- */
 
-static int raise_shapes(const Work *work, const GPUArrayObject *array)
+/* ValueError with the shapes of all operands, inputs first; that of a number is (). */
+static int raise_shapes(const Work *work)
 {
-    PyObject *shape = PyObject_GetAttrString((PyObject *)array, "shape"), *other = PyTuple_New(work->ndim);
-    for (int i = 0; other && i < work->ndim; i++)
-        PyTuple_SET_ITEM(other, i, PyLong_FromSsize_t(work->shape[i]));
-    if (shape && other)
-        PyErr_Format(PyExc_ValueError, "operands could not be broadcast together with shapes %S %S", other,
-                     shape);
-    Py_XDECREF(shape);
-    Py_XDECREF(other);
+    PyObject *text = PyUnicode_FromString("operands could not be broadcast together with shapes");
+    for (int i = 0; i < work->inputs + work->outputs; i++) {
+        const GPUArrayObject *array = work->arrays[i < work->inputs ? work->outputs + i : i - work->inputs];
+        if (!array && i >= work->inputs) continue;
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromString(" "));
+        PyUnicode_AppendAndDel(&text,
+                               convert_shape_text(array ? array->ndim : 0, array ? array->shape : NULL));
+    }
+    if (text) PyErr_SetObject(PyExc_ValueError, text);
+    Py_XDECREF(text);
+    return -1;
+}
+
+/* ValueError for an output that the result does not fit. */
+static int raise_output(const Work *work, const GPUArrayObject *out)
+{
+    PyObject *own = convert_shape_text(out->ndim, out->shape);
+    PyObject *all = convert_shape_text(work->ndim, work->shape);
+    if (own && all)
+        PyErr_Format(PyExc_ValueError,
+                     "non-broadcastable output operand with shape %U doesn't match the broadcast shape %U",
+                     own, all);
+    Py_XDECREF(own);
+    Py_XDECREF(all);
     return -1;
 }
 
@@ -220,20 +237,15 @@ static int broadcast(Work *work)
         const GPUArrayObject *array = work->arrays[k];
         if (!array) continue;
         memcpy(shape, work->shape, (size_t)ndim * sizeof *shape);
-        if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(work, array);
+        if (!loop_broadcast(&ndim, shape, array->ndim, array->shape)) return raise_shapes(work);
         memcpy(work->shape, shape, (size_t)ndim * sizeof *shape);
         work->ndim = ndim;
     }
     for (int k = 0; k < work->outputs; k++) {
         const GPUArrayObject *out = work->arrays[k];
         if (!out) continue;
-        if (!loop_broadcast(&work->ndim, work->shape, out->ndim, out->shape)
-            || !gpuarray_has_shape(out, work->ndim, work->shape)) {
-            PyErr_Format(PyExc_ValueError,
-                         "non-broadcastable output operand with %d axes doesn't match the broadcast shape",
-                         out->ndim);
-            return -1;
-        }
+        if (!loop_broadcast(&work->ndim, work->shape, out->ndim, out->shape)) return raise_shapes(work);
+        if (!gpuarray_has_shape(out, work->ndim, work->shape)) return raise_output(work, out);
     }
     return 0;
 }

@@ -9,7 +9,7 @@
 /* False with AttributeError for del. */
 static bool is_given(PyObject *value, const char *name)
 {
-    if (!value) PyErr_Format(PyExc_AttributeError, "the %s of an array cannot be deleted", name);
+    if (!value) PyErr_Format(PyExc_AttributeError, "Cannot delete array %s", name);
     return value != NULL;
 }
 

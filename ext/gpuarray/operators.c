@@ -114,8 +114,11 @@ static bool is_number(PyObject *value)
 static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
 {
     if (is_number(a) || is_number(b)) {
-        PyErr_SetString(PyExc_ValueError, "matmul: Input operand does not have enough dimensions: use *");
-        return NULL;
+        return PyErr_Format(
+            PyExc_ValueError,
+            "matmul: Input operand %d does not have enough dimensions (has 0, gufunc core with "
+            "signature (n?,k),(k,m?)->(n?,m?) requires 1)",
+            is_number(a) ? 0 : 1);
     }
     ModuleState *state = state_of(a, b);
     bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))

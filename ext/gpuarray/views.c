@@ -56,22 +56,35 @@ static PyObject *along_one_axis(GPUArrayObject *array, char order, PyObject *str
     return gpuarray_reshape_to(array, 1, &array->size, order, stream);
 }
 
-/* Reads the axes of a permutation. -1 with ValueError. */
+/* NumPy's AxisError, unless there is an exception already. */
+static void raise_axis(GPUArrayObject *array, PyObject *axis)
+{
+    PyObject *module = PyErr_Occurred() ? NULL : PyImport_ImportModule("numpy.exceptions");
+    PyObject *error = module ? PyObject_CallMethod(module, "AxisError", "Oi", axis, array->ndim) : NULL;
+    if (error) PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(module);
+}
+
+/* Reads the axes of a permutation. -1 with ValueError, of which AxisError is a subclass. */
 static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
 {
     bool seen[STRIDES_MAX_DIMS] = {false};
     PyObject *items = PySequence_Fast(value, "axes must be a sequence of integers");
     if (!items) return -1;
-    bool right = PySequence_Fast_GET_SIZE(items) == array->ndim;
-    for (int i = 0; i < array->ndim && right; i++) {
+    if (PySequence_Fast_GET_SIZE(items) != array->ndim)
+        PyErr_SetString(PyExc_ValueError, "axes don't match array");
+    for (int i = 0; i < array->ndim && !PyErr_Occurred(); i++) {
         Py_ssize_t axis = PyNumber_AsSsize_t(PySequence_Fast_GET_ITEM(items, i), PyExc_ValueError);
         axis += axis < 0 ? array->ndim : 0;
-        right = axis >= 0 && axis < array->ndim && !seen[axis];
-        if (right) seen[axes[i] = (int)axis] = true;
+        if (axis < 0 || axis >= array->ndim)
+            raise_axis(array, PySequence_Fast_GET_ITEM(items, i));
+        else if (seen[axis])
+            PyErr_SetString(PyExc_ValueError, "repeated axis in transpose");
+        else
+            seen[axes[i] = (int)axis] = true;
     }
     Py_DECREF(items);
-    if (!right && !PyErr_Occurred())
-        PyErr_Format(PyExc_ValueError, "axes don't match array (it has %d axes)", array->ndim);
     return PyErr_Occurred() ? -1 : 0;
 }
 
@@ -125,7 +138,11 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
     }
     if (unknown >= 0 && known) known *= shape[unknown] = array->size / known;
     if (known == array->size && (unknown < 0 || shape[unknown] >= 0)) return 0;
-    PyErr_Format(PyExc_ValueError, "cannot reshape array of size %zd into this shape", array->size);
+    if (unknown >= 0) shape[unknown] = -1;
+    PyObject *text = convert_shape_text(ndim, shape);
+    if (text)
+        PyErr_Format(PyExc_ValueError, "cannot reshape array of size %zd into shape %U", array->size, text);
+    Py_XDECREF(text);
     return -1;
 }
 
@@ -168,7 +185,10 @@ static char read_order(PyObject *value)
         if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1
             && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order;
-    PyErr_Format(PyExc_ValueError, "order must be \"C\" or \"F\", not %R", value);
+    if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "K") == 0)
+        PyErr_SetString(PyExc_ValueError, "order 'K' is not permitted for reshaping");
+    else
+        PyErr_Format(PyExc_ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got %R)", value);
     return 0;
 }
 
@@ -290,6 +310,18 @@ PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS)
     return gpuarray_view_as(array, dtype, packed_axis(array));
 }
 
+/* NumPy's words for an item size that a view cannot have. */
+static const char *itemsize_problem(int ndim, int axis, bool smaller)
+{
+    if (ndim == 0) return "Changing the dtype of a 0d array is only supported if the itemsize is unchanged";
+    if (axis < 0) return "To change to a dtype of a different size, the last axis must be contiguous";
+    if (smaller)
+        return "When changing to a smaller dtype, its size must be a divisor of the size of original dtype";
+    return "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+           "last "
+           "axis of the array.";
+}
+
 PyObject *gpuarray_view_as(GPUArrayObject *array, PyArray_Descr *dtype, int axis)
 {
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
@@ -299,10 +331,8 @@ PyObject *gpuarray_view_as(GPUArrayObject *array, PyArray_Descr *dtype, int axis
     if (new_size != old_size) {
         if (axis < 0 || new_size == 0 || shape[axis] * old_size % new_size) {
             Py_DECREF(dtype);
-            return PyErr_Format(PyExc_ValueError,
-                                "When changing from an itemsize of %zd to %zd, the new one must divide the "
-                                "size in bytes of the contiguous axis",
-                                old_size, new_size);
+            PyErr_SetString(PyExc_ValueError, itemsize_problem(array->ndim, axis, new_size < old_size));
+            return NULL;
         }
         shape[axis] = shape[axis] * old_size / new_size;
         strides[axis] = new_size;
@@ -367,11 +397,6 @@ static int take_one(Indexing *view_of, PyObject *item, int rest)
                 return -1;
         return 0;
     }
-    if (view_of->axis == view_of->array->ndim) {
-        PyErr_Format(PyExc_IndexError, "too many indices for array: array is %d-dimensional",
-                     view_of->array->ndim);
-        return -1;
-    }
     if (PySlice_Check(item)) return take_slice(view_of, item);
     return take_integer(view_of, item);
 }
@@ -390,6 +415,11 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
     bool dots = false;
     view_of.array = array;
     view_of.offset = view_of.axis = view_of.ndim = 0;
+    int wanted = axes_of(items, count);
+    if (wanted > array->ndim)
+        return PyErr_Format(PyExc_IndexError,
+                            "too many indices for array: array is %d-dimensional, but %d were indexed",
+                            array->ndim, wanted);
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *item = items[i];
         if (item == Py_Ellipsis && dots)

@@ -303,7 +303,7 @@ PyDoc_STRVAR(memcpy_peer_async_doc,
              "\nRaises\n------\n"
              "ValueError\n    An allocation has fewer bytes.\n"
              "\nNotes\n-----\n"
-             "Calls cuMemcpyPeerAsync, under capture cuMemcpyDtoDAsync: addresses tell the contexts.");
+             "Calls cuMemcpyPeerAsync, under capture cuMemcpyDtoDAsync: addresses imply the contexts.");
 
 static PyObject *memcpy_peer_async(PyObject *module, FAST_PARAMETERS)
 {

@@ -216,7 +216,7 @@ PyDoc_STRVAR(from_fd_doc,
              "The descriptor stays open, and may be closed then.\n"
              "\nParameters\n----------\n"
              "fd : int\n"
-             "size : int\n    The one that it was made with, which the descriptor does not tell.\n"
+             "size : int\n    The one that it was made with, which the descriptor does not contain.\n"
              "\nReturns\n-------\n"
              "PhysicalMemory\n"
              "\nNotes\n-----\n"

@@ -341,7 +341,7 @@ static PyGetSetDef properties_3d[] = {
 
 #define SETTERS(X) \
     X(host, buffer, "bytes-like", \
-      "Need not be contiguous: pitch and height tell how it is walked from its address on.") \
+      "Need not be contiguous: pitch and height say how it is walked from its address on.") \
     X(array, array, "Array", "Kept alive while it is set.") \
     X(device, devptr, "device address", "An object is kept alive while it is set.") \
     X(unified, buffer, "bytes-like or device address", "The driver finds out which it is.")

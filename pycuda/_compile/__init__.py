@@ -1,9 +1,9 @@
 """How pycuda.compiler turns CUDA C into code a driver loads.
 
-arguments.py  what callers give, as what the rest takes
+arguments.py  arguments of callers, checked and converted
 target.py     what the current device takes: its architecture, machine code or PTX
 source.py     the extern "C" wrapping that keeps the user's line numbers
-options.py    nvcc's options in NVRTC's words
+options.py    nvcc's options as NVRTC's
 includes.py   which files a source includes, and their contents as part of the cache key
 finder.py     NVRTC, nvcc and the CUDA headers of this machine
 cache.py      compiled code on disk

@@ -1,4 +1,4 @@
-"""What callers give, as what the compilers take. What is none of it is refused by the argument's name."""
+"""Arguments of callers converted for the compilers. An error names the argument."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def path(value, what: str) -> str:
 
 
 class _Unnamed(str):
-    """nvcc's name where the caller gave none."""
+    """The default name of nvcc."""
 
 
 NVCC = _Unnamed("nvcc")  # the default of parameters
 
 
 def command(value) -> str | None:
-    """The path of nvcc that the caller gave; None where he gave none."""
+    """The path of nvcc that the caller passed, or None."""
     text = path(value, "nvcc")
     return None if isinstance(value, _Unnamed) else text
 

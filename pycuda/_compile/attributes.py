@@ -1,8 +1,8 @@
 """Attributes after the closing brace of a class: `typedef struct { float x, y; } __align__(16) Pair;`.
 
-nvcc, as its host compilers, gives them to the class. NVRTC gives them to what is declared, or to nothing, and
-says so in no message: sizes and arrays differ. For NVRTC they are moved to where both read them alike, after
-the word struct, class or union.
+nvcc, like its host compilers, applies them to the class. NVRTC applies them to the declared variable, or
+ignores them, without a message: sizes and arrays differ. For NVRTC they are moved to where both apply them to
+the class, after the word struct, class or union.
 """
 
 from __future__ import annotations

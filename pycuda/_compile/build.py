@@ -234,9 +234,9 @@ def _cuda_std() -> list[tuple]:
 
 
 def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
-    """Options for what nvcc does unasked: C++14 at least, where NVRTC 11 has an older one, __int128, and
-    unmarked variables of headers. And for kernels that need no textures and no runtime: these are not
-    declared, which is a third of a small kernel's time.
+    """Options for nvcc's defaults: at least C++14, where NVRTC 11 has an older default, __int128, and
+    unmarked variables of headers. Kernels that need neither textures nor the runtime are compiled without
+    their declarations, which saves a third of a small kernel's time.
     """
     old = compiler.version < (12, 0) and not any("-std=" in option for option in parsed.nvrtc)
     unmarked = textures.IN_HEADERS in job.options
@@ -251,15 +251,15 @@ def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
 
 
 def _lines(job: Job, given) -> list[str]:
-    """What makes the CPU device name the lines of the source: on a GPU they are read only on request."""
+    """Line information, by which the CPU device names lines of the source; on a GPU only on request."""
     there = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
     wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
     return ["-lineinfo"] if wanted and not there else []
 
 
 def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes) -> Job:
-    """The job with attributes of classes where NVRTC, too, gives them to the class. Headers are files of the
-    user's: for one with such attributes that is left to nvcc, or else to him.
+    """The job with attributes of classes where NVRTC applies them to the class, too. The user's headers are
+    not rewritten: for one with such attributes nvcc is needed.
     """
     own = os.fsencode(os.path.join(_PACKAGE, ""))
     files = zip(found.contents[::2], found.contents[1::2], strict=True)
@@ -297,10 +297,10 @@ def _with_nvrtc(
     arguments += [f"--pre-include={name}" for name in (_PRELUDE, *parsed.forced)] + parsed.nvrtc
     arguments += _dialect(job, parsed, compiler) + _lines(job, parsed.nvrtc)
     if compiler.version >= (12, 9) and any(each.startswith("--ptxas-options=") for each in parsed.nvrtc):
-        # NVRTC's own cache, which it has beside a GPU's driver, keeps code but nothing that ptxas said.
+        # NVRTC's own cache, which is used where there is a GPU's driver, keeps code but no messages of ptxas.
         arguments.append("--no-cache")
     if toolkit:
-        # The CUDA C++ library defines the limits of the integer types again, in other words.
+        # The CUDA C++ library defines the macros of limits.h again, with different text.
         arguments.append("--diag-suppress=47")
     marks = _marks(job, parsed)
     key = _key(
@@ -333,7 +333,7 @@ def _with_nvrtc(
 
 
 class _Marks(NamedTuple):
-    """What PTX for the CPU device is marked with. A GPU gets machine code, which needs none of it."""
+    """The marks of PTX for the CPU device. A GPU gets machine code, which has none."""
 
     newest: tuple[int, int] | None = None
     """The version that the device reads; None: as a driver of CUDA 13 it reads any."""

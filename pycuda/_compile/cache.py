@@ -1,10 +1,10 @@
 """Compiled code on disk.
 
-A file is named by the digest of everything its content depends on, and opens with a checksum of that name
-and content: a truncated, damaged or renamed file reads as absent. What belongs to another user, or may be
-written to by one, may hold any code and is not used; files and folders are made for their owner alone. Files
-are written beside their place and renamed, so that a reader in another process sees a whole file or none. A
-folder that cannot be used costs one warning, never a compilation.
+A file is named by the digest of everything its content depends on, and opens with a checksum of that name and
+content: a truncated, damaged or renamed file is treated as absent. A file that another user owns or may write
+to could hold any code and is not used; files and folders are private to their owner. Files are written under
+a temporary name in the same folder and renamed, so that a reader in another process sees a complete file or
+none. A folder that cannot be used causes one warning and no failure.
 """
 
 from __future__ import annotations

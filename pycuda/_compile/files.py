@@ -1,7 +1,7 @@
-"""Files and folders that are missing, not to be used, or gone.
+"""Errors of files and folders that are missing, not usable, or removed.
 
-A signal handler may raise in the middle of any of this, TimeoutError for one, which is an OSError: that goes
-on to the program. What the system or a loader says has an error number, or is an OSError and nothing more.
+A signal handler may raise at any point, TimeoutError for instance, which is an OSError: that is passed on to
+the program. Errors of the system or a loader have an error number, or are plain OSErrors.
 """
 
 from __future__ import annotations

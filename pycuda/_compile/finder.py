@@ -1,9 +1,9 @@
 """NVRTC, nvcc and the CUDA headers of this machine.
 
-Wheels are looked at first, then what variables name and the usual places; then NVIDIA's own finder is asked,
-whose import takes as long as compiling a small kernel. What was found is remembered beside the compiled code
-and checked by stat, so that a process that finds all its kernels in the cache neither searches nor loads a
-compiler.
+Wheels are searched first, then the folders that environment variables name and the usual ones; NVIDIA's own
+finder is last, as importing it takes as long as compiling a small kernel. The result is stored in the folder
+of compiled code and checked by stat, so that a process that finds all its kernels in the cache neither
+searches nor loads a compiler.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Compiler(NamedTuple):
     version: tuple[int, int]
     identity: str
     folders: tuple[str, ...]
-    headers: str  # what tells these folders' contents from another version's
+    headers: str  # identifies the contents of these folders
 
 
 def _site_folders() -> list[str]:
@@ -57,8 +57,8 @@ def _site_folders() -> list[str]:
 
 
 def _fingerprint(newest_major: int | None) -> str:
-    """What the outcome of a search depends on; the time of the site folders tells of packages come and
-    gone.
+    """What the result of a search depends on; the time of the site folders changes when packages are
+    installed or removed.
     """
     parts = [sys.prefix, str(newest_major)]
     parts += [os.environ.get(name, "") for name in _ENVIRONMENT]
@@ -95,7 +95,7 @@ def _libraries_of_wheels() -> list[str]:
 
 
 def _toolkits():
-    """Folders that may hold NVRTC: of toolkits and conda, then what stands beside nvcc."""
+    """Folders that may hold NVRTC: of toolkits and conda, then of the toolkit of nvcc."""
     roots = [os.environ[name] for name in _TOOLKIT_VARIABLES if os.environ.get(name)]
     roots += ["/usr/local/cuda", "/opt/cuda"]
     nvcc = find_nvcc("nvcc")

@@ -9,7 +9,7 @@ from pycuda import _driver
 
 from .source import NAME, USERS_NAME
 
-# A name in no folder: nothing beside the source is ever included by chance.
+# A name in no folder: no file next to the source is included by chance.
 _PROGRAM = f"/dev/null/{NAME}"
 _UNKNOWN_OPTION = re.compile(r"unrecogni[sz]ed option (\S+)")
 _MISSING_HEADER = re.compile(r'(?:could not|cannot) open source file "([^"]+)"')

@@ -1,8 +1,8 @@
-"""nvcc's options in NVRTC's words.
+"""nvcc's options as NVRTC's.
 
 PyCUDA's users write nvcc options. Each row below says what one of them becomes for NVRTC: the same, nothing
-(it speaks of host code, which there is none of), or a reason to call nvcc. An option no row knows is passed
-on: NVRTC itself says whether it takes it.
+(it concerns host code, of which there is none), or a reason to call nvcc. An option without a row is passed
+on: NVRTC accepts or refuses it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""A compilation that takes long says so, once, on a terminal: what is compiled, and how not to be told.
+"""A message about a compilation that takes long, once and on a terminal only: what is compiled, and how to
+turn the message off.
 
 Never into a pipe or a file. PYCUDA_PROGRESS=0 turns it off.
 """

@@ -1,4 +1,4 @@
-"""What is said to the user: warnings that point at his line, and errors that say what to do."""
+"""Messages to the user: warnings that point at the line of the call, and errors that say what to do."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def instead_of_nvrtc(nvcc: str, reason: str) -> None:
 
 
 def names_a_line(problem: CompileError) -> bool:
-    """Whether the compiler says which line is wrong, rather than what it does not find or support."""
+    """Whether the compiler names a line, rather than something that it does not find or support."""
     return re.search(r"\(\d+\): error", (problem.stdout or "") + (problem.stderr or "")) is not None
 
 

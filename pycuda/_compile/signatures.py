@@ -1,7 +1,7 @@
-"""The types of kernels' parameters, as the source has them.
+"""The types of kernels' parameters, read from the source.
 
-For comparing arguments with (PYCUDA_CHECK_ARGUMENTS), and to know which of them are structures. This is not
-a parser of C++: of what is not one of the plain forms nothing is said.
+Arguments are compared with them (PYCUDA_CHECK_ARGUMENTS), and structures are recognized. This is not a parser
+of C++: only simple declarations are recognized, others have no known type.
 """
 
 from __future__ import annotations

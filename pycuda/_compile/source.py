@@ -1,8 +1,8 @@
 """The extern "C" wrapping.
 
 Kernels are wrapped in extern "C" { } so that they keep their plain names, and #line keeps the numbers of the
-user's lines. A header of the toolkit or of the language holds C++ and cannot stand inside such a block: an
-#include of one at the top level closes the block and opens it again. A header of the user's stays inside,
+user's lines. A header of the toolkit or of the language has C++ code, which is not allowed inside such a
+block: an #include of one at the top level closes the block and opens it again. A user's header stays inside,
 because its kernels are looked up by their plain names too.
 """
 

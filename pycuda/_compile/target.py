@@ -1,7 +1,7 @@
 """What the current device takes.
 
-The only place that tells a GPU from the CPU device: a GPU loads machine code, the CPU device loads PTX text
-and says so by its name.
+The only module that distinguishes a GPU from the CPU device: a GPU loads machine code, the CPU device loads
+PTX text and is recognized by its name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a source with texture or surface references needs to compile.
+"""Rewrites sources with texture or surface references so that they compile.
 
 CUDA 12 removed texture<> and surface<>. pycuda-textures.hpp has them as templates whose variables hold the
 handle of an object; such a variable must be in constant memory, so __constant__ is put before each

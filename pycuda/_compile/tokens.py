@@ -1,7 +1,8 @@
-"""What hides text in C++: comments and literals, as parts of regular expressions.
+"""Comments and literals of C++ as parts of regular expressions.
 
-An opening without its end hides the rest: such a source does not compile, and to look for the end once more
-at each opening would take quadratic time. For verbose patterns in which `.` takes line ends (re.X, re.S).
+An unterminated comment or literal extends to the end of the text: such a source does not compile, and
+searching for the end again at each opening would take quadratic time. For verbose patterns in which `.`
+matches line ends (re.X, re.S).
 """
 
 COMMENT = r"(?://(?:[^\\\n]|\\.)* | /\*(?:.*?\*/|.*))"

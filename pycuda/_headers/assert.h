@@ -1,4 +1,4 @@
-/* assert is NVRTC's own, but NDEBUG is looked at each time that a source asks for it. */
+/* assert is NVRTC's own, but NDEBUG is evaluated at each inclusion. */
 #ifdef NDEBUG
 #undef assert
 #define assert(condition) ((void)0)

@@ -1,4 +1,4 @@
-/* What nvcc gives a source without any header: it reads the host's headers first. NVRTC has no host. */
+/* The declarations that nvcc includes in every source from the host's headers, which NVRTC does not read. */
 #ifndef PYCUDA_PRELUDE_H
 #define PYCUDA_PRELUDE_H
 

@@ -1,4 +1,4 @@
-/* memcpy and memset are NVRTC's own; the rest of the device's share is written out. */
+/* memcpy and memset are NVRTC's own; the other functions for device code are defined here. */
 #ifndef PYCUDA_STRING_H
 #define PYCUDA_STRING_H
 

@@ -1,6 +1,6 @@
 // Complex numbers for kernels: pycuda::complex<float> and pycuda::complex<double>, two components each.
 //
-// May stand inside an extern "C" block. Functions are found by argument-dependent lookup: abs(z).
+// May be included inside an extern "C" block. Functions are found by argument-dependent lookup: abs(z).
 #ifndef PYCUDA_COMPLEX_HPP
 #define PYCUDA_COMPLEX_HPP
 
@@ -13,7 +13,7 @@ template <class T> class complex;
 template <class T> PYCUDA_CALLABLE complex<T> operator*(const complex<T> &a, const complex<T> &b);
 template <class T> PYCUDA_CALLABLE complex<T> operator/(const complex<T> &a, const complex<T> &b);
 
-// complex<float> becomes complex<double> by itself, the other way only when asked.
+// complex<float> converts to complex<double> implicitly, the other way only explicitly.
 template <class T> class complex_base {
   public:
     typedef T value_type;
@@ -30,7 +30,7 @@ template <class T> class complex_base {
     PYCUDA_CALLABLE void imag(T im) { _M_im = im; }
 };
 
-// What both classes have, written once: constructors and assignments are not inherited.
+// Members of both classes: constructors and assignments are not inherited.
 #define PYCUDA_COMPLEX_MEMBERS(T)                                                                        \
     PYCUDA_CALLABLE complex() {}                                                                         \
     PYCUDA_CALLABLE complex(T re, T im = T()) : complex_base<T>(re, im) {}                               \
@@ -77,7 +77,7 @@ PYCUDA_CALLABLE complex<float>::complex(const complex<double> &z)
 
 namespace complex_parts {
 
-// Result, where U is a number: of a complex and a real number comes what the complex one is.
+// Result if U is a number: an operation on a complex and a real number has the type of the complex one.
 template <class U, class Result> struct if_real {};
 #define PYCUDA_REAL(U) template <class Result> struct if_real<U, Result> { typedef Result type; };
 PYCUDA_REAL(bool)
@@ -96,7 +96,7 @@ PYCUDA_REAL(float)
 PYCUDA_REAL(double)
 #undef PYCUDA_REAL
 
-// Result, where T and U are not the same.
+// Result if T and U differ.
 template <class T, class U, class Result> struct if_mixed {};
 template <class Result> struct if_mixed<float, double, Result> { typedef Result type; };
 template <class Result> struct if_mixed<double, float, Result> { typedef Result type; };
@@ -117,7 +117,7 @@ template <class Result> struct if_mixed<double, float, Result> { typedef Result 
 
 #undef PYCUDA_CALLABLE
 
-// Kernels made here say themselves when they need more than arithmetic: it is what takes time to compile.
+// The package's own kernels include the functions only if they use them, as these take long to compile.
 #ifndef PYCUDA_COMPLEX_ARITHMETIC_ONLY
 #include "complex/pycuda-complex-functions.hpp"
 #endif

@@ -1,5 +1,6 @@
-// Floating point numbers of any kind in textures and surfaces, which know no doubles and no complex numbers:
-// fp_tex_* are the integers that hold them there, fp_tex* and fp_surf* read and write the numbers themselves.
+// Floating-point numbers of any type in textures and surfaces, which support neither doubles nor complex
+// numbers: fp_tex_* are the integers that store them there, fp_tex* and fp_surf* read and write the numbers
+// themselves.
 #ifndef PYCUDA_HELPERS_HPP
 #define PYCUDA_HELPERS_HPP
 
@@ -13,7 +14,7 @@ typedef int2 fp_tex_double;
 typedef uint2 fp_tex_cfloat;
 typedef int4 fp_tex_cdouble;
 
-// ---- numbers from what a texture gives
+// ---- numbers from elements of textures
 
 template <class T> __device__ __forceinline__ T fp_tex_value(T value) { return value; }
 
@@ -32,7 +33,7 @@ __device__ __forceinline__ pycuda::complex<double> fp_tex_value(fp_tex_cdouble v
   return pycuda::complex<double>(__hiloint2double(value.y, value.x), __hiloint2double(value.w, value.z));
 }
 
-// The number that a texture<T> stands for.
+// The number type that a texture<T> stores.
 template <class T> struct fp_tex_number { typedef T type; };
 template <> struct fp_tex_number<fp_tex_double> { typedef double type; };
 template <> struct fp_tex_number<fp_tex_cfloat> { typedef pycuda::complex<float> type; };
@@ -66,7 +67,7 @@ fp_tex3D(texture<T, cudaTextureType3D, mode> reference, float i, float j, float 
   return fp_tex_value(tex3D(reference, i, j, k));
 }
 
-// ---- numbers as what a surface takes
+// ---- numbers to elements of surfaces
 
 template <class T> struct fp_surf_texel
 {

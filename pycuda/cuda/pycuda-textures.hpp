@@ -1,12 +1,12 @@
 // Texture and surface references, which CUDA 12 removed, over texture and surface objects.
 //
-// A texture<T, dimension, mode> is a __constant__ variable: what it was declared as, for the host to read,
-// and the handle of a texture object, which the host writes before a launch. tex2D(tex, x, y) and the like
-// read the object of that handle. The compiler's driver puts __constant__ in front of each declaration.
+// A texture<T, dimension, mode> is a __constant__ variable: its declared properties, which the host reads,
+// and the handle of a texture object, which the host writes before a launch. tex2D(tex, x, y) and similar
+// functions read through that handle. pycuda._compile puts __constant__ in front of each declaration.
 #ifndef PYCUDA_TEXTURES_HPP
 #define PYCUDA_TEXTURES_HPP
 
-// CUDA 11 still has templates of these names, which the host would know nothing of.
+// CUDA 11 still has templates of these names, which the host could not read.
 #if defined(__CUDACC_VER_MAJOR__) && __CUDACC_VER_MAJOR__ < 12
 #define texture pycuda_texture
 #define surface pycuda_surface
@@ -14,7 +14,7 @@
 
 extern "C++" {
 
-// ---- what a texture can hold: pycuda_texel<T> has the format as array_format numbers it
+// ---- element types of textures: pycuda_texel<T> has the format, a number of array_format
 
 template <class T> struct pycuda_texel
 {
@@ -48,7 +48,7 @@ PYCUDA_TEXELS(float, float, 0x20)
 #undef PYCUDA_TEXELS
 #undef PYCUDA_TEXEL
 
-// What a read gives: T itself, or floats.
+// The type of a fetched element: T itself, or floats.
 template <class T, cudaTextureReadMode mode> struct pycuda_read
 {
   typedef T type;
@@ -62,7 +62,7 @@ template <class T> struct pycuda_read<T, cudaReadModeNormalizedFloat>
 
 // ---- the variables, laid out as the host reads them
 
-// The arguments are what the texture starts with: normalized coordinates, filter mode, address mode.
+// The arguments are the initial settings: normalized coordinates, filter mode, address mode.
 template <class T, int dimensions = cudaTextureType1D, cudaTextureReadMode mode = cudaReadModeElementType>
 struct texture
 {
@@ -171,7 +171,7 @@ PYCUDA_SURFACE(CubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, int
 
 }
 
-// A header that declares textures is compiled as it stands: by nvcc with this.
+// Headers that declare textures are not rewritten: nvcc compiles them with this.
 #if defined(PYCUDA_TEXTURES_IN_HEADERS) && !defined(__CUDACC_RTC__)
 #if __CUDACC_VER_MAJOR__ < 12
 #undef texture

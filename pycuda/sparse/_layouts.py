@@ -1,4 +1,4 @@
-"""The two ways in which a matrix lies on the device, each with the kernel that multiplies it."""
+"""The two layouts of a matrix on the device, each with the kernel that multiplies it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sparse matrix on the device: SciPy's, as compressed rows, with what the kernel needs to know of it."""
+"""A sparse matrix on the device: SciPy's, in CSR format, with the layout for the kernel."""
 
 from __future__ import annotations
 

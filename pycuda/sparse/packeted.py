@@ -27,11 +27,11 @@ def _renumbered(csr: Any, is_symmetric: bool) -> tuple[Any, np.ndarray[Any, Any]
 
     numbers = np.arange(csr.shape[0], dtype=np.int32)
     if csr.nnz and csr.indices.dtype == np.int32:  # which is all that SciPy's function takes
-        by_neighbours = reverse_cuthill_mckee(csr, symmetric_mode=bool(is_symmetric)).astype(np.int32)
-        moved = csr[by_neighbours][:, by_neighbours]
+        by_neighbors = reverse_cuthill_mckee(csr, symmetric_mode=bool(is_symmetric)).astype(np.int32)
+        moved = csr[by_neighbors][:, by_neighbors]
         if 2 * _spread(moved) <= _spread(csr):
             moved.sort_indices()
-            return moved, by_neighbours
+            return moved, by_neighbors
     return csr, numbers
 
 

@@ -1,4 +1,4 @@
-/* Initialisation, devices, contexts, the stack of current contexts, primary contexts, wrong handles, fork. */
+/* Initialization, devices, contexts, the stack of current contexts, primary contexts, wrong handles, fork. */
 #include "check.h"
 
 #include <malloc.h>
@@ -226,7 +226,7 @@ static void test_state(void)
     OK(cuCtxDestroy_v2(other));
 }
 
-/* Bytes in use on the C heap after n contexts more; 0 where the library cannot tell. */
+/* Bytes in use on the C heap after n contexts more; 0 where the library does not report them. */
 static size_t heap_after(int n)
 {
     for (int i = 0; i < n; i++) {

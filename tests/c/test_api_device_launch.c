@@ -89,13 +89,13 @@ static void test_many_threads(void)
     check_count_of("parent", 1, 1, 3);
 }
 
-/* Threads of the pool run children beside each other. */
+/* Threads of the pool run children concurrently. */
 static void test_families(void)
 {
     for (int k = 0; k < 3; k++) check_count_of("great", 8, 32, 8 * 32 * 60);
 }
 
-/* The launches of a block into its NULL stream come one after the other. */
+/* The launches of a block into its NULL stream come one after another. */
 static void test_order_of_streams(void)
 {
     enum { BLOCKS = 500 };

@@ -141,7 +141,7 @@ static void test_fault(void)
     CUdeviceptr a, b;
     CUstream stream;
     CUlogIterator from;
-    CUresult told = CUDA_SUCCESS;
+    CUresult reported = CUDA_SUCCESS;
     float factor = 1;
     unsigned n = 2000;
     char text[4000];
@@ -154,13 +154,13 @@ static void test_fault(void)
     OK(cuLogsCurrent(&from, 0));
     void *params[] = {&a, &factor, &n};
     OK(cuLaunchKernel(function, 16, 1, 1, 128, 1, 1, 0, stream, params, NULL));
-    told = CUDA_SUCCESS;
-    CUresult added = cuStreamAddCallback(stream, count_error, &told, 0);
+    reported = CUDA_SUCCESS;
+    CUresult added = cuStreamAddCallback(stream, count_error, &reported, 0);
     CHECK(added == CUDA_SUCCESS || added == CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQUAL(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
     if (added == CUDA_SUCCESS) {
         cuCtxSynchronize();
-        CHECK_EQUAL(told, CUDA_ERROR_ILLEGAL_ADDRESS);
+        CHECK_EQUAL(reported, CUDA_ERROR_ILLEGAL_ADDRESS);
     }
     CHECK_EQUAL(cuMemAlloc_v2(&b, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
     CHECK_EQUAL(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -172,7 +172,7 @@ static void test_fault(void)
     OK(cuMemFree_v2(b));
 }
 
-/* What kernels print is shown by a synchronisation, not before. */
+/* What kernels print is shown by a synchronization, not before. */
 static void test_print(void)
 {
     CUfunction hello;

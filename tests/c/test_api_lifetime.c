@@ -267,7 +267,7 @@ static void *open_gate(void *data)
     return NULL;
 }
 
-/* A primary context is opened anew when its close is over, and the close touches nothing of that. */
+/* A primary context is opened again when its close is over, and the close does not affect the new one. */
 static void test_retain_while_it_closes(void)
 {
     CUcontext context;
@@ -346,7 +346,7 @@ static bool take_address(CUdeviceptr wanted, size_t size)
     return taken;
 }
 
-/* What a graph keeps of a dead context's module does not free the memory that is somebody else's now. */
+/* What a graph keeps of a dead context's module does not free the memory that is reused by now. */
 static void test_graph_outlives(void)
 {
     CUcontext dead, context;

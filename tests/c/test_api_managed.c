@@ -1,4 +1,4 @@
-/* Managed memory: what was said about it is told again, page by page; batches; what is discarded is unwritten
+/* Managed memory: advice is returned page by page; batches; what is discarded is unwritten
  * until a kernel, a call or the host writes it. Occupancy of clusters and resources of a device, too. */
 #include "check.h"
 

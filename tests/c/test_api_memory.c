@@ -164,13 +164,14 @@ static void test_copy_2d(void)
 static void test_arrays(void)
 {
     CUarray array;
-    CUDA_ARRAY_DESCRIPTOR flat = {8, 4, CU_AD_FORMAT_FLOAT, 2}, told;
+    CUDA_ARRAY_DESCRIPTOR flat = {8, 4, CU_AD_FORMAT_FLOAT, 2}, described;
     CUDA_ARRAY3D_DESCRIPTOR deep = {4, 3, 2, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0}, deep_told;
     float image[64], back[64];
     for (int i = 0; i < 64; i++) image[i] = (float)i / 3;
     OK(cuArrayCreate_v2(&array, &flat));
-    OK(cuArrayGetDescriptor_v2(&told, array));
-    CHECK(told.Width == 8 && told.Height == 4 && told.Format == CU_AD_FORMAT_FLOAT && told.NumChannels == 2);
+    OK(cuArrayGetDescriptor_v2(&described, array));
+    CHECK(described.Width == 8 && described.Height == 4 && described.Format == CU_AD_FORMAT_FLOAT
+          && described.NumChannels == 2);
     CUDA_MEMCPY2D copy = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = image,

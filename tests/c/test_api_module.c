@@ -21,7 +21,7 @@ static const char two_kernels[] = HEADER
 
 static void test_contents(void)
 {
-    CUmodule module, told;
+    CUmodule module, found;
     CUfunction function, all[3];
     CUdeviceptr address;
     size_t size = 0, offset = 9;
@@ -40,8 +40,8 @@ static void test_contents(void)
     CHECK_EQUAL(cuModuleGetFunction(&all[2], module, NULL), CUDA_ERROR_INVALID_VALUE);
     OK(cuFuncGetName(&name, function));
     CHECK_TEXT(name, "first");
-    OK(cuFuncGetModule(&told, function));
-    CHECK(told == module);
+    OK(cuFuncGetModule(&found, function));
+    CHECK(found == module);
     OK(cuFuncGetParamInfo(function, 1, &offset, &size));
     CHECK(offset == 8 && size == 1);
     OK(cuFuncGetParamInfo(function, 2, &offset, &size));
@@ -182,7 +182,7 @@ static void test_refused(void)
 
 static void test_library(void)
 {
-    CUlibrary library, told;
+    CUlibrary library, found;
     CUkernel kernel, all[2];
     CUfunction function;
     CUmodule module;
@@ -200,8 +200,8 @@ static void test_library(void)
     CHECK_EQUAL(cuLibraryGetKernel(&kernel, library, "none"), CUDA_ERROR_NOT_FOUND);
     OK(cuKernelGetName(&name, kernel));
     CHECK_TEXT(name, "first");
-    OK(cuKernelGetLibrary(&told, kernel));
-    CHECK(told == library);
+    OK(cuKernelGetLibrary(&found, kernel));
+    CHECK(found == library);
     OK(cuKernelGetFunction(&function, kernel));
     OK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel, 0));
     CHECK_EQUAL(value, 128);

@@ -1,4 +1,4 @@
-/* PYCUDA_CPU_LOCK: who waits inside the driver keeps others out, as on NVIDIA's; who synchronises does not;
+/* PYCUDA_CPU_LOCK: who waits inside the driver keeps others out, as on NVIDIA's; who synchronizes does not;
  * a host function never waits for the lock. */
 #include "check.h"
 

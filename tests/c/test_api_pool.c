@@ -277,7 +277,7 @@ static void test_release_threshold(void)
     OK(cuMemFreeAsync(get(900 * MIB, first), first));
     OK(cuStreamSynchronize(first));
     CHECK_EQUAL(before - free_bytes(), 900 * MIB);
-    OK(cuMemAlloc_v2(&a, 800 * MIB)); /* comes before what nobody uses */
+    OK(cuMemAlloc_v2(&a, 800 * MIB)); /* takes precedence over unused blocks */
     OK(cuMemFree_v2(a));
     set_threshold(0);
     OK(cuStreamSynchronize(first));
@@ -310,7 +310,7 @@ static void test_destroyed_pool(void)
     CHECK_EQUAL(free_bytes(), before);
 }
 
-/* In a context of its own: a kernel of after the free faults, although the memory is somebody else's by the
+/* In a context of its own: a kernel of after the free faults, although the memory is in use again by the
  * time it was asked for. */
 static void test_use_after_free(void)
 {

@@ -313,7 +313,7 @@ static void test_times(void)
 static void test_queries(void)
 {
     CUstream stream;
-    CUcontext context, told;
+    CUcontext context, found;
     unsigned flags = 9;
     int priority = 9, device = 9;
     unsigned long long ids[2];
@@ -321,11 +321,11 @@ static void test_queries(void)
     OK(cuStreamCreateWithPriority(&stream, CU_STREAM_NON_BLOCKING, -3));
     OK(cuStreamGetFlags(stream, &flags));
     OK(cuStreamGetPriority(stream, &priority));
-    OK(cuStreamGetCtx(stream, &told));
+    OK(cuStreamGetCtx(stream, &found));
     OK(cuStreamGetDevice(stream, &device));
     OK(cuStreamGetId(stream, &ids[0]));
     OK(cuStreamGetId(NULL, &ids[1]));
-    CHECK(flags == CU_STREAM_NON_BLOCKING && priority == -3 && told == context && device == 0
+    CHECK(flags == CU_STREAM_NON_BLOCKING && priority == -3 && found == context && device == 0
           && ids[0] != ids[1]);
     OK(cuStreamDestroy_v2(stream));
     OK(cuStreamCreateWithPriority(&stream, 0, -100));

@@ -243,7 +243,7 @@ static void test_refused_references(void)
     }
 }
 
-/* A handle of its own in every lane, under a guard, with results that nobody wants and the predicate last. */
+/* A handle of its own in every lane, under a guard, with unused results and the predicate last. */
 static const char mixed_source[] =
     ".version 7.5\n.target sm_75\n.address_size 64\n"
     ".visible .entry k(.param .u64 a, .param .u64 b, .param .u64 out)\n{\n"

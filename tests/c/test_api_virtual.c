@@ -215,7 +215,7 @@ static void test_mapping_errors(void)
     BAD(give(range + UNIT, 2 * UNIT, 9, 3));
     CUmemAccessDesc host = {{CU_MEM_LOCATION_TYPE_HOST, 0}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     CHECK_EQUAL(cuMemSetAccess(range + UNIT, 2 * UNIT, &host, 1), CUDA_ERROR_NOT_SUPPORTED);
-    BAD(cuMemsetD8_v2(range + UNIT, 1, 1)); /* mapped, but nobody has access */
+    BAD(cuMemsetD8_v2(range + UNIT, 1, 1)); /* mapped, but without access */
     OK(open_all(range + UNIT, 2 * UNIT));
     OK(cuMemUnmap(range + UNIT, 2 * UNIT));
     OK(cuMemRelease(memory));

@@ -56,7 +56,7 @@ static void limit(void)
     CHECK(chunks.kept <= CHUNKS_KEPT);
 }
 
-/* Nobody has what another one has. */
+/* No two have the same chunk. */
 static void *take_and_give(void *argument)
 {
     unsigned char mark = *(unsigned char *)argument;

@@ -140,7 +140,7 @@ static void test_locks(void)
     }
 }
 
-/* out[tid] = sum over rounds of what the neighbour stored in the round; threads below `gone` exit first. */
+/* out[tid] = sum over rounds of what the neighbor stored in the round; threads below `gone` exit first. */
 static void barrier_kernel(uint32_t threads, uint32_t rounds, uint32_t gone)
 {
     uint32_t head;
@@ -176,8 +176,8 @@ static void check_rounds(const Cells *cells, uint32_t threads, uint32_t rounds, 
 {
     uint32_t wrong = 0;
     for (uint32_t t = gone; t < threads; t++) {
-        uint32_t neighbour = t + 1 < threads ? t + 1 : gone;
-        wrong += cells->out[t] != rounds * neighbour + 1000 * rounds * (rounds - 1) / 2;
+        uint32_t neighbor = t + 1 < threads ? t + 1 : gone;
+        wrong += cells->out[t] != rounds * neighbor + 1000 * rounds * (rounds - 1) / 2;
     }
     CHECK(wrong == 0);
 }

@@ -1,4 +1,4 @@
-/* Layouts of kernel parameters as a driver tells them, and format strings, whose sizes are the compiler's. */
+/* Layouts of kernel parameters as a driver reports them, and format strings with the compiler's sizes. */
 #include "check.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 DriverTable driver;
 
 static bool has_info = true;
-static KernelParam told[40];
-static size_t told_count;
+static KernelParam reported[40];
+static size_t reported_count;
 static CUresult told_failure;
 static int refused;
 static bool told_once; /* the failure is one call's */
@@ -21,10 +21,10 @@ static CUresult param_info(CUfunction function, size_t index, size_t *offset, si
     CUresult failure = told_failure;
     if (told_once) told_failure = CUDA_SUCCESS;
     if (failure) return failure;
-    if (index >= told_count) refused++;
-    if (index >= told_count) return CUDA_ERROR_INVALID_VALUE;
-    *offset = told[index].offset;
-    *size = told[index].size;
+    if (index >= reported_count) refused++;
+    if (index >= reported_count) return CUDA_ERROR_INVALID_VALUE;
+    *offset = reported[index].offset;
+    *size = reported[index].size;
     return CUDA_SUCCESS;
 }
 
@@ -37,13 +37,15 @@ static void test_layout(void)
 {
     KernelLayout layout;
     driver.cuFuncGetParamInfo = param_info;
-    for (told_count = 0; told_count <= 40; told_count++) {
-        for (size_t i = 0; i < told_count; i++) told[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
+    for (reported_count = 0; reported_count <= 40; reported_count++) {
+        for (size_t i = 0; i < reported_count; i++)
+            reported[i] = (KernelParam){(uint32_t)(8 * i), i % 2 ? 8 : 4};
         CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.known
-              && layout.count == told_count);
+              && layout.count == reported_count);
         for (uint32_t i = 0; i < layout.count; i++)
-            CHECK(layout.params[i].offset == told[i].offset && layout.params[i].size == told[i].size);
-        uint32_t last = told_count ? told[told_count - 1].offset + told[told_count - 1].size : 0;
+            CHECK(layout.params[i].offset == reported[i].offset && layout.params[i].size == reported[i].size);
+        uint32_t last =
+            reported_count ? reported[reported_count - 1].offset + reported[reported_count - 1].size : 0;
         CHECK(layout.bytes == last);
         kernel_layout_free(&layout);
         CHECK(layout.params == NULL && layout.count == 0);
@@ -65,11 +67,11 @@ static void test_layout_of_drivers_that_do_not_tell(void)
 static void test_layout_of_a_failing_call(void)
 {
     KernelLayout layout;
-    told_count = 2;
+    reported_count = 2;
     told_once = true;
     told_failure = CUDA_ERROR_INVALID_VALUE;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.known
-          && layout.count == told_count);
+          && layout.count == reported_count);
     kernel_layout_free(&layout);
     told_once = false;
     CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && layout.count == 2);
@@ -80,10 +82,10 @@ static void test_layout_of_a_failing_call(void)
 static void test_layout_of_a_known_count(void)
 {
     KernelLayout layout;
-    for (told_count = 0; told_count < 4; told_count++) {
+    for (reported_count = 0; reported_count < 4; reported_count++) {
         refused = 0;
-        CHECK(kernel_layout_read(&layout, NULL, (int)told_count) == CUDA_SUCCESS && layout.known);
-        CHECK(layout.count == told_count && refused == 0);
+        CHECK(kernel_layout_read(&layout, NULL, (int)reported_count) == CUDA_SUCCESS && layout.known);
+        CHECK(layout.count == reported_count && refused == 0);
         kernel_layout_free(&layout);
         CHECK(kernel_layout_read(&layout, NULL, -1) == CUDA_SUCCESS && refused > 0);
         kernel_layout_free(&layout);

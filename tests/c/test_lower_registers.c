@@ -295,7 +295,7 @@ static void test_random_programs(void)
     free(after);
 }
 
-/* Many values made one after the other and each used at once share a row; unused ones are dropped. */
+/* Many values made one after another and each used at once share a row; unused ones are dropped. */
 static void test_reuse(void)
 {
     Arena arena = {.chunks = NULL};

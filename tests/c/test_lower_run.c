@@ -17,7 +17,7 @@ enum { LANES = 64 };
     "ld.param.u64 %base, [p]; mov.u32 %lane, %tid.x; mul.wide.u32 %at, %lane, 8; add.s64 %at, %base, %at;\n" \
     "ld.global.u32 %n, [%at];\n"
 
-/* Lanes leave the loop one after the other, and use rows of 64 bits while the rest still counts in rows
+/* Lanes leave the loop one after another, and use rows of 64 bits while the rest still counts in rows
  * of 32. */
 static const char loop_ptx[] = HEADER
     ".visible .entry k(.param .u64 p) { .reg .b32 %lane, %n, %i, %s; .reg .b64 %base, %at, %w<4>; .reg .pred "

@@ -1,5 +1,5 @@
 /* The memory map: bounds to the byte, gaps, quarantine and poison, registered memory, a random walk against a
- * model, and readers beside writers. */
+ * model, and concurrent readers and writers. */
 #include "check.h"
 
 #include <pthread.h>

@@ -58,13 +58,13 @@ static const Format floats = {24, -126, 127}, doubles = {53, -1022, 1023};
 
 static int around(int range) { return (int)below(2 * (unsigned)range + 1) - range; } /* zero */
 
-/* Few bits each, so that the exact product or sum is a tie; then something small beside it, or nothing. */
+/* Few bits each, so that the exact product or sum is a tie; then something small is added, or nothing. */
 static Three tie_of_product(const Format *f)
 {
     unsigned half = f->bits / 2 + below(2);
     double a = sign() * odd(half, around(9)), b = sign() * odd(f->bits + 1 - half, around(9));
-    double beside = ldexp(fabs(a * b), -(int)below(3 * f->bits) - (int)f->bits);
-    return (Three){a, b, below(4) ? sign() * (f == &floats ? (double)(float)beside : beside) : 0};
+    double smaller = ldexp(fabs(a * b), -(int)below(3 * f->bits) - (int)f->bits);
+    return (Three){a, b, below(4) ? sign() * (f == &floats ? (double)(float)smaller : smaller) : 0};
 }
 
 /* A sum whose exact product is half a unit of c's last place, less or more a little; that of subnormal

@@ -8,7 +8,7 @@
 #include "core/pool_bins.c"
 #include "core/pool_sources.c"
 
-/* ---- A memory checker that remembers what it was told ---- */
+/* ---- A memory checker that records its calls ---- */
 
 static bool checker_listens;
 static size_t heap_bytes, bytes_in_use;
@@ -37,7 +37,7 @@ IN_CALL void memory_marks_end(CUdeviceptr pointer)
 /* ---- A driver that remembers what it was asked ---- */
 
 enum { EVENTS = 64 };
-static size_t memory_live, memory_left, events_live, waits, records, synchronised, event_waits;
+static size_t memory_live, memory_left, events_live, waits, records, synchronized, event_waits;
 static CUresult record_result, wait_result, event_result;
 static CUstream recorded_on[EVENTS], last_waiter, last_waited_for;
 static uintptr_t next_address;
@@ -97,13 +97,13 @@ static CUresult fake_wait(CUstream stream, CUevent event, unsigned flags)
 static CUresult fake_synchronize(CUstream stream)
 {
     (void)stream;
-    synchronised++;
+    synchronized++;
     return CUDA_SUCCESS;
 }
 
 static CUresult fake_synchronize_context(void)
 {
-    synchronised++;
+    synchronized++;
     return CUDA_SUCCESS;
 }
 
@@ -168,7 +168,7 @@ static const CUstream stream_a = (CUstream)0xa0, stream_b = (CUstream)0xb0;
 
 static void start(Pool *pool)
 {
-    memory_live = waits = records = synchronised = event_waits = 0;
+    memory_live = waits = records = synchronized = event_waits = 0;
     memory_left = (size_t)1 << 40;
     record_result = wait_result = CUDA_SUCCESS;
     CHECK(pool_init(pool, &pool_device_memory, 0, POOL_DEFAULT_BITS));
@@ -389,7 +389,7 @@ static void test_the_source_ends_before_the_pool(void)
     PoolBlock *first = get(&pool, 100, stream_a), *second = get(&pool, 200, NULL);
     CHECK_EQUAL(pool_end_source(&pool), CUDA_SUCCESS);
     CHECK_EQUAL(ends, 1);
-    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(synchronized, 1);
     check_statistics(&pool, 0, 2, 300, 300);
     CHECK_EQUAL(pool_drop(&pool, first, false), CUDA_SUCCESS);
     CHECK_EQUAL(pool_drop(&pool, second, false), CUDA_SUCCESS);
@@ -551,7 +551,7 @@ static void test_a_stream_ends_without_an_event(void)
     CHECK(pool_put(&pool, block));
     record_result = CUDA_ERROR_UNKNOWN;
     pool_stream_gone(&pool, stream_a);
-    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(synchronized, 1);
     CHECK(get(&pool, 100, stream_b) == block);
     CHECK_EQUAL(waits, 0);
     CHECK(pool_put(&pool, block));
@@ -608,20 +608,20 @@ static void test_marks(void)
     CHECK_EQUAL(heap_bytes, block->capacity);
     pool_end_use(block);
     CHECK_EQUAL(bytes_in_use, 0);
-    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(synchronized, 1);
     CHECK(pool_put(&pool, block));
     CHECK(!pool_take(&pool, 100, stream_a));
     CHECK_EQUAL(pool_take_after(&pool, 102, stream_a, &block, &order), CUDA_SUCCESS);
     CHECK_EQUAL(bytes_in_use, 102);
     CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
     pool_end_use(block);
-    CHECK(event_waits == 1 && synchronised == 1);
+    CHECK(event_waits == 1 && synchronized == 1);
     CHECK(pool_put(&pool, block));
     CHECK_EQUAL(pool_add(&pool, 0, stream_a, &block), CUDA_SUCCESS);
     capture_status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
     pool_end_use(block);
     capture_status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(synchronized, 1);
     CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
     pool_pass_through(&pool);
     CHECK(!pool.marked);
@@ -644,7 +644,7 @@ static void test_leaving_an_event(void)
     CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
     wait_result = CUDA_ERROR_UNKNOWN;
     CHECK_EQUAL(pool_leave_event(block), CUDA_SUCCESS);
-    CHECK_EQUAL(synchronised, 1);
+    CHECK_EQUAL(synchronized, 1);
     CHECK_EQUAL(pool_drop(&pool, block, true), CUDA_SUCCESS);
     end(&pool);
 }

@@ -7,7 +7,7 @@
 
 #define HEAD ".version 7.0\n.target sm_75\n.address_size 64\n"
 
-/* The bits of the one initialiser of `.global .<type> x = <text>;`; 0xdead after an error. */
+/* The bits of the one initializer of `.global .<type> x = <text>;`; 0xdead after an error. */
 static uint64_t value(const char *type, const char *text)
 {
     char source[512];

@@ -1,4 +1,4 @@
-/* The tree that the parser makes: operands resolved, modifiers decoded, scopes gone, initialisers as
+/* The tree that the parser makes: operands resolved, modifiers decoded, scopes gone, initializers as
  * bytes. */
 #include <stdint.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static void scopes(void)
     CHECK(accepts("mov.b32 r8, 1;"));
 }
 
-/* Registers of ranges, which are found without a name of their own, beside others that look like them. */
+/* Registers of ranges, which are found without a name of their own, and others with similar names. */
 static void numbered(void)
 {
     PtxModule *m = parse_body(
@@ -269,11 +269,11 @@ static void calls(void)
     }
     ptx_module_free(m);
     CHECK(!accepts("call k;"));
-    CHECK(!accepts("call nobody;"));
+    CHECK(!accepts("call nothing;"));
     CHECK(!accepts("call (r1), q1, (r2);"));
 }
 
-static void initialisers(void)
+static void initializers(void)
 {
     PtxModule *m =
         parse(HEAD ".global .align 4 .b8 text[6] = \"abc\";\n.global .u32 grid[2][2] = {{1, 2}, {3}};\n"
@@ -403,7 +403,7 @@ int main(void)
     CHECK_GROUP(numbered);
     CHECK_GROUP(labels);
     CHECK_GROUP(calls);
-    CHECK_GROUP(initialisers);
+    CHECK_GROUP(initializers);
     CHECK_GROUP(positions);
     CHECK_GROUP(types);
     CHECK_GROUP(immediates);

@@ -107,7 +107,7 @@ static void make_block(void)
 
 /* --- random traces ---------------------------------------------------------------------------------- */
 
-/* An access of a few lanes, one after the other; false once it raced. */
+/* An access of a few lanes, one after another; false once it raced. */
 static bool step_touch(Race *race)
 {
     static const uint32_t sizes[] = {1, 2, 4, 4, 4, 8};

@@ -92,7 +92,7 @@ static void test_overlap(void)
     CHECK(!strides_may_overlap(2, (const ptrdiff_t[]){1, 4}, (const ptrdiff_t[]){0, 4}, 4));
 }
 
-/* What says that two views do not meet is held against their bytes; what must be told apart is. */
+/* Where two views are said not to overlap, their bytes are compared; some must be recognized as disjoint. */
 static void test_meeting(void)
 {
     static unsigned char memory[ROOM];

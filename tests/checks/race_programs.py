@@ -131,13 +131,13 @@ KERNEL two_buffers_one_used(int *data) {
         data[T] = tile[0][255 - T];
     }
 }
-KERNEL neighbours_read_bytes(int *data) {
+KERNEL neighbors_read_bytes(int *data) {
     __shared__ unsigned char bytes[256];
     bytes[T] = (unsigned char)data[T];
     __syncthreads();
     data[T] = bytes[(T + 1) % 256];
 }
-KERNEL neighbours_write_bytes(int *data) { /* of one word, each its own */
+KERNEL neighbors_write_bytes(int *data) { /* of one word, each its own */
     __shared__ unsigned char bytes[256];
     bytes[T] = (unsigned char)T;
     bytes[T] += 1;
@@ -245,7 +245,7 @@ KERNEL sum_beside_the_lock(int *data) {
     __syncthreads();
     data[T] = total;
 }
-KERNEL last_to_come_sums(int *data) { /* a counter tells who is last */
+KERNEL last_to_come_sums(int *data) { /* a counter says which thread is last */
     __shared__ int part[128], count;
     if (T == 0) count = 0;
     __syncthreads();
@@ -418,8 +418,8 @@ PROGRAMS = {
     "tiles_with_one_barrier": (256, 0, ("write", "read")),
     "two_buffers": (256, 0, None),
     "two_buffers_one_used": (256, 0, ("write", "read")),
-    "neighbours_read_bytes": (256, 0, None),
-    "neighbours_write_bytes": (256, 0, None),
+    "neighbors_read_bytes": (256, 0, None),
+    "neighbors_write_bytes": (256, 0, None),
     "bytes_of_a_word_read_whole": (256, 0, ("read", "write")),
     "all_write_one_value": (256, 0, None),
     "all_write_their_own": (256, 0, ("write", "write")),

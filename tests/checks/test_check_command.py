@@ -52,7 +52,7 @@ def test_a_program_without_faults(check):
 
 FAULTS = {
     "past the end": ("fill(array, block=(65, 1, 1)); drv.Context.synchronize()", "past the end"),
-    "nobody waits": ("fill(array, block=(65, 1, 1))", "past the end"),
+    "no wait": ("fill(array, block=(65, 1, 1))", "past the end"),
     "caught": ("fill(array, block=(65, 1, 1))\ntry: array.get()\nexcept drv.Error: pass", "past the end"),
     "a race": ("get('sum')(array, block=(64, 1, 1))", "race at offset"),
     "not written": ("get('sum')(gpuarray.empty(64, np.float32), block=(64, 1, 1))", "uninitialized"),
@@ -76,7 +76,7 @@ def test_a_fault(check, what):
 
 
 def test_exit_code_arguments_and_what_is_left(check):
-    """The program's own code; memory that nobody has freed; a fault is known at once."""
+    """The program's own code; memory that was not freed; a fault is known at once."""
     done, counts = check("-c", PRELUDE + "print(sys.argv[1:])\nsys.exit(7)", "--a", "-m", "b")
     assert (done.returncode, done.stdout) == (7, "['--a', '-m', 'b']\n") and counts == [0, 0, 256]
     late = "fill(array, block=(65, 1, 1))\nimport time; time.sleep(0.5); os._exit(0)"

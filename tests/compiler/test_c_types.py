@@ -1,4 +1,4 @@
-"""C types, argument declarations, packed arguments and device limits: pycuda.tools and its like."""
+"""C types, argument declarations, packed arguments and device limits: pycuda.tools and similar modules."""
 
 import numpy as np
 import pytest

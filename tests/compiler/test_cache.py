@@ -229,7 +229,7 @@ def test_header_edit_is_seen(folder, compilations, tmp_path, name, remembered):
 
 @pytest.mark.parametrize("how", ["written over", "moved there"])
 def test_header_of_the_same_size_and_time_is_seen(folder, compilations, tmp_path, how):
-    """What a checkout or an archive may do: the time is set back, ctime and inode tell."""
+    """What a checkout or an archive may do: the time is set back, but ctime and inode differ."""
     arguments = header_tree(tmp_path)
     path = tmp_path / "include" / "outer.h"
     path.write_text("#define VALUE 11111\n")

@@ -256,7 +256,7 @@ def test_large_headers_beside_stand_ins(headers, no_nvcc):
         ("// include nothing\nint include;", []),
         ("#define H <h.h>\n#include H", [(None, False)]),
         ("%:include <i.h>", [("i.h", False)]),
-        ("#include <>", [(None, False)]),  # an error, for the compiler to tell
+        ("#include <>", [(None, False)]),  # an error of the compiler
     ],
 )
 def test_scan_reads(text, names):

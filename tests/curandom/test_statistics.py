@@ -109,7 +109,7 @@ def test_uniform(cls, dtype):
 
 @pytest.mark.parametrize("cls", PSEUDO)
 def test_one_generator_over_time(cls):
-    """A generator's own sequence, round after round, where generators beside it cannot help."""
+    """A generator's own sequence, round after round, without the other generators."""
     generator = new(cls)
     x = generator.gen_uniform(65536 * 4 * 16, np.float32).get().reshape(16, 65536, 4)
     looks_uniform(np.ascontiguousarray(x[:, ::5].transpose(1, 0, 2)).ravel())

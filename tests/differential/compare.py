@@ -1,4 +1,4 @@
-"""Ours beside NumPy's: dtype, shape, values, shared memory, kinds of errors."""
+"""Comparison with NumPy: dtype, shape, values, shared memory, kinds of errors."""
 
 import builtins
 

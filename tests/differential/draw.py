@@ -18,7 +18,7 @@ KINDS = {
     "f": {"f2": 1, "f4": 8, "f8": 6},
     "c": {"c8": 3, "c16": 1},
 }
-# How often a kind is drawn beside others.
+# How often a kind is drawn relative to others.
 WEIGHT = {"b": 2, "i": 5, "u": 2, "f": 9, "c": 2}
 LENGTHS = [0, 1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 32, 33, 100, 1023, 1024, 1025]
 SHAPES = [(3, 4), (1, 5), (4, 1), (0, 3), (2, 0), (1, 1), (5, 5), (16, 17), (33, 32), (2, 3, 4), (3, 1, 2),

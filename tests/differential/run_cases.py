@@ -1,4 +1,4 @@
-"""Random programs of arrays, ours beside NumPy's.
+"""Random programs of arrays, compared with NumPy.
 
     python tests/differential/run_cases.py --seeds 0:5000 --jobs 2
     python tests/differential/run_cases.py --seeds 17
@@ -25,7 +25,7 @@ LONGEST = 2000  # characters of a difference
 
 
 class Worker:
-    """A process that runs cases, started anew when it is gone."""
+    """A process that runs cases, restarted when it has ended."""
 
     def __init__(self, group, timeout):
         self.command = [

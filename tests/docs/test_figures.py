@@ -98,7 +98,7 @@ def results(folder):
 
 @pytest.fixture
 def clone(tmp_path):
-    """The programs that draw and write, with the page's folder beside them."""
+    """A copy of the programs that draw and write, and the page's folder."""
     (tmp_path / "benchmarks").mkdir()
     (tmp_path / "docs").mkdir()
     for name in "common.py", "plots.py", "page.py":

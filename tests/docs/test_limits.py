@@ -24,8 +24,8 @@ def check():
     selected = names("device/lower/select/select.def", r"^(?:ALU|SELECT)\((\w+)")
     missing = (known - selected) | {name for name, text in coverage.EXAMPLES.items() if coverage.answer(text)}
     text = (ROOT / "docs" / "cpu_device.md").read_text()
-    told = re.search(r"Unsupported instructions:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)
-    assert set(re.findall(r"`([\w.]+)`", told)) == missing
+    listed = re.search(r"Unsupported instructions:\s+((?:`[\w.]+`,?\s*)+)", text).group(1)
+    assert set(re.findall(r"`([\w.]+)`", listed)) == missing
 
 
 @pytest.mark.cpu("what the CPU device does not execute")

@@ -85,4 +85,4 @@ sys.exit(draw_graph.draw(draw_graph.page_graph()) != draw_graph.PICTURE.read_tex
 """
     environment = {**os.environ, "PYCUDA_DEVICE": "cpu"}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, f"python tools/draw_graph.py docs draws it anew {done.stderr}"
+    assert done.returncode == 0, f"python tools/draw_graph.py docs draws it again {done.stderr}"

@@ -1,4 +1,5 @@
-"""The folders are those of ext/: a subject each. Helpers that several files use are modules beside them."""
+"""The folders are those of ext/: a subject each. Helpers that several files use are modules in this
+folder."""
 
 import sys
 from pathlib import Path

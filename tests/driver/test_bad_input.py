@@ -62,19 +62,19 @@ def test_missing_block(add, memory, works):
         add(memory, N, X)
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_missing_argument(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*3.*2"):
         add(memory, N, block=(8, 1, 1))
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_extra_argument(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*3.*4"):
         add(memory, N, X, X, block=(8, 1, 1))
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_argument_of_the_wrong_width(add, memory, works):
     with pytest.raises(TypeError, match=r"add.*1.*8.*4: pass numpy.int32 .* numpy.float32"):
         add(memory, np.float64(8), X, block=(8, 1, 1))
@@ -87,8 +87,8 @@ INTEGERS = (
 )
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
-@pytest.mark.cpu("a GPU's driver tells the size of a parameter, not its type")
+@pytest.mark.driver(12040, "kernels report their parameters")
+@pytest.mark.cpu("a GPU's driver reports the size of a parameter, not its type")
 def test_integer_of_another_width_where_the_type_is_known():
     take = SourceModule(INTEGERS).get_function("take")
     out = np.zeros(2, np.uint64)
@@ -203,7 +203,7 @@ def test_host_array_without_in_or_out(add, works):
         add(np.zeros(8, np.float32), N, X, block=(8, 1, 1))
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.parametrize("types", ["Pid", "iif", "Pi", "Piff", [np.intp, np.int64, np.float32]])
 def test_wrong_types_for_prepare(add, memory, works, types):
     with pytest.raises(TypeError, match="add"):

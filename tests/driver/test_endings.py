@@ -1,4 +1,4 @@
-"""How programs end: each is a process of its own, whose exit code and stderr tell."""
+"""How programs end: each is a process of its own, whose exit code and stderr are checked."""
 
 import pytest
 
@@ -184,7 +184,7 @@ print(drv._live_objects()["Stream"])
 
 @every_start
 def test_failed_launch(ends, start):
-    """Everything is lost with the context; still only the error itself is told, and once."""
+    """Everything is lost with the context; still only the error itself is reported, and once."""
     code, said, error = ends(start, "things.fault(np.intp(64), **ONE)\ndrv.Context.synchronize()\n")
     assert code == 1 and said == ""
     only_error(error, "KernelError: cuCtxSynchronize failed: an illegal memory access was encountered")
@@ -235,7 +235,7 @@ def test_what_kernels_print_comes_out(ends, start):
 
 @every_start
 def test_failed_launch_that_nobody_waited_for(ends, start):
-    """The failure is not lost: it is told at the end, once."""
+    """The failure is not lost: it is reported at the end, once."""
     code, said, error = ends(start, "things.fault(np.intp(64), **ONE)\n")
     assert (code, said) == (0, "")
     assert error.count("illegal memory access") == 1 and error.count("Traceback") <= 1, error

@@ -4,7 +4,7 @@ import pytest
 
 pytestmark = pytest.mark.cpu("PYCUDA_CPU_LOG")
 
-# By the driver API alone, as another program would: nobody asks cuLogsDumpToMemory.
+# By the driver API alone, as another program would, without cuLogsDumpToMemory.
 FAULT = """
 import ctypes, os
 import pycuda

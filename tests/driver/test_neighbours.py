@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-NEIGHBOURS = {
+NEIGHBORS = {
     "torch": """
 import torch
 def theirs():
@@ -57,7 +57,7 @@ ENDINGS = ["", "del mine, twice", "del x, y", "raise SystemExit(0)"]
 
 
 def sees_gpu(run_python, name):
-    done = run_python(NEIGHBOURS[name] + "as_numpy(theirs())\n", env={"PYTHONWARNINGS": "ignore"})
+    done = run_python(NEIGHBORS[name] + "as_numpy(theirs())\n", env={"PYTHONWARNINGS": "ignore"})
     return done.returncode == 0
 
 
@@ -68,12 +68,12 @@ CASES = [*itertools.product((True, False), ENDINGS, ["autoinit"]), (True, "", "a
 @pytest.mark.gpu("torch, CuPy and numba find NVIDIA's own driver only")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("case", CASES, ids=str)
-@pytest.mark.parametrize("name", NEIGHBOURS)
+@pytest.mark.parametrize("name", NEIGHBORS)
 def test_shares_the_primary_context(run_python, name, case):
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed")
     first, ending, init = case
-    parts = [NEIGHBOURS[name], OURS % init]
+    parts = [NEIGHBORS[name], OURS % init]
     program = "".join(parts if first else parts[::-1]) + WORK % ending
     done = run_python(program, env={"PYTHONWARNINGS": "ignore"})
     if done.returncode and not sees_gpu(run_python, name):

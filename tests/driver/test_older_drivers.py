@@ -69,7 +69,7 @@ drv.Context.pop()
 context.detach()
 assert len(drv.Device(0).get_attributes()) > 50
 
-# Faults are told as far as that driver can.
+# Faults are reported as far as that driver can.
 with drv.Device(0).make_context() as broken:
     bad = SourceModule("__global__ void reader(int *a) { a[0] = a[-100000]; }").get_function("reader")
     try:

@@ -1,4 +1,4 @@
-"""Every public callable tells its parameters, to inspect.signature, help() and editors, and what they are.
+"""Every public callable documents its parameters, for inspect.signature, help() and editors.
 
 That stubs say the same is for `make lint`, which runs mypy's stubtest.
 """
@@ -56,7 +56,7 @@ def text_of(call):
     return inspect.getdoc(call) or ""
 
 
-def parameters_told(call):
+def documented_parameters(call):
     """The names below "Parameters" in the docstring."""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+$|\Z)", text_of(call), re.M | re.S)
     rows = ROW.findall(section[1]) if section else []
@@ -99,10 +99,10 @@ def test_docstrings_tell_the_parameters():
     """In numpydoc's form, all of them or, where the text says what is to be said, none."""
     wrong = {}
     for name, call in ASKED.items():
-        told, taken = parameters_told(call), parameters_of(call)
+        documented, taken = documented_parameters(call), parameters_of(call)
         of_the_native_module = name.startswith("_driver.") and not inspect.isclass(call)
-        if told != taken and (told or (of_the_native_module and taken)):
-            wrong[name] = told, taken
+        if documented != taken and (documented or (of_the_native_module and taken)):
+            wrong[name] = documented, taken
     unsaid = {"_driver.Stream.add_callback"}
     unsaid |= {f"_driver.{name}.__exit__" for name in ("Stream", "StreamCapture", "Context")}
     assert {name: lists for name, lists in wrong.items() if name not in unsaid} == {}
@@ -130,7 +130,7 @@ def of_c(call):
 
 
 def test_functions_take_what_they_tell():
-    """By name, and nothing else. That all are told is what the SystemError would say."""
+    """By name, and nothing else. That all are documented is what the SystemError would say."""
     wrong = []
     for name, call in CALLABLES.items():
         short = name.removeprefix("_driver.")
@@ -158,8 +158,8 @@ def test_launches_take_the_keywords_that_they_tell(primary_context):
     positional = {"prepared_call": [(1, 1), (1, 1, 1)], "prepared_timed_call": [(1, 1), (1, 1, 1)]}
     positional["prepared_async_call"] = [(1, 1), (1, 1, 1), None]
     for name in ("__call__", *positional):
-        told = inspect.signature(getattr(kernel, name)).parameters.values()
-        keywords = {each.name: each.default for each in told if each.kind is each.KEYWORD_ONLY}
+        documented = inspect.signature(getattr(kernel, name)).parameters.values()
+        keywords = {each.name: each.default for each in documented if each.kind is each.KEYWORD_ONLY}
         assert len(keywords) == (11 if name == "__call__" else 6)
         if name == "__call__":
             assert keywords.pop("block") is inspect.Parameter.empty
@@ -186,16 +186,16 @@ def test_messages(call, text):
 
 
 def test_defaults_are_those_that_are_used(primary_context):
-    """Defaults told are taken, and do what leaving them out does."""
-    told = {
+    """Defaults documented are taken, and do what leaving them out does."""
+    documented = {
         name: inspect.signature(getattr(drv, name)).parameters
         for name in ("Stream", "Event", "DeviceMemoryPool", "PageLockedMemoryPool", "managed_empty")
     }
-    assert told["Stream"]["priority"].default is None
+    assert documented["Stream"]["priority"].default is None
     assert drv.Stream(0, None).priority == drv.Stream().priority
     for name in ("Event", "DeviceMemoryPool", "PageLockedMemoryPool"):
-        getattr(drv, name)(**{key: each.default for key, each in told[name].items()})
-    assert told["managed_empty"]["mem_flags"].default == drv.mem_attach_flags.GLOBAL
+        getattr(drv, name)(**{key: each.default for key, each in documented[name].items()})
+    assert documented["managed_empty"]["mem_flags"].default == drv.mem_attach_flags.GLOBAL
     descr = inspect.signature(drv.TextureObject).parameters
     assert descr["address_mode"].default == drv.address_mode.CLAMP
     assert descr["border_color"].default == (0, 0, 0, 0)

@@ -279,7 +279,7 @@ def test_long_arrays_of_any_layout():
     assert any(variant[0] == "apart" for _, variant in kernel._functions)
 
 
-def test_neighbours_through_strides():
+def test_neighbors_through_strides():
     kernel = ElementwiseKernel("int *x, int *z", "z[i] = x[i] + (i + 1 < n ? x[i + 1] : 0)")
     x = np.arange(40, dtype=np.int32).reshape(4, 10)
     view, z = gpuarray.to_gpu(x)[:, ::3], gpuarray.empty((4, 4), np.int32)

@@ -23,7 +23,7 @@ SHARING = [f"{name}_sharing" for name in ("cupy", "jax", "numba", "tensorflow", 
 FIRST_STEPS = {"fill_array", "hello_gpu", "print_from_kernel"}
 # What these print is the same everywhere; of the others the numbers differ.
 SAME_NUMBERS = {"monte_carlo", "struct_by_value", *SHARING}
-# Those whose library tells on stderr what it does.
+# Those whose library prints on stderr.
 TALKATIVE = {"tensorflow_sharing", "jax_sharing"}
 PAGES = [page for page in sorted((DOCS / "gallery").glob("*.md")) if page.name != "index.md"]
 

@@ -29,11 +29,11 @@ from _pytest.runner import runtestprotocol
 import pycuda.driver as drv
 
 core = drv._driver
-# Out of memory, invalid value, unknown. A kernel's fault is told once and then hushed at releases.
+# Out of memory, invalid value, unknown. A kernel's fault is reported once and then hushed at releases.
 CODES = "2,1,999"
 ALL_UP_TO, AT_LEAST, PATIENCE = 300, 100, 60
 tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
-quiet = {}  # routine -> how often it failed and nobody was told
+quiet = {}  # routine -> how often it failed without a report
 
 
 def pytest_addoption(parser):
@@ -162,7 +162,7 @@ class Attempt:
             and error.routine in names_of(self.failed)
         )
 
-    def told(self):
+    def reported(self):
         """Whether the body saw an error: it may compare messages, and those of errors of its threads."""
         seen = isinstance(self.error, AssertionError) and re.search(" failed: |CUDA_ERROR_", str(self.error))
         return bool(seen) or any(isinstance(error, drv.Error) for error in chain(self.error) + self.reports)
@@ -187,7 +187,7 @@ class Attempt:
             return None  # a consequence of what was reported
         return (
             None
-            if isinstance(self.error, expected) and self.told()
+            if isinstance(self.error, expected) and self.reported()
             else f"{type(self.error).__name__}: {self.error}"
         )
 
@@ -208,11 +208,11 @@ ALSO_NAMED = {  # as PyCUDA names it, or by the call that was asked for
 }
 
 
-# Tests that see another way being gone when these calls fail, with nothing to tell.
+# Tests in which another path is taken when these calls fail, without an error.
 OTHER_WAYS = {
     # Without an event behind its work a stream that goes is waited for.
     "test_a_dropped_stream_still_keeps_what_its_work_needs": ["cuEventCreate", "cuEventRecord"],
-    # "invalid value" means an address of nobody's memory, which is then refused for what is asked of it.
+    # "invalid value" means an address of no allocation, which is then refused by the operation.
     "test_memory_that_is_too_short": ["cuMemGetAddressRange"],
     # "invalid value" is a driver's answer to an attribute that it does not know, which is then left out.
     "test_all_attributes": ["cuDeviceGetAttribute"],
@@ -262,9 +262,9 @@ def count(attempt):
     if not attempt.failed:
         return
     tally["failing calls"] += 1
-    told = "raised" if attempt.error else "reported" if attempt.reports else "quiet"
-    tally[told] += 1
-    if told == "quiet":
+    outcome = "raised" if attempt.error else "reported" if attempt.reports else "quiet"
+    tally[outcome] += 1
+    if outcome == "quiet":
         quiet[attempt.failed] = quiet.get(attempt.failed, 0) + 1
 
 
@@ -340,4 +340,4 @@ def pytest_testnodedown(node, error):
 def pytest_terminal_summary(terminalreporter):
     terminalreporter.write_line(", ".join(f"{name}: {number}" for name, number in tally.items()))
     most = sorted(quiet.items(), key=lambda pair: -pair[1])
-    terminalreporter.write_line("nobody told: " + ", ".join(f"{name} {number}" for name, number in most))
+    terminalreporter.write_line("not reported: " + ", ".join(f"{name} {number}" for name, number in most))

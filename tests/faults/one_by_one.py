@@ -1,4 +1,4 @@
-"""Lets the driver calls of a piece of work fail, one after the other, in a program of its own.
+"""Lets the driver calls of a piece of work fail, one after another, in a program of its own.
 
 The work is done again and again in a context that is there already: a GPU takes half a second to make one and
 to destroy it. What fails is injected, so the context is as good after a failure as before.
@@ -39,7 +39,7 @@ class Failing:
         return ours or self.may_be(error)
 
     def attempt(self, n):
-        """Lets the n-th call fail. Whether the work got that far, and whether somebody was told."""
+        """Lets the n-th call fail. Whether the work got that far, and whether the failure was reported."""
         before, raised = core._fault_calls(), False
         assert core._fault_arm(n, self.code)
         try:
@@ -50,23 +50,23 @@ class Failing:
                 raise
         reached = core._fault_calls() - before >= n
         core._fault_arm(0)
-        told = raised or bool(self.reports)
+        reported = raised or bool(self.reports)
         self.reports.clear()
-        return reached, told
+        return reached, reported
 
     def each_call(self):
-        """How many calls there are, how often somebody was told and how often nobody."""
+        """How many calls there are, how many failures were reported and how many were not."""
         sys.unraisablehook = lambda report: self.reports.append(str(report.exc_value))
         self.work()
         at_first, failures, quiet = state(), 0, 0
         for n in itertools.count(1):
-            reached, told = self.attempt(n)
+            reached, reported = self.attempt(n)
             assert state() == at_first, (n, core._fault_failed(), state())
             if not reached:
                 break
-            failures += told
+            failures += reported
             # Before a release that question may fail: the context is then made current in any case.
-            quiet += not told and core._fault_failed() != "cuCtxGetCurrent"
+            quiet += not reported and core._fault_failed() != "cuCtxGetCurrent"
             if n % WORK_EVERY == 0:
                 self.work()
         self.work()

@@ -5,7 +5,7 @@ a result, nothing left, and it goes on.
 import pytest
 from faults.one_by_one import CODES
 
-# A GPU with many neighbours takes seconds for a context.
+# A GPU with many neighbors takes seconds for a context.
 pytestmark = pytest.mark.timeout(320)
 
 PARTS = '''
@@ -216,25 +216,25 @@ def counts(run_python, program, code):
 def test_main_path(run_python, code):
     total, failures, quiet = counts(run_python, MAIN_PATH, code)
     assert total > 80
-    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without a report"
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_kinds_of_pools(run_python, code):
     total, failures, quiet = counts(run_python, POOLS, code)
     assert total > 40
-    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without a report"
 
 
 @pytest.mark.parametrize("code", [CODES["out of memory"], CODES["unknown"]])
 def test_virtual_memory(run_python, code):
     total, failures, quiet = counts(run_python, VIRTUAL_MEMORY, code)
     assert total > 15
-    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without a report"
 
 
 @pytest.mark.parametrize("code", CODES.values(), ids=CODES.keys())
 def test_contexts(run_python, code):
     total, failures, quiet = counts(run_python, CONTEXTS, code)
     assert total > 20
-    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without a report"

@@ -3,7 +3,7 @@
 import pytest
 from faults.one_by_one import CODES
 
-# A GPU with many neighbours takes seconds for a context.
+# A GPU with many neighbors takes seconds for a context.
 pytestmark = pytest.mark.timeout(320)
 
 PROGRAM = '''
@@ -75,4 +75,4 @@ def test_references(run_python, code):
     assert done.returncode == 0, done.stderr
     total, failures, quiet = map(int, done.stdout.split())
     assert total > 60
-    assert failures > 4 * quiet, "few calls may fail without anybody being told"
+    assert failures > 4 * quiet, "few calls may fail without a report"

@@ -40,7 +40,7 @@ static void ask(Module *module)
     }
 }
 
-/* limit: how far the data go, SIZE_MAX where that is not told. */
+/* limit: the size of the data, SIZE_MAX where it is unknown. */
 static CUresult load(const uint8_t *data, size_t limit, PtxLog *log)
 {
     Context *context;

@@ -1,4 +1,4 @@
-"""A context of OpenGL without a window, current in the test's thread, and a CUDA context beside it."""
+"""A context of OpenGL without a window, and a CUDA context, both current in the test's thread."""
 
 import sys
 from pathlib import Path

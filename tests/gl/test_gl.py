@@ -196,9 +196,9 @@ assert np.allclose(points, np.stack([i / 500 - 1, np.sin(0.1 * i + 2) / 2], axis
 
 
 def test_example(gl, tmp_path):
-    """Its picture: the corners are the colour of points that leave at once, the middle is not."""
+    """Its picture: the corners are the color of points that leave at once, the middle is not."""
     path = tmp_path / "julia.png"
-    environment = {**os.environ, "PYTHONSAFEPATH": ""}  # what lies beside the example is imported
+    environment = {**os.environ, "PYTHONSAFEPATH": ""}  # the example imports from its folder
     done = subprocess.run(
         [sys.executable, EXAMPLES / "julia.py", path], capture_output=True, text=True, env=environment
     )

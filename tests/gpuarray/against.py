@@ -1,5 +1,7 @@
 """Calls on GPUArrays compared with the same on NumPy's arrays: results, or the kinds of errors."""
 
+import operator
+
 import numpy as np
 
 from pycuda import gpuarray
@@ -50,6 +52,27 @@ def outcome(call, arrays):
             return call(*arrays)
     except Exception as problem:
         return problem
+
+
+# Arrays that tables of calls name.
+HOST = {
+    "f": np.array([3, 1, 2, 5], np.float32),
+    "d": np.array([1, 2, 0.5, 4]),
+    "h": np.array([1, 2, 0.5, 4], np.float16),
+    "i": np.array([3, 0, 2, 1]),
+    "t": np.array([True, False, True, True]),
+    "u": np.array([1, 2, 3, 4], np.uint8),
+    "m": np.array([[3, 1, 2, 5], [0.5, 4, -1, 2], [7, -3, 1, 0]], np.float32),
+    "n": np.array([1, np.nan, 3, 0.5]),
+    "s": np.array([1, 2, np.inf, 4, np.nan, 6]),
+    "c": np.array([1 - 0j, complex(np.nan, -0.0), complex(-0.0, np.inf), 2]),
+    "z": np.array(2.5, np.float32),
+}
+
+
+def run(call, arrays):
+    """What an expression gives with arrays for its names, or the error that it raises."""
+    return outcome(lambda: eval(call, {"np": np, "operator": operator} | arrays), [])
 
 
 def same(call, *arrays, rtol=0.0, atol=0.0):

@@ -63,7 +63,7 @@ PLAIN, VERSIONED = b"dltensor", b"dltensor_versioned"
 
 
 def read(capsule):
-    """The structure in a capsule that nobody took yet."""
+    """The structure in a capsule that was not consumed yet."""
     name = capsule_name(capsule)
     kind = {PLAIN: Plain, VERSIONED: Versioned}[name]
     return kind.from_address(capsule_pointer(capsule, name))

@@ -264,10 +264,10 @@ except drv.Error as error:
 """
 
 
-@pytest.mark.parametrize("which, told", [(77, "thread (77,0,0)"), (128, "nothing")])
-def test_a_fault_on_a_short_way(run_python, which, told):
+@pytest.mark.parametrize("which, message", [(77, "thread (77,0,0)"), (128, "nothing")])
+def test_a_fault_on_a_short_way(run_python, which, message):
     if "CPU" not in drv.Context.get_device().name():
-        pytest.skip("what a fault tells is the CPU device's")
+        pytest.skip("the text of a fault is the CPU device's")
     code = ASTRAY.format(folder=os.path.dirname(__file__), which=which)
     run = run_python(code)
-    assert told in run.stdout, run.stdout + run.stderr
+    assert message in run.stdout, run.stdout + run.stderr

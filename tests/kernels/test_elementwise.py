@@ -120,7 +120,7 @@ def test_comparison(dtype, operator):
 
 
 def convertible(a, target):
-    """The values of `a` that C converts to `target` without undefined behaviour."""
+    """The values of `a` that C converts to `target` without undefined behavior."""
     if a.dtype.kind != "f" or target.kind == "f":
         return a
     info = np.iinfo(target)

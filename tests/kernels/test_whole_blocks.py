@@ -98,7 +98,7 @@ extern "C" __global__ void bounded(int *out, const int *a, int least, u64 most)
     out[threadIdx.x] = a[threadIdx.x] * 5 + 2;
 }
 
-// One element is apart from its neighbours on either side.
+// One element is apart from its neighbors on either side.
 extern "C" __global__ void one_left_out(int *out, const int *a, unsigned which)
 {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -288,7 +288,7 @@ def test_arrays_that_are_one(kernels):
 
 
 def test_arrays_that_overlap(kernels):
-    """Blocks of one warp, one after the other: what a block reads, none writes but those before it."""
+    """Blocks of one warp, one after another: what a block reads, none writes but those before it."""
     a = np.arange(200, dtype=np.float32)
     if "CPU" not in drv.Context.get_device().name():
         pytest.skip("the order of blocks is the CPU device's")
@@ -368,7 +368,7 @@ except drv.Error as error:
 
 
 @pytest.mark.parametrize(
-    "name, shift, n, more, told",
+    "name, shift, n, more, message",
     [
         ("sums", 2048 + 4, 512, "()", "thread (255,0,0)"),
         ("sums", 2048, 512, "()", ""),
@@ -380,12 +380,12 @@ except drv.Error as error:
         ("gathered", 0, 257, "(np.int32(3),)", "thread (0,0,0)"),
     ],
 )
-def test_faults(run_python, name, shift, n, more, told):
+def test_faults(run_python, name, shift, n, more, message):
     if "CPU" not in drv.Context.get_device().name():
-        pytest.skip("what a fault tells is the CPU device's")
+        pytest.skip("the text of a fault is the CPU device's")
     code = FAULT.format(folder=os.path.dirname(__file__), name=name, shift=shift, n=n, more=more)
     run = run_python(code, env={"PYCUDA_CPU_SCHEDULE": "", "PYCUDA_CPU_THREADS": "1"})
-    assert told in run.stdout and bool(run.stdout) == bool(told), run.stdout + run.stderr
+    assert message in run.stdout and bool(run.stdout) == bool(message), run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("isa", ["v2", "v3", "v4"])

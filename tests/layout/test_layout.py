@@ -51,7 +51,7 @@ def test_a_layer_includes_only_those_below_it(folder):
 
 
 def test_driver_is_reached_only_through_the_table():
-    """Outside core's loaders nobody opens libraries or looks up cu* symbols."""
+    """Outside core's loaders no file opens libraries or looks up cu* symbols."""
     wrong = [
         path.relative_to(ROOT).as_posix()
         for path in sources("core", "ext")
@@ -184,7 +184,7 @@ def test_operations_are_named_by_enumerators():
 
 
 def test_every_environment_variable_of_ours_has_a_row():
-    """A variable that is read without a row is one whose wrong values nobody refuses."""
+    """The values of a variable that is read without a row are not checked."""
     tables = [ROOT / "core" / "settings.def", ROOT / "device" / "api" / "base" / "settings.def"]
     known = set(re.findall(r"^\w+\((\w+),", "\n".join(path.read_text() for path in tables), re.M))
     assert len(known) > 15

@@ -37,7 +37,7 @@ ANYWHERE, WARP, BLOCK = range(3)
 class Node:
     """Something a kernel does.
 
-    exits: lanes may end in it, so the masks round it must be made anew.
+    exits: lanes may end in it, so the masks around it must be recomputed.
     parts: lanes may come out of it apart, which a GPU does not mend by itself: those that come back from
     different depths of a recursion.
     """

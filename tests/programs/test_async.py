@@ -16,7 +16,7 @@ SOURCE = r"""
 namespace cg = cooperative_groups;
 constexpr int tile = 128;
 
-// Sums of neighbours in a tile that the group copies.
+// Sums of neighbors in a tile that the group copies.
 extern "C" __global__ void by_groups(const int *in, int *out, int n)
 {
     __shared__ int near[tile];
@@ -198,11 +198,11 @@ extern "C" __global__ void in_vain(const int *in, int *out, int n)
 }
 """
 TILE, COUNT = 128, 10
-NEIGHBOURS = {"by_groups": 1, "by_groups_ahead": 1, "by_barrier": 1}
-NEIGHBOURS |= {"by_halves": 2, "by_pipeline": 1, "by_roles": 2}
+NEIGHBORS = {"by_groups": 1, "by_groups_ahead": 1, "by_barrier": 1}
+NEIGHBORS |= {"by_halves": 2, "by_pipeline": 1, "by_roles": 2}
 
 
-def neighbours(data):
+def neighbors(data):
     tiles = data.reshape(-1, TILE)
     return (tiles + np.roll(tiles, -1, 1)).ravel()
 
@@ -217,8 +217,8 @@ def check_all():
         module.get_function(name)(drv.In(data), drv.InOut(out), n, block=(threads, 1, 1))
         return out
 
-    for name, tiles in NEIGHBOURS.items():
-        assert (run(name, TILE * tiles) == neighbours(data)).all(), name
+    for name, tiles in NEIGHBORS.items():
+        assert (run(name, TILE * tiles) == neighbors(data)).all(), name
     sums = np.cumsum([data[:TILE][k::4].sum() for k in range(4)])
     assert (run("by_leaving", TILE, 4)[:3] == sums[:3]).all()
     copied = data[: len(data) // (4 * TILE) * 4 * TILE].copy()

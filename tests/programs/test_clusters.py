@@ -10,7 +10,7 @@ SOURCE = r"""
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
 
-// Each block reads its neighbour's part, backwards.
+// Each block reads its neighbor's part, backwards.
 extern "C" __global__ void __cluster_dims__(4, 1, 1) ring(const float *in, float *out)
 {
     __shared__ float part[64];

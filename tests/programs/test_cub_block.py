@@ -177,7 +177,7 @@ extern "C" __global__ void run_length(const int *values, const int *lengths, int
 
 struct Differ { template <typename T> __device__ bool operator()(T a, T b) const { return a != b; } };
 struct Minus { template <typename T> __device__ T operator()(T a, T b) const { return a - b; } };
-extern "C" __global__ void neighbours(const int *in, int *heads, int *differences)
+extern "C" __global__ void neighbors(const int *in, int *heads, int *differences)
 {
     using Edges = cub::BlockDiscontinuity<int, threads>;
     using Difference = cub::BlockAdjacentDifference<int, threads>;
@@ -304,10 +304,10 @@ def test_run_length(programs, random):
     assert (out == wanted).all()
 
 
-def test_neighbours(programs, random):
+def test_neighbors(programs, random):
     values = random.integers(0, 3, 3 * TILE).astype(np.int32)
     heads, differences = np.empty_like(values), np.empty_like(values)
-    launch(programs, "neighbours", drv.In(values), drv.Out(heads), drv.Out(differences))
+    launch(programs, "neighbors", drv.In(values), drv.Out(heads), drv.Out(differences))
     steps = np.diff(tiles(values), axis=1)
     assert (tiles(heads)[:, 0] == 1).all()
     assert (tiles(heads)[:, 1:] == (steps != 0)).all()

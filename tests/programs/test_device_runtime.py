@@ -1,5 +1,6 @@
 """What kernels ask of the device runtime besides launches: copies and fills, against NumPy; properties of the
-device and of kernels, against what the driver tells the host; errors in words; the older launch functions.
+device and of kernels, against what the driver returns to the host; texts of errors; the older launch
+functions.
 """
 
 import re
@@ -87,7 +88,7 @@ def numbers(count, seed=1):
 
 
 SIZES = np.int32([0, 1, 2, 3, 5, 8, 13, 64, 255, 256, 1000, 4099])
-PLACES = np.int32(np.cumsum(SIZES + 7) - SIZES)  # one after the other with gaps
+PLACES = np.int32(np.cumsum(SIZES + 7) - SIZES)  # one after another with gaps
 
 
 def test_copies_of_bytes(copies):
@@ -243,7 +244,7 @@ def test_refused_copies():
     ],
     ids=["copy", "fill"],
 )
-@pytest.mark.cpu("a GPU tells of neither")
+@pytest.mark.cpu("a GPU reports neither")
 def test_invalid_addresses(run_python, call, said):
     done = run_python(
         f"""

@@ -1,5 +1,5 @@
-"""Barriers of the whole grid by the functions of the device runtime's library (cudaCGSynchronize and its
-like), as older headers and other compilers use them; cooperative_groups.h of newer CUDA has its own
+"""Barriers of the whole grid by the functions of the device runtime's library (cudaCGSynchronize and
+similar ones), as older headers and other compilers use them; cooperative_groups.h of newer CUDA has its own
 (tests/driver)."""
 
 import os

@@ -38,7 +38,7 @@ extern "C" __global__ void half_pairs(const __half2 *a, const __half2 *b, __half
 extern "C" __global__ void half_atomic(__half *out) { atomicAdd(out, __float2half(0.25f)); }
 """
 
-# A process of its own: the CPU device names the compute capability that has bfloat16 only when told to.
+# A process of its own: the CPU device has the compute capability with bfloat16 only by a setting.
 BFLOAT16 = r"""
 import numpy as np
 import pycuda.autoinit, pycuda.driver as drv

@@ -36,7 +36,7 @@ def test_both_names_are_one_driver(run_python, cpu_device_library, names):
 
 
 def test_the_other_name_by_its_path(run_python, cpu_device_library):
-    """Without LD_LIBRARY_PATH it finds what is beside it."""
+    """Without LD_LIBRARY_PATH it finds the libraries in its folder."""
     plain = cpu_device_library.removesuffix(".1")
     assert plain.endswith("libcuda.so")
     done = run_python(OPEN.format(names=[plain]), env={"PYCUDA_CPU_DEVICES": "3"}, check=True)

@@ -134,7 +134,7 @@ __device__ void mma(float (&d)[4], const unsigned (&a)[4], unsigned b0, unsigned
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-// c = a * transposed b, n x n; rows of a and of b lie in memory one after the other.
+// c = a * transposed b, n x n; rows of a and of b lie in memory one after another.
 extern "C" __global__ void tiled(const half *a, const half *b, float *c, int n)
 {
     __shared__ alignas(16) half na[2][tile][wide], nb[2][tile][wide];

@@ -95,7 +95,7 @@ def wrong_refusals(statement):
 
 
 def test_no_row_hides_behind_a_known_difference(ptxas):
-    """If the device refused what a row of the tables says, the tests above would tell: at least one statement
+    """If the device refused what a row of the tables says, the tests above would fail: at least one statement
     of each row that ptxas takes is no known difference."""
     rows, rng = tables.instruction_rows(), random.Random(5)
     made = [[statements.spelled(each) for each in statements.seeds_of(row, rng, 2)] for row in rows]
@@ -106,11 +106,11 @@ def test_no_row_hides_behind_a_known_difference(ptxas):
     assert sum(map(bool, right)) > 0.92 * len(rows)
     hidden = []
     for row in right:
-        told = {}
+        seen = {}
         for statement in row:
             for kind, refusal in wrong_refusals(statement):
-                told[kind] = told.get(kind) or not known.is_known(statement, refusal, known.STRICT)
-        hidden += [f"{kind} of {row[0]}" for kind in told if not told[kind]]
+                seen[kind] = seen.get(kind) or not known.is_known(statement, refusal, known.STRICT)
+        hidden += [f"{kind} of {row[0]}" for kind in seen if not seen[kind]]
     assert not hidden, f"{len(hidden)}:\n" + "\n".join(hidden)
 
 

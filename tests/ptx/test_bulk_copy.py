@@ -124,7 +124,7 @@ def test_copies(at_capability):
 
 
 @pytest.mark.parametrize("check", [check_waits_for_bytes, check_refused, check_within])
-@pytest.mark.cpu("a GPU waits for ever, and has neighbours in launches of clusters only")
+@pytest.mark.cpu("a GPU waits for ever, and has neighbors in launches of clusters only")
 def test_what_a_gpu_would_do_otherwise(at_capability, check):
     at_capability((9, 0), check)
 

@@ -112,7 +112,7 @@ def test_pairs(primary_context, start, kinds):
 @pytest.mark.parametrize("kind", WORDS)
 @pytest.mark.parametrize("start", STARTS)
 def test_chains(primary_context, start, kind):
-    """A link reads the flag and writes it anew; the last of the chain reads what that one wrote."""
+    """A link reads the flag and writes it again; the last of the chain reads what that one wrote."""
     for link in LINKS:
         for end in ENDS:
             check([(start, kind), (link, kind), (end, kind)])

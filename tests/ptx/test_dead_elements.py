@@ -1,4 +1,4 @@
-"""Elements of a vector load that nobody reads need not be there; all of it must be aligned all the same."""
+"""Unused elements of a vector load need not be there; all of it must be aligned all the same."""
 
 import numpy as np
 import pytest

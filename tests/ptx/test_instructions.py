@@ -133,7 +133,7 @@ def test_every_form(device, instruction):
 
 
 def test_differences_are_found(device):
-    """A record with one wrong bit in one lane is told from the right one."""
+    """A record with one wrong bit in one lane is distinguished from the right one."""
     form = next(form for form in FAMILIES["integer", 75] if form.name == "add.u32")
     outputs = runner.run(form, device.function(form))
     outputs[0][1234] ^= 1

@@ -78,7 +78,7 @@ def check_exact_reals():
 
 
 def check_special_reals():
-    """What is no number stays none, infinities that meet are none, others stay; overflow is infinite."""
+    """NaNs stay NaNs, infinities that meet are none, others stay; overflow is infinite."""
     for shape, kind in REALS:
         m, n, k = matrices.size_of(shape)
         a, b, c = np.ones((m, k)), np.ones((k, n)), np.zeros((m, n))
@@ -117,7 +117,7 @@ def check_doubles():
 
 
 def rounded_sum(row, column, start, rounding):
-    """Products added one after the other, each sum rounded once."""
+    """Products added one after another, each sum rounded once."""
     total = Fraction(float(start))
     for x, y in zip(row, column, strict=True):
         exact = total + Fraction(float(x)) * Fraction(float(y))

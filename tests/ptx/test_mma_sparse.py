@@ -205,7 +205,7 @@ def check_bits():
 
 
 def check_bytes():
-    """Two sums of halves, of the first and of the last two of four neighbours that are there; c is last."""
+    """Two sums of halves, of the first and of the last two of four neighbors that are there; c is last."""
     random = np.random.default_rng(3)
     for form, variant, pattern, selector in each(random, BYTES):
         m, n, k = matrices.size_of(form[0])
@@ -219,7 +219,7 @@ def check_bytes():
 
 
 def check_special():
-    """What is no number counts where it is chosen, and nowhere else."""
+    """A NaN counts where it is selected, and nowhere else."""
     random = np.random.default_rng(4)
     for form, variant, pattern, selector in each(random, FLOATS):
         m, n, k = matrices.size_of(form[0])

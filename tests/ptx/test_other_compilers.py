@@ -37,7 +37,7 @@ def run(body, top="", threads=1, **options):
 
 @pytest.mark.parametrize("space", ["global", "const"])
 def test_variables_of_bodies(primary_context, space):
-    """Two of one name in two scopes, beside one of the module; a function keeps its own."""
+    """Two of one name in two scopes, and one of the module; a function keeps its own."""
     body = f"""{{ .{space} .u32 g = 5; ld.{space}.u32 r0, [g]; }} {{ .{space} .u32 g = 7;
     ld.{space}.u32 r1, [g]; }}
     ld.global.u32 r2, [g]; call (r3), ff, (); {STORE}"""
@@ -126,7 +126,7 @@ def test_old_ptx(primary_context, version, target):
 
 
 def test_sized_externs_are_ones_own(primary_context):
-    """A module that nobody links has them itself: zeros in memory, static bytes in shared memory."""
+    """A module that is not linked has them itself: zeros in memory, static bytes in shared memory."""
     top = ".extern .global .u32 g[4]; .extern .const .u32 c; .extern .shared .align 16 .b8 near[260];"
     body = f"""mov.u32 r4, 9; st.shared.u32 [near+256], r4; ld.shared.u32 r0, [near+256];
     ld.global.u32 r1, [g+12];
@@ -165,7 +165,7 @@ def test_refusals_say_why(primary_context, top, message):
 
 
 def test_member_mask_without_the_caller(primary_context):
-    """Nobody asks a lane whether it is a member: those that run together take part together."""
+    """Membership of a lane is not checked: those that run together take part together."""
     body = "shfl.sync.bfly.b32 r0, t, 1, 31, 0xfffffffe; setp.eq.u32 p0, t, t; "
     body += "vote.sync.ballot.b32 r1, p0, 0xffff0000; bar.warp.sync 2; mov.u32 r2, 7; mov.u32 r3, 8;"
     found = run(body + STORE, threads=32)

@@ -35,7 +35,7 @@ TILES = """
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
-template <int SIZE> __device__ void tell(int *out)
+template <int SIZE> __device__ void report(int *out)
 {
     auto tile = cg::tiled_partition<SIZE>(cg::this_thread_block());
     int sum = cg::reduce(tile, (int)threadIdx.x, cg::plus<int>());
@@ -55,8 +55,8 @@ extern "C" __global__ void k(int *out)
     __shared__ int own[256];
     auto tile = cg::tiled_partition<128>(cg::this_thread_block());
     own[threadIdx.x] = threadIdx.x;
-    tell<64>(out);
-    tell<128>(out + 256);
+    report<64>(out);
+    report<128>(out + 256);
     tile.sync();
     out[512 + threadIdx.x] = own[threadIdx.x ^ 64];
 }
@@ -67,7 +67,7 @@ def check_places():
     out = np.zeros(6, np.uint32)
     drv.module_from_buffer(KERNEL.encode()).get_function("k")(drv.InOut(out), block=(1, 1, 1), shared=100)
     kept, begin, first, end, cap, total = map(int, out)
-    assert kept == 288, "what is kept there is nobody else's"
+    assert kept == 288, "reserved bytes were overwritten"
     assert begin <= first and first + 288 <= end <= begin + cap and 148 <= total <= 256
 
 

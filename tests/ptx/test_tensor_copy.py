@@ -88,9 +88,16 @@ def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
     tensor = encode(memory, kind, shape, box, steps=steps, swizzle=swizzle)
     found = run(text or load_text(len(shape)), tensor, [], corner, tile.nbytes)
     wanted = swizzled(tile, swizzle)
-    told = swizzled(np.ones(tile.nbytes, bool), swizzle).astype(bool)
-    assert (found[: len(wanted)][told] == wanted[told]).all(), (kind, shape, box, corner, steps, swizzle)
-    untouched = np.concatenate([~told, np.ones(ROOM - len(told), bool)])
+    sent = swizzled(np.ones(tile.nbytes, bool), swizzle).astype(bool)
+    assert (found[: len(wanted)][sent] == wanted[sent]).all(), (
+        kind,
+        shape,
+        box,
+        corner,
+        steps,
+        swizzle,
+    )
+    untouched = np.concatenate([~sent, np.ones(ROOM - len(sent), bool)])
     assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
 
 

@@ -59,7 +59,7 @@ __device__ red_affine then(red_affine f, red_affine g) { return red_affine(g.a *
 
 
 def test_elements_keep_their_order():
-    """Affine maps, one after the other: associative, not commutative, exact."""
+    """Affine maps, one after another: associative, not commutative, exact."""
     get_or_register_dtype("red_affine", PAIR)
     kernel = ReductionKernel(
         PAIR, "red_affine(1, 0)", "then(a, b)", "f[i]", "red_affine *f", preamble=AFFINE, name="compose"

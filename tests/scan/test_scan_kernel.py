@@ -55,7 +55,7 @@ __device__ scan_affine then(scan_affine f, scan_affine g)
 
 @pytest.mark.parametrize("kernel", [InclusiveScanKernel, ExclusiveScanKernel])
 def test_elements_keep_their_order(kernel):
-    """Affine maps, one after the other: associative, not commutative, exact. Every prefix is checked."""
+    """Affine maps, one after another: associative, not commutative, exact. Every prefix is checked."""
     get_or_register_dtype("scan_affine", PAIR)
     scan = kernel(PAIR, "then(a, b)", "scan_affine{1, 0}", preamble=AFFINE)
     size = 100_003
@@ -134,7 +134,7 @@ def lanes(a):
 
 
 def by_32(a):
-    """Rows of 32; what is added nobody asks for."""
+    """Rows of 32; the padding is not read."""
     return np.append(a, np.zeros(-a.size % 32, a.dtype)).reshape(-1, 32)
 
 

@@ -13,7 +13,7 @@ CONTEXTS = {
     "each": 3,  # one for each thread, on its device
     "primary": 2,  # retained by every thread
     "autoinit": 1,
-    "default": 2,  # nobody makes one: the first call does
+    "default": 2,  # none is made: the first call makes one
 }
 
 # What becomes of threads and objects before the main thread ends ...
@@ -33,7 +33,7 @@ ENDINGS = {
 # ... and how it ends.
 LASTS = {"end": 3, "exit": 2, "raise": 1}
 
-# The failure of a kernel that nobody waited for is told once.
+# The failure of a kernel without a wait is reported once.
 FAULT = r"Exception ignored in: 'cu\w+'\n(?:Traceback.*\n(?:  .*\n)+)?.*illegal memory access.*\n"
 RAISED = r"Traceback \(most recent call last\):\n(  .*\n)+(\w+\.)?Planned: the end\n"
 

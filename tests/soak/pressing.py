@@ -134,16 +134,16 @@ def graphs_beside(w):
     node = graph.add_kernel(w.code.wait, np.uint64(w.dice.randrange(50_000)), block=ONE)
     graph.add_kernel(w.code.add, memory, np.int32(2), block=BLOCK, depends_on=node)
     ready, streams = graph.instantiate(), [drv.Stream(), drv.Stream(drv.stream_flags.NON_BLOCKING)]
-    beside = w.dice.choice([*w.streams, drv.Stream(drv.stream_flags.NON_BLOCKING)])
+    other = w.dice.choice([*w.streams, drv.Stream(drv.stream_flags.NON_BLOCKING)])
     for number in range(rounds):
         ready.launch(streams[number % 2])
-        w.code.add(eager, np.int32(3), block=BLOCK, stream=beside)
+        w.code.add(eager, np.int32(3), block=BLOCK, stream=other)
     if w.dice.random() < 0.5:
         del ready, graph, node
-    for stream in w.dice.sample([*streams, beside], 3):
+    for stream in w.dice.sample([*streams, other], 3):
         w.wait(stream)
     check(drv.from_device_like(memory, numbers), numbers + 2 * rounds, "a graph on two streams")
-    check(drv.from_device_like(eager, numbers), eager_numbers + 3 * rounds, "work beside a graph")
+    check(drv.from_device_like(eager, numbers), eager_numbers + 3 * rounds, "work concurrent with a graph")
 
 
 def capture_some(w, add, memory, stream, numbers):

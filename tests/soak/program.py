@@ -250,7 +250,7 @@ def fork(world, dice):
 
 
 def fault(world, dice):
-    """The last kernel fails; somebody looks at it or nobody does."""
+    """The last kernel fails; its error is queried or not."""
     if drv.Context.get_current() is None:
         drv.Device(0).make_context()
     Code().fault(np.intp(64), block=BLOCK)

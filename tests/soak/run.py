@@ -1,5 +1,5 @@
 """Runs many random programs, each in a process of its own, and checks how they end: the exit code is the one
-that the program meant, stderr has no word that it did not mean, and it ends at all.
+that the program meant, stderr has only what it meant, and it ends at all.
 
     python tests/soak/run.py --seeds 0:2000 --jobs 12 --timeout 60
 
@@ -114,7 +114,7 @@ def seed_range(text):
     return range(int(first), int(last)) if last else range(int(first), int(first) + 1)
 
 
-def run_seeds(seeds, jobs, timeout, tell=lambda result: None, seconds=math.inf):
+def run_seeds(seeds, jobs, timeout, report=lambda result: None, seconds=math.inf):
     """The results of all that begin within so many seconds, in the order in which they come."""
     warm_up(300)
     results, end = [], time.monotonic() + seconds
@@ -127,7 +127,7 @@ def run_seeds(seeds, jobs, timeout, tell=lambda result: None, seconds=math.inf):
             result = future.result()
             if result:
                 results.append(result)
-                tell(result)
+                report(result)
     return results
 
 

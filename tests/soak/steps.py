@@ -554,7 +554,7 @@ def keep_some(w):
 
 
 def cycles(w):
-    """Garbage that somebody's collector finds."""
+    """Garbage that the collector of some thread finds."""
     loop = some(w)
     loop.append(loop)
     if w.dice.random() < 0.3:

@@ -30,8 +30,8 @@ def test_a_missing_gpu_is_told(monkeypatch, capfd):
     monkeypatch.setenv("PYCUDA_DEVICE", "")  # comes back after the test, whatever it is then
     monkeypatch.delenv("PYCUDA_DEVICE")
     run.warm_up.__wrapped__(300)
-    told = "kernels run on the CPU device" in capfd.readouterr().err
-    assert told == (os.environ.get("PYCUDA_DEVICE") == "cpu")
+    warned = "kernels run on the CPU device" in capfd.readouterr().err
+    assert warned == (os.environ.get("PYCUDA_DEVICE") == "cpu")
     assert run.run_seed(6, 60)[1] is None
 
 

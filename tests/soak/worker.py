@@ -123,7 +123,7 @@ class World:
         self.plan = plan
         self.bag = []  # (kind, object) of the common context
         self.graveyard = []  # objects of any context, to be dropped
-        self.doomed = []  # contexts that somebody will detach
+        self.doomed = []  # contexts that some thread will detach
         self.context = self.code = None
         self.contexts_left = 3  # a GPU takes its time to make one
         self.crowds_left = 1
@@ -208,14 +208,14 @@ class Worker:
         return np.array([self.dice.randrange(1 << 20) for _ in range(N)], np.int32)
 
     def take(self, kind):
-        """An object of that kind out of the bag, or None: nobody else has it."""
+        """An object of that kind out of the bag, or None: no other thread has it."""
         for index in range(len(self.bag) - 1, -1, -1):
             try:
                 found = self.bag[index]
                 if found[0] == kind:
                     self.bag.remove(found)
                     return found[1]
-            except (IndexError, ValueError):  # somebody else took one
+            except (IndexError, ValueError):  # another thread took one
                 return None
         return None
 
@@ -238,7 +238,7 @@ class Worker:
                 thread.join()
         except Exception as error:
             if self.world.ending.is_set():
-                return  # the program is over: what is refused then is told nobody
+                return  # the program is over: refusals are no longer reported
             self.world.errors.append((self.number, error))
 
     def step(self, step):

@@ -273,7 +273,7 @@ def test_packeted(dtype, symmetric):
     assert (y_gpu.get() == y).all()
 
 
-def test_packeted_brings_neighbours_together():
+def test_packeted_brings_neighbors_together():
     """A grid whose points were shuffled."""
     order = np.random.default_rng(0).permutation(900)
     mat = sparse.csr_matrix(poisson(30))[order][:, order]

@@ -1,5 +1,5 @@
 """Daemon threads that are in the driver for ever while the program ends: the exit code is the program's, and
-nobody is in the driver when it is torn down.
+no thread is in the driver when it is torn down.
 """
 
 import pytest
@@ -38,7 +38,7 @@ LONG = np.uint64(600e6)
 
 
 class Thread:
-    """Its objects are nobody else's: what a daemon thread's frames hold is never released."""
+    """It owns its objects: what a daemon thread's frames hold is never released."""
 
     def __init__(self):
         context.push()
@@ -104,7 +104,7 @@ running.wait()
 time.sleep(0.05)
 drv.Context.pop()
 '''
-ENDINGS = {"end": ("", 0), "exit": ("sys.exit(3)", 3), "error": ("raise SystemExit('told')", 1)}
+ENDINGS = {"end": ("", 0), "exit": ("sys.exit(3)", 3), "error": ("raise SystemExit('the end')", 1)}
 WORK = ["launch_and_wait", "wait_long", "free", "copy", "everything", "functions", "contexts", "compiling"]
 
 
@@ -114,4 +114,4 @@ def test_daemon_threads_at_exit(run_python, work):
     last, code = ENDINGS[ending]
     for _ in range(2):
         done = run_python(f"WORK = {work!r}\n{PROGRAM}\n{last}\n", env={"PYCUDA_CPU_LOCK": "1"})
-        assert (done.returncode, done.stderr) == (code, "told\n" if ending == "error" else ""), done.stderr
+        assert (done.returncode, done.stderr) == (code, "the end\n" if ending == "error" else ""), done.stderr

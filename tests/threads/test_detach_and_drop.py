@@ -58,7 +58,7 @@ def round(pause):
 
 for number in range(8):
     round(0.005 * (number % 4))
-# The memory that follows is nobody else's.
+# The memory that follows has no other owner.
 keep.push()
 memory = [drv.to_device(np.full(1000, number, np.int32)) for number in range(20)]
 for number, allocation in enumerate(memory):
@@ -135,7 +135,7 @@ thread.join()
 
 
 def test_nothing_is_made_in_a_context_that_another_thread_ends(run_python):
-    """It would be of a context that is taken for somebody else's, and be released after the end of that."""
+    """It would be of a context that is taken for another one, and be released after the end of that."""
     done = run_python(f"LATE = {LATE!r}\n" + LEAVING, env={"PYCUDA_FAULT_CALL": "0"})
     assert (done.returncode, done.stdout, done.stderr) == (0, "None\n", ""), done.stderr
 

@@ -142,7 +142,7 @@ def test_what_an_object_does_in_its_end_is_let_through(run_python):
             def __del__(self, drv=drv, print=print):
                 try:
                     drv.Context.synchronize()
-                    print("synchronised", flush=True)
+                    print("synchronized", flush=True)
                 except drv.Error:
                     print("refused", flush=True)
 
@@ -152,4 +152,4 @@ def test_what_an_object_does_in_its_end_is_let_through(run_python):
         sys.exit(2)
         """
     )
-    assert (done.returncode, done.stderr) == (2, "") and done.stdout in ("synchronised\n", "refused\n")
+    assert (done.returncode, done.stderr) == (2, "") and done.stdout in ("synchronized\n", "refused\n")

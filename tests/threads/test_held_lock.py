@@ -1,5 +1,5 @@
 """NVIDIA's driver holds a lock while it waits, and Python functions in streams need the interpreter. So while
-such a function is outstanding nobody may hold the interpreter in any driver call, however short.
+such a function is outstanding no thread may hold the GIL in any driver call, however short.
 
 A thread waits for a kernel in cuMemFree, which holds the lock; a host function is outstanding in another
 context; then each call of the list is made, and a third thread looks whether it got the interpreter

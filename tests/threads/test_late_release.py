@@ -1,5 +1,5 @@
 """What loses its last reference in a Python function of a stream is given back soon after, whatever it is;
-and nobody is told of errors on the way.
+and errors on the way are not reported.
 """
 
 import pytest
@@ -42,7 +42,7 @@ def image():
 
 
 def referenced():
-    """A module whose texture reference is bound to memory that nobody else keeps."""
+    """A module whose texture reference is bound to memory that has no other reference."""
     module = SourceModule("texture<float, 1> tex; __global__ void k(float *o) { o[0] = tex1Dfetch(tex, 0); }")
     module.get_texref("tex").set_address(drv.mem_alloc(SIZE), 256)
     return module
@@ -146,7 +146,7 @@ if HOW == "wait":
     stream.synchronize()
 end = time.monotonic() + 5
 while (outstanding() > before or live() != alive) and time.monotonic() < end:
-    if HOW == "work on":  # nobody waits for the stream: other calls find that it is done
+    if HOW == "work on":  # without a wait for the stream: other calls find that it is done
         drv.memset_d8(base, 0, 1)
         drv.memcpy_htod_async(base, np.zeros(1, np.int8), stream)
     time.sleep(0.01)

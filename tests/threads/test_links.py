@@ -71,7 +71,7 @@ def test_made_by_a_thread_that_has_ended():
 
 
 def test_used_by_several_threads():
-    """One waits its turn or is told; nothing breaks."""
+    """One waits its turn or gets an error; nothing breaks."""
     linker, modules = new_linker(), []
 
     def work(number):

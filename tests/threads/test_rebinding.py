@@ -32,7 +32,7 @@ wrong, errors, launches = [], [], 0
 
 
 def bind(number):
-    """Binds to memory that holds this number and that nobody else keeps."""
+    """Binds to memory that holds this number and has no other reference."""
     if KIND == "memory":
         reference.set_address(drv.to_device(values[number]), 4 * N)
         return

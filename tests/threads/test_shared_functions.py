@@ -58,7 +58,7 @@ def together(work, count=THREADS):
 
 
 def bind(reference, kind, number):
-    """To memory full of this number, which nobody else keeps."""
+    """To memory full of this number, which has no other reference."""
     values = np.full(N, number, np.int32)
     if kind == "memory":
         reference.set_address(drv.to_device(values), 4 * N)

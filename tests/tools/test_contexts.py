@@ -166,7 +166,7 @@ def test_mark_cuda_test():
 
     before = drv.Context.get_current()
     assert client(5) == 5 and client.__name__ == "client" and client.__doc__ == "A test."
-    assert not hasattr(client, "pytestmark")  # --strict-markers, and nobody has registered it here
+    assert not hasattr(client, "pytestmark")  # --strict-markers, and it is not registered here
     with pytest.raises(KeyError, match="of the test"):
         client(5, y=3)
     assert drv.Context.get_current() == before and all(context != before for context in seen)

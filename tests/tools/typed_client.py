@@ -1,4 +1,4 @@
-"""What a program with types of its own does with these modules; a type checker reads it, nobody runs it."""
+"""What a program with types of its own does with these modules; a type checker reads it, it is never run."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import Positions, indexed_copy
 from pycuda._array.core.memory import new, on_device, overlap
+from pycuda._array.core.numpy_errors import shape_text
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.sharing import check_writable
 
@@ -28,24 +29,27 @@ def as_scalar(value, dtype):
     return np.asarray(value, dtype=dtype).reshape(())[()] if host.size == 1 else None
 
 
-def check_broadcast(shape, to) -> tuple[int, ...]:
+REFUSAL = "could not broadcast input array from shape {} into shape {}"
+
+
+def check_broadcast(shape, to, refusal=REFUSAL) -> tuple[int, ...]:
     """The shape without needless leading axes. ValueError when it does not broadcast."""
     extra = max(len(shape) - len(to), 0)
     short = shape[extra:]
     if math.prod(shape[:extra]) != 1 or any(
         length not in (1, wanted) for length, wanted in zip(short[::-1], to[::-1], strict=False)
     ):
-        raise ValueError(f"could not broadcast input array from shape {shape} into shape {to}")
+        raise ValueError(refusal.format(shape_text(shape), shape_text(to)))
     return short
 
 
-def values_for(value, a, shape, stream=None) -> GPUArray:
+def values_for(value, a, shape, stream=None, refusal=REFUSAL) -> GPUArray:
     """The value as an array of the dtype of `a` which broadcasts to the shape and does not lie in `a`."""
     if not isinstance(value, _driver.GPUArray):
         host = np.asarray(value)
         host = host if host.dtype == a.dtype else np.asarray(value, dtype=a.dtype)
-        return on_device(host.reshape(check_broadcast(host.shape, shape)), stream)
-    short = check_broadcast(value.shape, shape)
+        return on_device(host.reshape(check_broadcast(host.shape, shape, refusal)), stream)
+    short = check_broadcast(value.shape, shape, refusal)
     if value.dtype != a.dtype or overlap(value, a):
         value = apply(
             "copy", value, out=new(value.shape, a.dtype, a.allocator), stream=stream, casting="unsafe"

@@ -21,14 +21,21 @@ def normalized_axes(axis, ndim: int, scalars=True) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(ndim))
-    if scalars and ndim == 0 and axis in (0, -1):
+    if not scalars:
+        return normalize_axis_tuple(axis, ndim)
+    if ndim == 0 and axis in (0, -1):
         return ()
-    return normalize_axis_tuple(axis, ndim)
+    axes = tuple(one_axis(each, ndim) for each in (axis if isinstance(axis, tuple | list) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError("duplicate value in 'axis'")
+    return axes
 
 
-def one_axis(axis, ndim: int) -> int:
-    """The axis counted from 0. AxisError for one that there is not, as any is of a 0-d array."""
-    return normalize_axis_index(operator.index(axis), ndim)
+def one_axis(axis, ndim: int, parameter: str | None = None) -> int:
+    """The axis counted from 0. AxisError, which names the parameter, for one that there is not, as any is of
+    a 0-d array.
+    """
+    return normalize_axis_index(operator.index(axis), ndim, parameter)
 
 
 def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:

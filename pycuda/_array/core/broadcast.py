@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._driver import _forbid_writing
 
 if TYPE_CHECKING:
@@ -30,11 +31,21 @@ def fit(*shapes) -> bool:
     return all(len({*lengths} - {1}) < 2 for lengths in columns)
 
 
+def broadcasts(shape, to) -> bool:
+    """Whether an array of this shape can be repeated to the other."""
+    missing = len(to) - len(shape)
+    return (
+        missing >= 0
+        and min(to, default=0) >= 0
+        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
+    )
+
+
 def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
-    if np.broadcast_shapes(a.shape, shape) != shape:
-        raise ValueError(f"could not broadcast input array from shape {a.shape} into shape {shape}")
+    if not broadcasts(a.shape, shape):
+        raise numpy_error(np.broadcast_to, a, shape)
     if 0 in shape:
         return _forbid_writing(new(shape, a.dtype, a.allocator))
     strides = broadcast_strides(a, shape)

@@ -1,4 +1,4 @@
-"""What functions of arrays are decorated with where they are defined."""
+"""Decorators of the functions on arrays."""
 
 from __future__ import annotations
 

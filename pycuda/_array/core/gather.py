@@ -1,8 +1,8 @@
-"""Elements of arrays moved by index: what indexing, take and put are made of.
+"""Gather and scatter: elements of arrays moved by index, for indexing, take and put.
 
-Indices that are on the host are checked there. Indices on the device are checked by the kernel, which touches
-nothing for a wrong one and says so in a word of host memory; so a call with such indices waits for its
-stream, and cannot be captured, unless mode is "wrap" or "clip", which have no wrong indices.
+Indices on the host are checked there. Indices on the device are checked by the kernel, which skips an index
+that is out of bounds and sets a flag in host memory; so a call with such indices waits for its stream and
+cannot be captured, unless mode is "wrap" or "clip", which have no invalid indices.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class _Check:
             raise IndexError("index is out of bounds")
 
 
-def host_indices(indices, length: int, mode: str) -> np.ndarray:
-    """Indices on the host as int64 from 0 to length. IndexError where mode is RAISE."""
+def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
+    """Indices on the host as int64 from 0 to length. IndexError for others where mode is RAISE."""
     if mode == "WRAP":
         return (indices % length if length else indices).astype(np.int64)
     if mode == "CLIP":
@@ -102,7 +102,7 @@ def host_indices(indices, length: int, mode: str) -> np.ndarray:
     wrong = (indices >= length) | (indices < -length)
     if wrong.any():
         first = indices[wrong].flat[0] if indices.ndim else indices
-        raise IndexError(f"index {first} is out of bounds for axis with size {length}")
+        raise IndexError(f"index {first} is out of bounds for axis {axis} with size {length}")
     indices = indices.astype(np.int64)
     return np.where(indices < 0, indices + length, indices)
 

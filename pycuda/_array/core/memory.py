@@ -1,5 +1,4 @@
-"""Small things about the memory of arrays: new ones, whether two share some, results by way of another
-array."""
+"""The memory of arrays: allocation, whether two arrays share memory, results by way of a temporary array."""
 
 from __future__ import annotations
 

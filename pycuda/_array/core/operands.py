@@ -1,5 +1,5 @@
-"""What counts as an array where NumPy's functions take several: GPUArrays, and numbers. Data in host memory
-is refused, to hide no copy.
+"""Operands of NumPy's functions: GPUArrays and numbers. Data in host memory is refused, so that no copy is
+implicit.
 """
 
 from __future__ import annotations

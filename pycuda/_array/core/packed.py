@@ -1,4 +1,4 @@
-"""Arrays in C order, as kernels take them that walk rows."""
+"""Arrays in C order, for kernels that take rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Types of arguments, for type checkers and for who reads a signature."""
+"""Types of arguments, for type checkers and readers of a signature."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class OnDevice(Protocol):
 
 Array: TypeAlias = GPUArray | OnDevice
 Arrays: TypeAlias = Sequence[Array]
-# Where numbers may stand beside arrays.
+# Parameters that are arrays or numbers.
 Operand: TypeAlias = GPUArray | OnDevice | complex | np.generic
-# Indices, booleans, edges of bins: of the device, or few of the host.
+# Indices, booleans, edges of bins: on the device or on the host.
 HostOrDevice: TypeAlias = GPUArray | OnDevice | Sequence[Any] | np.ndarray[Any, Any]

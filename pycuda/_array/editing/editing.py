@@ -199,9 +199,7 @@ def resize(a, new_shape) -> GPUArray:
 
 
 def trim_zeros(filt, trim="fb", axis=None) -> GPUArray:
-    """A view without the zeros before the first and after the last element that is none. Waits for the
-    stream.
-    """
+    """A view without the zeros before the first and after the last nonzero element. Waits for the stream."""
     trim = trim.lower()
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")

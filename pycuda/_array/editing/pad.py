@@ -70,7 +70,7 @@ def _wrap(a, axis, before, after):
 
 
 def _mirror(a, axis, before, after, twice: int, odd: bool):
-    """twice: how often the edges stand beside each other, 1 (reflect) or 2 (symmetric)."""
+    """twice: how often the edge element is repeated, 1 (reflect) or 2 (symmetric)."""
     length = a.shape[axis]
     if length == 1:
         return _edge(a, axis, before, after)

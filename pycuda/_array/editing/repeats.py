@@ -45,7 +45,8 @@ def repeat(
     if counts.size == 0 or counts.dtype.kind == "b":
         counts = counts.astype(np.intp)
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
-        raise ValueError("repeats may not contain negative values.")
+        few = "negative dimensions are not allowed"  # as NumPy says of a number
+        raise ValueError("repeats may not contain negative values." if counts.ndim else few)
     if counts.size != 1:
         if counts.size != self.shape[axis]:
             raise ValueError(

@@ -82,7 +82,7 @@ def set_flat(a, value) -> None:
 
 
 def data(a):
-    """a.data, which NumPy's arrays show of memory that the host can look at."""
+    """a.data: NumPy's attribute for memory that the host can read."""
     raise AttributeError(
         "a GPUArray has no data attribute, as its memory is on the device: use gpudata or ptr, or copy it "
         "with get()"

@@ -21,6 +21,7 @@ from pycuda._array.core.gather import (
     is_plain_gather,
 )
 from pycuda._array.core.memory import new, on_device
+from pycuda._array.core.numpy_errors import shape_text
 from pycuda._array.indexing.mask import offsets_of_true, take_true
 
 if TYPE_CHECKING:
@@ -33,10 +34,11 @@ _BAD_ITEM = (
 
 
 class _Index(NamedTuple):
-    """An index read: a view made by its slices and integers, and what picks along axes of that."""
+    """A parsed index: the view that its slices and integers make, and the arrays that index axes of the
+    view."""
 
     view: GPUArray
-    picked: list  # ((axes of the view), array of integers or booleans)
+    picked: list  # (axes of the view, array of integers or booleans, its first axis of the array)
     place: int  # the axis of the result where the axes of the arrays are
 
 
@@ -58,7 +60,7 @@ def _read_item(item):
     if item.dtype.kind == "U":
         raise IndexError("multi-field indexing is not supported: index one field at a time")
     if item.dtype.kind not in "biu":
-        raise IndexError(f"{_BAD_ITEM}, not an array of {item.dtype}")
+        raise IndexError(f"arrays used as indices must be of integer (or boolean) type, not {item.dtype}")
     return item
 
 
@@ -88,14 +90,14 @@ def _read(a, index) -> _Index:
     items = _completed(
         [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
     )
-    basic, picked, axis, outside = [], [], 0, 0
+    basic, picked, axis, outside, own = [], [], 0, 0, 0
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
         if item is Ellipsis:
             continue
         if item is None or isinstance(item, slice):
             basic.append(item)
-            axis, outside = axis + 1, outside + 1
+            axis, outside, own = axis + 1, outside + 1, own + (item is not None)
             continue
         # Integers count as arrays here: whether all stand together says where the axes of arrays go.
         if last is not None and position != last + 1:
@@ -103,18 +105,19 @@ def _read(a, index) -> _Index:
         place, last = outside if place is None else place, position
         if isinstance(item, int):
             basic.append(item)
+            own += 1
             continue
         if item.dtype.kind == "b" and item.ndim == 0:
             # A boolean without axes is an axis of length 1 or 0.
             basic.append(None)
             is_true = bool(item.get() if isinstance(item, _driver.GPUArray) else item)
-            picked.append(((axis,), np.zeros(int(is_true), np.intp)))
+            picked.append(((axis,), np.zeros(int(is_true), np.intp), own))
             axis += 1
             continue
         taken = _axes_taken(item)
         basic += [slice(None)] * taken
-        picked.append((tuple(range(axis, axis + taken)), item))
-        axis += taken
+        picked.append((tuple(range(axis, axis + taken)), item, own))
+        axis, own = axis + taken, own + taken
     return _Index(a[tuple(basic)], picked, 0 if gaps else place or 0)
 
 
@@ -131,7 +134,7 @@ def check_mask(mask, view, axes) -> None:
 def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
     """The arrays of an index as positions on the device, and the shape that they broadcast to."""
     view, parts, host = read.view, [], []
-    for axes, item in read.picked:
+    for axes, item, own in read.picked:
         strides = [view.strides[axis] for axis in axes]
         if item.dtype.kind == "b":
             check_mask(item, view, axes)
@@ -142,8 +145,8 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
                 parts.append(Positions(item, "RAISE", view.shape[axes[0]], strides[0]))
         else:
             found = np.nonzero(item) if item.dtype.kind == "b" else [item]
-            for indices, axis, stride in zip(found, axes, strides, strict=True):
-                host.append(host_indices(indices, view.shape[axis], "RAISE") * stride)
+            for number, (indices, axis, stride) in enumerate(zip(found, axes, strides, strict=True), own):
+                host.append(host_indices(indices, view.shape[axis], "RAISE", number) * stride)
     try:
         shape = np.broadcast_shapes(*(part.array.shape for part in parts), *(each.shape for each in host))
         offsets = sum(host[1:], host[0]) if host else None
@@ -152,7 +155,8 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
         if fit(*shapes):
             raise
         raise IndexError(
-            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shapes}"
+            "shape mismatch: indexing arrays could not be broadcast together with shapes "
+            + " ".join(map(shape_text, shapes))
         ) from None
     if offsets is not None:
         parts.append(Positions(on_device(offsets, stream), "OFFSET"))
@@ -180,7 +184,7 @@ def resolve(a, index, stream=None, write=False) -> Target:
     read = _read(a, index)
     parts, shape = _parts(read, stream)
     positions = combined_offsets(parts, shape, stream, write)
-    used = {axis for axes, _ in read.picked for axis in axes}
+    used = {axis for axes, *_ in read.picked for axis in axes}
     view = read.view
     kept = [(view.shape[axis], (view.strides[axis], 0)) for axis in range(view.ndim) if axis not in used]
     steps = broadcast_strides(positions.array, shape)

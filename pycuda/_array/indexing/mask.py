@@ -1,7 +1,7 @@
-"""Elements marked by a boolean mask on the device: how many there are, which, and where.
+"""Boolean masks on the device: the number of true elements, their indices, and the elements that they select.
 
-How many are marked depends on the values, so each of these functions waits for its stream once, and none can
-be captured.
+The number depends on the values, so each of these functions waits for its stream once, and none can be
+captured.
 """
 
 from __future__ import annotations
@@ -133,5 +133,7 @@ def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
     stream : Stream, optional
     """
     if a.ndim == 0:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed: use a.reshape(1).nonzero()")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
+        )
     return coordinates_of_true(a, stream)

@@ -8,8 +8,10 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import INDEX
+from pycuda._array.core.broadcast import broadcasts
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, as_mask, operand
 from pycuda._array.indexing.take_put import put
 from pycuda._kernels.plans.sharing import check_writable
@@ -47,11 +49,8 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
         dst[...] = src
         return
     check_writable(dst)
-    if np.broadcast_shapes(dst.shape, np.shape(src), np.shape(where)) != dst.shape:
-        raise ValueError(
-            f"could not broadcast input array from shape {np.shape(src)} where {np.shape(where)} into "
-            f"shape {dst.shape}"
-        )
+    if not broadcasts(np.shape(src), dst.shape) or not broadcasts(np.shape(where), dst.shape):
+        raise numpy_error(np.copyto, dst, src, casting, where)
     if dst.size:
         value = src.astype(dst.dtype, copy=False) if isinstance(src, _driver.GPUArray) else src
         apply("where", as_mask(where), value, dst, out=dst)

@@ -1,4 +1,5 @@
-"""a[index] = value for any index, as NumPy has it. Of equal indices one wins, it is not said which."""
+"""a[index] = value (__setitem__) for any index, as in NumPy. Which of several values for one element is
+stored is undefined."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from pycuda._array.core.operands import is_number
 from pycuda._array.indexing.getitem import check_mask, resolve
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.sharing import check_writable
+
+_REFUSAL = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
 
 
 def _assign_masked(a, index, value) -> bool:
@@ -53,7 +56,7 @@ def setitem(a, index, value) -> None:
     elif not _assign_masked(a, index, value):
         check_writable(a)
         target = resolve(a, index, write=True)
-        values = values_for(value, a, target.shape)
+        values = values_for(value, a, target.shape, refusal=_REFUSAL)
         indexed_copy(target.view, target.positions, target.axes(values), values, True)
 
 

@@ -48,20 +48,21 @@ def _read_mode(mode: str) -> str:
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})") from None
 
 
-def _along(indices, length: int, step: int, mode: str, stream) -> Positions:
-    """Indices along an axis of this length and stride as positions on the device."""
+def _along(indices, a, axis: int, mode: str, stream) -> Positions:
+    """Indices along an axis as positions on the device."""
+    length, step = a.shape[axis], a.strides[axis]
     if length == 0 and indices.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if isinstance(indices, _driver.GPUArray):
         return Positions(indices, mode, length, step)
-    return Positions(on_device(host_indices(indices, length, mode) * step, stream), "OFFSET")
+    return Positions(on_device(host_indices(indices, length, mode, axis) * step, stream), "OFFSET")
 
 
 def _into(result, out, stream):
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
     if out.shape != result.shape:
-        raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
+        raise ValueError("output array does not match result of ndarray.take")
     return write_back(result, out, stream)
 
 
@@ -73,7 +74,7 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
     if out is None and is_plain_gather(self, indices):
         return gather(self, indices, mode, stream=stream, allocator=allocator or self.allocator)
-    positions = _along(indices, self.shape[axis], self.strides[axis], mode, stream)
+    positions = _along(indices, self, axis, mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, _driver.GPUArray):
         check_writable(out)
@@ -90,16 +91,14 @@ def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, alloc
 
 
 def _values_along(a, indices, axis):
-    """For the functions _along_axis: (a and indices, axis), flattened where axis is None."""
+    """For the functions _along_axis: (a, axis), flattened where axis is None."""
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
         return a.ravel(), 0
     (axis,) = normalized_axes(operator.index(axis), a.ndim)
     if indices.ndim != a.ndim:
-        raise ValueError(
-            f"`indices` and `arr` must have the same number of dimensions: {indices.ndim} and {a.ndim}"
-        )
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
     return a, axis
 
 
@@ -109,7 +108,10 @@ def take_along_axis(
     """The elements along an axis whose indices are in `indices`, as numpy.take_along_axis: one array of
     indices for each place along the other axes. mode as for take().
     """
-    indices, mode = _as_indices(indices), _read_mode(mode)
+    try:
+        indices, mode = _as_indices(indices), _read_mode(mode)
+    except TypeError:
+        raise IndexError("`indices` must be an integer array") from None
     a, axis = _values_along(a, indices, axis)
     others = np.broadcast_shapes(
         *(
@@ -118,7 +120,7 @@ def take_along_axis(
         )
     )
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
-    positions = _along(indices, a.shape[axis], a.strides[axis], mode, stream)
+    positions = _along(indices, a, axis, mode, stream)
     result = new(shape, a.dtype, a.allocator)
     steps, places = broadcast_strides(a, shape), broadcast_strides(positions.array, shape)
     axes = [
@@ -140,7 +142,7 @@ def put(
     if indices.size == 0 or values.size == 0:
         return
     flat = self if self.ndim == 1 else self.ravel()
-    positions = _along(indices.reshape(-1), flat.size, flat.strides[0], _read_mode(mode), stream)
+    positions = _along(indices.reshape(-1), flat, 0, _read_mode(mode), stream)
     values = values.reshape(-1)
     if values.size not in (1, indices.size):
         repeated = np.arange(indices.size) % values.size

@@ -8,8 +8,10 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import INDEX
+from pycuda._array.core.broadcast import fit
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, into, operand
 
 if TYPE_CHECKING:
@@ -75,6 +77,8 @@ def choose(a, choices, out=None, mode="raise") -> GPUArray:
         raise ValueError("invalid entry in choice array")
     choices = [as_array(each) for each in choices]
     dtype = np.result_type(*(each.dtype for each in choices))
+    if not fit(a.shape, *(each.shape for each in choices)):
+        raise numpy_error(np.choose, a, choices)
     shape = np.broadcast_shapes(a.shape, *(each.shape for each in choices))
     result = new(shape, dtype, a.allocator)
     if result.size:

@@ -1,7 +1,7 @@
 """Registers GPUArrays with dask, once both are imported.
 
-dask counts the elements of chunks for means and spreads. By default it does so with arrays of NumPy, which
-are not operands with a GPUArray; it has a table of who counts otherwise, in which CuPy is.
+dask counts the elements of chunks for means and variances. By default it does so with NumPy arrays, which
+cannot be operands with a GPUArray; it has a table of functions for other array types, CuPy's among them.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def from_dlpack(
     ----------
     x : object
         With the methods ``__dlpack__`` and ``__dlpack_device__``. Or a capsule of DLPack, which is used up
-        and tells of no stream: what computes it is to be done, or on the stream given here.
+        and names no stream: the work that computes it must be done, or be on the stream given here.
     device : pycuda.driver.Device or (int, int), optional
         Where the result is to be: the device of the current context. With it arrays in host memory are
         copied there.

@@ -1,4 +1,5 @@
-"""Text of arrays: NumPy's, of a host array in which only what NumPy shows was copied from the device."""
+"""str() and repr() of arrays: NumPy's text of a host array with only the elements shown copied from the
+device."""
 
 from __future__ import annotations
 

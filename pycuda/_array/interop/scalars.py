@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 
 def item(array, *args):
     """GPUArray.item."""
@@ -19,7 +21,10 @@ def item(array, *args):
                 f"{len(index)}"
             )
         return array[index].get().item()
-    flat = range(array.size)[index]
+    index = operator.index(index)
+    if not -array.size <= index < array.size:
+        raise IndexError(f"index {index} is out of bounds for axis 0 with size {array.size}")
+    flat = index % array.size
     position = []
     for length in reversed(array.shape):
         flat, at = divmod(flat, length)

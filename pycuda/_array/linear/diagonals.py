@@ -26,7 +26,7 @@ def diagonal(a, offset=0, axis1=0, axis2=1) -> GPUArray:
     """A view of the elements whose indices along two axes differ by `offset`; their axis is the last one."""
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    first, second = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
+    first, second = one_axis(axis1, a.ndim, "axis1"), one_axis(axis2, a.ndim, "axis2")
     if first == second:
         raise ValueError("axis1 and axis2 cannot be the same")
     offset = operator.index(offset)

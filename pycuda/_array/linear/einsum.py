@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import write_back
+from pycuda._array.core.numpy_errors import numpy_error, stand_in
 from pycuda._array.core.operands import as_array, checked_out
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matmul import matmul
@@ -67,10 +67,7 @@ def _from_text(text: str, operands):
     given, arrow, output = text.partition("->")
     inputs = [_letters(each) for each in given.split(",")]
     if len(inputs) != len(operands):
-        more = "more" if len(operands) > len(inputs) else "fewer"
-        raise ValueError(
-            f"{more} operands provided to einstein sum function than specified in the subscripts string"
-        )
+        raise numpy_error(np.einsum, text, *operands)
     return inputs, _letters(output) if arrow else None
 
 
@@ -94,9 +91,7 @@ def _read(arguments) -> tuple[list[GPUArray], _Plan]:
     spread = [_spread(labels, each.ndim, 0) for labels, each in zip(inputs, operands, strict=True)]
     for labels, each in zip(spread, operands, strict=True):
         if len(labels) != each.ndim:
-            raise ValueError(
-                f"operand has {each.ndim} axes, which einstein sum subscripts name {len(labels)} of"
-            )
+            raise numpy_error(np.einsum, *arguments)
     most = max((-min((x for x in labels if _is_dots(x)), default=0) for labels in spread), default=0)
     if output is None:
         every = [label for labels in spread for label in labels if not _is_dots(label)]
@@ -135,18 +130,15 @@ class _Term(NamedTuple):
     labels: list
 
 
-def _lengths(operands, inputs) -> dict:
-    """The length of each label. Axes of length 1 broadcast."""
+def _lengths(operands, inputs) -> dict | None:
+    """The length of each label, None where they differ. Axes of length 1 broadcast."""
     found: dict = {}
     for each, labels in zip(operands, inputs, strict=True):
         for label, length in zip(labels, each.shape, strict=True):
             if found.setdefault(label, length) == 1:
                 found[label] = length
             elif length not in (1, found[label]):
-                raise ValueError(
-                    f"operands could not be broadcast together with remapped shapes: label {label!r} is "
-                    f"{found[label]} and {length} long"
-                )
+                return None
     return found
 
 
@@ -226,7 +218,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     """Einstein's sums of products, as numpy.einsum. Where `optimize` is False the order of contractions of
     more than two arrays is that of "greedy".
     """
-    operands, plan = _read(operands)
+    given = operands
+    operands, plan = _read(given)
     result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in operands))
     for each in operands:
         if not np.can_cast(each.dtype, result, casting):
@@ -234,6 +227,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
                 f"Cannot cast array data from {each.dtype!r} to {result!r} according to the rule '{casting}'"
             )
     lengths = _lengths(operands, plan.inputs)
+    if lengths is None:
+        raise numpy_error(np.einsum, *given)
     shape = tuple(lengths[label] for label in plan.output)
     if out is not None:
         checked_out(out, shape, result, "unsafe" if casting == "unsafe" else "same_kind")
@@ -272,8 +267,4 @@ def _finished(term, output, shape) -> GPUArray:
 
 def einsum_path(*operands, optimize="greedy", einsum_call=False):
     """The order of contractions that NumPy chooses for shapes like these."""
-    shown = [
-        np.broadcast_to(np.zeros((), each.dtype), each.shape) if isinstance(each, _driver.GPUArray) else each
-        for each in operands
-    ]
-    return np.einsum_path(*shown, optimize=optimize, einsum_call=einsum_call)
+    return np.einsum_path(*stand_in(operands), optimize=optimize, einsum_call=einsum_call)

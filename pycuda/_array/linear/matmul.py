@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda import _driver
-from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._array.core.broadcast import broadcast_strides, fit
 from pycuda._array.core.memory import new, overlap, write_back
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
@@ -26,10 +27,6 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 def _as_matrix(a, second: bool) -> GPUArray:
     """With a missing axis of length 1: a row as first operand, a column as second."""
-    if a.ndim == 0:
-        raise ValueError(
-            "matmul: Input operand does not have enough dimensions: use * to multiply by a scalar"
-        )
     if a.ndim > 1:
         return a
     return a[:, None] if second else a[None, :]
@@ -72,24 +69,19 @@ def matmul(
     for operand in (x1, x2):
         if not isinstance(operand, _driver.GPUArray):
             raise TypeError(f"matmul takes GPUArrays, not {type(operand).__name__}")
+    if not x1.ndim or not x2.ndim:
+        raise numpy_error(np.matmul, x1, x2)
     a, b = _as_matrix(x1, False), _as_matrix(x2, True)
-    if a.shape[-1] != b.shape[-2]:
-        raise ValueError(
-            f"matmul: Input operand 1 has a mismatch in its core dimension 0: shapes {x1.shape} and "
-            f"{x2.shape} (size {b.shape[-2]} is different from {a.shape[-1]})"
-        )
+    if a.shape[-1] != b.shape[-2] or not fit(a.shape[:-2], b.shape[:-2]):
+        raise numpy_error(np.matmul, x1, x2)
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     whole = (*batch, a.shape[-2], b.shape[-1])
     gone = [len(whole) - 2] * (x1.ndim == 1) + [len(whole) - 1] * (x2.ndim == 1)
     shape = tuple(length for axis, length in enumerate(whole) if axis not in gone)
     result = _result_dtype(x1.dtype, x2.dtype) if dtype is None else np.dtype(dtype)
-    if out is not None and out.shape != shape:
-        raise ValueError(f"out has the shape {out.shape}, the product has {shape}")
-    if out is not None and not np.can_cast(result, out.dtype, "same_kind"):
-        raise TypeError(
-            f"Cannot cast matmul output from {result!r} to {out.dtype!r} with casting rule 'same_kind'"
-        )
     if out is not None:
+        if out.shape != shape or not np.can_cast(result, out.dtype, "same_kind"):
+            raise numpy_error(np.matmul, x1, x2, out=out, dtype=dtype)
         check_writable(out)
     direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
     if x1.ndim == x2.ndim == 1 and not direct and result.kind in "iufc":

@@ -13,6 +13,7 @@ from pycuda._array.core.axes import one_axis
 from pycuda._array.core.creation import identity
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, into
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.reduce import reduce_products
@@ -36,6 +37,8 @@ def dot(a, b, out=None) -> GPUArray:
     a, b = as_array(a), as_array(b)
     if not a.ndim or not b.ndim:
         return apply("multiply", a, b, out=out)
+    if a.shape[-1] != b.shape[max(b.ndim - 2, 0)]:
+        raise numpy_error(np.dot, a, b)
     if a.ndim <= 2 and b.ndim <= 2:
         return matmul(a, b, out)
     return into(tensordot(a, b, ((a.ndim - 1,), (max(b.ndim - 2, 0),))), out)
@@ -45,7 +48,7 @@ def vdot(a, b, /) -> GPUArray:
     """The sum of products of all elements, those of `a` conjugated."""
     a, b = as_array(a).ravel(), as_array(b).ravel()
     if a.size != b.size:
-        raise ValueError(f"cannot vdot arrays of {a.size} and {b.size} elements")
+        raise numpy_error(np.vdot, a, b)
     return sum_of_products(conjugated(a), b)
 
 
@@ -63,7 +66,7 @@ def inner(a, b, /) -> GPUArray:
     if not a.ndim or not b.ndim:
         return apply("multiply", a, b)
     if a.shape[-1] != b.shape[-1]:
-        raise ValueError(f"shapes {a.shape} and {b.shape} not aligned")
+        raise numpy_error(np.inner, a, b)
     return tensordot(a, b, ((a.ndim - 1,), (b.ndim - 1,)))
 
 
@@ -128,10 +131,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     a, b = as_array(a), as_array(b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and "
-            f"{b.shape[-1]} dimensional instead."
-        )
+        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
 
     def product(i, j):
         """a[i] * b[j] - a[j] * b[i], or what of it there is."""
@@ -154,20 +154,17 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     return moveaxis(result, -1, one_axis(axisc, result.ndim))
 
 
-# ---- NumPy's generalised ufuncs
+# ---- NumPy's generalized ufuncs
 
 
 def vecdot(x1, x2, /, out=None, *, axis=-1, keepdims=False, dtype=None) -> GPUArray:
     """Sums of products along an axis, those of `x1` conjugated; the other axes broadcast."""
     x1, x2 = as_array(x1), as_array(x2)
     if not x1.ndim or not x2.ndim:
-        raise ValueError("vecdot: Input operand does not have enough dimensions")
+        raise numpy_error(np.vecdot, x1, x2)
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if x1.shape[-1] != x2.shape[-1]:
-        raise ValueError(
-            f"vecdot: Input operand 1 has a mismatch in its core dimension 0 (size {x2.shape[-1]} is "
-            f"different from {x1.shape[-1]})"
-        )
+        raise numpy_error(np.vecdot, x1, x2)
     if dtype is not None:
         x1, x2 = (each.astype(dtype, copy=False) for each in (x1, x2))
     if x1.ndim == x2.ndim == 1:

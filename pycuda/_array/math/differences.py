@@ -304,7 +304,7 @@ def sinc(x) -> GPUArray:
 
 
 def polyval(p, x) -> GPUArray:
-    """A polynomial with these coefficients, the first of the highest power, at x."""
+    """The value at x of a polynomial with these coefficients, the highest power first."""
     x = as_array(x)
     result = apply("multiply", x, 0)
     for coefficient in p if isinstance(p, _driver.GPUArray) else np.asarray(p):

@@ -1,4 +1,5 @@
-"""Elementwise functions of pycuda.gpuarray and methods that are more than a row of the table of functions."""
+"""Elementwise functions of pycuda.gpuarray and methods that need more than a row of the table of
+functions."""
 
 from __future__ import annotations
 

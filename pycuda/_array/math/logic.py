@@ -1,5 +1,5 @@
-"""Questions about arrays: whether they are equal, near each other, real, of which dtype. Those about values
-give arrays, for which nothing waits; those about dtypes answer at once.
+"""Predicates of arrays: whether they are equal, close, real, of which dtype. Those of values return arrays
+without waiting; those of dtypes return Python values.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def isrealobj(x) -> bool:
 
 
 class _Place:
-    """Tells NumPy where an array lies, which is not looked at."""
+    """A stand-in at the address of the array, for NumPy functions that compare addresses."""
 
     def __init__(self, a):
         self.__array_interface__ = {

@@ -212,7 +212,7 @@ class Generator:
         NotImplementedError
             For other dtypes.
         ValueError
-            For a mean that is negative or not finite. Among elements such a mean gives 0.
+            For a mean that is negative or not finite. If it is an element of `data` the count is 0.
         """
         if lambda_value is None:
             self._fill(self._poisson_each, data, stream)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.axes import normalized_axes
-from pycuda._array.core.broadcast import broadcast_to
+from pycuda._array.core.broadcast import broadcast_to, broadcasts
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, as_mask, into
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
 
@@ -116,7 +117,10 @@ def reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, all
                     f"reduction operation '{_COMBINE[name]}' does not have an identity, so to use a where "
                     "mask one has to specify 'initial'"
                 )
-            where = broadcast_to(as_mask(where), a.shape)
+            where = as_mask(where)
+            if not broadcasts(where.shape, a.shape):
+                raise numpy_error(np.add.reduce, a, axis, where=where)
+            where = broadcast_to(where, a.shape)
             a = apply("where", where, a, a.dtype.type(_NEUTRAL.get(name, initial)))
         if name in ("max", "min") and not a.size and initial is not None:
             shape = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)

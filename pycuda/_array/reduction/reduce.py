@@ -1,7 +1,7 @@
-"""Reductions of GPUArrays, the way from a call to launches; reductions.py has the methods.
+"""Reductions of GPUArrays, from a call to its launches; reductions.py has the methods.
 
-A call becomes a recipe, which is made once for each dtype, layout and set of axes: what result it has, with
-which kernels and arguments it is computed.
+A call becomes a recipe, which is made once for each dtype, layout and set of axes: the result's shape and
+dtype, the kernels and their arguments.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import new, overlap, write_back
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._driver import _packed_strides
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
@@ -96,8 +97,8 @@ def _of_variance(dtype, wanted):
 
 
 class _Rule(NamedTuple):
-    """What NumPy says of a reduction: dtypes, the error of no elements ("" when there is none), and how the
-    result becomes the dtype of out.
+    """NumPy's rules for a reduction: dtypes, the error for no elements ("" when there is none), and the
+    casting of the result to the dtype of out.
     """
 
     dtypes: object
@@ -121,6 +122,16 @@ _RULES = {
     "mean": _Rule(_of_mean),
     "var": _Rule(_of_variance),
     "std": _Rule(_of_variance, casting="same_kind"),
+}
+# The ufuncs whose reduce() NumPy calls where that is not add's.
+_UFUNCS = {
+    "prod": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "nanmax": np.fmax,
+    "nanmin": np.fmin,
+    "any": np.logical_or,
+    "all": np.logical_and,
 }
 # What a reduction takes the means for: their dtype is that of the accumulator.
 _ABOUT_THE_MEAN = frozenset(("var", "std"))
@@ -277,6 +288,15 @@ def _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, alloca
     return result
 
 
+def check_out_shape(name, a, axis, out, keepdims) -> None:
+    """ValueError unless `out` has the shape of the result."""
+    if out.shape == result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims):
+        return
+    if name in _NUMBERED:
+        raise ValueError(f"output array does not match result of np.{name}.")
+    raise numpy_error(_UFUNCS.get(name, np.add).reduce, a, axis, None, out, keepdims)
+
+
 def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocator) -> GPUArray:
     """With out=, which may be of another dtype and lie anywhere."""
     given = a.dtype
@@ -285,16 +305,16 @@ def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocat
     check_writable(out)
     if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):
         dtype = folded_dtype(LOOPS[name], given, None, out.dtype)
-    expected = result_shape(a.shape, normalized_axes(axis, a.ndim), keepdims)
-    if out.shape != expected:
-        raise ValueError(f"out has the shape {out.shape}, the result has {expected}")
+    check_out_shape(name, a, axis, out, keepdims)
     rule = _RULES[name]
     _, result_dtype = rule.dtypes(given, dtype)
     if name in _NUMBERED and not np.can_cast(out.dtype, result_dtype, "safe"):
-        raise TypeError(f"out has the dtype {out.dtype}, but indices need {result_dtype}")
+        raise TypeError(
+            f"Cannot cast array data from {out.dtype!r} to {result_dtype!r} according to the rule 'safe'"
+        )
     if not np.can_cast(result_dtype, out.dtype, rule.casting):
         raise TypeError(
-            f"Cannot cast {name} output from {result_dtype!r} to {out.dtype!r} with casting rule "
+            f"Cannot cast ufunc 'sqrt' output from {result_dtype!r} to {out.dtype!r} with casting rule "
             "'same_kind'"
         )
     if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:

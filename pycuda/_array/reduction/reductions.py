@@ -15,7 +15,7 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.decorators import array_function, reduces, takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, write_back
-from pycuda._array.reduction.reduce import launches_of, reduce
+from pycuda._array.reduction.reduce import check_out_shape, launches_of, reduce
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
@@ -227,7 +227,10 @@ def _spread(
         warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=3)
     if dtype is not None and not _is_plain(a.dtype, np.dtype(dtype)):
         result = _spread_in(name, a, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
-        return result if out is None else _into(name, result, out, stream)
+        if out is None:
+            return result
+        check_out_shape(name, a, axis, out, keepdims)
+        return _into(name, result, out, stream)
     return reduce(name, a, axis, dtype, out, keepdims, stream, allocator, float(ddof))
 
 
@@ -301,16 +304,20 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
     if name == "var":
         return result
     if result.ndim and dtype.kind in "biu":
-        raise TypeError(f"Cannot cast std output to {dtype!r} with casting rule 'same_kind'")
+        raise TypeError(
+            f"Cannot cast ufunc 'sqrt' output from dtype('float64') to {dtype!r} with casting rule "
+            "'same_kind'"
+        )
     root = apply("sqrt", result, stream=stream)
     return apply("copy", root, out=result, stream=stream, casting="unsafe")
 
 
 def _into(name, result, out, stream) -> GPUArray:
     if name == "std" and out.dtype.kind in "biu":
-        raise TypeError(f"the result is a float, which cannot be cast to the dtype of out, {out.dtype}")
-    if out.shape != result.shape:
-        raise ValueError(f"out has the shape {out.shape}, the result has {result.shape}")
+        raise TypeError(
+            f"Cannot cast ufunc 'sqrt' output from {result.dtype!r} to {out.dtype!r} with casting rule "
+            "'same_kind'"
+        )
     check_writable(out)
     return write_back(result, out, stream)
 

@@ -12,6 +12,7 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.decorators import reduces, takes_arrays
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import overlap, write_back
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
 from pycuda._kernels.builtin import axis_scan, elements, reduction
 from pycuda._kernels.plans import scratch
@@ -72,7 +73,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
         out = _driver.GPUArray(a.shape, result, allocator)
         direct = out
     elif out.shape != a.shape:
-        raise ValueError(f"out has the shape {out.shape}, the result has {a.shape}")
+        raise numpy_error(_UFUNCS.get(name, np.add).accumulate, a, axis, out=out)
     else:
         check_writable(out)
         fits = result == out.dtype and not overlap(a, out)

@@ -1,4 +1,4 @@
-"""Arrays put together, repeated, turned round and cut: views where strides can say it, copies otherwise."""
+"""Arrays joined, flipped, rolled and split: views where strides can express the result, copies otherwise."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.shape.views import in_order
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def _target(arrays, shape, dtype, out, allocator):
         return new(shape, dtype, allocator or arrays[0].allocator)
     if dtype is not None:
         raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    if out.shape != shape:
-        raise ValueError(f"Output array is the wrong shape: {out.shape}, the result has {shape}")
     return out
 
 
@@ -88,12 +87,11 @@ def concatenate(
     rest = first.shape[:axis] + first.shape[axis + 1 :]
     for array in arrays:
         if array.ndim != first.ndim or array.shape[:axis] + array.shape[axis + 1 :] != rest:
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly: "
-                f"shapes {first.shape} and {array.shape}, axis {axis}"
-            )
-    total = sum(array.shape[axis] for array in arrays)
-    result = _target(arrays, (*rest[:axis], total, *rest[axis:]), dtype, out, allocator)
+            raise numpy_error(np.concatenate, arrays, axis)
+    shape = (*rest[:axis], sum(array.shape[axis] for array in arrays), *rest[axis:])
+    if out is not None and dtype is None and out.shape != shape:
+        raise numpy_error(np.concatenate, arrays, axis, out=out)
+    result = _target(arrays, shape, dtype, out, allocator)
     start, before = 0, (slice(None),) * axis
     for array in arrays:
         end = start + array.shape[axis]

@@ -1,4 +1,5 @@
-"""Other views of arrays: axes added, taken away, moved and cut; copies where strides cannot say it."""
+"""Views of arrays with axes added, removed, moved and split; copies where strides cannot express the
+result."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def _is_fortran(a) -> bool:
 
 def _axes_by_distance(a) -> list[int]:
     """The axes from the outermost in memory to the innermost. Those of length 1, and those that repeat an
-    element, stay beside their neighbors, as in the results of elementwise functions.
+    element, stay next to their neighbors, as in the results of elementwise functions.
     """
     steps, follow = [0] * a.ndim, 0
     for axis in reversed(range(a.ndim)):
@@ -114,7 +115,7 @@ def expand_dims(a, axis) -> GPUArray:
 def swapaxes(a, axis1, axis2) -> GPUArray:
     """A view with two axes swapped."""
     order = list(range(a.ndim))
-    first, second = one_axis(axis1, a.ndim), one_axis(axis2, a.ndim)
+    first, second = one_axis(axis1, a.ndim, "axis1"), one_axis(axis2, a.ndim, "axis2")
     order[first], order[second] = second, first
     return a.transpose(order)
 
@@ -174,9 +175,11 @@ def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
     """A view turned by k right angles in the plane of two axes."""
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
-    first, second = (one_axis(axis, m.ndim) for axis in axes)
-    if first == second:
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == m.ndim:
         raise ValueError("Axes must be different.")
+    if not all(-m.ndim <= axis < m.ndim for axis in axes):
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={m.ndim}.")
+    first, second = (axis % m.ndim for axis in axes)
     back = slice(None, None, -1)
     k %= 4
     if k == 0:

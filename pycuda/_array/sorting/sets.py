@@ -1,5 +1,5 @@
-"""Sets of elements: which are in another array, in both, in one of both. All of it by sorting. How many
-elements there are depends on values, so each call waits for its stream once or twice; isin() does not.
+"""Set operations (isin, intersect1d, union1d, setdiff1d, setxor1d), by sorting. The length of a result
+depends on values, so each call waits for its stream once or twice; isin() does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The first elements of long rows."""
+"""Top-k: the first k elements of long rows."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""How often integers occur: bincount, as NumPy has it.
+"""bincount: how often integers occur, as in NumPy.
 
 Counts are integers. Sums of weights are computed in double, each bin's in an order that depends on the
-elements alone: elements are sorted by bin, each of 32 threads adds up every 32nd weight of a bin from first
-to last, or of 256 threads every 256th where a bin has more than 1024, and their sums are added by halves. So
-they have the same bits everywhere.
+elements alone: elements are sorted by bin, each of 32 threads adds every 32nd weight of a bin from first to
+last (each of 256 threads every 256th if a bin has more than 1024), and their sums are added pairwise. So they
+have the same bits on every device.
 """
 
 from __future__ import annotations

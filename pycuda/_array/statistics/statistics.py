@@ -1,4 +1,4 @@
-"""Means and spreads of elements, of those that are not NaN, or of those that where= chooses."""
+"""Means and variances of elements, of those that are not NaN, or of those that where= selects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _given(value):
-    """None for what NumPy passes where a caller says nothing."""
+    """None for the value that NumPy passes for an argument that was not given."""
     return None if value is getattr(np, "_NoValue", None) else value
 
 

@@ -1,4 +1,4 @@
-"""Kernels of sums of products of a vector and each run of another one."""
+"""Kernels of the discrete correlation of two vectors, for convolve and correlate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels that make arrays from nothing but the number of each element."""
+"""Kernels of arange and linspace: elements computed from their index."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def kind(dtype) -> str:
     """What its elements are: "b" bool, "i" integers, "f" floats (bfloat16 too), "c" complex numbers; "V" for
     what is only moved."""
     plain = dtype.kind
-    if plain == "V":  # NumPy makes a name anew each time it is requested
+    if plain == "V":  # NumPy computes the name at each access
         return "f" if dtype.name == "bfloat16" else "V"
     return "i" if plain in "iu" else plain
 

@@ -52,9 +52,9 @@ def _loop_dtypes(row: Function, operands: tuple, dtype, casting):
 
 def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) -> None:
     if not np.can_cast(result, out, casting):
+        name = getattr(row.rule, "__name__", row.name)
         raise TypeError(
-            f"{row.name} gives {result}, which cannot be cast to {out} with casting rule {casting!r}: use "
-            "an array of another dtype, or astype"
+            f"Cannot cast ufunc '{name}' output from {result!r} to {out!r} with casting rule {casting!r}"
         )
 
 

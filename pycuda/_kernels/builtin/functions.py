@@ -38,7 +38,7 @@ def _kinds(**bodies: str) -> dict[str, str]:
     return {kind: body for kinds, body in bodies.items() for kind in kinds}
 
 
-# ---- what NumPy says of a ufunc's dtypes
+# ---- NumPy's dtypes of ufuncs
 
 _WEAK = frozenset((int, float, complex))
 
@@ -152,7 +152,7 @@ _ROWS = (
         2,
     ),
     # Negative exponents of integers are refused where they are numbers (ext/gpuarray/elementwise.c); those in
-    # arrays give what is whole of 1 / a ** -b.
+    # arrays give 1 / a ** -b truncated.
     Function(
         "power",
         np.power,

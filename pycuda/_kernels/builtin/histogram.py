@@ -1,4 +1,4 @@
-"""Kernels that count how often numbers occur (pycuda-histogram.hpp), and how their work is cut."""
+"""Kernels of histograms (pycuda-histogram.hpp), and how their work is divided."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def bins_of(element: str, edge: str):
 
 @context_dependent_memoize
 def sums(number: str):
-    """Function(sorted numbers, weights beside them, count, sums, bins)."""
+    """Function(sorted numbers, their weights, count, sums, bins)."""
     return _build(
         f"const {number} *numbers, const double *weights, index_t count, double *sums, index_t bins",
         "sum_bins(numbers, weights, count, sums, bins)",
@@ -117,8 +117,8 @@ def edge_dtype(edge: str):
 
 
 def even(edges, edge: str) -> bytes | None:
-    """struct Even of increasing edges; None where they are not as far apart from each other, or too close to
-    tell by arithmetic in their own precision.
+    """struct Even of increasing edges; None where they are not equidistant, or too close for arithmetic in
+    their own precision.
     """
     dtype = edge_dtype(edge)
     limits = np.finfo(dtype)

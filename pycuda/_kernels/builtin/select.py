@@ -1,4 +1,4 @@
-"""Kernels that choose elements by a test (pycuda-select.hpp): those that mark them, those that write them."""
+"""Kernels of stream compaction (pycuda-select.hpp): those that mark elements, those that write them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Kernels that sort rows: short ones in shared memory, long ones by bytes of the keys, and how these are cut.
+"""Kernels that sort rows: short ones in shared memory, long ones by radix sort, and how these are divided.
 
-Figures that a GPU decides (threads, items) are here; what the kernels do is in pycuda-radix-sort.hpp and
+Parameters tuned on a GPU (threads, items) are here; the kernels are in pycuda-radix-sort.hpp and
 pycuda-row-sort.hpp.
 """
 

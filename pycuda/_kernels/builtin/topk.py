@@ -1,4 +1,5 @@
-"""Kernels that find the first elements of long rows (pycuda-topk.hpp), and how their work is cut."""
+"""Top-k: kernels that find the first elements of long rows (pycuda-topk.hpp), and how their work is
+divided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Axes that arrays are walked along, for kernels: core/layout/ makes them few, here they are packed.
+"""Axes of arrays as arguments of kernels: core/layout/ merges them, here they are packed.
 
 An axis is a tuple: its length, and the bytes from one element to the next in each array.
 """

@@ -1,5 +1,5 @@
-"""What is remembered for a context: until it ends, cannot be made current anymore, or
-pycuda.tools.clear_context_caches() is called. It does not keep the context alive.
+"""Caches of a context, valid until it ends, cannot be made current anymore, or
+pycuda.tools.clear_context_caches() is called. They do not keep the context alive.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ContextCache(dict):
         return self is other
 
     def forget(self, serial: int) -> None:
-        """Let go of what is there for the context with this serial number."""
+        """Drop the entries of the context with this serial number."""
         for key in [key for key in self if (key[0] if isinstance(key, tuple) else key) == serial]:
             self.pop(key, None)
 

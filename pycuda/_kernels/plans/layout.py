@@ -1,4 +1,4 @@
-"""How the vectors of one call lie in memory, and what a kernel must know of that.
+"""The memory layout of the vectors of one call, and its description for a kernel.
 
 The first vector gives the number of elements. Vectors that are all C-contiguous, or all F-contiguous, are
 walked as they lie in memory: plain pointers, as PyCUDA passes them. Any others are walked in C order, by

@@ -3,8 +3,8 @@
 Kernels of one stream run one after another, so they share one area: it is not allocated again at each
 launch. An area begins with words that are 0 before and after every kernel; the rest holds anything.
 
-A graph may be launched on any stream, beside what the captured stream runs by then: each of its kernels has
-an area of its own, which is set to 0 before it.
+A graph may be launched on any stream, concurrently with later work of the captured stream: each of its
+kernels has an area of its own, which is set to 0 before it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
 
 def _of_stream(cache, stream):
     """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
-    streams of others: nothing says when such a stream is gone and its handle another's.
+    streams of others: a destroyed stream's handle may be reused without notice.
     """
     if stream is not None and not isinstance(stream, drv.Stream):
         return None, None
@@ -84,7 +84,7 @@ def area(stream, nbytes: int) -> Area:
 
 
 class Partials(NamedTuple):
-    """How many values blocks leave for each other, and how many counts (scan_row of pycuda-scan.hpp)."""
+    """How many values blocks exchange, and how many counters (scan_row of pycuda-scan.hpp)."""
 
     values: int
     counts: int

@@ -1,9 +1,9 @@
 """Arrays of one call that share memory, some of which the kernel writes to.
 
-The same element of the same array is fine: whoever writes it is who has read it. Where elements lie
-otherwise, the result would depend on which thread comes first. An array that is only read is then copied
-before the launch, so that all reads see what was there. Two written ones are refused, unless the text may
-keep them apart. Arrays whose addresses the text takes are left alone, as PyCUDA leaves them.
+Element i of two names of one array is fine: the thread that writes it is the one that has read it. Otherwise
+the result would depend on which thread comes first. An array that is only read is then copied before the
+launch, so that all reads see the old values. Two written ones are refused, unless the text may keep them
+apart. Arrays whose addresses the text takes are passed unchecked, as in PyCUDA.
 """
 
 from __future__ import annotations

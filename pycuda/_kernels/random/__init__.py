@@ -1,4 +1,4 @@
 """Kernels of random numbers, jumps ahead in a sequence, Sobol's directions; sources on cuRAND's headers.
 
-Called from pycuda._array.random and pycuda.curandom. The figures here decide which numbers come.
+Called from pycuda._array.random and pycuda.curandom. The constants here determine the numbers generated.
 """

@@ -1,7 +1,7 @@
 """The kernels of random numbers: what is generated is which generator, which distribution and which type; the
 device code is in pycuda/cuda/pycuda-random*.hpp.
 
-How many generators there are is part of what the numbers are, so it depends on nothing.
+The number of generators determines the numbers generated, so it is a constant.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Kernels of sparse matrices whose rows read x all over the place (pycuda-sparse-sorted.hpp): when they are
-worth it, and how a matrix is laid out for them."""
+"""Kernels of sparse matrices whose rows have scattered columns (pycuda-sparse-sorted.hpp): when they are
+faster, and the layout of a matrix for them."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def _tile_by_column(columns, values) -> Elements:
 
 
 def _chunks(column) -> np.ndarray:
-    """Where chunks begin, each with as many of these columns as it has room for and 16 bits tell apart."""
+    """Where chunks begin, each with as many of these columns as fit it and 16 bits can number."""
     whole = np.arange(0, len(column), _CHUNK)
     last = np.minimum(whole + _CHUNK, len(column)) - 1
     if (column[last] - column[whole] < _APART).all():

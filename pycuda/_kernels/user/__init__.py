@@ -1,5 +1,5 @@
-"""Kernels round expressions that users write: elementwise, reductions, scans.
+"""Kernels around expressions that users write: elementwise, reductions, scans.
 
-pycuda.elementwise, pycuda.reduction and pycuda.scan bring the text; parsing.py reads off it what the kernel
-may do; the other modules make the source. ready_made.py has PyCUDA's ready-made elementwise kernels.
+pycuda.elementwise, pycuda.reduction and pycuda.scan pass the text; parsing.py derives from it what the kernel
+may do; the other modules generate the source. ready_made.py has PyCUDA's ready-made elementwise kernels.
 """

@@ -1,4 +1,4 @@
-"""The source of elementwise kernels: PyCUDA's loop, and two of our own round the same statements.
+"""The source of elementwise kernels: PyCUDA's loop, and two of our own around the same statements.
 
     plain      one element a thread and round, over any pointers: PyCUDA's kernel
     strided    the same loop, the arrays reached through their strides

@@ -1,4 +1,4 @@
-"""Kernels that users write expressions for: their arguments, and what the text tells about them.
+"""Kernels that users write expressions for: their arguments, and what the text says about them.
 
 An expression is C++ and may do anything. What can be read off it with certainty decides what the kernel
 around it may do: walk arrays with strides, load several elements at once, broadcast an operand. In doubt

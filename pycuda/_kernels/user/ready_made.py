@@ -233,7 +233,7 @@ def get_binary_func_scalar_kernel(func, dtype_x, dtype_y, dtype_z):
 @context_dependent_memoize
 def get_binary_minmax_kernel(func, dtype_x, dtype_y, dtype_z, use_scalar):
     """The prepared kernel of (x, y, z), where y is a number with use_scalar. func is "max" or "min"; a NaN is
-    ignored beside a number, and integers of different kinds are compared as what they become together in C.
+    ignored in favor of a number, and integers of different types are compared as C converts them.
     """
     y = "y" if use_scalar else "y[i]"
     common = np.result_type(dtype_x, dtype_y)

@@ -76,7 +76,7 @@ struct pycuda_item {{ scan_type value; {flag} starts; }};
 
 
 def flag_bytes(itemsize: int) -> int:
-    """Bytes of a flag beside a value of this size, so that nothing is left between items."""
+    """Bytes of a flag stored with a value of this size, without padding between items."""
     return next(size for size in (8, 4, 2, 1) if itemsize % size == 0)
 
 

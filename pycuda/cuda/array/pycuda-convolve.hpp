@@ -1,6 +1,5 @@
-// Sums of products of a vector and each run of another one: the discrete correlation, one result a thread. At
-// the ends, where a run is not all there, only its elements are multiplied; there is no padding, which as 0
-// times NaN or infinity would be NaN.
+// The discrete correlation of two vectors, one result a thread. At the ends, where they overlap in part, only
+// the overlap is summed: padding with zeros would turn a NaN or an infinity into NaN.
 #ifndef PYCUDA_SLIDING_HPP
 #define PYCUDA_SLIDING_HPP
 
@@ -14,7 +13,7 @@ template <class T, class A> __device__ __forceinline__ A element(const char *fro
     return To<A>::from(value(*reinterpret_cast<const T *>(from + offset)));
 }
 
-// c[i] is the sum over k of a[i - before + k] * v[k], as far as there are such elements; steps are in bytes.
+// c[i] is the sum of a[i - before + k] * v[k] over all k with both in bounds; steps are in bytes.
 template <class TA, class TV, class TC, class A>
 __device__ __forceinline__ void slide(const char *a, index_t a_step, index_t a_size, const char *v,
                                       index_t v_step, index_t v_size, TC *c, index_t count, index_t before)

@@ -1,6 +1,5 @@
-// What the kernels of elementwise operations are made of: parameter blocks, and functions that C++
-// lacks or has with other results than NumPy. Elements and their conversions are those of
-// pycuda-elements.hpp.
+// Building blocks of the kernels of elementwise operations: parameter structures, and functions that C++
+// lacks or whose results differ from NumPy's. Elements and their conversions are in pycuda-elements.hpp.
 #ifndef PYCUDA_ELEMENTWISE_HPP
 #define PYCUDA_ELEMENTWISE_HPP
 
@@ -24,7 +23,7 @@ template <int N, int D> struct OperandAxes {
     PYCUDA_OPERAND_AXES
 };
 
-// Where element i lies in each operand, in bytes.
+// The offset of element i in each operand, in bytes.
 template <int N, int D>
 PYCUDA_INLINE void find_offsets(const OperandAxes<N, D> &p, unsigned long long i, long long (&offsets)[N])
 {
@@ -84,8 +83,8 @@ PYCUDA_INLINE void find_tile(const OperandAxes<N, D> &p, long long (&at)[N], lon
     }
 }
 
-// The thread's U elements of an operand: those of its column, or, of a transposed one, those that go there by
-// way of shared memory, whose rows have one element more so that its banks are not the same down a column.
+// The thread's U elements of an operand: those of its column. A transposed operand is staged in shared
+// memory, whose rows are padded by one element against bank conflicts.
 template <int SIDE, int U, class T>
 PYCUDA_INLINE void load_tile(T (&v)[U], T *tile, bool transposed, const char *from, long long row_stride,
                              long long column_stride, long long rows, long long columns)
@@ -158,7 +157,7 @@ template <class T> PYCUDA_INLINE T integer_power(T base, T exponent)
     }
     return result;
 }
-// Of ldexp: beyond these every float is infinite or 0.
+// Exponents of ldexp are clamped to this range, beyond which every result is infinite or 0.
 template <class T> PYCUDA_INLINE int exponent(T n)
 {
     return n > T(9999) ? 9999 : n < T(-9999) ? -9999 : (int)n;
@@ -173,7 +172,7 @@ template <class T> PYCUDA_INLINE T shift_right(T a, T count)
            : is_signed<T>::value && a < 0            ? T(-1)
                                                      : T(0);
 }
-// Of magnitudes, which the lowest number has in unsigned types alone; a result that does not fit wraps.
+// Computed with magnitudes: that of the lowest number fits only unsigned types. Results that do not fit wrap.
 template <bool Wide> struct Magnitude { typedef unsigned type; };
 template <> struct Magnitude<true> { typedef unsigned long long type; };
 
@@ -281,7 +280,8 @@ template <class T> PYCUDA_INLINE T fminimum(const T &a, const T &b)
 
 // ---- floats
 
-// A side that is lost in rounding is left out: CUDA's hypot may round the largest numbers up to infinity.
+// An operand too small to affect the result is dropped: CUDA's hypot may round the largest numbers up to
+// infinity.
 template <class T> PYCUDA_INLINE T hypotenuse(T a, T b)
 {
     const T x = ::fabs(a), y = ::fabs(b), lost = sizeof(T) == 4 ? T(1e-4) : T(3e-9);
@@ -302,7 +302,7 @@ template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
 }
 template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
 template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
-// Python's divmod: the remainder has the sign of the divisor, the quotient is whole.
+// Python's divmod: the remainder has the sign of the divisor, the quotient is an integer.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
 {
     T mod = fmod(a, b);
@@ -357,7 +357,7 @@ template <class T> PYCUDA_INLINE T sign(const T &a)
 // ---- complex numbers, in NumPy's steps
 
 #ifdef PYCUDA_COMPLEX_HPP
-// z / |z|; of two infinities there is no direction.
+// z / |z|; NaN where both parts are infinite.
 template <class T> PYCUDA_INLINE complex<T> sign(const complex<T> &z)
 {
     const T x = z._M_re, y = z._M_im, length = hypotenuse(x, y);

@@ -1,4 +1,4 @@
-// Elements picked by number: gather and scatter.
+// Gather and scatter: elements selected by index.
 #ifndef PYCUDA_INDEXING_HPP
 #define PYCUDA_INDEXING_HPP
 
@@ -7,8 +7,8 @@
 
 namespace pycuda {
 
-// What becomes of a number that no element has.
-enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: numbers are bytes, and were checked
+// How an index that is out of bounds is handled.
+enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: indices are offsets in bytes, checked before
 
 template <class I> __device__ __forceinline__ bool negative(const I &i) { return i < I(0); }
 __device__ __forceinline__ bool negative(unsigned char) { return false; }
@@ -16,7 +16,7 @@ __device__ __forceinline__ bool negative(unsigned short) { return false; }
 __device__ __forceinline__ bool negative(unsigned) { return false; }
 __device__ __forceinline__ bool negative(unsigned long long) { return false; }
 
-// Where element number i of `length` is, negative ones counted from the end; -1 for none.
+// The position of element i of `length`, negative i counted from the end; -1 if out of bounds.
 template <Mode MODE, class I>
 __device__ __forceinline__ index_t element_number(I number, index_t length, int *error)
 {
@@ -57,11 +57,11 @@ template <int D> __device__ __forceinline__ void walk_to(const Walk<D> &walk, in
 
 template <int D> struct Picking {
     index_t count;        // elements moved
-    index_t length, step; // of the axis that is picked from: elements, bytes
-    Walk<D> walk;         // in the array, in the numbers, in the other array
+    index_t length, step; // of the indexed axis: elements, bytes
+    Walk<D> walk;         // in the array, in the indices, in the other array
 };
 
-// PUT: array[number] = other; otherwise other = array[number], 0 where there is no such element.
+// PUT: array[index] = other; otherwise other = array[index], 0 where the index is out of bounds.
 template <class T, class I, Mode MODE, bool PUT, int D>
 __device__ __forceinline__ void pick(char *array, const char *numbers, char *other, int *error,
                                      const Picking<D> &plan)
@@ -84,8 +84,8 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, char *oth
     }
 }
 
-// out[i] = element numbers[i] of an array whose elements are `step` bytes apart, 0 where there is none.
-// Numbers and results lie one after another; a thread moves V of them, whose loads are under way at once.
+// out[i] = element numbers[i] of an array whose elements are `step` bytes apart, 0 where that is out of
+// bounds. Indices and results are contiguous; a thread moves V of them and issues their loads together.
 template <class T, class I, Mode MODE, int V>
 __device__ __forceinline__ void gather(const char *array, const I *numbers, T *out, int *error, index_t count,
                                        index_t length, index_t step)
@@ -111,7 +111,7 @@ __device__ __forceinline__ void gather(const char *array, const I *numbers, T *o
     if (MODE == RAISE && wrong) *error = 1;
 }
 
-// offsets[i] is `step` times a number, plus what was there before.
+// offsets[i] is set to `step` times an index, or incremented by it (ADD).
 template <class I, Mode MODE, bool ADD, int D>
 __device__ __forceinline__ void add_offsets(index_t *offsets, const char *numbers, int *error,
                                             const Picking<D> &plan)

@@ -1,4 +1,4 @@
-// How often numbers occur: bins of a block in its shared memory, then one addition a bin and block.
+// Histograms: each block counts into bins in shared memory and then adds each bin to global memory once.
 //
 // Counts are integers, so the order of the additions does not matter. Sums of weights are floats: for these
 // elements are sorted by bin first, and each bin summed by a block in a fixed order.
@@ -16,7 +16,7 @@ template <class T, int N> struct Bunch {
     static constexpr int count = N;
 };
 
-// body(bunch) for all elements of a block, V of them together or single ones.
+// Calls body(bunch) for all elements of a block, in vectors of V or one at a time.
 template <class T, int V, class Body>
 __device__ __forceinline__ void for_elements(const char *in, index_t count, index_t chunk, Body body)
 {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void add_bins(const unsigned *bins, unsigned long lon
 // ---- bins by number
 
 template <class X> struct Extremes {
-    X most, least; // beside 0
+    X most, least; // of the elements and 0
     __device__ __forceinline__ void add(X x)
     {
         most = x > most ? x : most;
@@ -106,8 +106,8 @@ __device__ __forceinline__ void count_numbers(const char *in, index_t count, ind
     }
 }
 
-// More bins than shared memory has. The lanes of a warp that have the same number add once: a number that is
-// everywhere is not a hot spot.
+// For more bins than fit in shared memory. The lanes of a warp that have the same number add once, so that a
+// frequent number causes no contention.
 template <class T>
 __device__ __forceinline__ void count_many(const char *in, index_t count, unsigned long long *counts)
 {
@@ -139,22 +139,22 @@ template <class C> __device__ __forceinline__ int bin_of(const C *edges, int bin
     return low;
 }
 
-// Edges that are as far apart from each other, but for rounding. The way from half a bin before the first
-// edge to half a bin after the last one is `parts` bins long, one more than there are; x * scale + shift is
-// the part of it that x has gone. What is up to `sure` bins from the middle of a bin is in this one, however
-// its place and the edges were rounded.
+// Edges that are equidistant up to rounding. The interval from half a bin before the first edge to half a bin
+// after the last one is `parts` bins long, one more than there are; x * scale + shift is the position of x in
+// it, from 0 to 1. An x at most `sure` bins from the middle of a bin is in that bin, whatever the rounding of
+// its position and of the edges.
 template <class C> struct Even {
     C scale, shift, parts, sure;
 };
 
-// What is less than 0 becomes 0, what is greater than 1 becomes 1 or a millionth more, and NaN one of both.
+// Clamps x to 0 ... 1 (or a millionth more); a NaN becomes either limit.
 __device__ __forceinline__ float saturated(float x) { return __saturatef(x); }
 __device__ __forceinline__ double saturated(double x)
 {
     return __hiloint2double(min(max(__double2hiint(x), 0), 0x3ff00000), __double2loint(x));
 }
 
-// What is added to a small number to round it to an integer; the low bits are that integer and ZERO then.
+// Adding this to a small number rounds it to an integer; the low bits of the sum are that integer plus ZERO.
 template <class C> struct Rounding;
 template <> struct Rounding<float> {
     static constexpr float ADDED = 12582912;
@@ -167,7 +167,7 @@ template <> struct Rounding<double> {
     static __device__ __forceinline__ unsigned bits(double x) { return (unsigned)__double2loint(x); }
 };
 
-// x in terms of edges: its slot as Rounding has it, and how far it is from the middle between two edges.
+// x in terms of edges: its slot in Rounding's representation, and its distance from the middle of its bin.
 template <class C> struct Spot {
     unsigned bits;
     C off;
@@ -182,7 +182,7 @@ template <class C> struct Spot {
     __device__ __forceinline__ bool sure(const Even<C> &even) const { return fabs(off) <= even.sure; }
 };
 
-// The number of edges up to x, but of the last one where x equals it; `slot` may be one off.
+// The number of edges that are at most x, without the last edge if x equals it; `slot` may be off by one.
 template <class C> __device__ __forceinline__ int corrected(const C *edges, int bins, int slot, C x)
 {
     if (slot > 0 && x < edges[slot - 1]) return slot - 1;
@@ -190,8 +190,8 @@ template <class C> __device__ __forceinline__ int corrected(const C *edges, int 
     return slot > bins && x == edges[bins] ? bins : slot;
 }
 
-// Counters in shared memory, COPIES of each next to each other: with 32 no two lanes of a warp wait for one
-// bank. Slot 0 is before all edges, slot bins + 1 after them.
+// Counters in shared memory, COPIES of each next to each other: with 32 a warp has no bank conflicts. Slot 0
+// is before all edges, slot bins + 1 after them.
 template <int COPIES, class C> struct Slots {
     unsigned address; // of this thread's counter of slot -ZERO, modulo 2^32: one instruction finds the others
 
@@ -199,7 +199,7 @@ template <int COPIES, class C> struct Slots {
         : address((unsigned)__cvta_generic_to_shared(counters + threadIdx.x % COPIES) -
                   Rounding<C>::ZERO * (4 * COPIES))
     {
-        asm volatile("" : "+r"(address)); // computed once, where the compiler would do it before each use
+        asm volatile("" : "+r"(address)); // computed once: the compiler would repeat it before each use
     }
     __device__ __forceinline__ void count(unsigned bits) const
     {
@@ -207,7 +207,7 @@ template <int COPIES, class C> struct Slots {
     }
 };
 
-// Counts a bunch. Edges are looked at only where rounding may matter.
+// Counts a bunch. Edges are read only where rounding may matter.
 template <int COPIES, class C, class T, int N>
 __device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, const C *edges, int bins,
                                              const Even<C> &even, const Bunch<T, N> &bunch)
@@ -227,7 +227,7 @@ __device__ __forceinline__ void count_evenly(const Slots<COPIES, C> &slots, cons
     }
 #pragma unroll 1
     for (int k = 0; k < N; k++) {
-        T item = bunch.items[0]; // an index that is not a constant would put them all into local memory
+        T item = bunch.items[0]; // a dynamic index would place the array in local memory
 #pragma unroll
         for (int other = 1; other < N; other++)
             if (k == other) item = bunch.items[other];
@@ -286,7 +286,7 @@ __device__ __forceinline__ void bins_of(const char *in, index_t count, const C *
         out[i] = bin_of(edges, bins, C(value(reinterpret_cast<const T *>(in)[i])));
 }
 
-// ---- sums of bins: weights sorted by bin, keys beside them. Grid: some blocks, each of which takes bins.
+// ---- sums of bins: weights sorted by bin, with their keys. Grid: some blocks, each of which takes bins.
 
 template <class K>
 __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count, index_t key)
@@ -302,8 +302,8 @@ __device__ __forceinline__ index_t first_not_below(const K *keys, index_t count,
     return low;
 }
 
-// A bin of few weights is summed by a warp, whose lanes take every 32nd, one of many by a block, whose
-// threads take every 256th; then halves are added.
+// A bin of few weights is summed by a warp, each lane every 32nd weight; one of many by a block, each thread
+// every 256th. Then the partial sums are added pairwise.
 enum { WARPS = COUNT_THREADS / 32, OF_A_WARP = 1024 };
 
 template <class K>

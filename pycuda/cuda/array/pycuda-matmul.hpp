@@ -1,5 +1,5 @@
-// Products of matrices with any strides, many at once: tiles of 64 x 64 results in a block, 4 x 4 in a
-// thread, operands by way of shared memory. Each result is summed in the order of the inner axis.
+// Batched products of matrices with any strides: tiles of 64 x 64 results a block, 4 x 4 a thread, operands
+// staged in shared memory. Each result is summed in the order of the inner axis.
 #ifndef PYCUDA_MATMUL_HPP
 #define PYCUDA_MATMUL_HPP
 
@@ -54,7 +54,7 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
     for (int i = 0; i < MATMUL_EACH * MATMUL_EACH; i++) sum[i / MATMUL_EACH][i % MATMUL_EACH] = A(0);
 #pragma unroll 1
     for (index_t k = 0; k < plan.inner; k += MATMUL_DEPTH) {
-        __syncthreads(); // the tiles before are read
+        __syncthreads(); // all threads have read the previous tiles
         fetch<TA>(rows, a, row, plan.rows, plan.a_row, k, plan.inner, plan.a_inner);
         fetch<TB>(columns, b, column, plan.columns, plan.b_column, k, plan.inner, plan.b_inner);
         __syncthreads();

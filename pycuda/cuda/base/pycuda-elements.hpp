@@ -1,6 +1,6 @@
-// What lies in memory and what is computed with: half and bfloat16 are 16 bits there and float here, a NumPy
-// bool is a byte. No header of CUDA's is needed, which keeps generated kernels quick to compile. Complex
-// numbers take part where pycuda-complex.hpp comes first.
+// Elements in memory and the values that are computed with: half and bfloat16 are 16 bits in memory and float
+// in registers, a NumPy bool is a byte. No CUDA header is needed, so that generated kernels compile quickly.
+// Complex numbers are supported if pycuda-complex.hpp is included before.
 #ifndef PYCUDA_ELEMENTS_HPP
 #define PYCUDA_ELEMENTS_HPP
 
@@ -11,10 +11,10 @@ typedef long long index_t;
 struct alignas(2) half_bits { unsigned short bits; };
 struct alignas(2) bfloat16_bits { unsigned short bits; };
 struct truth { unsigned char byte; };
-// Elements that are only moved, of a size that no number has.
+// Elements that are only moved, of a size that no number type has.
 template <int N, class Word> struct Bytes { Word words[N]; };
 
-// value(stored) is what an element stands for.
+// value(stored) is the value of an element.
 template <class T> __device__ __forceinline__ const T &value(const T &x) { return x; }
 
 __device__ __forceinline__ float value(half_bits x)
@@ -28,8 +28,7 @@ __device__ __forceinline__ float value(bfloat16_bits x) { return __uint_as_float
 
 __device__ __forceinline__ bool value(truth x) { return x.byte != 0; }
 
-// ---- a number as another type, as NumPy casts it: what is not 0 is true, the real part stands for a complex
-// number, and what fits no narrow integer wraps
+// ---- NumPy's casts: nonzero is true, a complex number becomes its real part, integers wrap
 
 template <class X> __device__ __forceinline__ bool is_true(const X &x) { return x != X(0); }
 
@@ -43,7 +42,7 @@ template <class A> struct To {
 #endif
 };
 
-// Narrow integers by way of a wide one: the conversion from floats stops at their limits.
+// Narrow integers by way of a wide one: the conversion instructions from floats saturate.
 template <class A> struct ToNarrow {
     template <class X> static __device__ __forceinline__ A from(const X &x) { return A(x); }
     static __device__ __forceinline__ A from(float x) { return A((int)x); }
@@ -70,7 +69,7 @@ template <class R> __device__ __forceinline__ bool is_true(const complex<R> &x)
     return x.real() != 0 || x.imag() != 0;
 }
 
-// One product of each sum is fused, as in NumPy's loops for processors that can: not left to the compiler.
+// One product of each sum is fused explicitly, as in NumPy's loops for processors with FMA.
 template <class R> __device__ __forceinline__ complex<R> product(const complex<R> &a, const complex<R> &b)
 {
     return complex<R>(::fma(a._M_re, b._M_re, -(a._M_im * b._M_im)),
@@ -129,14 +128,14 @@ template <class R> __device__ __forceinline__ void put(half_bits &to, const comp
 }
 #endif
 
-// The whole quotient, by the short division where both fit 32 bits.
+// Integer division, in 32 bits where both operands fit.
 __device__ __forceinline__ index_t quotient(index_t a, index_t b)
 {
     return ((a | b) >> 32) == 0 ? (index_t)((unsigned)a / (unsigned)b) : a / b;
 }
 
-// D nested axes, the innermost last: how far an index goes in two arrays, in bytes or whatever `other`
-// counts.
+// D nested axes, the innermost last, with strides in two arrays: in bytes in the first, in the unit of
+// `other` in the second.
 template <int D> struct Axes {
     index_t length[D], stride[D], other[D];
 };

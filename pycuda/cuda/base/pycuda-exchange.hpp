@@ -1,7 +1,7 @@
 // Values of any type between threads: the lanes of a warp, shared memory, other blocks.
 //
-// Values move as bytes: a user's type may have constructors that shared memory does not run, and
-// assignments of its own.
+// Values are copied as bytes: a user's type may have constructors, which are not called for shared memory,
+// and assignment operators.
 #ifndef PYCUDA_EXCHANGE_HPP
 #define PYCUDA_EXCHANGE_HPP
 
@@ -29,7 +29,7 @@ template <class T> struct parcel {
     }
 };
 
-// Word by word: a choice between two places would put both into local memory.
+// Word by word: a choice between two objects would place both in local memory.
 template <class T> __device__ __forceinline__ T choose(bool first, const T &a, const T &b)
 {
     parcel<T> out(a);
@@ -67,7 +67,7 @@ template <class T> __device__ __forceinline__ T from_lane_below(const T &value, 
     return out.value();
 }
 
-// To and from memory that other threads use, past the cache of the multiprocessor.
+// To and from memory that other blocks access, bypassing the L1 cache.
 template <class T> __device__ __forceinline__ void put(T *to, const T &value)
 {
     const parcel<T> moved(value);
@@ -85,7 +85,7 @@ template <class T> __device__ __forceinline__ T get(const T *from)
     return moved.value();
 }
 
-// To and from shared memory; barriers keep the order.
+// To and from shared memory; the caller synchronizes.
 template <class T> __device__ __forceinline__ void place(T *to, const T &value)
 {
     *(parcel<T> *)to = parcel<T>(value);

@@ -5,7 +5,7 @@
 extern "C++" {
 namespace pycuda {
 
-// What one instruction moves.
+// The vector that one instruction moves.
 template <int BYTES> struct word;
 template <> struct word<1> { typedef unsigned char type; };
 template <> struct word<2> { typedef unsigned short type; };
@@ -30,7 +30,7 @@ template <class T, int V, int ROUNDS> class lanes {
     __align__(16) unsigned char raw[ROUNDS * bytes];
 
   public:
-    // Views may begin anywhere: every thread of a launch decides alike.
+    // Views may have any address: the decision is the same for all threads of a launch.
     static __device__ __forceinline__ bool fit(const T *at) { return (size_t)at % unit_bytes == 0; }
 
     // The first round's elements begin at `from`, each further round's `step` elements later.
@@ -56,7 +56,7 @@ template <class T, int V, int ROUNDS> class lanes {
     __device__ __forceinline__ T &operator()(int k) { return ((T *)raw)[k]; }
 };
 
-// What x[i] means while i is one index: the element that the thread holds.
+// x[i] for one index i: the element that the thread has in registers.
 template <class T> class here {
     T &value;
 

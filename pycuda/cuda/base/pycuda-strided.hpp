@@ -5,12 +5,12 @@
 extern "C++" {
 namespace pycuda {
 
-// One axis: its length, and what divides by it with one multiplication (for numbers below 2^31).
+// One axis: its length, and the constants that divide by it with a multiplication (for numbers below 2^31).
 struct axis {
     long long length, magic, shift;
 };
 
-// ND axes, the last one the innermost. As the host packs it.
+// ND axes, the innermost last, in the layout that the host writes.
 template <int ND> struct extent {
     axis axes[ND];
 };

@@ -1,8 +1,8 @@
 // Exponentials, logarithms, roots, powers, circular and hyperbolic functions of pycuda::complex, with the
-// special values of C99's annex G (of NumPy, where that has its own) and branch cuts that heed the sign of
+// special values of C99's annex G (NumPy's where those differ) and branch cuts that depend on the sign of
 // zero.
 //
-// A part of pycuda-complex.hpp for kernels of users; kernels made here ask for it only when they need it.
+// A part of pycuda-complex.hpp for users' kernels; the package's own kernels include it only if they use it.
 #ifndef PYCUDA_COMPLEX_FUNCTIONS_HPP
 #define PYCUDA_COMPLEX_FUNCTIONS_HPP
 
@@ -48,13 +48,13 @@ PYCUDA_FUNCTION bool is_negative(T x) { return ::copysign(T(1), x) < 0; }
 PYCUDA_FUNCTION T not_a_number() { return (T)__int_as_float(0x7fffffff); }
 PYCUDA_FUNCTION T infinity() { return (T)__int_as_float(0x7f800000); }
 
-// Products and sums as they are written: the compiler may fuse others.
+// Products and sums that the compiler must not fuse.
 PYCUDA_CALLABLE float product(float a, float b) { return __fmul_rn(a, b); }
 PYCUDA_CALLABLE double product(double a, double b) { return __dmul_rn(a, b); }
 PYCUDA_CALLABLE float sum(float a, float b) { return __fadd_rn(a, b); }
 PYCUDA_CALLABLE double sum(double a, double b) { return __dadd_rn(a, b); }
 
-// a becomes a + b, rounded; what rounding took away is the result.
+// a becomes a + b, rounded; the result is the rounding error.
 PYCUDA_FUNCTION T add_exactly(T &a, T b)
 {
     const T whole = sum(a, b), part = sum(whole, -a);
@@ -63,7 +63,7 @@ PYCUDA_FUNCTION T add_exactly(T &a, T b)
     return rest;
 }
 
-// first + a*a + b*b, right to the last places even where nearly nothing is left.
+// first + a*a + b*b, accurate even under cancellation.
 PYCUDA_FUNCTION T plus_squares(T first, T a, T b)
 {
     const T p = product(a, a), q = product(b, b);
@@ -92,7 +92,7 @@ PYCUDA_FUNCTION T log_of_modulus(T x, T y)
     return ::log1p(plus_squares(T(-1), a, b)) / 2;
 }
 
-// exp(x) * scale * (re + i im), where only the product need be finite.
+// exp(x) * scale * (re + i im), where exp(x) alone may overflow.
 PYCUDA_FUNCTION complex<T> times_exp(T x, T scale, T re, T im)
 {
     const T limit = Format<T>::exponent_limit();
@@ -183,7 +183,7 @@ PYCUDA_FUNCTION complex<T> sqrt(const complex<T> &z)
 
 namespace complex_parts {
 
-// Of a product of C, in which infinities win.
+// Multiplication as in C, where infinities take precedence over NaNs.
 PYCUDA_FUNCTION complex<T> annex_g_product(complex<T> z, complex<T> w)
 {
     const complex<T> plain = z * w;
@@ -430,7 +430,7 @@ PYCUDA_FUNCTION complex<T> acos(const complex<T> &z)
 PYCUDA_FUNCTION complex<T> acosh(const complex<T> &z)
 {
     const complex<T> w = acos(z);
-    if (complex_parts::is_nan(w._M_im)) // what of NaNs is known stays: infinity, a half of pi
+    if (complex_parts::is_nan(w._M_im)) // a part that is not NaN stays: infinity, half of pi
         return complex<T>(w._M_im, w._M_re);
     return complex<T>(::fabs(w._M_im), ::copysign(w._M_re, z._M_im));
 }
@@ -446,7 +446,7 @@ PYCUDA_FUNCTION complex<T> atanh(const complex<T> &z)
         return complex<T>(::copysign(T(0), x), is_nan(y) ? y : ::copysign(PYCUDA_HALF_PI, y));
     if (is_nan(x) || is_nan(y)) return complex<T>(not_a_number<T>(), not_a_number<T>());
     if (ax < F::small() && ay < F::small()) return z;
-    if (ax > 1 / F::epsilon() || ay > 1 / F::epsilon()) { // x / (x*x + y*y), which may not be computed so
+    if (ax > 1 / F::epsilon() || ay > 1 / F::epsilon()) { // x / (x*x + y*y), without overflow
         const T larger = ::fmax(ax, ay), a = ax / larger, b = ay / larger;
         return complex<T>(::copysign(a / (a * a + b * b) / larger, x), ::copysign(PYCUDA_HALF_PI, y));
     }

@@ -9,8 +9,8 @@ namespace pycuda {
 #define PYCUDA_MRG_1 4294967087u
 #define PYCUDA_MRG_2 4294944443u
 
-// 2^32 is a small number modulo M: the upper half of x times that number comes to the lower half. Twice is
-// enough for every x, once for x below 2^53 and the first modulus.
+// 2^32 is small modulo M: the upper half of x is multiplied by it and added to the lower half. Two rounds
+// suffice for every x, one for x below 2^53 and the first modulus.
 template <u32 M, int FOLDS = 2> __device__ __forceinline__ u32 modulo(u64 x)
 {
 #pragma unroll
@@ -32,8 +32,8 @@ template <u32 M> __device__ __forceinline__ void product(const u32 *matrix, u32 
     for (int k = 0; k < 3; k++) s[k] = sum[k];
 }
 
-// x[n] = A * x[n - 3 + K] - B * x[n - 3] modulo M. In doubles, exactly, where a GPU has as many units for
-// them as half of those for floats: integers take twice as long there. Elsewhere in integers.
+// x[n] = A * x[n - 3 + K] - B * x[n - 3] modulo M. Computed exactly in doubles on GPUs with half as many
+// units for doubles as for floats, where integers take twice as long; elsewhere in integers.
 #if __CUDA_ARCH__ == 600 || __CUDA_ARCH__ == 700 || __CUDA_ARCH__ == 800 || __CUDA_ARCH__ == 900 || \
     __CUDA_ARCH__ == 1000
 typedef double mrg_number;
@@ -93,7 +93,7 @@ struct mrg32k3a_generator {
     mrg_recurrence<PYCUDA_MRG_1, 1403580, 810728, 1> a;
     mrg_recurrence<PYCUDA_MRG_2, 527612, 1370589, 2> b;
 
-    // How a seed becomes a state is cuRAND's.
+    // A seed becomes a state as in cuRAND.
     __device__ __forceinline__ void seed(u64 number)
     {
         u32 low = (u32)number ^ 0x55555555u, high = (u32)(number >> 32) ^ 0xaaaaaaaau;
@@ -117,7 +117,7 @@ struct mrg32k3a_generator {
         b.save(at + 3 * step, step);
     }
 
-    // One pair of matrices for the whole way when bits is 0; else a pair for each bit of n.
+    // One pair of matrices for the whole jump if bits is 0, otherwise a pair for each bit of n.
     __device__ __forceinline__ void jump(const u32 *matrices, int bits, u64 n, int)
     {
 #pragma unroll 1

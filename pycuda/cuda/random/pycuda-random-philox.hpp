@@ -19,11 +19,11 @@ __device__ __forceinline__ uint4 philox(uint4 counter, u32 key0, u32 key1)
     return counter;
 }
 
-// The key is the seed, the upper half of the counter the sequence, the lower half a quarter of the place in
-// it.
+// The key is the seed, the upper half of the counter the sequence, the lower half the position in the
+// sequence divided by 4.
 struct philox_words {
     enum { jumps_freely = 1 };
-    u32 key0, key1, shift; // outputs of the first block that are gone
+    u32 key0, key1, shift; // outputs of the first block that were used
     u64 sequence, number;  // of the block
 
     __device__ __forceinline__ void seed(u64 number)
@@ -96,7 +96,7 @@ struct Bits {
     static __device__ __forceinline__ uint4 from(uint4 x) { return x; }
 };
 
-// [0, 1): that many bits that 1 is not reached by rounding.
+// [0, 1): as many bits as can be converted without rounding up to 1.
 struct Float {
     static __device__ __forceinline__ u32 one(u32 x) { return __float_as_uint((float)(x >> 8) * 0x1p-24f); }
     static __device__ __forceinline__ uint4 from(uint4 x)
@@ -133,7 +133,7 @@ struct Half {
 
 enum { RAND_THREADS = 256, RAND_EACH = 4 };
 
-// bytes: of the array, which begins at a multiple of 16. round: another one gives other numbers.
+// bytes: of the array, whose address is a multiple of 16. round: each value gives different numbers.
 template <class D>
 __device__ __forceinline__ void rand(unsigned char *out, index_t bytes, u32 key0, u32 key1, u32 round = 0)
 {

@@ -11,7 +11,7 @@ struct xorwow_words {
     static __device__ __forceinline__ bool at_group() { return true; }
     u32 v[5], d;
 
-    // How a seed becomes a state is cuRAND's.
+    // A seed becomes a state as in cuRAND.
     __device__ __forceinline__ void seed(u64 number)
     {
         u32 low = 1099087573u * ((u32)number ^ 0xaad26b49u);
@@ -38,13 +38,13 @@ struct xorwow_words {
         at[5 * step] = d;
     }
 
-    // A matrix is what becomes of each of the 160 bits, five words each.
+    // A matrix has the image of each of the 160 bits, five words each.
     __device__ __forceinline__ void times(const u32 *matrix)
     {
         u32 sum[5] = {};
 #pragma unroll 1
         for (int k = 0; k < 5; k++) {
-            u32 word = v[0]; // the words take turns: an index would put them into memory
+            u32 word = v[0]; // the words rotate: a dynamic index would place them in local memory
             v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4];
 #pragma unroll 4
             for (int bit = 0; bit < 32; bit++, matrix += 5) {
@@ -57,8 +57,8 @@ struct xorwow_words {
         for (int k = 0; k < 5; k++) v[k] = sum[k];
     }
 
-    // One matrix for the whole way when bits is 0; else one for each value, but 0, of each hexadecimal digit
-    // of n. A sequence is 2^67 steps, after which the counter is what it was.
+    // One matrix for the whole jump if bits is 0, otherwise one for each nonzero value of each hexadecimal
+    // digit of n. A sequence is 2^67 steps, after which the counter has its first value again.
     __device__ __forceinline__ void jump(const u32 *matrices, int bits, u64 n, int kind)
     {
         if (kind == STEPS) d += 362437u * (u32)n;

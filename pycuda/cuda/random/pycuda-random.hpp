@@ -1,8 +1,8 @@
-// From random bits to numbers of a distribution, and how a launch shares an array among generators.
+// From random bits to numbers of a distribution, and how a launch divides an array among generators.
 //
-// A generator hands out groups of four outputs. Group c of an array belongs to generator c % generators, so
-// what an element gets depends on nothing but its place: not on the device, nor on the shape of the launch.
-// What is said here about an output's value holds bit by bit for cuRAND's device interface as well.
+// A generator produces groups of four outputs. Group c of an array belongs to generator c % generators, so an
+// element's value depends on its index alone, not on the device or the shape of the launch. Values are the
+// same bit for bit as those of cuRAND's device interface.
 #ifndef PYCUDA_RANDOM_HPP
 #define PYCUDA_RANDOM_HPP
 
@@ -12,7 +12,7 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long index_t;
 
-// ---- one output, one number
+// ---- one number from one output
 
 // (0, 1]: the middle of each of 2^32 intervals, rounded.
 __device__ __forceinline__ float unit_float(u32 x) { return fmaf((float)x, 0x1p-32f, 0x1p-33f); }
@@ -23,8 +23,8 @@ __device__ __forceinline__ double unit_double(u64 bits) { return fma((double)bit
 
 // ---- normal numbers, two at a time: the method of Box and Muller
 
-// logf() and sqrtf() bit by bit, without what they do for numbers that do not come: u is a normal number in
-// (0, 1], x is -0 or in [2^-24, 2^6].
+// logf() and sqrtf(), with the same bits but without their special cases: u is a normal number in (0, 1], x
+// is -0 or in [2^-24, 2^6].
 __device__ __forceinline__ float log_of_unit(float u)
 {
     // u = m * 2^e, m in [2/3, 4/3)
@@ -70,7 +70,7 @@ __device__ __forceinline__ void box_muller(double u, double angle, double *pair)
 
 // ---- Poisson numbers: the inverse of the distribution function, one uniform number each
 
-// For large means (Giles 2016): a normal number, bent to the skewness and kurtosis of the distribution.
+// For large means (Giles 2016): a normal number, corrected for the skewness and kurtosis of the distribution.
 __device__ __forceinline__ double poisson_large(double u, double mean)
 {
     double w = normcdfinv(u), w2 = w * w, root = sqrt(mean);
@@ -86,7 +86,7 @@ __device__ __forceinline__ double poisson(double u, double mean)
     u = fmin(u, 1 - 0x1p-53);
     if (mean >= 64) return poisson_large(u, mean);
     double count = 0, each = exp(-mean), sum = each;
-    // Beyond some hundred counts nothing is left that a double could hold.
+    // Beyond a few hundred counts the terms underflow.
     while (u > sum && count < 512) {
         count += 1;
         each *= mean / count;
@@ -142,9 +142,9 @@ template <class G> struct from_words : G {
 };
 
 // ---- distributions: draw() is for a generator of groups, from() for a generator of single numbers. reads:
-// what is in the array matters.
+// whether the array's elements are arguments.
 
-// A function of the generator, as it is.
+// A member function of the generator.
 #define PYCUDA_DRAWN(Name, function) \
     struct Name { \
         enum { reads = 0, outputs = 1 }; \
@@ -211,7 +211,7 @@ struct Poisson {
     }
 };
 
-// Every element is the mean of its own number.
+// Each element is the mean of the number that replaces it.
 struct PoissonEach {
     enum { reads = 1, outputs = 2 };
     template <class G, class T> static __device__ __forceinline__ void draw(G &r, T (&v)[4], double, double)
@@ -239,14 +239,14 @@ template <class T, class D> __device__ __forceinline__ int group_words()
     return D::outputs == 2 || sizeof(T) == 8 ? 8 : 4;
 }
 
-// Four neighbors are stored by instructions of 16 bytes where the array begins at a multiple of that: how
-// many elements are.
+// How many elements are stored by instructions of 16 bytes, four neighbors at a time: none unless the array's
+// address is a multiple of 16.
 template <class T> __device__ __forceinline__ index_t in_fours(const T *out, index_t count)
 {
     return (size_t)out % 16 == 0 ? count & ~(index_t)3 : 0;
 }
 
-// By streaming stores: nothing is read again here, and an H100 fills an array by Philox a tenth faster.
+// Streaming stores, as nothing is read again: Philox fills an array 10% faster on an H100.
 template <class T> __device__ __forceinline__ void store_four(T *out, const T (&v)[4])
 {
     uint4 moved[sizeof(T) / 4];
@@ -298,8 +298,8 @@ __device__ __forceinline__ void draw_groups(G &r, T *out, int groups, u32 step, 
 }
 
 // Each thread is one generator, whose state stays in registers from its first group to its last: `rounds`
-// groups. Only a generator that is anywhere at once (G::jumps_freely) has a second row of blocks, for its
-// further groups; then states are brought up to date by another kernel.
+// groups. Only a generator whose jumps are free (G::jumps_freely) is run by several rows of blocks, for its
+// further groups; then another kernel updates the states.
 template <class G, class T, class D>
 __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_t count, index_t rounds,
                                      double a, double b)
@@ -313,7 +313,7 @@ __device__ __forceinline__ void fill(u32 *states, u32 generators, T *out, index_
     index_t end = min(count, first + rounds * step), fours = min(in_fours(out, count), end), at = first;
     if (at < fours) {
         int groups = (int)((fours - at + step - 1) / step);
-        if (r.at_group()) // a loop of its own, without the question
+        if (r.at_group()) // a separate loop without this condition
             draw_groups<D>(r, out + at, groups, step, a, b);
         else
             draw_groups<D>(r, out + at, groups, step, a, b);
@@ -336,7 +336,7 @@ __device__ __forceinline__ void advance(u32 *states, u32 generators, index_t cou
     r.save(states + g, generators);
 }
 
-// ---- the beginning of states, and jumps
+// ---- initial states and jumps
 
 // Seeds are 32-bit integers; C converts them to 64 bits with their sign.
 template <class G>
@@ -352,7 +352,7 @@ __device__ __forceinline__ void prepare(u32 *states, u32 generators, const int *
     r.save(states + g, generators);
 }
 
-// times: how far each generator goes. Without them all go as far, and `jumps` is one matrix.
+// times: how far each generator jumps. If null all jump the same distance, and `jumps` is one matrix.
 template <class G>
 __device__ __forceinline__ void skip(u32 *states, u32 generators, const u32 *jumps, const u64 *times,
                                      u64 time, int kind)

@@ -1,8 +1,8 @@
 // Reductions of arrays with any strides, along some of their axes.
 //
 // The kept axes number the results, the reduced ones the elements of each. An operation is a type Op:
-//   Element, Second     what the arrays hold; Op::second says whether there is a second one
-//   Acc                 what partial results are
+//   Element, Second     the types of the arrays' elements; Op::second: whether there is a second array
+//   Acc                 the type of partial results
 //   Acc neutral()       combine(x, neutral()) is x, to the bit
 //   Acc map(Element, Second, index_t other, second)
 //   Acc combine(Acc, Acc)
@@ -20,9 +20,9 @@ namespace pycuda {
 
 enum { THREADS = 256 };
 
-// What a launch is told besides addresses; made in pycuda/_kernels/plans/axes.py.
+// The parameters of a launch besides addresses; made in pycuda/_kernels/plans/axes.py.
 template <int KD, int RD> struct Reduction {
-    index_t start;          // bytes from the array's first element to where the walk begins
+    index_t start;          // bytes from the array's first element to where the kernel starts
     index_t results, count; // kept and reduced elements
     index_t tile;           // elements of one result in one block
     index_t splits;         // blocks that share a result; then there are partial results to be combined
@@ -62,7 +62,7 @@ __device__ __forceinline__ void read(Items<Op, N> &items, int at, const char *in
     }
 }
 
-// N partial results to one, by halves. A recursion: loops of loops are not always unrolled.
+// N partial results to one, pairwise. Recursive, as nested loops are not always unrolled.
 template <class Op, int N> struct Tree {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part)
     {
@@ -74,14 +74,14 @@ template <class Op> struct Tree<Op, 1> {
     static __device__ __forceinline__ typename Op::Acc of(const typename Op::Acc *part) { return *part; }
 };
 
-// `number_of(k)` is the number of element k; ASCENDING when each is greater than those before.
+// `number_of(k)` is the index of element k; ASCENDING if they ascend.
 template <class Op, bool ASCENDING, int N, class Acc, class NumberOf>
 __device__ __forceinline__ Acc fold(const Acc &acc, const Acc (&part)[N], NumberOf)
 {
     return Op::combine(acc, Tree<Op, N>::of(part));
 }
 
-// Seldom is one of them better than all before: only then which one matters, and its number.
+// An element rarely replaces the best so far: only then its index is computed.
 template <class Op, bool ASCENDING, int N, class K, class NumberOf>
 __device__ __forceinline__ Keyed<K> fold(const Keyed<K> &acc, const Keyed<K> (&part)[N], NumberOf number_of)
 {
@@ -138,7 +138,7 @@ __device__ __forceinline__ typename Op::Acc row_end(typename Op::Acc acc, const 
     return acc;
 }
 
-// Threads 0, lanes, 2 * lanes ... of the block get what their `lanes` threads have together.
+// Threads 0, lanes, 2 * lanes ... of the block get the total of their `lanes` threads.
 template <class Op> __device__ __forceinline__ typename Op::Acc across(typename Op::Acc acc, int lanes)
 {
     typedef typename Op::Acc Acc;
@@ -158,7 +158,7 @@ template <class Op> __device__ __forceinline__ typename Op::Acc across(typename 
     return acc;
 }
 
-// The reduced axis is the fast one: `lanes` threads walk along it. Grid: results, splits.
+// The reduced axis is contiguous: `lanes` threads share it. Grid: results, splits.
 template <class Op, int V, bool ALIGNED, int ITEMS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_rows(const char *in, const char *second, char *out,
                                             const Reduction<KD, RD> &plan)
@@ -206,8 +206,7 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
     }
 }
 
-// ROWS rows of V columns of a thread, of which the first `columns` are there: loaded, mapped, combined with
-// acc.
+// ROWS rows of V columns of a thread, of which the first `columns` exist: loaded, mapped, combined with acc.
 template <class Op, int V, bool ALIGNED, int ROWS, int RD>
 __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, index_t step,
                                             int columns, index_t row, int stride, const Axes<RD> &reduced,
@@ -240,7 +239,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
     }
 }
 
-// A kept axis is the fast one: `lanes` threads side by side hold V columns each. Grid: columns, splits.
+// A kept axis is contiguous: `lanes` threads side by side have V columns each. Grid: columns, splits.
 template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
 __device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
                                                const Reduction<KD, RD> &plan)
@@ -285,7 +284,7 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
 }
 
 // Partial results combined: `lanes` results side by side in a block, the splits of each shared by the others.
-// Rows left them result by result, columns split by split.
+// The row kernel stores them result by result, the column kernel split by split.
 template <int KD> struct Combination {
     index_t results, count, splits;
     index_t result_step, split_step; // in partial results

@@ -1,5 +1,5 @@
-// What reductions do with their elements, besides + and *: the functions that the rows of
-// pycuda/_kernels/builtin/reduction.py name. Complex numbers take part where pycuda-complex.hpp comes first.
+// The operations of reductions besides + and *, which the rows of pycuda/_kernels/builtin/reduction.py name.
+// Complex numbers are supported if pycuda-complex.hpp is included before.
 #ifndef PYCUDA_REDUCE_OPS_HPP
 #define PYCUDA_REDUCE_OPS_HPP
 
@@ -9,7 +9,7 @@ namespace pycuda {
 
 struct Nothing {};
 
-// What added to any x gives x: to -0.0 too.
+// The neutral element of addition, for x = -0.0 as well.
 template <class A> struct Zero {
     static __device__ __forceinline__ A value() { return A(-0.0f); }
 };
@@ -18,12 +18,12 @@ template <class A> __device__ __forceinline__ A zero() { return Zero<A>::value()
 
 template <class X> __device__ __forceinline__ bool is_nan(const X &x) { return x != x; }
 template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) { return a < b; }
-// The square of the distance from 0.
+// The square of the absolute value.
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
 
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
-// Sums to means: integers by way of double.
+// Sum to mean; integers are converted to double.
 template <class A> __device__ __forceinline__ A mean(A sum, index_t count)
 {
     return A((double)sum / (double)count);
@@ -61,7 +61,7 @@ template <class R> __device__ __forceinline__ R square(const complex<R> &x)
 }
 #endif
 
-// The greater; a NaN is greater than all. With complex numbers as NumPy orders them.
+// Maximum; a NaN is greater than all numbers. Complex numbers are in NumPy's order.
 template <class X> __device__ __forceinline__ X maximum(const X &a, const X &b)
 {
     return less(a, b) || (is_nan(b) && !is_nan(a)) ? b : a;
@@ -72,7 +72,7 @@ template <class X> __device__ __forceinline__ X minimum(const X &a, const X &b)
     return less(b, a) || (is_nan(b) && !is_nan(a)) ? b : a;
 }
 
-// The greater; a NaN is less than all.
+// Maximum; a NaN is less than all numbers.
 template <class X> __device__ __forceinline__ X maximum_number(const X &a, const X &b)
 {
     return less(a, b) || is_nan(a) ? b : a;
@@ -83,9 +83,9 @@ template <class X> __device__ __forceinline__ X minimum_number(const X &a, const
     return less(b, a) || is_nan(a) ? b : a;
 }
 
-// ---- the first of the best
+// ---- argmax and argmin: the first of equal elements
 
-// Unsigned integers in the order of numbers, a NaN above all; the other way round when the least is sought.
+// Keys: unsigned integers in the order of the elements, a NaN greatest; in reverse order for argmin.
 template <int bytes> struct Unsigned { typedef unsigned type; };
 template <> struct Unsigned<8> { typedef unsigned long long type; };
 
@@ -113,7 +113,7 @@ template <bool GREATEST> __device__ __forceinline__ unsigned long long order_key
     return is_nan(x) ? ~0ull : GREATEST ? key : ~key;
 }
 
-// An element's key and its number, the largest for none. Of equal ones the first counts.
+// An element's key and its index; the largest index stands for no element. Of equal keys the first is taken.
 template <class K> struct Keyed {
     K key;
     index_t number;
@@ -127,7 +127,7 @@ __device__ __forceinline__ Keyed<K> best(const Keyed<K> &a, const Keyed<K> &b)
                : a;
 }
 
-// Elements that have no such key, themselves. The first NaN comes before all.
+// For elements without a key, the elements themselves. The first NaN is taken before all numbers.
 template <class X> struct Numbered {
     X x;
     index_t number;
@@ -164,7 +164,7 @@ __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered
     return ahead || (!behind && a.number < b.number) ? a : b;
 }
 
-// Without elements 0 over 0, whatever the correction.
+// Without elements 0 / 0, whatever the correction.
 template <class R> __device__ __forceinline__ R variance(R squares, index_t count, double correction)
 {
     double divisor = (double)count - correction;

@@ -1,9 +1,9 @@
-// Reductions with an operation that is associative and need not be commutative: neighbors meet neighbors,
+// Reductions with an operation that is associative but need not be commutative: only neighbors are combined,
 // the earlier one on the left.
 //
-// The result depends on the elements and their number alone. A block reduces one tile; each of its warps a
-// consecutive part of that, ROWS rows of V elements a lane at a time. The block that ends last puts together
-// what the blocks have left, in their order. The length of a tile follows from the number of elements.
+// The result depends on the elements and their number alone. A block reduces one tile, each of its warps a
+// consecutive part of that, ROWS rows of V elements a lane at a time. The last block to finish combines the
+// partial results in the order of the blocks. The length of a tile depends on the number of elements.
 #ifndef PYCUDA_REDUCE_HPP
 #define PYCUDA_REDUCE_HPP
 
@@ -14,7 +14,7 @@ namespace pycuda {
 
 enum { REDUCE_THREADS = 256, REDUCE_WARPS = REDUCE_THREADS / 32, REDUCE_ROWS = 4 };
 
-// One call of the operation, whichever side the other lane's value is on.
+// One call of the operation, with the other lane's value on either side.
 template <class T, class Reduce>
 __device__ __forceinline__ T in_order(const T &others, const T &own, bool upper, Reduce reduce)
 {
@@ -68,7 +68,7 @@ template <class T, class Reduce> __device__ __forceinline__ T reduce_warps(const
     return total;
 }
 
-// Each thread brings its warp's value. `counter` is 0 before and after; `parts` has room for one value a
+// Each thread passes its warp's value. `counter` is 0 before and after; `parts` has room for one value a
 // block.
 template <class T, class Result, class Reduce>
 __device__ __forceinline__ void reduce_blocks(const T &value, const T &neutral, Result *out,

@@ -1,11 +1,11 @@
 // Scans along one axis of arrays with any strides, in one pass: element i of the result combines elements 0
 // to i.
 //
-// A long axis is cut into tiles of a length that follows from the types alone. A block scans its tile,
-// learns what precedes it from the tiles before (pycuda-scan.hpp) and adds that while its elements are still
-// in registers. Everything is combined in a fixed order, so sums of floats have the same bits on every
-// device. An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc),
-// finish(Result &, Acc).
+// A long axis is cut into tiles of a length that depends on the types alone. A block scans its tile, reads
+// the total before it from the previous tiles (pycuda-scan.hpp) and adds that while its elements are still in
+// registers. Everything is combined in a fixed order, so sums of floats have the same bits on every device.
+// An operation is a type Op: Element, Result, Acc, neutral(), map(Element), combine(Acc, Acc), finish(Result
+// &, Acc).
 #ifndef PYCUDA_AXIS_SCAN_HPP
 #define PYCUDA_AXIS_SCAN_HPP
 
@@ -74,7 +74,7 @@ template <class Op> struct Chunks {
                 part[c][v] = c * (32 * V) + v < count ? Op::map(items[c][v]) : Op::neutral();
     }
 
-    // Within the warp; what it all comes to.
+    // The scan within the warp; returns its total.
     __device__ __forceinline__ Acc scan()
     {
         const int lane = threadIdx.x % 32;
@@ -261,7 +261,7 @@ __device__ __forceinline__ void scan_block_rows(const char *in, char *out, const
 
 // ---- columns
 
-// The number of this block's tile: one that no other block has, and the next after those that are taken.
+// The number of this block's tile: the next that no block has taken.
 __device__ __forceinline__ index_t scan_take_tile(const scan_state &state)
 {
     __shared__ unsigned taken;
@@ -283,9 +283,9 @@ __device__ __forceinline__ scan_state scan_part(const scan_state &state, index_t
     return part;
 }
 
-// What precedes a tile of a column, a column for each lane of a warp: the nearest total up to a tile that is
-// there, and those of the tiles after it from left to right, which made the totals that are not there yet. An
-// entry for a tile and one for all tiles up to it.
+// The total before a tile of a column, a column for each lane of a warp: the nearest published prefix
+// combined with the totals of the tiles after it from left to right, as the missing prefixes will be. Each
+// tile has an entry for its total and one for its prefix.
 template <class Op>
 __device__ __forceinline__ typename Op::Acc scan_column_before(const scan_state &state, index_t number,
                                                                index_t tiles, const typename Op::Acc &own)
@@ -346,7 +346,7 @@ __device__ __forceinline__ void scan_columns(const char *in, char *out, const Ax
     in += kept.offset + column * plan.kept.stride[KD - 1] + first * plan.step;
     out += kept.other + column * plan.kept.other[KD - 1] + first * plan.out;
     const int count = end > first ? (int)(end - first) : 0;
-    const bool whole = count == ITEMS; // without a condition a thread's accesses follow each other at once
+    const bool whole = count == ITEMS; // without a condition a thread's accesses are issued back to back
     Acc part[ITEMS];
     {
         Element items[ITEMS];

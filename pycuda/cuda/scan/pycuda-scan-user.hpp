@@ -7,8 +7,8 @@
 extern "C++" {
 namespace pycuda {
 
-// Neighbors are moved together where they fill 16 bytes. make(value, k) is item k; emit(has, before, item,
-// with) what is stored for it, `before` being all items before it where `has`, `with` those and itself.
+// Elements are moved in vectors of 16 bytes where possible. make(value, k) is item k; emit(has, before, item,
+// with) is stored for it, where `before` is the total of all items before it if `has`, `with` includes it.
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Item, class Value, class Make, class Combine,
           class Emit>
 struct UserScan {

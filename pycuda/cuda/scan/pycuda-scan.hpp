@@ -1,27 +1,27 @@
 // Prefix sums of any associative operation, in one pass over memory.
 //
-// A row is cut into tiles. A block scans a tile, and to go on it needs what all tiles before it come to.
-// Usual scans take that together from whatever predecessors have published by then, in an order that depends
-// on timing; sums of floats then differ from run to run. Here every published value is one fixed expression,
-// whoever computes it and whenever:
+// A row is cut into tiles. A block scans a tile, and to finish it needs the total of all tiles before it.
+// Usual single-pass scans combine whatever predecessors have published by then, in an order that depends on
+// timing, so that sums of floats differ from run to run. Here every published value is a fixed expression,
+// whichever block computes it:
 //
-//     A(t)  of a tile: from its elements alone
-//     G(g)  of a group of 32 tiles: a warp's scan of their A, always the same tree
-//     S(s)  of 32 groups: the same of their G
-//     P(s)  of all to s: P(s-1) . S(s), from left to right
+//     A(t)  total of a tile: from its elements alone
+//     G(g)  total of a group of 32 tiles: a warp's scan of their A, always the same tree
+//     S(s)  total of 32 groups: the same of their G
+//     P(s)  total of all up to s: P(s-1) . S(s), from left to right
 //
 // What precedes tile t is P . (scan of the G before it) . (scan of the A before it). The block that publishes
 // the last A of a group publishes G, the one that publishes the last G of 32 groups publishes P.
 //
-// Blocks stay: while a tile is loaded, one that was loaded some tiles ago is finished. By then what precedes
-// it has long been published, so blocks hardly wait for each other and loads never stop. Between the two a
-// tile lies in shared memory, in one of SLOTS.
+// Blocks are persistent: while a tile is loaded, one that was loaded some tiles ago is finished. By then its
+// prefix has long been published, so blocks hardly wait for each other and loads never stop. In between a
+// tile is kept in shared memory, in one of SLOTS.
 //
-// Blocks take tiles by a counter: every tile that one waits for is done, or another running block has it and
-// publishes its A before it waits for anything that comes later.
+// Blocks take tiles by an atomic counter: every tile that a block waits for is done, or a running block has
+// it and publishes its A before it waits for anything later.
 //
-// An entry is ready when it carries the number of this launch. The memory is therefore cleared once, not
-// each time.
+// An entry is ready when it has the number of this launch, so the memory is cleared once, not for each
+// launch.
 #ifndef PYCUDA_SCAN_HPP
 #define PYCUDA_SCAN_HPP
 
@@ -32,8 +32,8 @@ namespace pycuda {
 
 enum { SCAN_GROUP = 32 };
 
-// Where blocks leave what others need: entries of 64 bits with the launch's number in the lower half, and
-// counts with it in the upper half.
+// Memory that blocks exchange values by: entries of 64 bits with the launch's number in the lower half, and
+// counters with it in the upper half.
 struct scan_state {
     unsigned *counter;
     unsigned long long *counts, *entries;
@@ -41,8 +41,8 @@ struct scan_state {
     unsigned launch;
 };
 
-// Values of up to 16 bytes travel in entries, 32 bits in each, which no fence need keep together; larger ones
-// lie beside an entry. pycuda/_kernels/plans/scratch.py makes the memory.
+// Values of up to 16 bytes are stored in entries, 32 bits in each, so that no fence is needed; larger ones
+// have memory of their own and one entry. pycuda/_kernels/plans/scratch.py allocates it.
 template <class T, bool IN_ENTRIES = sizeof(T) <= 16> struct mailbox;
 
 template <class T> struct mailbox<T, true> {
@@ -56,7 +56,7 @@ template <class T> struct mailbox<T, true> {
         for (int k = 0; k < ENTRIES; k++) entries[k] = (unsigned long long)bits[k] << 32 | state.launch;
     }
 
-    // Whether it is there; then it is in `value`.
+    // Whether it is published; then it is in `value`.
     static __device__ __forceinline__ bool look(const scan_state &state, size_t at, parcel<T> &value)
     {
         const volatile unsigned long long *entries = state.entries + at * ENTRIES;
@@ -105,7 +105,7 @@ template <class T, class Combine> __device__ __forceinline__ T scan_lanes(T valu
     return value;
 }
 
-// ---- what the tiles of one row tell each other; all by one warp
+// ---- the exchange between the tiles of one row; each function is called by one warp
 
 template <class T> struct scan_row {
     typedef mailbox<T> box;
@@ -123,7 +123,7 @@ template <class T> struct scan_row {
         state.counts += row * (groups + supers);
     }
 
-    // Whether all 32 have arrived, which one of them learns.
+    // Whether this is the last of 32 to arrive.
     __device__ __forceinline__ bool arrive(unsigned at) const
     {
         unsigned long long before = 0;
@@ -149,9 +149,9 @@ template <class T> struct scan_row {
         return scan_lanes(value.value(), combine);
     }
 
-    // A(tile), and what it completes. What nobody comes after is not needed.
+    // Publishes A(tile) and the totals that it completes, unless no tile follows them.
     template <class Combine>
-    __device__ __forceinline__ void tell(unsigned tile, const T &own, Combine combine)
+    __device__ __forceinline__ void publish(unsigned tile, const T &own, Combine combine)
     {
         const unsigned lane = threadIdx.x % 32, group = tile / SCAN_GROUP, super = group / SCAN_GROUP;
         if (tile + 1 == tiles) return;
@@ -171,7 +171,7 @@ template <class T> struct scan_row {
         box::post(state, at, all);
     }
 
-    // What precedes a tile, `any` value for tile 0.
+    // The total of all tiles before this one; for tile 0 the value `any`.
     template <class Combine>
     __device__ __forceinline__ T before(unsigned tile, const T &any, Combine combine) const
     {
@@ -204,8 +204,8 @@ template <class T> struct scan_row {
 
 // For every tile of every row a block calls, in this order,
 //     work.load(row, tile)
-//     work.sum(slot)                          what this thread's warp has, in lane 31
-//     work.finish(slot, row, tile, has, before)   `before` is all before the warp's part, where `has`
+//     work.sum(slot)                          the total of this thread's warp, in lane 31
+//     work.finish(slot, row, tile, has, before)   `before` is the total before the warp's part, if `has`
 // with the load of another tile between sum and finish. The first tiles of all rows come before the second
 // ones.
 template <int THREADS, int SLOTS, class Item, class Work, class Combine>
@@ -267,7 +267,7 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
 #pragma unroll 1
                 for (int k = 1; k < WARPS; k++) whole = combine(whole, fetch(sums + k));
                 const unsigned tile = rows == 1 ? ticket : ticket / rows;
-                scan_row<Item>(state, ticket - tile * rows, tiles).tell(tile, whole, combine);
+                scan_row<Item>(state, ticket - tile * rows, tiles).publish(tile, whole, combine);
             }
         }
 #pragma unroll
@@ -277,11 +277,11 @@ __device__ __forceinline__ void scan_tiles(const scan_state &state, unsigned row
         slot = slot + 1 == SLOTS ? 0 : slot + 1;
         turn ^= 1;
     }
-    // The last one to find no tile: all have taken their last ticket.
+    // The last block to find no tile left: all have taken their last ticket.
     if (threadIdx.x == 0 && ticket == all + gridDim.x - 1) *state.counter = 0;
 }
 
-// The same for blocks that have rows for themselves: nobody else is asked. Slot 0 alone is used.
+// The same where each row has one block, without an exchange. Only slot 0 is used.
 template <int THREADS, class Item, class Work, class Combine>
 __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, Work &work, Combine combine)
 {
@@ -325,7 +325,7 @@ __device__ __forceinline__ void scan_whole_rows(unsigned rows, unsigned tiles, W
     }
 }
 
-// ---- a tile of neighbors: a thread has a vector of V in each of CHUNKS, a warp's chunk is 32 of them
+// ---- a tile of consecutive elements: a thread has a vector of V in each of CHUNKS, a warp's chunk has 32
 
 template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> struct scan_shared {
     enum { TILE = THREADS * CHUNKS * V, OF_WARP = 32 * CHUNKS * V };
@@ -334,8 +334,8 @@ template <int THREADS, int SLOTS, int CHUNKS, int V, class Raw, class Item> stru
     parcel<Item> below[SLOTS][CHUNKS][THREADS]; // all of the warp before the vector, but for its first one
 };
 
-// read(raw) is the item of what was loaded. What is beyond the end of a row is loaded as its last element
-// once more: nothing reads what becomes of it.
+// read(raw) converts a loaded element to an item. Beyond the end of a row its last element is loaded again;
+// the results there are not used.
 template <class Item, class Shared, int CHUNKS, int V, class Raw, class Read, class Combine>
 __device__ __forceinline__ Item scan_sum(Shared &shared, int slot, const Raw (&mine)[CHUNKS][V], Read read,
                                          Combine combine)

@@ -1,6 +1,6 @@
-// The elements of an array that the one before does not equal, in order, in one pass: for results with room
-// for all of them. Blocks tell each other how many they have, as in pycuda-scan.hpp. What a tile keeps waits
-// in shared memory until it is known what comes before it, while the next tile is read.
+// The elements of an array that differ from the one before, in order, in one pass; the result has room for
+// all elements. Blocks exchange their counts as in pycuda-scan.hpp. The elements selected in a tile stay in
+// shared memory until their offset is known, while the next tile is loaded.
 #ifndef PYCUDA_CHANGES_HPP
 #define PYCUDA_CHANGES_HPP
 
@@ -11,7 +11,7 @@ namespace pycuda {
 
 enum { CHANGES_THREADS = 256, CHANGES_SLOTS = 2 };
 
-// A warp has 32 * ROWS neighbors of a tile, and of these each lane every 32nd.
+// A warp has 32 * ROWS consecutive elements of a tile, each lane every 32nd of them.
 template <class T, int ROWS> struct changes_shared {
     T kept[CHANGES_SLOTS][CHANGES_THREADS * ROWS];
     unsigned counts[CHANGES_SLOTS][CHANGES_THREADS / 32];
@@ -79,13 +79,13 @@ template <class T, int ROWS, class Same> struct Changes {
         before = has ? before : 0;
         for (unsigned k = lane; k < all; k += 32) out[before + k] = kept[k];
         __syncwarp();
-        // The last warp of the last tile, though there may be nothing left for it.
+        // The last warp of the last tile, even if it selects nothing.
         const bool is_last = ((index_t)tile + 1) * TILE >= count;
         if (threadIdx.x == CHANGES_THREADS - 1 && is_last) *total = before + all;
     }
 };
 
-// *total gets how many there are. A tile has CHANGES_THREADS * ROWS elements.
+// *total is set to their number. A tile has CHANGES_THREADS * ROWS elements.
 template <int ROWS, class T, class Same>
 __device__ __forceinline__ void keep_changes(const scan_state &state, const T *in, index_t count,
                                              unsigned tiles, T *out, index_t *total, Same same)

@@ -1,6 +1,6 @@
-// Elements chosen by a test, in order: one bit each and a count a tile, then what stands at the places of the
-// bits. Between the two the counts are summed up, and the host learns how many there are. The second step
-// reads bits, not elements.
+// Stream compaction, for boolean masks, nonzero and the like. The first kernel writes a bit for each element
+// that a test selects and a count for each tile; the counts are then summed and the total is copied to the
+// host; the second kernel reads the bits and writes the selected elements in order.
 #ifndef PYCUDA_SELECT_HPP
 #define PYCUDA_SELECT_HPP
 
@@ -10,7 +10,7 @@ namespace pycuda {
 
 enum { SELECT_THREADS = 256, SELECT_TILE = SELECT_THREADS * 32, SELECT_LOADS = 8 };
 
-// The sum over the threads before this one; `all` gets that of the block.
+// The sum over the threads before this one; `all` is set to that of the block.
 __device__ __forceinline__ unsigned sum_before(unsigned own, unsigned &all)
 {
     __shared__ unsigned warps[SELECT_THREADS / 32];
@@ -55,7 +55,7 @@ template <class Test> __device__ __forceinline__ unsigned bits_chosen(index_t ti
     return word;
 }
 
-// words[i / 32] has bit i % 32 where test(i); counts[tile] how many there are. Grid: a block a tile.
+// Sets bit i % 32 of words[i / 32] where test(i), and counts[tile] to their number. Grid: a block a tile.
 template <class Test>
 __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, index_t count, Test test)
 {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void mark_chosen(unsigned *words, index_t *counts, in
     if (threadIdx.x == 0) counts[blockIdx.x] = all;
 }
 
-// write(k, i) for the k-th i that was chosen. ends: how many are up to the end of each tile.
+// write(k, i) for the k-th selected i. ends: how many are selected up to the end of each tile.
 template <class Write>
 __device__ __forceinline__ void write_chosen(const unsigned *words, const index_t *ends, Write write)
 {
@@ -79,7 +79,7 @@ __device__ __forceinline__ void write_chosen(const unsigned *words, const index_
     for (unsigned k = threadIdx.x; k < all; k += SELECT_THREADS) write(before + k, first + chosen[k]);
 }
 
-// write(i, k) for every i: k is the number of the last one chosen up to there, the first of which is 0.
+// write(i, k) for every i: k is the index among the selected elements of the last one up to i.
 template <class Write>
 __device__ __forceinline__ void number_all(const unsigned *words, const index_t *ends, index_t count,
                                            Write write)
@@ -95,7 +95,7 @@ __device__ __forceinline__ void number_all(const unsigned *words, const index_t 
         write(first + k, base + before[k / 32] + __popc(bits[k / 32] & (2u << k % 32) - 1) - 1);
 }
 
-// The index along each axis of an array, one array of `total` after the other.
+// The index along each axis of an array, one array of `total` elements after another.
 template <int D>
 __device__ __forceinline__ void write_coordinates(index_t *out, index_t total, index_t i, const Axes<D> &axes)
 {

@@ -1,8 +1,7 @@
-// The order of numbers, as NumPy sorts them: each element as an unsigned integer that is less where the
-// element is. Zeros of both signs are one; a NaN, of any sign and payload, is greater than all numbers.
+// NumPy's sort order: each element is mapped to an unsigned integer, its key, whose order is that of the
+// elements. Zeros of both signs are equal; a NaN of any sign and payload is greater than all numbers.
 //
-// Elements themselves are moved as words of their size, Raw. An order is a type: Raw, Bits, bits(Raw),
-// is_nan(Bits).
+// Elements are moved as words of their size, Raw. An order is a type with Raw, Bits, bits(Raw), is_nan(Bits).
 #ifndef PYCUDA_ORDER_HPP
 #define PYCUDA_ORDER_HPP
 
@@ -79,9 +78,9 @@ __device__ __forceinline__ u64 low_part(const Wide &x) { return x.low; }
 __device__ __forceinline__ u64 joined(unsigned high, unsigned low) { return (u64)high << 32 | low; }
 __device__ __forceinline__ Wide joined(u64 high, u64 low) { return Wide(high, low); }
 
-// By the real part, then the imaginary one. Numbers with a NaN come last: those whose imaginary part alone is
-// one, by their real part; then those whose real part alone is one; then the rest. No number has so great a
-// high part as the three get.
+// By the real part, then the imaginary part. Numbers with a NaN come last: first those where only the
+// imaginary part is NaN, by their real part; then those where only the real part is; then the rest. The high
+// words of these three are greater than that of any number.
 template <class Whole, class Part> struct ComplexOrder {
     typedef Whole Raw, Bits;
     typedef typename Part::Bits Half;

@@ -1,13 +1,12 @@
 // Rows sorted by bytes of their keys, the lowest byte first (LSD radix sort), each byte in one pass over
 // memory.
 //
-// One pass over the keys counts all bytes of all of them. From then on it is known where in its row each
-// value of a byte begins. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256
-// values, publishes the counts, orders its elements in shared memory, so that what goes to one place in
-// memory is written together, and meanwhile learns from the tiles before it what they have of each value
-// (decoupled look-back: of a tile the counts alone, or with all before it). The order of equal elements is
-// kept. Blocks take tiles by a counter: every tile that one waits for is done, or another running block has
-// it.
+// One pass over the keys makes histograms of all their bytes, which give the offset in the row of each value
+// of each byte. A pass over a byte cuts rows into tiles. A block takes a tile, counts its 256 digits,
+// publishes the counts, sorts its elements by digit in shared memory, so that stores are coalesced, and reads
+// the counts of the tiles before it (decoupled look-back: a tile's own counts, or those up to and with it).
+// The sort is stable. Blocks take tiles by an atomic counter: every tile that a block waits for is done or
+// held by a running block.
 //
 // The result does not depend on timing: where an element goes depends on the keys alone.
 #ifndef PYCUDA_RADIX_SORT_HPP
@@ -22,7 +21,7 @@ enum { DIGITS = 256, COUNT_LOADS = 4, TOGETHER = 4, LOOK_BACK = 4 };
 // ---- how often each byte has each value: counts[row][pass][value]
 
 // COPIES counters of a value, next to each other, for threads that count the same one: with 32 each lane has
-// a bank of shared memory for itself.
+// its own bank of shared memory.
 template <class Order, int PASSES, int COPIES>
 __device__ __forceinline__ void count_digits(unsigned *counters, const typename Order::Raw &key, int passes)
 {
@@ -90,7 +89,7 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
     return value;
 }
 
-// Counts to what is before each value. Grid: rows times passes blocks of 256 threads.
+// Counts to offsets, by an exclusive scan. Grid: rows times passes blocks of 256 threads.
 template <class Count> __device__ __forceinline__ void starts_of_digits(Count *counts)
 {
     __shared__ Count warps[DIGITS / 32];
@@ -106,7 +105,7 @@ template <class Count> __device__ __forceinline__ void starts_of_digits(Count *c
 
 // ---- a pass over one byte
 
-// The lanes that have the same digit. In PTX it is half as many instructions as the compiler makes of C++.
+// The lanes that have the same digit. In PTX, as that takes half as many instructions as compiled C++.
 __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
 {
     unsigned alike = 0xffffffffu;
@@ -123,7 +122,7 @@ __device__ __forceinline__ unsigned lanes_alike(unsigned digit)
     return alike;
 }
 
-// *counter += number, in shared memory; what it was. A predicated instruction, where the compiler would
+// *counter += number, in shared memory; returns the old value. A predicated instruction: the compiler would
 // branch.
 __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsigned number)
 {
@@ -138,15 +137,16 @@ __device__ __forceinline__ unsigned add_if(bool wanted, unsigned *counter, unsig
     return before;
 }
 
-// What blocks leave for each other of a value in a tile: a count, and in the two upper bits what it is of.
+// What a block publishes for a value in a tile: a count, and in the two upper bits what it covers.
 template <class Count> struct TileCount {
     static constexpr Count TILE = Count(1) << (8 * sizeof(Count) - 2), ALL = Count(1)
                                                                              << (8 * sizeof(Count) - 1);
     static constexpr Count NUMBER = TILE - 1;
 };
 
-// Of all tiles of the row before this one; leaves that for the later tiles. `states` are those of the digit.
-// Several tiles are asked at a time, as an answer takes long: the first of a row always has it of all.
+// The count in all tiles of the row before this one, which is published for later tiles. `states` are those
+// of the digit. Several tiles are read at a time to hide the latency; the first of a row always has its full
+// prefix.
 template <class Count>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
@@ -186,8 +186,8 @@ template <> struct Carries<NoValue> {
     enum { values = 0, numbers = 0 };
 };
 
-// What the threads of a block share. `memory` holds counters of each warp for each digit, then sorted keys,
-// then their values.
+// The shared memory of a block. `memory` holds counters of each warp for each digit, then sorted keys, then
+// their values.
 template <class Raw, class V, class Count, int THREADS, int ITEMS> struct RadixShared {
     enum { TILE = THREADS * ITEMS, COUNTERS = THREADS / 32 * DIGITS * 4 };
     enum { LARGER = sizeof(Raw) > sizeof(V) ? sizeof(Raw) : sizeof(V) };
@@ -233,7 +233,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         count = (unsigned)min(plan.length - first, (index_t)TILE);
     }
 
-    // What is beyond the end comes last.
+    // Padding beyond the end is sorted last.
     __device__ __forceinline__ void load(const Raw *keys)
     {
         if (count == TILE) {
@@ -251,8 +251,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         }
     }
 
-    // How many of each digit, early, for those who wait; counters become the places of each warp's first
-    // ones.
+    // Publish the counts early, for the blocks that wait; counters become the offsets of each warp's first
+    // elements.
     __device__ __forceinline__ void count_digits(Count *states)
     {
         typedef TileCount<Count> tile_count;
@@ -282,7 +282,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         __syncthreads();
     }
 
-    // Some items at a time: the counters answer while the next digits are compared.
+    // Several items at a time: the latency of the counters is hidden by comparing the next digits.
     __device__ __forceinline__ void find_ranks()
     {
         const unsigned lanes_below = (1u << lane) - 1;
@@ -323,8 +323,8 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
         return shared.targets[digit] + thread + k * THREADS;
     }
 
-    // What a thread writes is not what it read: the digit of the one joins the rank of the other. Most tiles
-    // are whole, and without a condition a thread's accesses follow each other at once.
+    // A thread stores other elements than it loaded, so their digits are looked up again. Most tiles are
+    // full, and without a condition a thread's accesses are issued back to back.
     template <bool ALL> __device__ __forceinline__ void write_keys(Raw *out)
     {
         const Raw *const sorted = reinterpret_cast<const Raw *>(shared.memory);

@@ -1,7 +1,7 @@
 // Short rows sorted in shared memory: as many rows a block as fit, each in a power of two of slots.
 //
-// A bitonic network of pairs (key, place in the row): all pairs differ, so equal elements keep their order
-// and the result is the one that there is. What fills a row up is greater than everything.
+// A bitonic network of pairs (key, position in the row): all pairs differ, so the sort is stable and the
+// result unique. Rows are padded with a pair greater than all others.
 #ifndef PYCUDA_ROW_SORT_HPP
 #define PYCUDA_ROW_SORT_HPP
 
@@ -35,8 +35,8 @@ template <class Order> struct RowSlots {
     }
 };
 
-// In and out may be the same; of out and places_out one may be null. Grid: rows, that many together as have
-// `used` slots, each 1 << bits.
+// In and out may be the same; one of out and places_out may be null. Grid: rows, as many a block as fit in
+// `used` slots, 1 << bits each.
 template <class Order, class Place>
 __device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typename Order::Raw *out,
                                           Place *places_out, index_t rows, unsigned length, unsigned bits,

@@ -1,10 +1,10 @@
-// The first k of long rows in an order, k being small: one pass over memory.
+// Top-k: the first k elements of long rows in an order, for small k, in one pass over memory.
 //
-// Elements are compared as pairs (key, place in the row), which all differ, so equal elements need no care of
-// their own. A sample of the row gives a limit: a pair that with high probability k others are before, and
-// not many more. One pass collects all pairs before the limit, in any order. One block then sorts the first k
-// of them. Where the sample misled, so that too few or too many were collected, each of some blocks takes the
-// first k of its part of the row instead: the result is the same, and the host need not know.
+// Elements are compared as pairs (key, position in the row), which all differ, so equal elements need no
+// special case. A sample of the row gives a limit: a pair that with high probability is preceded by k others
+// and not many more. One pass collects all pairs before the limit, in any order. One block then sorts the
+// first k of them. If the sample was unlucky and too few or too many were collected, each of several blocks
+// takes the first k of its part of the row instead: the result is the same, and the host is not involved.
 #ifndef PYCUDA_TOP_HPP
 #define PYCUDA_TOP_HPP
 
@@ -19,7 +19,7 @@ enum { TOP_GROUPS = FIRST_SLOTS }; // of a sample
 template <class Bits> struct Pair {
     Bits bits;
     unsigned place;
-    static __device__ __forceinline__ Pair none() { return {Bits(~Bits()), 0xffffffffu}; } // after all others
+    static __device__ __forceinline__ Pair none() { return {Bits(~Bits()), 0xffffffffu}; } // after all pairs
 };
 
 template <class Bits> __device__ __forceinline__ bool before(const Pair<Bits> &a, const Pair<Bits> &b)
@@ -63,8 +63,8 @@ template <class Bits> struct FirstSlots {
     }
 };
 
-// The first k of fetch(0) to fetch(count - 1), in order, in the first slots; `none` where there are fewer.
-// What is not before the k-th known so far is dropped; the others wait for the next sort.
+// The first k of fetch(0) to fetch(count - 1), in order, in the first slots, padded with none(). A pair that
+// is not before the current k-th is dropped; the others are buffered until the next sort.
 template <class Bits, class Fetch>
 __device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned count, unsigned k, Fetch fetch)
 {
@@ -75,7 +75,7 @@ __device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned cou
     if (threadIdx.x == 0) slots.used = 0;
     __syncthreads();
     for (unsigned begin = 0; begin < count; begin += FIRST_THREADS) {
-        const Pair<Bits> next = at(begin + FIRST_THREADS + threadIdx.x); // early: memory takes long
+        const Pair<Bits> next = at(begin + FIRST_THREADS + threadIdx.x); // prefetch
         if (before(mine, last)) slots.put(atomicAdd(&slots.used, 1u), mine);
         mine = next;
         __syncthreads();
@@ -93,8 +93,8 @@ __device__ __forceinline__ void keep_first(FirstSlots<Bits> &slots, unsigned cou
 
 // ---- the limit
 
-// Each thread takes the first of `group` elements from all over the row, one from each stretch of `step`: by
-// multiples of the golden section, so that no period of the row is a period of the places.
+// Each thread takes the first of `group` elements spread over the row, one from each stretch of `step`, at
+// multiples of the golden ratio, so that the positions do not follow a period of the row.
 // Grid: TOP_GROUPS threads, rows.
 template <class Order>
 __device__ __forceinline__ void sample(const typename Order::Raw *keys, index_t length, unsigned group,
@@ -134,7 +134,7 @@ __device__ __forceinline__ void find_limit(const typename Order::Raw *keys, inde
 
 // ---- the pass over memory
 
-// An element as a number that the processor compares by itself, in the order of `Order` but for NaNs.
+// An element as a number that the GPU compares in one instruction, in the order of `Order` except for NaNs.
 template <class Order> struct Number {
     static __device__ __forceinline__ auto of(const typename Order::Raw &x) { return Order::bits(x); }
 };
@@ -190,7 +190,7 @@ __device__ __forceinline__ bool all_after(const typename Order::Raw *keys, const
     return result;
 }
 
-// The pairs before the limit, V elements loaded together. `collected` says how many there are while they fit,
+// Collects the pairs before the limit, V elements loaded together. `collected` is their number if they fit,
 // more than `capacity` otherwise. Grid: blocks of TOP_THREADS * TOP_BYTES bytes, rows.
 template <class Order, int V>
 __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t length, Limit<Order> *limits,
@@ -209,7 +209,7 @@ __device__ __forceinline__ void collect(const typename Order::Raw *keys, index_t
 #pragma unroll
         for (int k = 0; k < ITEMS; k += V)
             load_packed<V>(loaded + k, reinterpret_cast<const char *>(keys + mine + k / V * STEP));
-        // Beyond the limit's place what equals it is after it: a row of equal elements is read as quickly.
+        // Elements equal to the limit that follow it are after it: a row of equal elements takes no longer.
         const bool beyond = begin > limit.place, number = !Order::is_nan(limit.bits);
         if (beyond && limit.bits == Bits()) return;
         if (number && (beyond ? all_after<Order, true, ITEMS>(loaded, key)
@@ -234,7 +234,7 @@ __device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned 
     return collected < k || collected > capacity;
 }
 
-// Where the sample misled: k pairs of each part of a row, in place of those before the limit.
+// If the sample was unlucky: k pairs of each part of a row instead of those before the limit.
 // Grid: parts of a row, each with k pairs; rows.
 template <class Order>
 __device__ __forceinline__ void collect_anyway(const typename Order::Raw *keys, index_t length,

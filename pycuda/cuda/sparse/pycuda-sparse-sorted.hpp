@@ -1,10 +1,10 @@
-// Sparse matrix times vector where rows read x all over the place: what that costs is requests for lines of
-// x. So a tile has as many elements as a block has shared memory for, in the order of their columns: lanes of
-// a warp then read neighbors. Products go to where they are in the order of rows, and rows are summed as
-// they lie there. The order of a row's sum depends on its length alone, not on the tile, whose size is the
-// device's.
+// Sparse matrix times vector where the columns of a row are scattered: the cost is then the number of cache
+// lines of x that are requested. A tile has as many elements as fit a block's shared memory, sorted by
+// column, so that the lanes of a warp read neighboring elements of x. Products are stored in shared memory in
+// the order of rows and summed there. The order of a row's sum depends on its length alone, not on the size
+// of tiles, which depends on the device.
 //
-// A long row is cut into parts, each of which is a row here with a number of its own for a sum.
+// A long row is cut into pieces, each of which is treated as a row and has a partial sum.
 #ifndef PYCUDA_SPARSE_SORTED_HPP
 #define PYCUDA_SPARSE_SORTED_HPP
 
@@ -14,7 +14,7 @@ namespace pycuda {
 
 enum { SORTED_CHUNK = 256, SORTED_AHEAD = 8 };
 
-// What pycuda._kernels.sparse.column_sorted writes.
+// Written by pycuda._kernels.sparse.column_sorted.
 struct __align__(16) SortedTile {
     int chunk, chunks; // SORTED_CHUNK elements stored together, which share the first column
     int row, rows; // of `starts`
@@ -29,7 +29,7 @@ template <class T> __device__ __forceinline__ T sum_of_warp(const T *products, i
     return sum_of_lanes(sum);
 }
 
-// The rows of a tile, whose first one begins at starts[0]: where the products of row `row` are.
+// The rows of a tile, the first of which begins at starts[0]: where the products of row `row` are.
 template <class Offset> struct Rows {
     const Offset *starts;
     const int count;
@@ -52,8 +52,8 @@ template <class Offset> struct Rows {
     }
 };
 
-// A lane sums a row of up to 32 elements, a warp a longer one: neighbors of these go to different warps, so
-// that a few keep all of them busy.
+// A row of up to 32 elements is summed by a lane, a longer one by a warp: neighboring long rows go to
+// different warps, so that a few of them keep all warps busy.
 template <int THREADS, class T, class Offset, class Put>
 __device__ __forceinline__ void sum_rows(const T *products, Rows<Offset> rows, Put put)
 {
@@ -109,8 +109,8 @@ __device__ __forceinline__ void put_products(T *products, const int *__restrict_
 }
 
 // y = A x or y += A x. places: column after the first one of the chunk, and 2^16 times the place in the
-// order of rows; what fills a chunk up repeats its first element. targets: of each row of `starts` that
-// of y, or -1 - number of a piece; 0 where they are the same. Grid: a block a tile.
+// order of rows; a chunk is padded with its first element. targets: for each row of `starts` the row of y, or
+// -1 - number of a piece; null where they are the same. Grid: a block a tile.
 template <int THREADS, class T, class Offset>
 __device__ __forceinline__ void multiply_sorted(const SortedTile *tiles, const Offset *__restrict__ starts,
                                                 const int *__restrict__ targets,

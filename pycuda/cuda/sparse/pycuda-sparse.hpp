@@ -1,12 +1,10 @@
-// Sparse matrix (compressed rows) times vector. The host cuts the matrix into tiles once, each of which has
-// about the same number of elements and rows; a block takes one:
-// - neighboring short rows: their products go to shared memory, then 1 to 32 lanes sum each row;
-// - a piece of a long row, summed by the whole block.
-// A row with several pieces has a number for each, which a second kernel sums. Where a tile begins and how
-// many lanes take a row depend on the matrix alone, so sums have one order: the same bits on every run and
-// device.
+// Sparse matrix (CSR) times vector. The host cuts the matrix once into tiles of about the same number of
+// elements and rows; a block takes one: - neighboring short rows: their products go to shared memory, then 1
+// to 32 lanes sum each row; - a piece of a long row, summed by the whole block. A row with several pieces has
+// a partial sum for each, which a second kernel adds. Where a tile begins and how many lanes take a row
+// depend on the matrix alone, so the order of sums is fixed: the same bits on every run and device.
 //
-// What a product costs is memory, so columns are stored in as few bytes as they fit.
+// The product is limited by memory bandwidth, so columns are stored in as few bytes as they fit.
 #ifndef PYCUDA_SPARSE_HPP
 #define PYCUDA_SPARSE_HPP
 
@@ -14,7 +12,7 @@ namespace pycuda {
 
 enum { SPARSE_THREADS = 256 };
 
-// What is done with elements. Complex numbers are pairs here: one load each.
+// Operations on elements. Complex numbers are vector types here, for one load each.
 template <class T> struct Element {
     static __device__ __forceinline__ T zero() { return T(0); }
     static __device__ __forceinline__ T times(T a, T b) { return a * b; }
@@ -49,7 +47,7 @@ template <class P> struct PairElement {
 template <> struct Element<float2> : PairElement<float2> {};
 template <> struct Element<double2> : PairElement<double2> {};
 
-// What pycuda._kernels.sparse.spmv writes.
+// Written by pycuda._kernels.sparse.spmv.
 struct __align__(16) Tile {
     long long first; // number of its first element
     int row;         // its first row; for a piece of one that has several, -1 - number of the piece
@@ -62,7 +60,7 @@ struct __align__(16) LongRow {
 
 // ---- the columns of a tile's elements: (i) is that of element i of the tile
 
-// Of matrices whose tiles each lie in 65,536 columns: what is beyond the first column of the tile.
+// For matrices whose tiles each span at most 65,536 columns: the offset from the tile's first column.
 struct NearColumns {
     const unsigned short *beyond;
     int base;
@@ -96,7 +94,7 @@ struct WholeColumns {
     __device__ __forceinline__ int operator()(int i) const { return __ldcs(columns + i); }
 };
 
-// Neighboring rows with a power of two as length would meet in one bank of shared memory.
+// Padded: rows whose length is a power of two would have bank conflicts in shared memory.
 __device__ __forceinline__ unsigned bank(unsigned i) { return i + i / 32; }
 
 template <class T> __device__ __forceinline__ void put_sum(T *y, T sum, bool add)
@@ -126,8 +124,8 @@ template <class T> __device__ __forceinline__ T sum_of_block(T sum)
     return sum;
 }
 
-// take(i, product) for this thread's elements of a tile, in order. The matrix is read once, so it does not
-// take the cache from x. AHEAD loads are under way at a time.
+// take(i, product) for this thread's elements of a tile, in order. The matrix is read once, by loads that do
+// not evict x from the cache, AHEAD of them in flight at a time.
 template <int AHEAD, class T, class Columns, class Take>
 __device__ __forceinline__ void products(const T *__restrict__ values, const Columns &columns,
                                          const T *__restrict__ x, int count, Take take)
@@ -184,14 +182,14 @@ __device__ __forceinline__ void multiply(const Tile *tiles, const Offset *__rest
     const int shift = packed >> 12 & 15, lanes = 1 << shift, step = SPARSE_THREADS >> shift;
     const int lane = threadIdx.x & (lanes - 1);
     int mine = threadIdx.x >> shift, begin = 0, end = 0;
-    if (mine < rows) { // on its way while products are made
+    if (mine < rows) { // loaded while products are computed
         begin = (int)(starts[row + mine] - first);
         end = (int)(starts[row + mine + 1] - first);
     }
     products<AHEAD>(values + first, columns, x, count,
                     [&](int i, T product) { shared[bank(i)] = product; });
     __syncthreads();
-    // As many rounds for all, who exchange sums.
+    // All lanes take the same number of rounds, as they exchange sums.
     for (int round = 0; round < rows; round += step) {
         T sum = E::zero();
         for (int i = begin + lane; i < end; i += lanes) sum = E::plus(sum, shared[bank(i)]);

@@ -1,4 +1,4 @@
-"""Images that are cut off or lie about their sizes are refused before a driver, which is told no length,
+"""Truncated images and those with wrong sizes in them are refused before a driver, which is given no length,
 reads past their end.
 """
 

@@ -45,7 +45,7 @@ CASES = {
         [variable(".u32 q"), USER, variable(".u32 p")], "Undefined reference to 'f' in 'part1.o'"),
     "variable": ([VARIABLE_USER], "Undefined reference to 'v' in 'part0.o'"),
     "address": ([DECLARED + kernel("mov.u64 %a, f;")], "Undefined reference to 'f' in 'part0.o'"),
-    "initialiser": (
+    "initializer": (
         [DECLARED + ".visible .global .u64 t[1] = {f};\n"], "Undefined reference to 'f' in 'part0.o'"),
     "functions twice": (
         [function(), function()], "Multiple definition of 'f' in 'part1.o', first defined in 'part0.o'"),

@@ -183,7 +183,7 @@ def test_methods_act_on_the_current_context(device):
     first.detach()
 
 
-# ---- What they tell ----
+# ---- Queries ----
 
 
 def test_equality(device):
@@ -470,14 +470,14 @@ def test_a_forked_child_is_told(run_python):
             calls = [lambda: drv.mem_alloc(4), lambda: drv.memcpy_htod(memory, b"1"), stream.synchronize,
                      context.push, drv.Context.synchronize, drv.Device.count, lambda: drv.Device(0),
                      lambda: drv.Event(), drv.init]
-            told = 0
+            refused = 0
             for call in calls:
                 try:
                     call()
                 except drv.Error as error:
-                    told += "forked" in str(error)
+                    refused += "forked" in str(error)
             del memory, stream, context
-            print(told, flush=True)
+            print(refused, flush=True)
             raise SystemExit(0)
         _, status = os.waitpid(child, 0)
         print(status, drv.from_device(memory, 4, int))

@@ -35,7 +35,7 @@ def test_there_is_a_device(device):
     assert drv.Device.count() >= 1
 
 
-def test_the_first_question_initialises(run_python):
+def test_the_first_question_initializes(run_python):
     program = """
         import pycuda.driver as drv
         print({}, drv.Device(0).name() != "")

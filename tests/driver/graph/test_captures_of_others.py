@@ -1,4 +1,5 @@
-"""What is released, trimmed, freed or collected ends nobody's capture, in any mode, whoever began it."""
+"""Releasing, trimming, freeing and garbage collection do not invalidate any capture, in any mode, whichever
+library began it."""
 
 import ctypes
 import gc
@@ -59,7 +60,7 @@ class Ours:
 
 
 class Theirs:
-    """By calls of the driver, of which we are not told."""
+    """By direct calls of the driver."""
 
     def __init__(self, stream, mode, library):
         self.stream, self.handle = stream, ctypes.c_void_p(stream.handle)
@@ -116,7 +117,7 @@ def in_a_cycle(make):
 
 
 def lent_memory():
-    """Of which nobody knows who uses it: given back after all work."""
+    """Memory whose stream is unknown: freed after all work."""
     array = gpuarray.zeros(SIZE, np.int8, allocator=pools.StreamOrderedMemoryPool().allocate)
     assert array.__cuda_array_interface__["data"]
     return [array]
@@ -232,7 +233,7 @@ def test_memory_given_back_on_a_captured_stream_is_trimmed_later(context, driver
 
 
 def test_streams_that_are_gone_leave_nothing_in_a_pool(context):
-    """Each frees on its own; nobody trims."""
+    """Each frees on its own; no pool is trimmed."""
     pool = pools.StreamOrderedMemoryPool()
     before = drv._driver._live_objects()
     for _ in range(50):

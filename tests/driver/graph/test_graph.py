@@ -87,7 +87,7 @@ def test_a_stream_left_alone(affine, stream, data):
 def test_a_stream_that_takes_part_may_go(affine, stream, data):
     """It is there until the end of the capture, as is an event."""
 
-    def beside():
+    def concurrent():
         other = drv.Stream()
         other.wait_for_event(drv.Event().record(stream))
         affine(data, u32(1), u32(5), stream=other, **SHAPE)
@@ -96,7 +96,7 @@ def test_a_stream_that_takes_part_may_go(affine, stream, data):
     streams = drv._live_objects()["Stream"]
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
-        beside()
+        concurrent()
         affine(data, u32(2), u32(0), stream=stream, **SHAPE)
     assert drv._live_objects()["Stream"] == streams
     graph.instantiate().launch(stream)

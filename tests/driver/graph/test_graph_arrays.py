@@ -119,7 +119,7 @@ LONG = {
 
 @pytest.mark.parametrize("operation", LONG.values(), ids=LONG)
 def test_a_graph_has_memory_of_its_own(stream, operation):
-    """What blocks tell each other is not that of the last replay, nor of what the stream does by then."""
+    """What blocks exchange is not that of the last replay, nor of later work of the stream."""
     size, other = 100_000, drv.Stream()
     numbers = np.random.default_rng(1)
     x, y = (gpuarray.zeros(size, np.int32) for _ in range(2))

@@ -79,7 +79,7 @@ def live():
 
 
 def becomes(condition):
-    """The driver tells of a graph's end in a thread of its own."""
+    """The driver reports a graph's end on a thread of its own."""
     drv.Context.synchronize()
     for _ in range(100):
         gc.collect()
@@ -165,7 +165,7 @@ def test_it_lives_as_long_as_what_was_made_of_the_graph(others, stream):
 
 
 def test_a_scan_is_told(others, stream):
-    """What blocks tell each other is not that of the last replay."""
+    """What blocks exchange is not that of the last replay."""
     x = gpuarray.zeros(70007, np.int32)
     result = gpuarray.empty_like(x)
     gpuarray.cumsum(x, out=result, stream=stream)

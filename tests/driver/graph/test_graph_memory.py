@@ -217,7 +217,7 @@ def test_a_graph_in_a_cycle_is_collected(stream):
     assert gone() is None
 
 
-def test_replaced_arguments_live_as_long_as_somebody_needs_them(affine, stream, data):
+def test_replaced_arguments_live_as_long_as_they_are_in_use(affine, stream, data):
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     (node,) = graph.nodes
@@ -269,7 +269,7 @@ def test_memory_of_a_replaced_argument_is_given_back_after_the_launch(affine, st
 
 
 def test_launches_keep_what_they_use_until_they_are_done(affine, stream, data):
-    """A second launch of the same is kept with the first, one after a wait anew."""
+    """A second launch of the same shares the first one's references, one after a wait does not."""
     with stream.capture() as graph:
         affine(data, u32(1), u32(1), stream=stream, **SHAPE)
     graphs = [graph.instantiate(), graph.instantiate()]

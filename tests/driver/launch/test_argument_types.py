@@ -33,7 +33,7 @@ def said(function, arguments):
     return "".join(f"warning {each.message}" for each in caught)
 
 
-def told(position, *values):
+def says(position, *values):
     """All of them after one that is right, and before."""
     texts = []
     for value in values:
@@ -44,37 +44,37 @@ def told(position, *values):
     return texts
 '''
 
-TOLD = """
-numbers = told(2, np.float32(1)) + told(3, np.int32(1), np.uint32(1))
-numbers += told(4, np.int64(1), f4, np.complex64(1)) + told(5, np.float64(1)) + told(0, np.float64(1))
+REPORTED = """
+numbers = says(2, np.float32(1)) + says(3, np.int32(1), np.uint32(1))
+numbers += says(4, np.int64(1), f4, np.complex64(1)) + says(5, np.float64(1)) + says(0, np.float64(1))
 assert all(text.startswith("TypeError kernel 'typed': argument") for text in numbers), numbers
 assert "argument 3 is numpy.int32, the kernel's parameter is a float: pass numpy.float32" in numbers[1]
-arrays = told(0, f8, i4, drv.In(np.zeros(3)), drv.InOut(np.zeros(3, np.int32))) + told(1, f4, c8)
+arrays = says(0, f8, i4, drv.In(np.zeros(3)), drv.InOut(np.zeros(3, np.int32))) + says(1, f4, c8)
 assert all(text.startswith("warning kernel 'typed': argument") for text in arrays), arrays
 assert "argument 0 is an array of float64, the kernel's parameter is float *" in arrays[0]
 """
-NOTHING_SAID = """
-fine = told(0, c8, f4.gpudata, np.uintp(0), drv.In(np.zeros(3, np.float32)), gpuarray.zeros(4, np.uint8))
-fine += told(2, np.uint32(1), np.int64(1)) + told(5, np.uint64(1), f4) + told(6, f8, c8) + told(7, i4)
-fine += told(8, f8) + told(9, np.float64(1), np.int64(3))
+ACCEPTED = """
+fine = says(0, c8, f4.gpudata, np.uintp(0), drv.In(np.zeros(3, np.float32)), gpuarray.zeros(4, np.uint8))
+fine += says(2, np.uint32(1), np.int64(1)) + says(5, np.uint64(1), f4) + says(6, f8, c8) + says(7, i4)
+fine += says(8, f8) + says(9, np.float64(1), np.int64(3))
 assert set(fine) == {""}, fine
 """
 OFF = """
-texts = told(2, np.float32(1)) + told(3, np.int32(1)) + told(0, f8, np.float64(1))
+texts = says(2, np.float32(1)) + says(3, np.int32(1)) + says(0, f8, np.float64(1))
 assert set(texts) == {""}, texts
 """
 
 
-@pytest.mark.parametrize("what", [TOLD, NOTHING_SAID], ids=["told", "nothing said"])
+@pytest.mark.parametrize("what", [REPORTED, ACCEPTED], ids=["reported", "accepted"])
 def test_switched_on(run_python, what):
-    if what is NOTHING_SAID:
-        what = what.replace(", np.int64(1)) + told(5", ") + told(5")  # who knows an integer resizes it
+    if what is ACCEPTED:
+        what = what.replace(", np.int64(1)) + says(5", ") + says(5")  # who knows an integer resizes it
     run_python(PRELUDE + what, env={"PYCUDA_CHECK_ARGUMENTS": "1"}, check=True)
 
 
 @pytest.mark.cpu("it is on by default there")
 def test_default_of_the_cpu_device(run_python):
-    run_python(PRELUDE + TOLD + NOTHING_SAID, check=True)
+    run_python(PRELUDE + REPORTED + ACCEPTED, check=True)
 
 
 @pytest.mark.gpu("it is off by default there")

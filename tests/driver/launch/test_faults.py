@@ -23,7 +23,7 @@ astray, innocent = module.get_function("astray"), module.get_function("innocent"
 array = gpuarray.zeros(30, np.float32)
 
 
-def told(call):
+def report(call):
     try:
         call()
     except drv.Error as error:
@@ -35,12 +35,12 @@ NOWHERE = "astray(np.uint64(64), block=(1, 1, 1))"
 
 LATER = f"""
 {NOWHERE}
-told(drv.Context.synchronize)
-told(lambda: innocent(array, block=(1, 1, 1)))
-told(lambda: array.get())
-told(lambda: array + 1)
-told(lambda: drv.mem_alloc(1 << 20))
-told(drv.Context.synchronize)
+report(drv.Context.synchronize)
+report(lambda: innocent(array, block=(1, 1, 1)))
+report(lambda: array.get())
+report(lambda: array + 1)
+report(lambda: drv.mem_alloc(1 << 20))
+report(drv.Context.synchronize)
 """
 
 
@@ -63,8 +63,8 @@ def test_whoever_meets_it_first(run_python):
 import time
 {NOWHERE}
 time.sleep(0.3)
-told(lambda: array.get())
-told(drv.Context.synchronize)
+report(lambda: array.get())
+report(drv.Context.synchronize)
 """
     )
     first, later = run_python(source, check=True).stdout.splitlines()
@@ -79,13 +79,13 @@ def test_a_new_context_has_no_past(run_python):
 context = drv.Device(0).make_context()
 module = SourceModule("__global__ void astray(float *a) { *a = 1; }")
 module.get_function("astray")(np.uint64(64), block=(1, 1, 1))
-told(context.synchronize)
+report(context.synchronize)
 context.pop()
 context.detach()
 context = drv.Device(0).make_context()
 module = SourceModule("__global__ void other(float *a) { *a = 1; }")
 module.get_function("other")(np.uint64(64), block=(1, 1, 1))
-told(context.synchronize)
+report(context.synchronize)
 context.pop()
 context.detach()
 """
@@ -106,7 +106,7 @@ class TestPlaces:
 
     def test_both_lines(self, run_python):
         launch = "astray(array, block=(32, 1, 1))"
-        said = self.said(run_python, f"{launch}\ntold(drv.Context.synchronize)\n")
+        said = self.said(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
         assert "kernel astray, block (0,0,0), thread (30,0,0), kernel.cu:4 (PTX line" in said
         assert "just past the end of the device memory" in said and "of 120 bytes" in said
@@ -124,7 +124,7 @@ class TestPlaces:
         ],
     )
     def test_every_way_to_launch(self, run_python, launch):
-        said = self.said(run_python, f"{launch}\ntold(drv.Context.synchronize)\n")
+        said = self.said(run_python, f"{launch}\nreport(drv.Context.synchronize)\n")
         line = (PRELUDE + launch).strip("\n").count("\n") + 2
         assert re.search(rf"\(launched by \S*program\.py, line {line}\)$", said), (line, said)
 
@@ -144,7 +144,7 @@ def work():
 threads = [threading.Thread(target=work) for _ in range(3)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
-told(drv.Context.synchronize)
+report(drv.Context.synchronize)
 """
         said = self.said(run_python, source)
         lines = textwrap.dedent(PRELUDE + source).split("\n")
@@ -158,8 +158,8 @@ def test_an_assertion_in_its_own_words(run_python):
         + """
 check = SourceModule("#include <cassert>\\n__global__ void check(int n) { assert(n == 3); }")
 check.get_function("check")(np.int32(4), block=(1, 1, 1))
-told(drv.Context.synchronize)
-told(drv.Context.synchronize)
+report(drv.Context.synchronize)
+report(drv.Context.synchronize)
 """
     )
     first, later = run_python(source, check=True).stdout.splitlines()[-2:]

@@ -15,7 +15,7 @@ MODULE = b"""
 .version 7.0
 .target sm_75
 .address_size 64
-.visible .entry tell(.param .u64 out, .param .u32 number, .param .f32 real)
+.visible .entry report(.param .u64 out, .param .u32 number, .param .f32 real)
 {
     .reg .b64 %d<2>; .reg .b32 %r<10>; .reg .f32 %f<2>;
     ld.param.u64 %d1, [out]; ld.param.u32 %r1, [number]; ld.param.f32 %f1, [real];
@@ -61,7 +61,7 @@ def cuda(primary_context, driver_library):
 
 @pytest.fixture
 def function(cuda, module):
-    return Function(cuda, module.get_function("tell"))
+    return Function(cuda, module.get_function("report"))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def out():
     return memory
 
 
-def told(out):
+def words_of(out):
     """Block, shared memory, grid, and the two parameters."""
     words = np.empty(9, np.uint32)
     drv.memcpy_dtoh(words, out)
@@ -82,13 +82,13 @@ def told(out):
 def test_what_is_set_stays_from_launch_to_launch(function, out):
     function.set_all(out, 7, 2.5)
     assert function.cuLaunchGrid(3, 2) == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 3, 2, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 3, 2, 1, 7, 2.5)
     assert function.cuLaunch() == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
     assert function.cuParamSeti(8, 8) == SUCCESS
     assert function.cuFuncSetSharedSize(0) == SUCCESS
     assert function.cuLaunchGrid(2, 2) == SUCCESS
-    assert told(out) == (32, 2, 1, 0, 2, 2, 1, 8, 2.5)
+    assert words_of(out) == (32, 2, 1, 0, 2, 2, 1, 8, 2.5)
 
 
 def test_in_a_stream(function, out):
@@ -96,7 +96,7 @@ def test_in_a_stream(function, out):
     function.set_all(out, 9, -1.5)
     assert function.cuLaunchGridAsync(5, 1, c_void_p(stream.handle)) == SUCCESS
     stream.synchronize()
-    assert told(out) == (32, 2, 1, 128, 5, 1, 1, 9, -1.5)
+    assert words_of(out) == (32, 2, 1, 128, 5, 1, 1, 9, -1.5)
 
 
 def test_each_function_has_its_own(cuda, module, function, out):
@@ -105,7 +105,7 @@ def test_each_function_has_its_own(cuda, module, function, out):
     assert other.cuFuncSetBlockShape(1, 1, 1) == SUCCESS
     assert other.cuLaunch() == SUCCESS
     assert function.cuLaunch() == SUCCESS
-    assert told(out)[:4] == (32, 2, 1, 128)
+    assert words_of(out)[:4] == (32, 2, 1, 128)
 
 
 def test_a_function_begins_with_one_thread_and_no_parameters(cuda, module, function, out):
@@ -117,7 +117,7 @@ def test_a_function_begins_with_one_thread_and_no_parameters(cuda, module, funct
     for size, words in ((12, (7, 0.0)), (8, (0, 0.0)), (16, (7, 2.5))):
         assert function.cuParamSetSize(size) == SUCCESS
         assert function.cuLaunch() == SUCCESS
-        assert told(out) == (1, 1, 1, 128, 1, 1, 1, *words)
+        assert words_of(out) == (1, 1, 1, 128, 1, 1, 1, *words)
 
 
 def test_sizes_beyond_the_parameters(function, out):
@@ -128,7 +128,7 @@ def test_sizes_beyond_the_parameters(function, out):
     assert function.cuLaunch() == OUT_OF_RESOURCES
     assert function.cuParamSetSize(16) == SUCCESS
     assert function.cuLaunch() == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
 @pytest.mark.parametrize("shape", [(0, 1, 1), (-1, 1, 1), (1, 0, 1), (1025, 1, 1), (1024, 2, 1), (1, 1, 65)])
@@ -136,7 +136,7 @@ def test_a_block_that_cannot_be_leaves_the_one_before(function, out, shape):
     function.set_all(out, 7, 2.5)
     assert function.cuFuncSetBlockShape(*shape) == INVALID_VALUE
     assert function.cuLaunch() == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
 def test_shared_memory_that_cannot_be_leaves_what_was(function, out):
@@ -144,7 +144,7 @@ def test_shared_memory_that_cannot_be_leaves_what_was(function, out):
     for size in (49153, 2**31, 2**32 - 1):
         assert function.cuFuncSetSharedSize(size) == INVALID_VALUE
     assert function.cuLaunch() == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
 def test_grids_that_cannot_be(function, out):
@@ -152,7 +152,7 @@ def test_grids_that_cannot_be(function, out):
     for grid in ((0, 1), (1, 0), (-1, 1), (1, 65536)):
         assert function.cuLaunchGrid(*grid) == INVALID_VALUE
     drv.Context.synchronize()
-    assert told(out) == (0,) * 8 + (0.0,)
+    assert words_of(out) == (0,) * 8 + (0.0,)
 
 
 def test_parameters_beyond_those_of_the_kernel_are_ignored(function, out):
@@ -161,7 +161,7 @@ def test_parameters_beyond_those_of_the_kernel_are_ignored(function, out):
         assert function.cuParamSeti(offset, 1) == SUCCESS
     assert function.cuParamSeti(32764, 1) == INVALID_VALUE
     assert function.cuLaunch() == SUCCESS
-    assert told(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
+    assert words_of(out) == (32, 2, 1, 128, 1, 1, 1, 7, 2.5)
 
 
 @pytest.mark.cpu("a GPU's driver dies of these")

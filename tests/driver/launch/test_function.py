@@ -332,7 +332,7 @@ def test_each_deprecated_method_warns_by_its_name(module, memory, name):
     assert read(memory, 1)[0] == {"param_seti": 22, "param_setf": 10}.get(name, 20)
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_stateful_interface_with_too_few_parameters(module):
     function = module.get_function("set")
     with pytest.warns(DeprecationWarning):
@@ -350,7 +350,7 @@ def test_launch_of_packed_arguments(module, memory):
     assert read(memory, 1)[0] == 10
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_launch_of_too_few_packed_arguments(module, memory):
     from pycuda import _pvt_struct
 

@@ -78,7 +78,7 @@ def test_numpy_scalars(module, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("form", ["scalar", "array without axes"])
+@pytest.mark.parametrize("form", ["scalar", "0-d array"])
 def test_alignment_behind_a_char(module, dtype, form):
     out, rest = np.zeros(1, dtype), np.zeros(2, np.int8)
     value = np.dtype(dtype).type(values_of(dtype)[0])
@@ -107,14 +107,14 @@ def test_structure_by_value(module):
         assert out.tolist() == [1, 3, 1.25, -4, 8]
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_packed_structure_has_the_wrong_size(module):
     packed = np.zeros((), [("tag", "i1"), ("value", "f8"), ("tail", "i2")])
     with pytest.raises(TypeError, match=r"'store_mixed': argument 1 .* 11 bytes.* 24"):
         module.get_function("store_mixed")(np.int8(1), packed, np.int32(8), drv.Out(np.zeros(5)), **ONE)
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_array_by_value_where_the_size_says_so(module):
     out = np.zeros(5, np.float32)
     module.get_function("store_table")(np.arange(5, dtype=np.float32), drv.Out(out), **ONE)
@@ -142,7 +142,7 @@ __global__ void scalar(double v, double *out) { out[0] = v; }
 """
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_eight_bytes_go_by_value_where_the_parameter_is_a_structure():
     module, out = SourceModule(EIGHT_BYTES, no_extern_c=True), np.zeros(2)
     pair = np.array([1.5, -2.5], np.float32)
@@ -234,14 +234,14 @@ def test_several_kinds_at_one_position(module):
             assert address_seen(module, argument) == expected
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 def test_a_value_of_the_wrong_width(module):
     for wrong in np.float32(5), np.bool_(True):
         with pytest.raises(TypeError, match="8: pass numpy.uintp for a size_t or a pointer"):
             address_seen(module, wrong)
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.gpu("the CPU device knows from the PTX that it is an integer")
 def test_an_integer_of_the_wrong_width(module):
     with pytest.raises(TypeError, match="8: pass numpy.uintp for a size_t or a pointer"):
@@ -264,7 +264,7 @@ def test_more_arguments_than_the_usual(module):
     assert out[0] == sum(i * value for i, value in enumerate(values))
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.parametrize("count", [0, 1, 3, 100])
 def test_number_of_arguments(module, count):
     with pytest.raises(TypeError, match=rf"'address' takes 2 arguments, {count} given"):
@@ -360,7 +360,7 @@ def test_nothing_is_kept(module):
     assert (sys.getrefcount(value), sys.getrefcount(memory)) == before
 
 
-@pytest.mark.driver(12040, "older ones do not tell the parameters of a kernel")
+@pytest.mark.driver(12040, "older ones do not report the parameters of a kernel")
 def test_parameters_are_asked_for_without_a_refusal(run_python):
     """Tools that watch the driver's errors report every one."""
     program = """
@@ -378,10 +378,10 @@ def test_parameters_are_asked_for_without_a_refusal(run_python):
         ''')
         module.get_function("none")
         for name in ("none", "three", "wide", "bounded"):
-            calls, told = core._fault_calls(), core._fault_count("cuFuncGetParamInfo")
+            calls, queries = core._fault_calls(), core._fault_count("cuFuncGetParamInfo")
             module.get_function(name)
-            told = core._fault_count("cuFuncGetParamInfo") - told
-            print(told, core._fault_calls() - calls - told)
+            queries = core._fault_count("cuFuncGetParamInfo") - queries
+            print(queries, core._fault_calls() - calls - queries)
     """
     done = run_python(program, env={"PYCUDA_FAULT_CALL": "0"}, check=True)
     assert done.stdout.split() == ["0", "1", "3", "1", "3", "1", "1", "1"]

@@ -214,7 +214,7 @@ def test_half(module):
     assert out.get().view(np.float16)[0] == 1.5
 
 
-@pytest.mark.driver(12040, "kernels tell their parameters")
+@pytest.mark.driver(12040, "kernels report their parameters")
 @pytest.mark.parametrize(
     ("types", "said"),
     [

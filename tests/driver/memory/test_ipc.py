@@ -46,7 +46,7 @@ class Child:
         self.process = subprocess.Popen([sys.executable, script], **ends)
         assert self.hear() == "here"
 
-    def tell(self, *handles):
+    def send(self, *handles):
         print(*(bytes(handle).hex() for handle in handles), file=self.process.stdin, flush=True)
 
     def hear(self):
@@ -61,7 +61,7 @@ child = Child(SCRIPT)
 """
 
 CHILD = """
-def tell(*words):
+def send(*words):
     print(*words, flush=True)
 
 
@@ -69,7 +69,7 @@ def hear():
     return [bytes.fromhex(word) for word in sys.stdin.readline().split()]
 
 
-tell("here")
+send("here")
 """
 
 
@@ -88,7 +88,7 @@ def two_processes(run_python, tmp_path):
 
 
 def test_memory(two_processes):
-    """Small allocations with neighbours, a large one, and every way to use them."""
+    """Small allocations with neighbors, a large one, and every way to use them."""
     said = two_processes(
         """
 start = np.arange(N, dtype=np.int32)
@@ -98,14 +98,14 @@ drv.memset_d32(large, 1, 5_000_000 // 4)
 drv.Context.synchronize()
 handles = [drv.mem_get_ipc_handle(one) for one in (memory, large)]
 assert all(type(handle) is bytearray and len(handle) == 64 for handle in handles)
-child.tell(*handles)
+child.send(*handles)
 assert child.hear() == "done"
 assert (read(memory) == 2 * (start + 5)).all()
 assert (read(before) == start).all() and (read(behind) == start).all()
 assert (drv.from_device(large, 5_000_000 // 4, np.int32) == 9).all()
 add(memory, np.int32(1), block=(N, 1, 1))
 drv.Context.synchronize()
-child.tell()
+child.send()
 assert child.hear() == "seen"
 child.end()
 print("fine")
@@ -118,7 +118,7 @@ values = read(memory)
 drv.memcpy_htod(memory, values * 2)
 drv.memset_d32(large, 9, 5_000_000 // 4)
 drv.Context.synchronize()
-tell("done")
+send("done")
 hear()
 assert (read(memory) == values * 2 + 1).all()
 memory.close()
@@ -129,7 +129,7 @@ except drv.LogicError as problem:
 try:
     int(memory)
 except drv.LogicError as problem:
-    tell("seen")
+    send("seen")
 """,
     )
     assert said == ["fine"]
@@ -140,7 +140,7 @@ def test_opened_twice(two_processes):
     said = two_processes(
         """
 memory = drv.to_device(np.zeros(N, np.int32))
-child.tell(drv.mem_get_ipc_handle(memory))
+child.send(drv.mem_get_ipc_handle(memory))
 assert child.hear() == "done"
 child.end()
 print(set(read(memory).tolist()))
@@ -156,7 +156,7 @@ second.close()
 third = drv.IPCMemoryHandle(handle)
 add(third, np.int32(3), block=(N, 1, 1))
 drv.Context.synchronize()
-tell("done")
+send("done")
 """,
     )
     assert said == ["{6}"]
@@ -170,7 +170,7 @@ stream, event = drv.Stream(), drv.Event(BOTH)
 memory = drv.to_device(np.zeros(N, np.int32))
 add_late(memory, 7, stream)
 event.record(stream)
-child.tell(drv.mem_get_ipc_handle(memory), event.ipc_handle())
+child.send(drv.mem_get_ipc_handle(memory), event.ipc_handle())
 assert child.hear() == "recorded"
 stream.wait_for_event(event)
 assert set(read(memory, stream).tolist()) == {16}
@@ -188,7 +188,7 @@ assert set(read(memory, stream).tolist()) == {7}
 assert event.query()
 add_late(memory, 9, stream)
 event.record(stream)
-tell("recorded")
+send("recorded")
 event.synchronize()
 assert event.query() and set(read(memory).tolist()) == {16}
 """,
@@ -201,11 +201,11 @@ def test_synchronize_waits_for_the_other_process(two_processes):
         """
 stream, event = drv.Stream(), drv.Event(BOTH)
 memory = drv.to_device(np.zeros(N, np.int32))
-child.tell(drv.mem_get_ipc_handle(memory), event.ipc_handle())
+child.send(drv.mem_get_ipc_handle(memory), event.ipc_handle())
 assert child.hear() == "open"
 add_late(memory, 7, stream)
 event.record(stream)
-child.tell()
+child.send()
 assert child.hear() == "7"
 child.end()
 print("fine")
@@ -214,17 +214,17 @@ print("fine")
 memory, event = hear()
 memory, event = drv.IPCMemoryHandle(memory), drv.Event.from_ipc_handle(event)
 assert event.query()
-tell("open")
+send("open")
 hear()
 event.synchronize()
-tell(*set(read(memory).tolist()))
+send(*set(read(memory).tolist()))
 """,
     )
     assert said == ["fine"]
 
 
 def test_a_handle_outlives_no_process(two_processes):
-    """What a process that has ended gave away is an error, not somebody else's memory. NVIDIA's driver keeps
+    """What a process that has ended gave away is an error, not another allocation. NVIDIA's driver keeps
     events of such a process.
     """
     said = two_processes(
@@ -239,7 +239,7 @@ for open_it, handle in zip((drv.IPCMemoryHandle, drv.Event.from_ipc_handle), sai
 """,
         """
 memory, event = drv.mem_alloc(100), drv.Event(BOTH)
-tell(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex())
+send(bytes(drv.mem_get_ipc_handle(memory)).hex(), bytes(event.ipc_handle()).hex())
 """,
     )
     assert said[0] == "cuIpcOpenMemHandle"
@@ -264,7 +264,7 @@ print("fine")
 stream, event = drv.Stream(), drv.Event(BOTH)
 spin(np.uint64(60e9), block=(1, 1, 1), stream=stream)
 event.record(stream)
-tell(bytes(event.ipc_handle()).hex())
+send(bytes(event.ipc_handle()).hex())
 hear()
 """,
     )

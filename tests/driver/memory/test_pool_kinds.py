@@ -328,7 +328,7 @@ def test_a_stream_gets_what_it_gave_back(ordered):
     assert int(ordered.allocate(MiB, stream)) == address
 
 
-def test_not_before_it_is_initialised():
+def test_not_before_it_is_initialized():
     class Pool(drv.StreamOrderedMemoryPool):
         def __init__(self):
             pass
@@ -534,7 +534,7 @@ def test_the_end_of_the_program_ends_no_pool(run_python):
 
 
 def test_another_thread_ends_the_context_while_garbage_is_collected():
-    """It waits for nobody who waits for it."""
+    """It does not wait for a thread that waits for it."""
     context = drv.Device(0).make_context()
     pool, ended = drv.DeviceMemoryPool(), []
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-# A tool as NVTX wants it, which prints what it is told.
+# An NVTX tool that prints its calls.
 TOOL = """
 #include <stdio.h>
 #include "abi/nvtx_memory.h"
@@ -95,7 +95,7 @@ end 1 1
 
 
 def test_what_a_tool_is_told(compiled, run_python):
-    """The bytes asked for are in use from each allocation to its end; of none there is nothing to say."""
+    """The requested bytes are in use from each allocation to its end; of none there is nothing to say."""
     tool = compiled(TOOL)
     done = run_python(PROGRAM, env={"TOOL": tool, "NVTX_INJECTION64_PATH": tool}, check=True)
     assert done.stdout == TOLD

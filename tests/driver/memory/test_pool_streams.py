@@ -118,7 +118,7 @@ def test_the_same_stream_does_not_wait(race, streams, pool):
 
 
 def test_launches_tell_the_stream(race, streams, pool):
-    # Nobody names a stream, as in programs written for PyCUDA.
+    # No stream is passed, as in programs written for PyCUDA.
     block = pool.allocate(4 * N)
     race.write_late(block, 1, streams[0])
     del block

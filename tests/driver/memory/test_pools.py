@@ -277,7 +277,7 @@ def test_an_allocation_in_its_own_pool_is_no_cycle():
     assert (count("PooledDeviceAllocation"), count("MemoryPool")) == before
 
 
-def test_a_subclass_must_initialise():
+def test_a_subclass_must_initialize():
     class Pool(drv.DeviceMemoryPool):
         def __init__(self):
             pass

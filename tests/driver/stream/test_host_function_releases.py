@@ -302,7 +302,7 @@ def test_weak_references_are_dead_at_once(stream, reports):
 
 
 def test_the_collector_stays_on_when_functions_overlap(stream):
-    """Where they do: a driver may run them one after the other."""
+    """Where they do: a driver may run them one after another."""
     other, seen, go = drv.Stream(drv.stream_flags.NON_BLOCKING), [], threading.Event()
     stream.launch_host_func(lambda: (go.wait(1), seen.append(gc.isenabled())))
     other.launch_host_func(lambda: (seen.append(gc.isenabled()), go.set()))

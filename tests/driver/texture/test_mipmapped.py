@@ -401,7 +401,7 @@ def test_gradients_of_both_axes(read):
 
 
 def test_gradients_of_a_cube(module):
-    """Steps onto neighbouring faces, too."""
+    """Steps onto neighboring faces, too."""
     cube = texture_of(flat(6, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
     found, given = np.zeros((32, 4), np.float32), np.ascontiguousarray(grouped(recorded.CUBE, 9).T)
     module.get_function("bothcube")(drv.Out(found), cube, drv.In(given), block=(32, 1, 1))

@@ -129,7 +129,7 @@ def test_srgb():
     module.get_function("copy_nu1_4")(drv.Out(out), block=(16, 8, 1), texrefs=[texref])
     value = data / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    linear[..., 3] = value[..., 3]  # the fourth channel is no colour
+    linear[..., 3] = value[..., 3]  # the fourth channel is no color
     assert np.abs(out - linear).max() < 1 / 256 and out[2, 0, 0] < 0.3
 
 

@@ -179,17 +179,17 @@ def test_srgb(read):
     result = read("sample2", texture, np.arange(64), np.zeros(64))
     value = data.reshape(-1, 4) / 255
     linear = np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
-    linear[:, 3] = value[:, 3]  # the fourth channel is no colour
+    linear[:, 3] = value[:, 3]  # the fourth channel is no color
     assert np.abs(result - linear).max() < 1 / 256
     assert result[0, 0] == 0 and result[63, 3] == 1 and result[32, 0] < 0.3
 
 
-def test_border_colour(read):
+def test_border_color(read):
     data = integers(1, 4, 4, 4)
-    colour = (0.5, -2.0, 3.0, 0.25)
-    texture = drv.TextureObject(array_of(data, 2), address_mode=BORDER, border_color=colour)
+    color = (0.5, -2.0, 3.0, 0.25)
+    texture = drv.TextureObject(array_of(data, 2), address_mode=BORDER, border_color=color)
     result = read("sample2", texture, [-0.5, 4.0, 1.5], [1.5, 1.5, 1.5])
-    assert (result[:2] == colour).all() and (result[2] == data[0, 1, 1]).all()
+    assert (result[:2] == color).all() and (result[2] == data[0, 1, 1]).all()
 
 
 def test_layers(read):

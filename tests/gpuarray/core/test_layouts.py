@@ -1,5 +1,5 @@
-"""Layouts of memory times kinds of operations times addresses modulo 16, beside NumPy: no kernel assumes more
-of an address than is true where it begins."""
+"""Layouts of memory times kinds of operations times addresses modulo 16, against NumPy: no kernel assumes
+more of an address than is true where it begins."""
 
 import numpy as np
 import pytest

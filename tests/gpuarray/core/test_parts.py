@@ -239,13 +239,13 @@ LOST = {
 }
 
 
-if sys.version_info < (3, 14):  # where a local variable can be told from what nobody keeps
+if sys.version_info < (3, 14):  # where a local variable can be distinguished from a temporary
     LOST |= {"+=": add_to_one, "-= of some": add_to_some, "*= of a row": add_to_one_of_a_row}
 
 
 @pytest.mark.parametrize("write", LOST.values(), ids=LOST)
 def test_what_would_be_lost_is_refused(write):
-    """It would go to a copy that nobody keeps."""
+    """It would go to a temporary copy."""
     host = numbers(np.complex64)
     device = gpuarray.to_gpu(host)
     with pytest.raises(ValueError, match=r"z\.real = x"):

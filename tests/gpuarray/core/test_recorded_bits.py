@@ -2,7 +2,7 @@
 
 recorded_bits.txt has a hash of each result as a GPU gave it; where NVRTC's versions differ, one for each.
 
-    python test_recorded_bits.py record     writes it anew, on a GPU
+    python test_recorded_bits.py record     writes it again, on a GPU
 """
 
 import hashlib

@@ -123,15 +123,15 @@ def like(shape, *, code=2, bits=32, kind=CUDA):
 
 def test_allocation(table):
     """ctypes calls it without the GIL."""
-    out, told = ctypes.POINTER(Versioned)(), []
-    tell = SetError(lambda context, kind, message: told.append((kind, message)))
-    assert table.allocate(like((3, 5)), out, None, tell) == 0 and not told
+    out, errors = ctypes.POINTER(Versioned)(), []
+    set_error = SetError(lambda context, kind, message: errors.append((kind, message)))
+    assert table.allocate(like((3, 5)), out, None, set_error) == 0 and not errors
     tensor = out.contents.tensor
     assert tensor.shape[:2] == [3, 5] and tensor.strides[:2] == [5, 1] and tensor.data
     out.contents.deleter(out)
     for bad in like((3,), code=3), like((3,), kind=CPU), like((-1,)), like((1,) * 65):
-        assert table.allocate(bad, out, None, tell) == -1
-    assert [kind for kind, _ in told] == [b"BufferError", b"BufferError", b"ValueError", b"BufferError"]
+        assert table.allocate(bad, out, None, set_error) == -1
+    assert [kind for kind, _ in errors] == [b"BufferError", b"BufferError", b"ValueError", b"BufferError"]
 
 
 CONSUMER = """

@@ -451,7 +451,7 @@ def test_views_of_a_context_that_is_gone():
 
 
 def test_the_interface_says_a_stream():
-    """1 is the legacy default stream, 2 a thread's; memory of a pool tells its own."""
+    """1 is the legacy default stream, 2 a thread's; memory of a pool has its own."""
     assert gpuarray.zeros(4, np.float32).__cuda_array_interface__["stream"] == 1
     stream = Stream()
     from pycuda.tools import DeviceMemoryPool

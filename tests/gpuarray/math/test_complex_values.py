@@ -1,6 +1,6 @@
 """Functions of complex numbers: special values, branch cuts and exactness, against NumPy.
 
-Where C99 (annex G) leaves a sign open, either is right: that of an infinity or a zero beside a NaN, or of an
+Where C99 (annex G) leaves a sign open, either is right: that of an infinity or a zero with a NaN, or of an
 operand with a NaN.
 """
 

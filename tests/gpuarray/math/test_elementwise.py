@@ -112,9 +112,9 @@ def test_output():
     array = gpuarray.to_gpu(host)
     check(apply("add", array[:-1], 1, out=array[1:]), host[:-1] + 1)
     check(array, np.concatenate([[0], host[:-1] + 1]).astype(np.float32))
-    with pytest.raises(ValueError, match="non-broadcastable output operand"):
+    with pytest.raises(ValueError, match="could not be broadcast"):
         apply("add", array, 1, out=array[1:])
-    with pytest.raises(TypeError, match="cannot be cast"):
+    with pytest.raises(TypeError, match="Cannot cast ufunc"):
         apply("add", array, 1, out=gpuarray.zeros(10, np.int32))
     with pytest.raises(ValueError, match="broadcast"):
         array + array[1:]
@@ -148,7 +148,7 @@ def test_in_place():
     assert array is same
     check(array, (host + 1) ** 2 / np.float32(2))
     numbers = gpuarray.to_gpu(np.arange(3))
-    with pytest.raises(TypeError, match="cannot be cast"):
+    with pytest.raises(TypeError, match="Cannot cast ufunc"):
         numbers += 0.5
 
 
@@ -249,7 +249,7 @@ def test_in_place_product_of_matrices():
     check(array, host)
     with pytest.raises(ValueError, match="inplace matrix multiplication requires"):
         array @= gpuarray.to_gpu(other)[0]
-    with pytest.raises(ValueError, match="out has the shape"):
+    with pytest.raises(ValueError, match="Output operand 0 has a mismatch"):
         array @= gpuarray.to_gpu(other)[:, :2]
     for number in 3, 2.5, np.float32(2), True:
         with pytest.raises(ValueError, match="does not have enough dimensions"):

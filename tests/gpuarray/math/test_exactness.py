@@ -10,7 +10,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of NumPy, a
 
 
 def hard(char):
-    """Any bit pattern; the neighbours of 0, 1, multiples of pi / 2, also far away; the ends of exp, sinh."""
+    """Any bit pattern; the neighbors of 0, 1, multiples of pi / 2, also far away; the ends of exp, sinh."""
     rng, dtype = np.random.default_rng(11), np.dtype(char)
     word = np.dtype(f"u{dtype.itemsize}")
     patterns = rng.integers(0, np.iinfo(word).max, 1500, dtype=word, endpoint=True).view(dtype)

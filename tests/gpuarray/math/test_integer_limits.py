@@ -13,7 +13,7 @@ OF_INTEGERS = [row.name for row in TABLE.values() if isinstance(row.rule, np.ufu
 
 @pytest.mark.parametrize("index", range(len(OF_INTEGERS)), ids=OF_INTEGERS)
 def test_integers_at_their_limits(index):
-    """The lowest and the highest numbers and their neighbours, in pairs; a dtype a function, and int32."""
+    """The lowest and the highest numbers and their neighbors, in pairs; a dtype a function, and int32."""
     name = OF_INTEGERS[index]
     for char in {"bBhHIqQ"[index % 7], "i"}:
         limits = np.iinfo(char)

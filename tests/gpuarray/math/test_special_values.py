@@ -24,7 +24,7 @@ EITHER_ZERO = {"maximum", "minimum", "fmax", "fmin"}
 
 
 def special(char):
-    """Signed zeros, subnormals, limits, infinities, NaN, whole numbers, halves and neighbours of 1."""
+    """Signed zeros, subnormals, limits, infinities, NaN, whole numbers, halves and neighbors of 1."""
     limits = np.finfo(char)
     tiny, least, large = limits.tiny, limits.smallest_subnormal, limits.max
     numbers = [0, least, tiny / 2, tiny, limits.eps, 1 / 3, 0.5, 1 - limits.epsneg, 1, 1 + limits.eps]

@@ -238,7 +238,7 @@ def test_streams(base, flags):
 
 
 def test_async_transfers_keep_their_memory(base):
-    """Nobody else holds the array or its source while the copy is under way."""
+    """The copy alone holds references to the array and its source while it is under way."""
     stream = drv.Stream(drv.stream_flags.NON_BLOCKING)
     results = []
     for i in range(20):

@@ -2,29 +2,13 @@
 (tests/differential).
 """
 
-import operator
-
 import numpy as np
 import pytest
-from against import compare, outcome
+from against import HOST, compare, run
 
 from pycuda import gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
-
-HOST = {
-    "f": np.array([3, 1, 2, 5], np.float32),
-    "d": np.array([1, 2, 0.5, 4]),
-    "h": np.array([1, 2, 0.5, 4], np.float16),
-    "i": np.array([3, 0, 2, 1]),
-    "t": np.array([True, False, True, True]),
-    "u": np.array([1, 2, 3, 4], np.uint8),
-    "m": np.array([[3, 1, 2, 5], [0.5, 4, -1, 2], [7, -3, 1, 0]], np.float32),
-    "n": np.array([1, np.nan, 3, 0.5]),
-    "s": np.array([1, 2, np.inf, 4, np.nan, 6]),
-    "c": np.array([1 - 0j, complex(np.nan, -0.0), complex(-0.0, np.inf), 2]),
-    "z": np.array(2.5, np.float32),
-}
 
 # Where NumPy raises, ours raise an error of that kind.
 CALLS = """
@@ -206,10 +190,6 @@ m.T.astype(np.float32, order="C", copy=False).flags["C_CONTIGUOUS"]
 """.strip().split("\n")
 
 
-def run(call, arrays):
-    return outcome(lambda: eval(call, {"np": np, "operator": operator} | arrays), [])
-
-
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.filterwarnings("ignore")
 def test_call(call):
@@ -243,7 +223,7 @@ def test_folds_in_order_that_are_refused(name, method, args, error):
 
 def test_a_mask_of_more_elements_than_the_array_is_refused():
     array, mask = gpuarray.to_gpu(HOST["f"][:1]), gpuarray.to_gpu(HOST["t"])
-    with pytest.raises(ValueError, match="could not broadcast"):
+    with pytest.raises(ValueError, match="could not be broadcast"):
         array.__array_ufunc__(np.hypot, "reduce", array, where=mask)
     with pytest.raises(TypeError, match="does not support where="):
         mask.__array_ufunc__(np.remainder, "reduce", array, where=mask[:1], initial=1)

@@ -3,7 +3,7 @@ once with plain arguments and compared with NumPy, or it stands below among thos
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
 UFUNCS, LINALG or METHODS, or the name into NOT_HERE. This file, run by python with PYTHONPATH=tests/gpuarray,
-writes the lists of docs/numpy.md anew.
+rewrites the lists of docs/numpy.md.
 """
 
 import contextlib

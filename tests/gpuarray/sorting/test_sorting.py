@@ -192,7 +192,7 @@ def test_few_elements(function, shape):
 def test_errors_are_those_of_numpy(call):
     host = np.arange(3.0)
     with pytest.raises(Exception) as wanted:
-        # An index of an array of NumPy is a number, here an array without axes.
+        # An index of an array of NumPy is a number, here a 0-d array.
         call(host)
     with pytest.raises(type(wanted.value)):
         call(gpuarray.to_gpu(host))

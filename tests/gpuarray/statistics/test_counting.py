@@ -266,7 +266,7 @@ def test_histogram_of_weights(dtype):
     if dtype == "F":
         weights.imag = rng.integers(0, 9, (50, 60))
     array, there = gpuarray.to_gpu(host), gpuarray.to_gpu(weights)
-    for bins in (20, [-1, 0, 1]) if dtype != "?" else (20,):  # NumPy adds no truths up between edges
+    for bins in (20, [-1, 0, 1]) if dtype != "?" else (20,):  # NumPy adds no booleans up between edges
         got, want = np.histogram(array, bins, weights=there), np.histogram(host, bins, weights=weights)
         same(got, want)
     same(np.histogram(array[:0], 5, weights=there[:0]), np.histogram(host[:0], 5, weights=weights[:0]))

@@ -1,4 +1,4 @@
-"""The two judges: ptxas, which is told many statements at once, and the CPU device, which is told one."""
+"""The two judges: ptxas, which is given many statements at once, and the CPU device, which is given one."""
 
 import os
 import re

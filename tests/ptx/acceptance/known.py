@@ -20,7 +20,7 @@ GENEROUS = [
     (
         r"^tensormap\.replace\.",
         r"not supported on \.target 'sm_\d+'",
-        "ptxas wants a target with its own features (sm_90a), which are not told apart here",
+        "ptxas requires a target with its own features (sm_90a), which is not distinguished here",
     ),
     (
         r"^(ld|st)\.(?=\S*volatile)(\S*\.)?(local|const|param)\b",
@@ -50,7 +50,7 @@ GENEROUS = [
     (
         r"^setp?\.\S*\.(and|or|xor)\b\S*bf16",
         r"Arguments mismatch",
-        "a number may stand for the predicate, as it may beside other types",
+        "a number may stand for the predicate, as it may with other types",
     ),
     (
         r"^v\w+[24]\.\S* .*-",
@@ -107,7 +107,7 @@ STRICT = [
     (
         r"^(add|sub|fma)\.(\S*\.)?bf16 f32_",
         r"expected a value of type \.bf16, found (an integer constant|[us]16_)",
-        "the same beside .f32, and no integer stands for a .bf16",
+        "the same next to .f32, and no integer stands for a .bf16",
     ),
     (
         r"^\w+\.\S*bf16\S* .*\{",
@@ -158,7 +158,7 @@ STRICT = [
     (r"^multimem\.\S*\.e[45]m\dx4", r"is not a modifier", "types that no multimem instruction here has"),
     (r"^bar(rier)?\.", r"expected a barrier from 0 to 15, found an integer", "there are 16 barriers"),
     (r"^fence\.\S* \[f64_", r"expected an address in an integer register", "an address is an integer"),
-    (r"^mov\.b\d+ \w+, \{\w+\};", r"a vector that fills the other operand", "a vector of one is no vector"),
+    (r"^mov\.b\d+ \w+, \{\w+\};", r"a vector that fills the other operand", "one element is not a vector"),
     (r"^movmatrix\.\S* \w+, !pred_", r"expected a value of type \.b32, found pred", "a predicate is no row"),
     (
         r"^cvt\.\S* .*[bu](64|128)_|^cvt\.\S*(bf16x2\.ue8m0x2|ue8m0x2\.bf16x2) |^set\.\S*\.bf16x2 .*pred_",
@@ -194,19 +194,19 @@ STRICT = [
     (
         r"(?<!\[)\b(f16|f32|f64|pred|b8|u8|s8|b128|bf16)_\d\+",
         r"a number is added to an integer register that is read",
-        "ptxas takes one beside any register, but crashes or hangs when the sum has a use",
+        "ptxas takes one next to any register, but crashes or hangs when the sum has a use",
     ),
     (
         r"^st\.async\.",
         r"takes [23] operands, found [23]",
         "a barrier without the words for it, or the other way",
     ),
-    (r"^multimem\.st\.\S* .*\{\w+\}", r"found a vector", "a vector of one is no vector"),
+    (r"^multimem\.st\.\S* .*\{\w+\}", r"found a vector", "one element is not a vector"),
     (r"(?<!\[)\b\w+_\d\+", r"expected a value of type", "nor does ptxas look at the register's type then"),
     (
         r"^tex\.\S*f16x2\.(f32|s32) ",
         r"expected a value of type \.(f32|s32|f16x2), found [usf]32_",
-        "ptxas overlooks types beside .f16x2",
+        "ptxas overlooks types next to .f16x2",
     ),
 ]
 

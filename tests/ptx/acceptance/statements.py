@@ -1,6 +1,6 @@
 """Statements: one or more for every row of the tables, and mutants of them in their words and operands.
 
-What is made here may be right or wrong PTX; nobody knows before both judges have seen it. Statements stand in
+What is made here may be valid or invalid PTX; only the judges decide. Statements stand in
 the body of PREAMBLE, which declares registers of every type and variables in every space.
 """
 

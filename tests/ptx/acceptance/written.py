@@ -1,4 +1,4 @@
-"""Modules, declarations and bodies written by hand, one a line: legal ones and their illegal neighbours."""
+"""Modules, declarations and bodies written by hand, one a line: legal ones and their illegal neighbors."""
 
 # Before an empty kernel.
 DECLARATIONS = r"""

@@ -22,7 +22,7 @@ OPERAND = re.compile(r"\b([a-z]):(@?\w*)")
 class Form:
     """One instruction form and what stands around it in its kernel."""
 
-    name: str  # unique; the mnemonic, then what tells it from others
+    name: str  # unique; the mnemonic, then what distinguishes it from others
     family: str  # rows of one section of the manual
     text: str  # the instruction with operands
     operands: tuple = ()  # (name, kind) of each

@@ -106,7 +106,7 @@ def load(family, folder=FOLDER):
 
 
 def differing_lanes(entry, rows):
-    """Lanes that a mark or the sample tells apart; never empty when the digests differ, unless all"
+    """Lanes that a mark or the sample distinguishes; never empty when the digests differ, unless all"
     " collide."""
     groups = np.flatnonzero(unpacked(entry.marks) != unpacked(marks(rows)))
     size = len(rows) // min(GROUPS, len(rows))

@@ -80,8 +80,8 @@ def random_bits(salt, lanes):
 
 
 def special_floats(kind):
-    """Zeros, infinities, NaNs of several payloads, subnormals, extremes, ones and their neighbours, halves,
-    and the bounds of the integer types and of the narrower float types with their neighbours."""
+    """Zeros, infinities, NaNs of several payloads, subnormals, extremes, ones and their neighbors, halves,
+    and the bounds of the integer types and of the narrower float types with their neighbors."""
     exponent, fraction = FLOATS[kind]
     bias, top = (1 << exponent - 1) - 1, (1 << exponent) - 1
     one, infinity, sign = bias << fraction, top << fraction, 1 << exponent + fraction

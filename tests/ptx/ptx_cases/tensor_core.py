@@ -48,7 +48,7 @@ def core_sum(first, terms, sums):
 
 
 def emulated(a, b, c, sums):
-    """Two products of halves, of the first and of the last two of every four neighbours; then c."""
+    """Two products of halves, of the first and of the last two of every four neighbors; then c."""
     number = np.float32 if sums == "f32" else np.float16
     result = np.zeros(c.shape, number)
     for i in range(a.shape[0]):
