@@ -389,7 +389,8 @@ class TestEventsOfContexts:
         assert cuda.cuEventRecord(event, held) == SUCCESS
         assert cuda.cuCtxWaitEvent(context, event) == SUCCESS
         streams.append(Capture.new_stream(cuda))  # made later: its work waits as well
-        assert cuda.cuStreamQuery(streams[-1]) == cuda.cuStreamSynchronize(streams[-1]) == SUCCESS
+        for stream in (*streams, None):  # they have none yet
+            assert cuda.cuStreamQuery(stream) == cuda.cuStreamSynchronize(stream) == SUCCESS
         mark = c_void_p()
         assert cuda.cuEventCreate(byref(mark), 2) == SUCCESS
         for stream in streams:

@@ -82,7 +82,7 @@ CUresult copy_do(const CopyJob *job, Context *context)
 /* On the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
-    if (!queue_wait_turn(stream)) return CUDA_ERROR_NOT_READY;
+    if (!queue_wait_turn(stream, true)) return CUDA_ERROR_NOT_READY;
     Context *context = stream->object.context;
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult error = stream_error(stream);
@@ -160,7 +160,7 @@ static CUresult perform(Stream *stream, const CopyJob *job)
                  && job->width * job->height * job->depth <= STAGED_BYTES;
     if (to_pageable || (from_pageable && !small)) return run_in_turn(stream, job);
     bool tiny = small && job->width * job->height * job->depth <= INLINE_BYTES;
-    if (tiny && queue_idle(stream)) return run_in_turn(stream, job);
+    if (tiny && queue_idle(stream, true)) return run_in_turn(stream, job);
     TRY(queue_wait_room(stream));
     return submit(stream, job, from_pageable);
 }

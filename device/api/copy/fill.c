@@ -74,7 +74,7 @@ static CUresult perform(Stream *stream, const FillJob *fill)
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
     if (!fill_check(fill, &bytes)) return CONTEXT_WITHOUT_ADDRESS(stream->object.context);
     if (stream_is_captured(stream)) return capture_add_fill(stream, fill);
-    if (bytes <= INLINE_BYTES && queue_idle(stream)) return fill_here(fill, stream->object.context);
+    if (bytes <= INLINE_BYTES && queue_idle(stream, true)) return fill_here(fill, stream->object.context);
     TRY(queue_wait_room(stream));
     FillTask *task = malloc(sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;

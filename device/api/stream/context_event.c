@@ -84,28 +84,32 @@ CUresult context_record_event(Context *base, GreenContext *green, CUevent handle
     return result;
 }
 
+/* The gate waits for the event, the streams for the gate. */
+static CUresult wait_behind(Stream **streams, size_t count, Stream *gate, Event *event)
+{
+    TRY(queue_wait_room(gate));
+    TRY(event_wait_in(gate, event));
+    for (size_t k = 0; k < count; k++)
+        if (streams[k] != gate) TRY(queue_begin_after(streams[k], gate));
+    return CUDA_SUCCESS;
+}
+
 CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
 {
     Event *event;
-    Stream **streams;
+    Stream **streams, *gate = NULL;
     size_t count;
     TRY(event_enter(handle, &event));
     CUresult result = capture_check_event(event);
-    if (!result && !green) {
-        Stream *gate = queue_gate(base); /* one of the streams from now on */
-        if (gate)
-            PUT(gate);
-        else
-            result = CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (!result) result = enter_streams(base, green, &streams, &count);
     if (!result) {
-        for (size_t k = 0; k < count && !result; k++) {
-            result = queue_wait_room(streams[k]);
-            if (!result) result = event_wait_in(streams[k], event);
-        }
+        gate = green ? (Stream *)object_hold(OBJECT(green->gate)) : queue_gate(base);
+        result = gate ? enter_streams(base, green, &streams, &count) : CUDA_ERROR_OUT_OF_MEMORY;
+    }
+    if (!result) {
+        result = wait_behind(streams, count, gate, event);
         put_streams(streams, count);
     }
+    if (gate) PUT(gate);
     event_put(event);
     return result;
 }

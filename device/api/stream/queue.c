@@ -148,25 +148,38 @@ Stream *queue_gate(Context *context)
     return gate_of(context);
 }
 
-void queue_begin_after(Stream *stream, Stream *gate)
+/* The place for that gate among those that the stream waits for; NULL when there are others. */
+static Dependency *gate_place_locked(Stream *stream, const Stream *gate)
+{
+    for (int i = 0; i < STREAM_GATES; i++)
+        if (!stream->after[i].stream || stream->after[i].stream == gate) return &stream->after[i];
+    return NULL;
+}
+
+CUresult queue_begin_after(Stream *stream, Stream *gate)
 {
     Dependency place = {gate, queue_last(gate)};
-    queue_note_wait(stream, &place);
-    if (queue_reached(gate, place.number)) return;
+    if (queue_reached(gate, place.number)) return CUDA_SUCCESS;
     object_hold(OBJECT(gate));
     pthread_mutex_lock(&queue_lock);
-    stream->after[stream->after[0].stream ? 1 : 0] = place;
+    Dependency *kept = gate_place_locked(stream, gate);
+    bool known = kept && kept->stream;
+    if (kept) *kept = place;
     pthread_mutex_unlock(&queue_lock);
+    if (!kept) return queue_submit_wait(stream, &place);
+    if (known) PUT(gate);
+    queue_note_wait(stream, &place);
+    return CUDA_SUCCESS;
 }
 
 Stream *stream_new(Context *context, unsigned flags, int priority)
 {
     Stream *stream = new_stream(context, flags, priority), *gate = stream ? gate_of(context) : NULL;
-    if (gate) {
-        queue_begin_after(stream, gate);
-        PUT(gate);
-    }
-    return stream;
+    CUresult result = gate ? queue_begin_after(stream, gate) : CUDA_SUCCESS;
+    if (gate) PUT(gate);
+    if (!result) return stream;
+    queue_drop(stream);
+    return NULL;
 }
 
 bool queue_open_context(Context *context)
@@ -413,7 +426,7 @@ static void depend_on_legacy_locked(Stream *stream, Task *task)
     }
 }
 
-/* The stream's first task waits for the gates; they are let go of when no other task can come before it. */
+/* The task waits for the gates; they are let go of when no other one can come before it. */
 static void depend_on_gates_locked(Stream *stream, Task *task)
 {
     for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) depend_locked(task, stream->after[i]);
@@ -597,7 +610,7 @@ cuuint64_t queue_take_given(void)
 
 uint64_t queue_given(void) { return atomic_load(&tickets); }
 
-/* What the first task of the stream would wait for, or NULL. */
+/* The gate that the next task of the stream would wait for, or NULL. */
 static Stream *closed_gate_locked(const Stream *stream, uint64_t *number)
 {
     for (int i = 0; i < STREAM_GATES; i++) {
@@ -608,10 +621,12 @@ static Stream *closed_gate_locked(const Stream *stream, uint64_t *number)
     return NULL;
 }
 
-/* A stream that must be waited for first, with a reference, and the number of the task. */
-static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number)
+/* A stream that must be waited for first, with a reference, and the number of the task. The gates are those
+ * of a new task. */
+static Stream *obstacle_locked(Stream *stream, bool gates, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = has_task_locked(stream, ticket, number) ? stream : closed_gate_locked(stream, number);
+    Stream *found = gates ? closed_gate_locked(stream, number) : NULL;
+    if (!found && has_task_locked(stream, ticket, number)) found = stream;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
             if (synchronises_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
@@ -619,11 +634,11 @@ static Stream *obstacle_locked(Stream *stream, uint64_t ticket, uint64_t *number
     return found;
 }
 
-bool queue_idle(Stream *stream)
+bool queue_idle(Stream *stream, bool gates)
 {
     uint64_t number;
     pthread_mutex_lock(&queue_lock);
-    bool idle = is_idle(stream) && !closed_gate_locked(stream, &number);
+    bool idle = is_idle(stream) && !(gates && closed_gate_locked(stream, &number));
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
             idle = !synchronises_with(stream, other);
@@ -631,13 +646,13 @@ bool queue_idle(Stream *stream)
     return idle;
 }
 
-bool queue_wait_turn(Stream *stream)
+bool queue_wait_turn(Stream *stream, bool gates)
 {
     uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;
     while (reached) {
         pthread_mutex_lock(&queue_lock);
-        Stream *obstacle = obstacle_locked(stream, ticket, &number);
+        Stream *obstacle = obstacle_locked(stream, gates, ticket, &number);
         pthread_mutex_unlock(&queue_lock);
         if (!obstacle) break;
         if (!until) until = patience_end(stream->object.context);

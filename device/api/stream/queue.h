@@ -64,7 +64,7 @@ struct CUstream_st {
     unsigned long long id;
     struct StreamAttributes *attributes; /* what was set (stream_attributes.c), or NULL */
 
-    Dependency after[STREAM_GATES]; /* what its first task waits for: gates of its contexts; or NULLs */
+    Dependency after[STREAM_GATES]; /* what its next task waits for: gates of its contexts; or NULLs */
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;
     bool running, worker_started, worker_asleep, closing, listed;
@@ -84,9 +84,9 @@ Stream *stream_new(Context *context, unsigned flags, int priority);
 /* Streams that are made later begin after what is submitted to this one. With a reference; NULL without
  * memory, or when the context closes. */
 Stream *queue_gate(Context *context);
-/* The first task of a new stream waits for what the gate has been given so far. Until there is one the stream
- * is idle. */
-void queue_begin_after(Stream *stream, Stream *gate);
+/* The next task of the stream waits for what the gate has been given so far. As long as there is none the
+ * stream may be idle. */
+CUresult queue_begin_after(Stream *stream, Stream *gate);
 /* The default stream with a reference; NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
@@ -108,10 +108,11 @@ bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
 /* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */
 bool queue_wait(Stream *stream, uint64_t number);
-/* Waits for all a new task of that stream would wait for: then the caller may do its work itself. */
-bool queue_wait_turn(Stream *stream);
-/* Whether a new task of the stream could run at once. */
-bool queue_idle(Stream *stream);
+/* Waits for all a new task of that stream would wait for: with the gates the caller may then do its work
+ * itself, without them all is done that was given to the stream, or that it synchronizes with implicitly. */
+bool queue_wait_turn(Stream *stream, bool gates);
+/* Whether a new task of the stream could run at once, or without the gates. */
+bool queue_idle(Stream *stream, bool gates);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
 /* That of the task that the calling thread has submitted last; 0: none since it was requested. */

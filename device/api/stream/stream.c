@@ -166,7 +166,7 @@ CUresult cuStreamQuery(CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter_to_wait(handle, &stream));
-    bool done = stream->legacy ? queue_idle(stream) : queue_reached(stream, queue_last(stream));
+    bool done = stream->legacy ? queue_idle(stream, false) : queue_reached(stream, queue_last(stream));
     CUresult error = stream_error(stream);
     PUT(stream);
     if (error) return error;
@@ -177,7 +177,7 @@ CUresult cuStreamSynchronize(CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter_to_wait(handle, &stream));
-    bool reached = stream->legacy ? queue_wait_turn(stream) : queue_wait(stream, queue_last(stream));
+    bool reached = stream->legacy ? queue_wait_turn(stream, false) : queue_wait(stream, queue_last(stream));
     if (reached) pools_observe(stream->object.context->device, stream->legacy ? NULL : stream);
     context_flush(stream->object.context);
     CUresult error = stream_error(stream);
