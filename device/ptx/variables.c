@@ -191,6 +191,21 @@ static void ptx_skip_braces(PtxParser *p)
     } while (depth);
 }
 
+/* ptxas takes these, and NVIDIA's driver loads no module with them. */
+static void ptx_check_reference(PtxParser *p, const PtxVariable *variable, bool is_entry_parameter)
+{
+    bool opaque = ptx_types[variable->type].class == PTX_OPAQUE;
+    if (variable->type == PTX_samplerref)
+        ptx_fail(
+            p, variable->line, variable->column,
+            "samplers apart from textures (.samplerref) are not supported by CUDA's drivers: a texture has "
+            "its own");
+    if (opaque && is_entry_parameter)
+        ptx_fail(p, variable->line, variable->column,
+                 "references as parameters of an entry are not supported by CUDA's drivers: a .u64 takes the "
+                 "handle of an object");
+}
+
 static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
 {
     PtxVariable *variable = ptx_new(p, sizeof *variable);
@@ -198,6 +213,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     variable->line = p->tok.line;
     variable->column = p->tok.column;
     PtxName *name = ptx_expect_name(p, "a variable's name");
+    ptx_check_reference(p, variable, false);
     variable->name = name->text;
     variable->function = p->function;
     variable->defined = variable->linkage != PTX_LINKAGE_EXTERN;
@@ -268,6 +284,7 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
         variable->name = p->sink->text;
     else
         variable->name = ptx_expect_name(p, "a parameter's name")->text;
+    ptx_check_reference(p, variable, is_entry);
     ptx_dimensions(p, variable);
     if (variable->space == PTX_SPACE_PARAM && variable->vector > 1)
         ptx_fail(p, variable->line, variable->column, "a parameter is not a vector");

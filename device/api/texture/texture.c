@@ -171,9 +171,6 @@ static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
     if (!(d->flags & CU_TRSF_NORMALIZED_COORDINATES))
         return refuse(CUDA_ERROR_INVALID_VALUE,
                       "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
-    if (d->maxAnisotropy > 1)
-        return refuse(CUDA_ERROR_NOT_SUPPORTED,
-                      "anisotropic filters (maxAnisotropy above 1) are not supported by the CPU device");
     t->between = d->mipmapFilterMode;
     t->bias = texture_fixed_bias(d->mipmapLevelBias);
     t->least = texture_fixed_detail(d->minMipmapLevelClamp);

@@ -1,5 +1,5 @@
 /* Textures and surfaces, by handles in registers or by variables (.texref, .surfref). Samplers of their own
- * (.samplerref, .target texmode_independent) are not supported: the driver API has none. */
+ * (.samplerref, .target texmode_independent) are refused by the parser: the driver API has none. */
 #include "exec/texture/texture.h"
 #include "lower/select/select.h"
 

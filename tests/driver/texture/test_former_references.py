@@ -464,3 +464,35 @@ def test_surfaces(cuda, surface, module, array):
     assert found.value == stored.handle
     for turn in range(2):
         assert run(module, "count", dtype=np.uint32)[:, 0].tolist() == [turn + x for x in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("mode", "declaration", "parameters", "sampled"),
+    [
+        (", texmode_independent", ".global .texref t; .global .samplerref s;", "", "t, s"),
+        (
+            ", texmode_independent",
+            ".global .texref t; .global .samplerref s = {filter_mode = linear};",
+            "",
+            "t, s",
+        ),
+        ("", "", ".param .texref t", "t"),
+        (", texmode_independent", "", ".param .texref t, .param .samplerref s", "t, s"),
+    ],
+)
+def test_what_compilers_take_and_drivers_refuse(context, cuda, mode, declaration, parameters, sampled):
+    """Samplers apart from textures, and references as parameters."""
+    source = f"""
+        .version 6.4
+        .target sm_52{mode}
+        .address_size 64
+        {declaration}
+        .visible .entry k({parameters})
+        {{
+            .reg .f32 %f<4>; .reg .f32 %x; mov.f32 %x, 0f00000000;
+            tex.2d.v4.f32.f32 {{%f0, %f1, %f2, %f3}}, [{sampled}, {{%x, %x}}];
+            ret;
+        }}
+    """
+    handle = c_void_p()
+    assert cuda.cuModuleLoadData(byref(handle), source.encode()) != SUCCESS

@@ -400,6 +400,19 @@ def test_gradients_of_both_axes(read):
     assert agrees(found, recorded.SOLID_DETAILS)
 
 
+@pytest.mark.parametrize("most", [0, 1, 2, 3, 16, 17, 1000])
+def test_an_anisotropic_filter_where_both_axes_are_as_long(read, most):
+    step = 2.0 ** np.tile(np.arange(4, dtype=np.float32), 8)
+    texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=most)
+    assert (read("grad2", texture, 0.5, 0.5, a=step / 64, d=step / 64)[:, 0] == 256 * np.log2(step)).all()
+
+
+@pytest.mark.cpu("a GPU takes a finer level along the shorter axis")
+def test_anisotropic_filters_are_not_computed(read):
+    texture = texture_of(flat(7, 64, 64), mipmap_filter_mode=LINEAR, max_anisotropy=16)
+    assert (read("grad2", texture, 0.5, 0.5, a=np.full(32, 8 / 64), d=1 / 64)[:, 0] == 256 * 3).all()
+
+
 def test_gradients_of_a_cube(module):
     """Steps onto neighboring faces, too."""
     cube = texture_of(flat(6, 32, 32, 6), 2, CUBEMAP, mipmap_filter_mode=LINEAR)
