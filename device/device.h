@@ -24,6 +24,7 @@
  * api/context/
  *   context.[ch] context_list.c        contexts, and those that are known
  *   context_stack.c context_state.c    current ones, limits
+ *   coredump.c checkpoint.c            settings that dumps would have, the state that checkpoints would need
  *   registry.c resource.[ch]           live objects; parts of a device
  *   patience.[ch]                      waits that can be left, canceled kernels
  *   upcalls.h                          what contexts ask of the folders above
@@ -48,6 +49,7 @@
  *   gl.c                               buffers and textures of OpenGL, by copies
  * api/device/
  *   device.c device_attributes.def device_limits.[h def]    the virtual devices
+ *   interconnect.c notification.c      what they do with other hardware's memory; what they would report
  * api/code/
  *   image.[ch] decompress.[ch] module.[ch] jit_options.c    from image to loaded module
  *   function.c library.c link.c runtime_library.[ch]   kernels

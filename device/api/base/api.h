@@ -95,6 +95,35 @@ CU_API CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, u
                                                      unsigned int flags);
 CU_API CUresult cuLaunchGrid(CUfunction function, int width, int height);
 CU_API CUresult cuLaunchGridAsync(CUfunction function, int width, int height, CUstream stream);
+typedef struct CUasyncNotificationInfo_st CUasyncNotificationInfo;
+typedef struct CUasyncCallbackEntry_st *CUasyncCallbackHandle;
+typedef void (*CUasyncCallback)(CUasyncNotificationInfo *info, void *data, CUasyncCallbackHandle handle);
+CU_API CUresult cuDeviceRegisterAsyncNotification(CUdevice device, CUasyncCallback function, void *data,
+                                                  CUasyncCallbackHandle *out);
+CU_API CUresult cuDeviceUnregisterAsyncNotification(CUdevice device, CUasyncCallbackHandle handle);
+CU_API CUresult cuDeviceGetHostAtomicCapabilities(unsigned int *out, const int *operations,
+                                                  unsigned int count, CUdevice device);
+CU_API CUresult cuDeviceGetP2PAtomicCapabilities(unsigned int *out, const int *operations, unsigned int count,
+                                                 CUdevice from, CUdevice to);
+CU_API CUresult cuFlushGPUDirectRDMAWrites(int target, int scope);
+CU_API CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t size, int type,
+                                              unsigned long long flags);
+#define COREDUMP_SETTING(name) CU_API CUresult name(unsigned int id, void *value, size_t *size);
+COREDUMP_SETTING(cuCoredumpGetAttribute)
+COREDUMP_SETTING(cuCoredumpGetAttributeGlobal)
+COREDUMP_SETTING(cuCoredumpSetAttribute)
+COREDUMP_SETTING(cuCoredumpSetAttributeGlobal)
+/* The arguments of all calls: what each of them does not use is zero. */
+typedef struct CheckpointArgs {
+    cuuint64_t words[8];
+} CheckpointArgs;
+CU_API CUresult cuCheckpointProcessGetState(int process, int *state);
+CU_API CUresult cuCheckpointProcessGetRestoreThreadId(int process, int *thread);
+#define CHECKPOINT_CALL(name) CU_API CUresult name(int process, const CheckpointArgs *args);
+CHECKPOINT_CALL(cuCheckpointProcessLock)
+CHECKPOINT_CALL(cuCheckpointProcessCheckpoint)
+CHECKPOINT_CALL(cuCheckpointProcessRestore)
+CHECKPOINT_CALL(cuCheckpointProcessUnlock)
 CU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice dev);
 CU_API CUresult cuEventElapsedTime_v2(float *milliseconds, CUevent start, CUevent end);
 CU_API CUresult cuIpcOpenMemHandle(CUdeviceptr *out, CUipcMemHandle handle, unsigned int flags);

@@ -48,7 +48,8 @@ typedef enum ObjectKind {
     OBJECT_USER_OBJECT,
     OBJECT_PHYSICAL,
     OBJECT_EXTERNAL_MEMORY,
-    OBJECT_EXTERNAL_SEMAPHORE
+    OBJECT_EXTERNAL_SEMAPHORE,
+    OBJECT_NOTIFICATION
 } ObjectKind;
 
 typedef struct Object Object;

@@ -30,6 +30,8 @@ bool context_open(Context *context, unsigned flags)
     atomic_store(&context->cache_config, 0);
     atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);
     for (int i = 0; i < CONTEXT_LIMITS; i++) atomic_store(&context->limits[i], default_limits[i]);
+    free(context->coredump);
+    context->coredump = coredump_inherit();
     atomic_store(&context->closed, false);
     atomic_store(&context->live, true);
     return true;
@@ -39,6 +41,7 @@ void context_free(Context *context)
 {
     pthread_mutex_destroy(&context->print_lock);
     free(context->print_text);
+    free(context->coredump);
     free(context);
 }
 

@@ -37,6 +37,7 @@ struct CUctx_st {
     DeviceHeap *heap; /* made at the first launch, under the driver's lock */
     DeviceHeap *buffers; /* for parameters that kernels pass on: made at the first launch by one */
 
+    struct CoredumpSettings *coredump; /* NULL: those that a process begins with */
     pthread_mutex_t print_lock; /* printf's output, until a synchronization shows it */
     char *print_text;
     size_t print_length, print_capacity;
@@ -109,6 +110,9 @@ bool context_open(Context *context, unsigned flags);
  * gone. */
 bool context_keep_open(Context *context);
 void context_let_close(Context *context);
+
+/* coredump.c: what a context that is made now has of the process, for the caller to free. */
+struct CoredumpSettings *coredump_inherit(void);
 
 /* printf: gather (called by workers) and show (at synchronization). */
 void context_print(void *context, const char *bytes, size_t count);

@@ -1,0 +1,86 @@
+/* Checkpoints of processes: what can be said without making any. This process runs; others have no driver
+ * that this one knows. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "api/base/driver.h"
+#include "api/base/log.h"
+
+enum { PROCESS_IS_RUNNING = 0 };
+
+/* This process, or why there is none of that number to do it to. */
+static CUresult check_process(int process)
+{
+    TRY(driver_check());
+    if (process == getpid()) return CUDA_SUCCESS;
+    bool there = process > 0 && (!kill(process, 0) || errno != ESRCH);
+    return there ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_OPERATING_SYSTEM;
+}
+
+/* All that is reserved is zero; NULL is as good. */
+static bool is_valid(const CheckpointArgs *args, unsigned first)
+{
+    bool valid = true;
+    for (unsigned i = first; args && i < sizeof args->words / sizeof *args->words; i++)
+        valid = valid && !args->words[i];
+    return valid;
+}
+
+static CUresult refuse(const char *what)
+{
+    log_error("checkpoints are not supported by the CPU device: %s", what);
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuCheckpointProcessGetState(int process, int *state)
+{
+    TRY(driver_check());
+    if (!state) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_process(process));
+    *state = PROCESS_IS_RUNNING;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCheckpointProcessGetRestoreThreadId(int process, int *thread)
+{
+    TRY(driver_check());
+    if (!thread) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_process(process));
+    return refuse("there is no thread that restores");
+}
+
+/* The first argument is a time in milliseconds. */
+CUresult cuCheckpointProcessLock(int process, const CheckpointArgs *args)
+{
+    TRY(driver_check());
+    if (!is_valid(args, 1) || (args && args->words[0] > UINT32_MAX)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_process(process));
+    return refuse("no process can be locked");
+}
+
+/* The process would have to be locked. */
+static CUresult after_lock(int process, const CheckpointArgs *args, unsigned reserved)
+{
+    TRY(driver_check());
+    if (!is_valid(args, reserved)) return CUDA_ERROR_INVALID_VALUE;
+    TRY(check_process(process));
+    return CUDA_ERROR_ILLEGAL_STATE;
+}
+
+CUresult cuCheckpointProcessCheckpoint(int process, const CheckpointArgs *args)
+{
+    return after_lock(process, args, 0);
+}
+
+/* The first arguments are pairs of devices. */
+CUresult cuCheckpointProcessRestore(int process, const CheckpointArgs *args)
+{
+    return after_lock(process, args, 2);
+}
+
+CUresult cuCheckpointProcessUnlock(int process, const CheckpointArgs *args)
+{
+    return after_lock(process, args, 0);
+}

@@ -1,0 +1,159 @@
+/* Settings of core dumps, a process's and a context's. No dump is ever written: what would turn them on is
+ * refused, all else is kept. */
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/base/log.h"
+#include "api/context/context.h"
+
+enum { TEXT = 1024, SKIPS_ABORT = 1 << 4, LIGHTWEIGHT = 0x2f }; /* the last two are of the flags */
+
+typedef struct CoredumpSettings {
+    bool on_exception, user_trigger;
+    unsigned flags;
+    char file[TEXT], pipe[TEXT];
+} CoredumpSettings;
+
+/* A setting, by CUcoredumpSettings. */
+typedef struct Setting {
+    size_t offset, size;
+    bool of_context; /* contexts have it, too */
+    bool turns_on;
+    unsigned mask; /* a truth value that is these bits of the flags, or (unless) none of them; else 0 */
+    bool unless;
+} Setting;
+
+#define FIELD(field) offsetof(CoredumpSettings, field), sizeof((CoredumpSettings *)0)->field
+static const Setting settings[] = {
+    [1] = {FIELD(on_exception), true, true, 0, false},
+    [2] = {0, sizeof(bool), true, false, SKIPS_ABORT, true},
+    [3] = {0, sizeof(bool), true, false, LIGHTWEIGHT, false},
+    [4] = {FIELD(user_trigger), false, true, 0, false},
+    [5] = {FIELD(file), true, false, 0, false},
+    [6] = {FIELD(pipe), false, false, 0, false},
+    [7] = {FIELD(flags), true, false, 0, false},
+};
+
+static pthread_mutex_t coredump_lock = PTHREAD_MUTEX_INITIALIZER;
+static CoredumpSettings of_process; /* under the lock, as those of contexts */
+static bool process_has_some;       /* the same */
+
+static const Setting *find(unsigned id, bool of_context)
+{
+    const Setting *setting = id && id < sizeof settings / sizeof *settings ? &settings[id] : NULL;
+    return setting && (setting->of_context || !of_context) ? setting : NULL;
+}
+
+/* Texts may be asked for in part, or be given shorter; of all else the size must be right. */
+static bool fits(const Setting *setting, size_t size)
+{
+    return setting->size == TEXT ? size <= TEXT : size == setting->size;
+}
+
+static CUresult get(const CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
+{
+    if (!value) {
+        *size = setting->size;
+        return CUDA_SUCCESS;
+    }
+    if (!fits(setting, *size)) return CUDA_ERROR_INVALID_VALUE;
+    if (setting->mask)
+        *(bool *)value =
+            setting->unless ? !(from->flags & setting->mask) : (from->flags & setting->mask) == setting->mask;
+    else
+        memcpy(value, (const char *)from + setting->offset, *size);
+    return CUDA_SUCCESS;
+}
+
+static void put_field(CoredumpSettings *to, const Setting *setting, const void *value, size_t size)
+{
+    char *field = (char *)to + setting->offset;
+    memset(field, 0, setting->size);
+    memcpy(field, value, size);
+    if (setting->size == TEXT) field[TEXT - 1] = '\0';
+}
+
+static CUresult put(CoredumpSettings *to, const Setting *setting, const void *value, size_t *size)
+{
+    if (!value) {
+        *size = setting->size;
+        return CUDA_SUCCESS;
+    }
+    if (!fits(setting, *size)) return CUDA_ERROR_INVALID_VALUE;
+    bool truth = setting->size == sizeof(bool) && *(const unsigned char *)value;
+    if (setting->turns_on && truth) {
+        log_error("core dumps are not supported by the CPU device: its log says where a kernel failed");
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (setting->mask)
+        to->flags = truth == setting->unless ? to->flags & ~setting->mask : to->flags | setting->mask;
+    else
+        put_field(to, setting, value, *size);
+    return CUDA_SUCCESS;
+}
+
+CoredumpSettings *coredump_inherit(void)
+{
+    pthread_mutex_lock(&coredump_lock);
+    CoredumpSettings *copy = process_has_some ? malloc(sizeof *copy) : NULL;
+    if (copy) *copy = of_process;
+    pthread_mutex_unlock(&coredump_lock);
+    return copy;
+}
+
+/* Those of the context; NULL without memory. */
+static CoredumpSettings *of_locked(Context *context)
+{
+    if (!context->coredump) context->coredump = calloc(1, sizeof *context->coredump);
+    return context->coredump;
+}
+
+CUresult cuCoredumpGetAttribute(unsigned int id, void *value, size_t *size)
+{
+    Context *context;
+    const Setting *setting = find(id, true);
+    TRY(context_enter_any(&context));
+    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&coredump_lock);
+    const CoredumpSettings *own = of_locked(context);
+    CUresult result = own ? get(own, setting, value, size) : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&coredump_lock);
+    return result;
+}
+
+CUresult cuCoredumpGetAttributeGlobal(unsigned int id, void *value, size_t *size)
+{
+    const Setting *setting = find(id, false);
+    TRY(driver_check());
+    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&coredump_lock);
+    CUresult result = get(&of_process, setting, value, size);
+    pthread_mutex_unlock(&coredump_lock);
+    return result;
+}
+
+CUresult cuCoredumpSetAttribute(unsigned int id, void *value, size_t *size)
+{
+    Context *context;
+    const Setting *setting = find(id, true);
+    TRY(context_enter_any(&context));
+    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&coredump_lock);
+    CoredumpSettings *own = of_locked(context);
+    CUresult result = own ? put(own, setting, value, size) : CUDA_ERROR_OUT_OF_MEMORY;
+    pthread_mutex_unlock(&coredump_lock);
+    return result;
+}
+
+CUresult cuCoredumpSetAttributeGlobal(unsigned int id, void *value, size_t *size)
+{
+    const Setting *setting = find(id, false);
+    TRY(driver_check());
+    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
+    pthread_mutex_lock(&coredump_lock);
+    CUresult result = put(&of_process, setting, value, size);
+    process_has_some = true;
+    pthread_mutex_unlock(&coredump_lock);
+    return result;
+}
