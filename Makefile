@@ -144,7 +144,7 @@ gallery: setup ## run the examples of the gallery and keep their pictures in doc
 
 WHEEL_OPTIONS ?=
 wheels: setup ## build manylinux wheels and the sdist into dist (WHEEL_OPTIONS="--only 3.12")
-	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli
+	$(BIN)/python -m pip install -q ziglang==0.17.1 auditwheel pyelftools pyproject-metadata tomli wheel
 	$(BIN)/python tools/wheels.py --jobs $(JOBS) $(WHEEL_OPTIONS)
 
 SUITE ?= trixie

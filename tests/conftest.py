@@ -14,6 +14,7 @@ import pytest
 import pycuda.driver as drv
 from pycuda._compile.finder import find_nvcc
 from pycuda.testing import leaves_nothing_behind  # noqa: F401  a check that every test gets
+from pycuda.tools import clear_context_caches
 
 sys.path.insert(0, os.path.dirname(__file__))
 
@@ -71,6 +72,14 @@ def primary_context():
     drv.Device(0).retain_primary_context().push()
     yield
     drv.Context.pop()
+
+
+@pytest.fixture
+def fresh_caches(primary_context):
+    """Kernels and plans that the test makes are dropped after it."""
+    yield
+    drv.Context.synchronize()
+    clear_context_caches()
 
 
 @pytest.fixture(scope="session", autouse=True)

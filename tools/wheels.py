@@ -8,8 +8,6 @@ what its tag says.
 """
 
 import argparse
-import base64
-import hashlib
 import json
 import os
 import platform
@@ -18,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import zipfile
 from pathlib import Path
 
 import pyproject_metadata
@@ -34,6 +31,7 @@ GLIBC, LARGEST = (2, 28), 3 << 20
 # With the tests and the results that they compare with: who builds from source can test.
 LARGEST_SDIST = 5 << 20
 MINORS = range(10, 15)
+DATE = "1767225600"  # of the files of a wheel: 2026-01-01
 MACHINE = """[binaries]
 c = [{zig!r}, 'cc', '-target', '{arch}-linux-gnu.{major}.{minor}']
 ar = [{zig!r}, 'ar']
@@ -127,27 +125,20 @@ def pack(tree: Path, version: str, arch: str) -> Path:
     """The installed tree as a wheel; the same bytes each time."""
     about = metadata()
     tag = f"cp{version.replace('.', '')}-cp{version.replace('.', '')}-manylinux_{GLIBC[0]}_{GLIBC[1]}_{arch}"
-    wheel, info = DIST / f"pycuda-{about.version}-{tag}.whl", f"pycuda-{about.version}.dist-info"
-    text = f"Wheel-Version: 1.0\nGenerator: tools/wheels.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
-    files = {str(path.relative_to(tree)): path for path in sorted(tree.rglob("*")) if path.is_file()}
-    files = {name: path for name, path in files.items() if "__pycache__" not in name}
-    content = {name: path.read_bytes() for name, path in files.items()}
-    content[f"{info}/METADATA"] = bytes(about.as_rfc822())
-    content[f"{info}/WHEEL"] = text.encode()
-    content[f"{info}/licenses/LICENSE"] = (ROOT / "LICENSE").read_bytes()
-    hashes = {name: hashlib.sha256(data).digest() for name, data in content.items()}
-    rows = [
-        f"{name},sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')},{len(content[name])}\n"
-        for name, digest in hashes.items()
-    ]
-    content[f"{info}/RECORD"] = ("".join(rows) + f"{info}/RECORD,,\n").encode()
-    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for name, data in content.items():
-            entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if ".so" in name else 0o644) << 16
-            archive.writestr(entry, data)
-    return wheel
+    for folder in list(tree.rglob("__pycache__")):
+        shutil.rmtree(folder)
+    info = tree / f"pycuda-{about.version}.dist-info"
+    (info / "licenses").mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "LICENSE", info / "licenses")
+    (info / "METADATA").write_bytes(bytes(about.as_rfc822()))
+    (info / "WHEEL").write_text(
+        f"Wheel-Version: 1.0\nGenerator: tools/wheels.py\nRoot-Is-Purelib: false\nTag: {tag}\n"
+    )
+    command = [sys.executable, "-m", "wheel", "pack", "--dest-dir", DIST, tree]
+    subprocess.run(
+        command, check=True, stdout=subprocess.DEVNULL, env=os.environ | {"SOURCE_DATE_EPOCH": DATE}
+    )
+    return DIST / f"pycuda-{about.version}-{tag}.whl"
 
 
 def audit(wheel: Path) -> None:

@@ -7,9 +7,9 @@ import pycuda.curandom as curandom
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda.compiler import SourceModule
-from pycuda.tools import clear_context_caches, context_dependent_memoize
+from pycuda.tools import context_dependent_memoize
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SOURCE = r"""
 #include <curand_kernel.h>
@@ -115,13 +115,6 @@ def reference():
         if "curand_kernel.h" in str(error):
             pytest.skip("curand_kernel.h is not installed (the package nvidia-curand has it)")
         raise
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def seeds():

@@ -10,9 +10,8 @@ import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda._kernels.random import sobol
 from pycuda.compiler import SourceModule
-from pycuda.tools import clear_context_caches
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 XORWOW = curandom.XORWOWRandomNumberGenerator
 MRG = curandom.MRG32k3aRandomNumberGenerator
@@ -25,13 +24,6 @@ QUASI = [
     curandom.ScrambledSobol64RandomNumberGenerator,
 ]
 ALL = PSEUDO + QUASI
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def counting(n):

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 import pycuda.curandom as curandom
-import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
-from pycuda.tools import clear_context_caches
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SIZE = 200_000
 LIMIT = 4.0  # standard deviations
@@ -28,13 +26,6 @@ QUASI = [
     curandom.Sobol64RandomNumberGenerator,
     curandom.ScrambledSobol64RandomNumberGenerator,
 ]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def new(cls, seed=11):

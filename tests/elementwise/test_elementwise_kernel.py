@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from user_kernels import DTYPES
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
@@ -12,18 +13,10 @@ from pycuda._kernels.user import elementwise
 from pycuda.elementwise import ElementwiseKernel, ScalarArg, VectorArg
 from pycuda.tools import clear_context_caches, dtype_to_ctype, get_or_register_dtype
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 LONG = elementwise.STREAMING_FROM
 SIZES = [0, 1, 31, 32, 33, 1000, 65537, LONG, LONG + 4099]
-DTYPES = [np.dtype(code) for code in "bBhHiIqQefdFD"]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
 
 
 def values(dtype, shape, seed=0):

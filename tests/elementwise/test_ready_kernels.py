@@ -6,18 +6,11 @@ import pytest
 import pycuda.driver as drv
 import pycuda.elementwise as elementwise
 import pycuda.gpuarray as gpuarray
-from pycuda.tools import clear_context_caches
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 F, D, INT, C, Z = map(np.dtype, "fdiFD")
 N = 777
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    clear_context_caches()
 
 
 def numbers(dtype, seed=0):

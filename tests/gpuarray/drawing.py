@@ -1,10 +1,12 @@
 """What property tests of arrays draw: few dtypes and layouts, so that few kernels are compiled."""
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 import pycuda.gpuarray as gpuarray
 
+few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 LENGTHS = st.sampled_from([0, 1, 2, 3, 5, 8, 33, 130])
 
 

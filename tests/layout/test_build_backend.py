@@ -19,11 +19,6 @@ def backend():
     return module
 
 
-def test_the_project_is_built_by_it():
-    text = (ROOT / "pyproject.toml").read_text()
-    assert 'build-backend = "build_backend"\nbackend-path = ["tools"]\n' in text
-
-
 def test_ninja_that_goes(backend, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ninja = tmp_path / "it's here" / "ninja"

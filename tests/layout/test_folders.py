@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 # From the bottom: a folder includes only those before it.
+CORE = ["core/layout", "core"]
 EXT = [
     "ext/base",
     "ext/convert",
@@ -77,11 +78,12 @@ def folders(top):
 
 
 def test_every_folder_has_a_rule():
+    assert folders("core") == set(CORE)
     assert folders("ext") == set(EXT)
     assert folders("device") == set(DEVICE)
 
 
-@pytest.mark.parametrize("order", [EXT, DEVICE], ids=["ext", "device"])
+@pytest.mark.parametrize("order", [CORE, EXT, DEVICE], ids=["core", "ext", "device"])
 def test_a_folder_includes_only_those_before_it(order):
     place = {name: number for number, name in enumerate(order)}
     wrong = [

@@ -267,7 +267,7 @@ def test_invalid_addresses(run_python, call, said):
 
 # ---- Questions
 
-QUESTIONS = """
+QUERIES = """
 __constant__ int table[25];
 __global__ void __launch_bounds__(192) child(int *out, int n)
 {
@@ -327,7 +327,7 @@ __global__ void words(char *out, int error)
 
 @pytest.fixture(scope="module")
 def questions(cudadevrt):
-    return build(QUESTIONS)
+    return build(QUERIES)
 
 
 def test_the_device(questions):

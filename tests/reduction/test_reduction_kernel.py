@@ -5,31 +5,17 @@ import itertools
 
 import numpy as np
 import pytest
+from user_kernels import DTYPES, values
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 import pycuda.reduction as reduction
 from pycuda.reduction import ReductionKernel
-from pycuda.tools import VectorArg, clear_context_caches, dtype_to_ctype, get_or_register_dtype
+from pycuda.tools import VectorArg, dtype_to_ctype, get_or_register_dtype
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SIZES = [0, 1, 31, 32, 33, 1000, 4096, 4097, 65537, 1 << 20]
-DTYPES = [np.dtype(code) for code in "bBhHiIqQefdFD"]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
-
-
-def values(dtype, size, seed=0):
-    drawn = np.random.default_rng(seed).integers(0, 3, size)
-    if dtype.kind == "c":
-        return (drawn - 1j * drawn[::-1]).astype(dtype)
-    return drawn.astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

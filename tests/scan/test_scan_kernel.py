@@ -5,30 +5,16 @@ import itertools
 
 import numpy as np
 import pytest
+from user_kernels import DTYPES, values
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 from pycuda.scan import ExclusiveScanKernel, InclusiveScanKernel
-from pycuda.tools import clear_context_caches, dtype_to_ctype, get_or_register_dtype
+from pycuda.tools import dtype_to_ctype, get_or_register_dtype
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "fresh_caches")
 
 SIZES = [0, 1, 31, 32, 33, 1000, 2048, 2049, 65537, 300_001]
-DTYPES = [np.dtype(code) for code in "bBhHiIqQefdFD"]
-
-
-@pytest.fixture(autouse=True)
-def forget():
-    yield
-    drv.Context.synchronize()
-    clear_context_caches()
-
-
-def values(dtype, size, seed=0):
-    drawn = np.random.default_rng(seed).integers(0, 3, size)
-    if dtype.kind == "c":
-        return (drawn - 1j * drawn[::-1]).astype(dtype)
-    return drawn.astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)

@@ -5,27 +5,12 @@ import weakref
 
 import numpy as np
 import pytest
-from graph_kernels import COUNT, KINDS, SHAPE, affine_function, kinds, u32, value
+from graph_kernels import COUNT, KINDS, SHAPE, kinds, u32, value
 
 import pycuda.driver as drv
 from pycuda import gpuarray
 
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
-
-
-@pytest.fixture
-def affine(primary_context):
-    return affine_function()
-
-
-@pytest.fixture
-def stream(primary_context):
-    return drv.Stream()
-
-
-@pytest.fixture
-def data(primary_context):
-    return gpuarray.zeros(COUNT, np.uint32)
 
 
 # ---- capturing

@@ -5,7 +5,6 @@ import random
 
 import numpy as np
 import pytest
-from graph_kernels import COUNT, affine_function
 
 import pycuda.driver as drv
 from pycuda import curandom, gpuarray
@@ -13,21 +12,6 @@ from pycuda.reduction import ReductionKernel
 from pycuda.scan import InclusiveScanKernel
 
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
-
-
-@pytest.fixture
-def affine(primary_context):
-    return affine_function()
-
-
-@pytest.fixture
-def stream(primary_context):
-    return drv.Stream()
-
-
-@pytest.fixture
-def data(primary_context):
-    return gpuarray.zeros(COUNT, np.uint32)
 
 
 UNARY = [

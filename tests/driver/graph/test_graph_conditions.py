@@ -5,7 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
-from graph_kernels import COUNT, KINDS, LOOP, SHAPE, affine_function, kinds, u32, value
+from graph_kernels import COUNT, KINDS, LOOP, SHAPE, kinds, u32, value
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -15,21 +15,6 @@ needs_setting = pytest.mark.cpu(
     "on a GPU the kernel is linked with libcudadevrt.a, which not every toolkit has"
 )
 needs_else = pytest.mark.driver(12080, "the other body of an if")
-
-
-@pytest.fixture
-def affine(primary_context):
-    return affine_function()
-
-
-@pytest.fixture
-def stream(primary_context):
-    return drv.Stream()
-
-
-@pytest.fixture
-def data(primary_context):
-    return gpuarray.zeros(COUNT, np.uint32)
 
 
 def run(made, stream):

@@ -1,7 +1,7 @@
 """Edges of graphs: added, walked, taken out; those that wait for a part of a kernel."""
 
 import pytest
-from graph_kernels import COUNT, SHAPE, affine_function, u32, value
+from graph_kernels import COUNT, SHAPE, u32, value
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -10,11 +10,6 @@ pytestmark = pytest.mark.driver(12030, "edges with data")
 
 PLAIN = (0, 0, 0)
 PROGRAMMATIC = (drv.graph_kernel_node_port.PROGRAMMATIC, 0, drv.graph_dependency_type.PROGRAMMATIC)
-
-
-@pytest.fixture
-def affine(primary_context):
-    return affine_function()
 
 
 @pytest.fixture

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from drawing import arrays, layouts, numbers
-from hypothesis import HealthCheck, given, settings
+from drawing import arrays, few, layouts, numbers
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
-
-few = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

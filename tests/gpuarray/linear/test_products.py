@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 from against import same
-from drawing import arrays, numbers
-from hypothesis import HealthCheck, given, settings
+from drawing import arrays, few, numbers
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pycuda import gpuarray
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 rng = np.random.default_rng(5)
 
 

@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 from against import NUMPY, same
-from drawing import arrays
-from hypothesis import HealthCheck, given, settings
+from drawing import arrays, few
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pycuda.driver as drv
@@ -17,7 +17,6 @@ from pycuda._array.numpy_api.protocols import implementation, places
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-few = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 rng = np.random.default_rng(3)
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
 

@@ -4,8 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
-from drawing import arrays, axes_of, numbers
-from hypothesis import HealthCheck, given, settings
+from drawing import arrays, axes_of, few, numbers
+from hypothesis import given
 from hypothesis import strategies as st
 
 import pycuda.driver as drv
@@ -15,7 +15,6 @@ from pycuda.tools import clear_context_caches
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-few = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
 ALL = "?bhiqBHIQefdFD"
 EXACT = ("max", "min", "any", "all", "argmax", "argmin")
 ROUNDED = ("sum", "prod", "mean", "var", "std")

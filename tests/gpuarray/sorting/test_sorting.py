@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from against import NUMPY
-from drawing import arrays, layouts, numbers
-from hypothesis import HealthCheck, example, given, settings
+from drawing import arrays, few, layouts, numbers
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import pycuda.driver as drv
@@ -15,7 +15,6 @@ from pycuda._kernels.builtin import sort, topk
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
-few = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 seeds = st.integers(0, 1000)
 DTYPES = "?bBhHiIqQefdFD"
 LONG = 2500  # what one block does not sort

@@ -7,8 +7,8 @@ import warnings
 import numpy as np
 import pytest
 from against import same
-from drawing import arrays, axes_of
-from hypothesis import HealthCheck, given, settings
+from drawing import arrays, axes_of, few
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pycuda import gpuarray
@@ -18,7 +18,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::RuntimeWarning"),
 ]
 
-few = settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 rng = np.random.default_rng(5)
 NEAR = {"rtol": 2e-5, "atol": 2e-5}
 

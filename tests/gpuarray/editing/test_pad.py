@@ -1,0 +1,48 @@
+"""pad, against NumPy."""
+
+import numpy as np
+import pytest
+from against import same
+from drawing import arrays, few
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+
+@few
+@given(data=st.data())
+def test_pad(data):
+    pair = data.draw(arrays(["f4", "i4"], least=1, most=3))
+    ndim = pair[0].ndim
+    width = data.draw(st.one_of(
+        st.integers(0, 7), st.tuples(*[st.tuples(st.integers(0, 7), st.integers(0, 7))] * ndim)
+    ))  # fmt: skip
+    modes = "constant edge linear_ramp maximum mean median minimum reflect symmetric wrap".split()
+    mode = data.draw(st.sampled_from(modes))
+    options = {}
+    if mode == "constant" and data.draw(st.booleans()):
+        options["constant_values"] = (3, 4)
+    if mode == "linear_ramp" and data.draw(st.booleans()):
+        options["end_values"] = -2
+    if mode in ("reflect", "symmetric") and data.draw(st.booleans()):
+        options["reflect_type"] = "odd"
+    if mode in ("maximum", "mean", "median", "minimum") and data.draw(st.booleans()):
+        options["stat_length"] = data.draw(st.integers(1, 3))
+    same(lambda a: np.pad(a, width, mode, **options), pair, rtol=1e-5, atol=1e-4)
+
+
+def test_pad_options():
+    host = np.arange(6.0).reshape(2, 3)
+
+    def function(line, width, axis, keywords):
+        line[: width[0]] = keywords.get("value", 7)
+        line[len(line) - width[1] :] = axis
+
+    same(lambda a: np.pad(a, 1, function, value=3), host)
+    same(lambda a: np.pad(a, ((1, 2), (0, 1)), "empty").shape, host)
+    same(lambda a: np.pad(a, -1), host)
+    same(lambda a: np.pad(a, 1, "nonsense"), host)
+    same(lambda a: np.pad(a, 1, "edge", constant_values=3), host)
+    if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 2):
+        same(lambda a: np.pad(a, {-1: (1, 2)}), host)

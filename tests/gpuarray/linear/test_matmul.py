@@ -1,0 +1,45 @@
+"""matmul, against NumPy."""
+
+import numpy as np
+import pytest
+from against import compare
+
+import pycuda.driver as drv
+from pycuda import gpuarray
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i4", "?", "e", "D"])
+@pytest.mark.parametrize("shapes", [((3, 4), (4, 5)), ((70, 33), (33, 130)), ((2, 1, 3, 4), (5, 4, 2))])
+def test_matmul(shapes, dtype):
+    rng = np.random.default_rng(0)
+    a, b = ((rng.normal(size=shape) * 3).astype(dtype) for shape in shapes)
+    wide = "f8" if dtype in ("f4", "e") else dtype
+    expected = np.matmul(a.astype(wide), b.astype(wide)).astype(dtype)
+    got = gpuarray.matmul(gpuarray.to_gpu(a), gpuarray.to_gpu(b)).get()
+    assert got.dtype == expected.dtype
+    bound = {"f4": 1e-5, "e": 2e-3, "D": 1e-12}.get(dtype, 0)
+    np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * 100)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((4,), (4,)), ((3, 4), (4,)), ((4,), (4, 2)), ((3, 0), (0, 2)), ((0, 3), (3, 2)), ((4,), (2, 4, 3))],
+)
+def test_matmul_of_vectors_and_of_nothing(shapes):
+    a, b = (np.arange(np.prod(shape), dtype=np.float64).reshape(shape) for shape in shapes)
+    compare(gpuarray.matmul(gpuarray.to_gpu(a), gpuarray.to_gpu(b)), np.asarray(np.matmul(a, b)))
+
+
+def test_matmul_of_any_strides():
+    a, b = np.random.default_rng(1).integers(0, 9, (2, 40, 50)).astype(float)
+    there, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    compare(gpuarray.matmul(there.T, other[::-1]), a.T @ b[::-1])
+    compare(gpuarray.matmul(there[:, ::2], other[:25]), a[:, ::2] @ b[:25])
+    assert gpuarray.matmul(there[:, :40], there[:, :40], out=there[:, :40]).shape == (40, 40)
+    np.testing.assert_array_equal(there[:, :40].get(), a[:, :40] @ a[:, :40])
+    for x, y in ((there, other), (there[0, 0], other)):
+        with pytest.raises(ValueError):
+            gpuarray.matmul(x, y)
+    drv.Context.synchronize()
