@@ -60,15 +60,10 @@ static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef finish_functions[] = {
     {"_finish", finish, METH_NOARGS,
      "_finish()\n--\n\n"
      "Wait for the work of the program's contexts, and for the functions of\n"
      "Stream.launch_host_func."},
     {NULL, NULL, 0, NULL},
 };
-
-int finish_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -2,22 +2,11 @@
 #define EXT_IMPORTS_NUMPY
 #include "ext/base/numpy_api.h"
 
-#include <string.h>
-
 #include "core/fault.h"
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
-#include "ext/base/launch_site.h"
-#include "ext/base/lost.h"
+#include "ext/base/types.h"
 #include "ext/convert/convert.h"
-
-typedef int (*SetupFn)(PyObject *module, ModuleState *state);
-
-static const SetupFn setups[] = {
-#define SETUP(name) name##_setup,
-#include "ext/base/module_setups.def"
-#undef SETUP
-};
 
 typedef struct LiveRow {
     const char *name;
@@ -35,27 +24,6 @@ static const LiveRow live_rows[] = {
 #undef STATE_STRING
 #undef STATE_LIVE
 };
-
-ModuleState *state_of_type(PyTypeObject *type)
-{
-    PyObject *bases = type->tp_mro;
-    for (Py_ssize_t i = 0; bases && i < PyTuple_GET_SIZE(bases); i++) {
-        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(bases, i);
-        PyObject *module =
-            PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) ? ((PyHeapTypeObject *)base)->ht_module : NULL;
-        if (module && PyModule_GetDef(module) == &driver_module) return module_state(module);
-    }
-    return NULL;
-}
-
-int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base)
-{
-    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
-    if (base && !bases) return -1;
-    *slot = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
-    Py_XDECREF(bases);
-    return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
-}
 
 PyDoc_STRVAR(get_version_doc, "get_version()\n--\n\n"
                               "The CUDA version whose driver interface this package speaks.\n\n"
@@ -112,12 +80,9 @@ PyDoc_STRVAR(fault_arm_doc, "_fault_arm(n, code=2)\n--\n\n"
 
 static PyObject *fault_arm_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    PyObject *given[2];
     size_t n = 0;
     int code = CUDA_ERROR_OUT_OF_MEMORY;
-    if (convert_arguments(fault_arm_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "n", &n) < 0 || convert_int(given[1], "code", &code) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(fault_arm_doc, INTO(&n), INTO(&code)) < 0) return NULL;
     return PyBool_FromLong(fault_arm((unsigned long)n, (CUresult)code));
 }
 
@@ -131,12 +96,10 @@ PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds)\n--\n\n"
 
 static PyObject *fault_delay_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *name_object;
     unsigned milliseconds = 0;
-    if (convert_arguments(fault_delay_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "milliseconds", &milliseconds) < 0)
-        return NULL;
-    const char *name = PyUnicode_AsUTF8(given[0]);
+    if (READ_ARGUMENTS(fault_delay_doc, INTO(&name_object), INTO(&milliseconds)) < 0) return NULL;
+    const char *name = PyUnicode_AsUTF8(name_object);
     return name ? PyBool_FromLong(fault_delay(name, milliseconds)) : NULL;
 }
 
@@ -184,18 +147,37 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static int intern_names(ModuleState *state)
+/* Another name of what the module has. -1 with an exception. */
+static int add_alias(PyObject *module, const char *alias, const char *name)
 {
-#define STATE_TYPE(name)
-#define STATE_OBJECT(name)
-#define STATE_STRING(name) \
-    if (!(state->str_##name = PyUnicode_InternFromString(#name))) return -1;
-#define STATE_LIVE(name)
-#include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
+    PyObject *value = PyObject_GetAttrString(module, name);
+    int status = value ? PyModule_AddObjectRef(module, alias, value) : -1;
+    Py_XDECREF(value);
+    return status;
+}
+
+/* The rows of module_setups.def. -1 with an exception. */
+static int add_everything(PyObject *module, ModuleState *state)
+{
+#define TYPE(name) \
+    if (type_add(module, &state->name##_type, &name##_spec, NULL) < 0) return -1;
+#define SUBTYPE(name, base) \
+    if (type_add(module, &state->name##_type, &name##_spec, state->base##_type) < 0) return -1;
+#define METHODS(type, table) \
+    if (type_add_methods(state->type##_type, table) < 0) return -1;
+#define FUNCTIONS(name) \
+    if (PyModule_AddFunctions(module, name##_functions) < 0) return -1;
+#define ALIAS(alias, name) \
+    if (add_alias(module, #alias, #name) < 0) return -1;
+#define SETUP(name) \
+    if (name##_setup(module, state) < 0) return -1;
+#include "ext/base/module_setups.def"
+#undef TYPE
+#undef SUBTYPE
+#undef METHODS
+#undef FUNCTIONS
+#undef ALIAS
+#undef SETUP
     return 0;
 }
 
@@ -220,56 +202,8 @@ static int module_exec(PyObject *module)
         PyErr_NoMemory();
         return -1;
     }
-    if (intern_names(state) < 0) return -1;
-    for (size_t i = 0; i < sizeof setups / sizeof setups[0]; i++)
-        if (setups[i](module, state) < 0) return -1;
-    return name_public_module(module);
-}
-
-static int module_traverse(PyObject *module, visitproc visit, void *arg)
-{
-    ModuleState *state = module_state(module);
-#define STATE_TYPE(name) Py_VISIT(state->name##_type);
-#define STATE_OBJECT(name) Py_VISIT(state->name);
-#define STATE_STRING(name)
-#define STATE_LIVE(name)
-#include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
-    return 0;
-}
-
-static int module_clear(PyObject *module)
-{
-    ModuleState *state = module_state(module);
-#define STATE_TYPE(name) Py_CLEAR(state->name##_type);
-#define STATE_OBJECT(name) Py_CLEAR(state->name);
-#define STATE_STRING(name) Py_CLEAR(state->str_##name);
-#define STATE_LIVE(name)
-#include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
-    return 0;
-}
-
-/* Every object holds its type and every type the module: when the state goes, no object is left to use it. */
-static void module_free(void *module)
-{
-    ModuleState *state = module_state((PyObject *)module);
-    module_clear((PyObject *)module);
-    for (int i = 0; i < STATE_DTYPES; i++) Py_CLEAR(state->dtypes[i].dtype);
-    word_map_clear(&state->bodies);
-    free_list_clear(&state->free_arrays);
-    free_list_clear(&state->free_pooled);
-    PyMem_RawFree(state->queues.list);
-    PyMem_RawFree(state->kept_fault.log);
-    lost_clear(state);
-    launch_sites_close(state);
-    if (state->has_lock) pthread_mutex_destroy(&state->lock);
+    return state_intern_names(state) < 0 || add_everything(module, state) < 0 ? -1
+                                                                              : name_public_module(module);
 }
 
 /* Much of ext/ counts, links and looks things up "with the GIL": a CPython that can do without switches it on
@@ -282,10 +216,10 @@ static PyModuleDef_Slot module_slots[] = {
     {0, NULL},
 };
 
-struct PyModuleDef driver_module = {
+static struct PyModuleDef driver_module = {
     PyModuleDef_HEAD_INIT,         .m_name = "pycuda._driver",  .m_doc = "The CUDA driver interface, in C.",
     .m_size = sizeof(ModuleState), .m_methods = module_methods, .m_slots = module_slots,
-    .m_traverse = module_traverse, .m_clear = module_clear,     .m_free = module_free,
+    .m_traverse = state_traverse,  .m_clear = state_clear,      .m_free = state_free,
 };
 
 PyMODINIT_FUNC PyInit__driver(void);

@@ -118,9 +118,19 @@ static inline void state_lock(ModuleState *state) { pthread_mutex_lock(&state->l
 
 static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&state->lock); }
 
-/* One a file that adds to the module, called in the order of the list. */
+/* What the files add to the module. */
+#define TYPE(name) extern const struct TypeSpec name##_spec;
+#define SUBTYPE(name, base) extern const struct TypeSpec name##_spec;
+#define METHODS(type, table) extern PyMethodDef table[];
+#define FUNCTIONS(name) extern PyMethodDef name##_functions[];
+#define ALIAS(alias, name)
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
 #include "ext/base/module_setups.def"
+#undef TYPE
+#undef SUBTYPE
+#undef METHODS
+#undef FUNCTIONS
+#undef ALIAS
 #undef SETUP
 
 /* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */
@@ -137,13 +147,20 @@ static inline long gil_count(atomic_long *count, long more)
 #define LIVE_MORE(state, name) gil_count(&(state)->live_##name, 1)
 #define LIVE_LESS(state, name) gil_count(&(state)->live_##name, -1)
 
-extern struct PyModuleDef driver_module;
-
 static inline ModuleState *module_state(PyObject *module) { return (ModuleState *)PyModule_GetState(module); }
+
+/* The state of any object that is our module, else NULL. */
+ModuleState *state_of_module(PyObject *module);
 
 /* The state of the module that made this type or one of its bases. Never NULL for our types and subclasses.
  */
 ModuleState *state_of_type(PyTypeObject *type);
+
+/* Makes the strings of state_fields.def. -1 with an exception. And the module's functions for its state. */
+int state_intern_names(ModuleState *state);
+int state_traverse(PyObject *module, visitproc visit, void *arg);
+int state_clear(PyObject *module);
+void state_free(void *module);
 
 /* Makes a type from its spec with at most one base (NULL is object), adds it to the module under its short
  * name and stores it in *slot, which owns it. -1 with an exception on failure. */

@@ -33,3 +33,24 @@ int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *s
     if (spec->tp_weaklistoffset) (*type)->tp_weaklistoffset = (Py_ssize_t)spec->tp_weaklistoffset;
     return PyModule_AddObjectRef(module, strrchr(spec->tp_name, '.') + 1, (PyObject *)*type);
 }
+
+int type_add_methods(PyTypeObject *type, PyMethodDef *methods)
+{
+    for (PyMethodDef *method = methods; method->ml_name; method++) {
+        PyObject *descriptor = PyDescr_NewMethod(type, method);
+        int failed = descriptor ? PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor) : -1;
+        Py_XDECREF(descriptor);
+        if (failed) return -1;
+    }
+    PyType_Modified(type);
+    return 0;
+}
+
+int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base)
+{
+    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
+    if (base && !bases) return -1;
+    *slot = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
+    Py_XDECREF(bases);
+    return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
+}

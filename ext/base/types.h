@@ -16,6 +16,11 @@ typedef struct TypeSpec {
 #undef SLOT
 } TypeSpec;
 
+/* What a spec begins with: the name, and the C struct of an instance; `weak_references` is a member of it. */
+#define TYPE_OF(name, object) .tp_name = (name), .tp_basicsize = sizeof(object)
+#define TYPE_WITH_WEAK_REFERENCES(name, object) \
+    TYPE_OF(name, object), .tp_weaklistoffset = offsetof(object, weak_references)
+
 /* Makes the type, adds it to the module under its short name and stores it in *type, which owns it. bases: a
  * type or a tuple of types, NULL is object. -1 with an exception on failure. */
 int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyObject *bases);
@@ -23,5 +28,8 @@ static inline int type_add(PyObject *module, PyTypeObject **type, const TypeSpec
 {
     return type_add_with_bases(module, type, spec, (PyObject *)base);
 }
+
+/* Adds methods to a type that was made. -1 with an exception. */
+int type_add_methods(PyTypeObject *type, PyMethodDef *methods);
 
 #endif

@@ -343,11 +343,9 @@ static PyMethodDef module_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec module_spec = {
-    .tp_name = "pycuda.driver.Module",
+const TypeSpec Module_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Module", CodeModuleObject),
     .tp_doc = "Loaded code; made by module_from_file, module_from_buffer and Linker.link_module.",
-    .tp_basicsize = sizeof(CodeModuleObject),
-    .tp_weaklistoffset = offsetof(CodeModuleObject, weak_references),
     .tp_dealloc = module_dealloc,
     .tp_traverse = module_traverse,
     .tp_repr = module_repr,
@@ -355,14 +353,8 @@ static const TypeSpec module_spec = {
     .tp_members = module_members,
 };
 
-static PyMethodDef module_functions[] = {
+PyMethodDef code_module_functions[] = {
     {"module_from_file", AS_METHOD(module_from_file), FAST_KEYWORDS, module_from_file_doc},
     {"module_from_buffer", AS_METHOD(module_from_buffer), FAST_KEYWORDS, module_from_buffer_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int code_module_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->Module_type, &module_spec, NULL) < 0) return -1;
-    return PyModule_AddFunctions(module, module_functions);
-}

@@ -198,14 +198,13 @@ PyDoc_STRVAR(add_data_doc, "add_data($self, data, input_type, name=\"unknown\")\
 static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
 {
     LinkerObject *linker = linker_cast(self);
-    PyObject *given[3], *bytes;
+    PyObject *data, *name_object, *bytes;
     unsigned type;
     const char *name = "unknown";
-    if (convert_arguments(add_data_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
-        || (given[2] && !(name = PyUnicode_AsUTF8(given[2]))))
+    if (READ_ARGUMENTS(add_data_doc, INTO(&data), INTO(&type), INTO(&name_object)) < 0 || !is_open(linker)
+        || (name_object && !(name = PyUnicode_AsUTF8(name_object))))
         return NULL;
-    bytes = PyUnicode_Check(given[0]) ? PyUnicode_AsUTF8String(given[0]) : PyBytes_FromObject(given[0]);
+    bytes = PyUnicode_Check(data) ? PyUnicode_AsUTF8String(data) : PyBytes_FromObject(data);
     if (!bytes) return NULL;
     /* PTX ends with NUL, which counts; a bytes object has one after its end. */
     size_t size = (size_t)PyBytes_GET_SIZE(bytes) + (type == CU_JIT_INPUT_PTX);
@@ -235,11 +234,10 @@ PyDoc_STRVAR(add_file_doc, "add_file($self, filename, input_type)\n--\n\n"
 static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
 {
     LinkerObject *linker = linker_cast(self);
-    PyObject *given[2], *path;
+    PyObject *filename, *path;
     unsigned type;
-    if (convert_arguments(add_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "input_type", &type) < 0 || !is_open(linker)
-        || !PyUnicode_FSConverter(given[0], &path))
+    if (READ_ARGUMENTS(add_file_doc, INTO(&filename), INTO(&type)) < 0 || !is_open(linker)
+        || !PyUnicode_FSConverter(filename, &path))
         return NULL;
     LinkStep step = {.handle = linker->handle, .type = type, .bytes = PyBytes_AS_STRING(path)};
     PyObject *answer = add(linker, link_add_path, &step, "cuLinkAddFile");
@@ -279,10 +277,9 @@ static PyMethodDef linker_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec linker_spec = {
-    .tp_name = "pycuda.driver.Linker",
+const TypeSpec Linker_spec = {
+    TYPE_OF("pycuda.driver.Linker", LinkerObject),
     .tp_doc = linker_doc,
-    .tp_basicsize = sizeof(LinkerObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = linker_new,
     .tp_init = linker_init,
@@ -291,8 +288,3 @@ static const TypeSpec linker_spec = {
     .tp_clear = linker_clear,
     .tp_methods = linker_methods,
 };
-
-int linker_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->Linker_type, &linker_spec, NULL);
-}

@@ -197,14 +197,8 @@ static PyObject *nvrtc_compile_py(PyObject *module, FAST_PARAMETERS)
     return answer;
 }
 
-static PyMethodDef nvrtc_functions[] = {
+PyMethodDef nvrtc_functions[] = {
     {"_nvrtc_open", nvrtc_open, METH_O, nvrtc_open_doc},
     {"_nvrtc_compile", AS_METHOD(nvrtc_compile_py), FAST_KEYWORDS, nvrtc_compile_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int nvrtc_setup(PyObject *module, ModuleState *state)
-{
-    (void)state;
-    return PyModule_AddFunctions(module, nvrtc_functions);
-}

@@ -288,11 +288,8 @@ PyDoc_STRVAR(make_context_doc,
 
 static PyObject *device_make_context(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[1];
     unsigned flags = 0;
-    if (convert_arguments(make_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(make_context_doc, INTO(&flags)) < 0) return NULL;
     if (forked_after_init())
         return raise_driver(device_cast(self)->state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
     return context_create(device_cast(self)->state, device_cast(self)->handle, flags);
@@ -377,10 +374,9 @@ static PyMemberDef device_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec device_spec = {
-    .tp_name = "pycuda.driver.Device",
+const TypeSpec Device_spec = {
+    TYPE_OF("pycuda.driver.Device", DeviceObject),
     .tp_doc = device_doc,
-    .tp_basicsize = sizeof(DeviceObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = device_tp_new,
     .tp_repr = device_repr,
@@ -403,21 +399,12 @@ PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"
 
 static PyObject *init(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[1];
     unsigned flags = 0;
-    if (convert_arguments(init_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(init_doc, INTO(&flags)) < 0) return NULL;
     return context_init_driver(module_state(module), flags) < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef device_functions[] = {
     {"init", AS_METHOD(init), FAST_KEYWORDS, init_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int device_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->Device_type, &device_spec, NULL) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

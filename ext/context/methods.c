@@ -154,12 +154,9 @@ PyDoc_STRVAR(set_limit_doc, "set_limit($type, limit, value)\n--\n\n"
 static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
 {
     ModuleState *state = state_of_class(cls);
-    PyObject *given[2];
     unsigned limit = 0;
     size_t value = 0;
-    if (convert_arguments(set_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "limit", &limit) < 0 || convert_size(given[1], "value", &value) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(set_limit_doc, INTO(&limit), INTO(&value)) < 0) return NULL;
     return none_unless(gpu_cuCtxSetLimit(state, limit, value));
 }
 
@@ -175,12 +172,9 @@ PyDoc_STRVAR(get_limit_doc, "get_limit($type, limit)\n--\n\n"
 static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
 {
     ModuleState *state = state_of_class(cls);
-    PyObject *given[1];
     unsigned limit = 0;
     size_t value = 0;
-    if (convert_arguments(get_limit_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "limit", &limit) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(get_limit_doc, INTO(&limit)) < 0) return NULL;
     return gpu_cuCtxGetLimit(state, &value, limit) < 0 ? NULL : PyLong_FromSize_t(value);
 }
 
@@ -393,12 +387,10 @@ PyDoc_STRVAR(context_doc,
              "Device.retain_primary_context. `with context:` makes it current for the block.\n\n"
              "Everything made in a context keeps it alive. Contexts are equal when their handles are.");
 
-static const TypeSpec context_spec = {
-    .tp_name = "pycuda.driver.Context",
+const TypeSpec Context_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Context", ContextObject),
     .tp_doc = context_doc,
-    .tp_basicsize = sizeof(ContextObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(ContextObject, weak_references),
     .tp_dealloc = context_dealloc,
     .tp_repr = context_repr,
     .tp_hash = context_hash,
@@ -407,8 +399,8 @@ static const TypeSpec context_spec = {
     .tp_members = context_members,
 };
 
-int context_setup(PyObject *module, ModuleState *state)
+int context_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
     state->make_default_context = context_make_default;
-    return type_add(module, &state->Context_type, &context_spec, NULL);
+    return 0;
 }

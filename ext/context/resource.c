@@ -125,14 +125,13 @@ PyDoc_STRVAR(split_doc,
 static PyObject *resource_split(PyObject *object, FAST_PARAMETERS)
 {
     DeviceResourceObject *self = resource_cast(object);
-    PyObject *given[3], *list = NULL, *rest = NULL;
+    PyObject *groups_object, *list = NULL, *rest = NULL;
     unsigned least, count = 0, flags = 0;
     CUdevResource *groups = NULL, remaining = {0};
     CUresult result;
-    if (convert_arguments(split_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "min_count", &least) < 0
-        || (given[1] && given[1] != Py_None && convert_unsigned(given[1], "groups", &count) < 0)
-        || convert_unsigned(given[2], "flags", &flags) < 0)
+    if (READ_ARGUMENTS(split_doc, INTO(&least), INTO(&groups_object), INTO(&flags)) < 0
+        || (groups_object && groups_object != Py_None
+            && convert_unsigned(groups_object, "groups", &count) < 0))
         return NULL;
     if (count == 0)
         result =
@@ -196,17 +195,11 @@ static PyMemberDef resource_members[] = {
 PyDoc_STRVAR(resource_doc, "Multiprocessors of a device, from Device.get_resource, Context.get_resource or\n"
                            "split; what a GreenContext is made of.");
 
-static const TypeSpec resource_spec = {
-    .tp_name = "pycuda.driver.DeviceResource",
+const TypeSpec DeviceResource_spec = {
+    TYPE_OF("pycuda.driver.DeviceResource", DeviceResourceObject),
     .tp_doc = resource_doc,
-    .tp_basicsize = sizeof(DeviceResourceObject),
     .tp_repr = resource_repr,
     .tp_methods = resource_methods,
     .tp_getset = resource_properties,
     .tp_members = resource_members,
 };
-
-int resource_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->DeviceResource_type, &resource_spec, NULL);
-}

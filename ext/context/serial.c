@@ -35,14 +35,13 @@ static void forget(ContextObject *context)
     PyErr_Restore(error_type, error, trace);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef context_serial_functions[] = {
     {"_context_serial", context_serial, METH_NOARGS, serial_doc},
     {"_forget_with_contexts", forget_with_contexts, METH_O, forget_with_doc},
     {NULL, NULL, 0, NULL},
 };
 
-int context_serial_setup(PyObject *module, ModuleState *state)
+int context_serial_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    if (context_on_end(state, forget) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    return context_on_end(state, forget);
 }

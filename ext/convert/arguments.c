@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_MAX_SIZE = 64 };
+#include "ext/convert/plain_int.h"
+
+enum { NAME_MAX_SIZE = 64, TARGETS_MAX = 8 };
 
 typedef struct Parameter {
     const char *name;
@@ -173,4 +175,89 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
     while (kwargs && PyDict_Next(kwargs, &position, &keyword, &value))
         if (take_keyword(signature, keyword, value, given, total) < 0) return -1;
     return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
+}
+
+/* Of a target that is a number, from what most numbers are: small and not negative. */
+static bool read_plain(PyObject *value, const ArgumentTarget *target)
+{
+    long number;
+    if (!plain_int(value, &number) || number < 0) return false;
+    switch (target->kind) {
+    case INTO_INT: *(int *)target->variable = (int)number; return true;
+    case INTO_UNSIGNED: *(unsigned *)target->variable = (unsigned)number; return true;
+    case INTO_SIZE: *(size_t *)target->variable = (size_t)number; return true;
+    case INTO_BITS: *(unsigned long long *)target->variable = (unsigned long long)number; return true;
+    default: return false;
+    }
+}
+
+static int read_truth(PyObject *value, bool *out)
+{
+    int truth = PyObject_IsTrue(value);
+    *out = truth > 0;
+    return truth < 0 ? -1 : 0;
+}
+
+static int read_text(PyObject *value, const char **out) { return (*out = PyUnicode_AsUTF8(value)) ? 0 : -1; }
+
+static int read_double(PyObject *value, double *out)
+{
+    *out = PyFloat_AsDouble(value);
+    return *out == -1 && PyErr_Occurred() ? -1 : 0;
+}
+
+/* what: the parameter's name. */
+static int read_value(PyObject *value, const char *what, const ArgumentTarget *target)
+{
+    switch (target->kind) {
+    case INTO_TYPE: return convert_check_type(value, target->type, what) ? 0 : -1;
+    case INTO_TEXT: return read_text(value, target->variable);
+    case INTO_BOOL: return read_truth(value, target->variable);
+    case INTO_INT: return convert_int(value, what, target->variable);
+    case INTO_UNSIGNED: return convert_unsigned(value, what, target->variable);
+    case INTO_SIZE: return convert_size(value, what, target->variable);
+    case INTO_BITS: return convert_bits(value, what, 64, target->variable);
+    case INTO_DOUBLE: return read_double(value, target->variable);
+    default: return 0;
+    }
+}
+
+static int read_values(const char *signature, PyObject *const *given, const ArgumentTarget *targets,
+                       int total)
+{
+    const char *at = first_parameter(signature);
+    Parameter parameter;
+    char what[NAME_MAX_SIZE];
+    for (int i = 0; i < total && next_parameter(&at, &parameter); i++) {
+        const ArgumentTarget *target = &targets[i];
+        bool object = target->kind == INTO_OBJECT || target->kind == INTO_TYPE;
+        if (object) *(PyObject **)target->variable = given[i];
+        if (target->kind == INTO_OBJECT || !given[i] || read_plain(given[i], target)) continue;
+        snprintf(what, sizeof what, "%.*s", (int)parameter.length, parameter.name);
+        if (read_value(given[i], what, target) < 0) return -1;
+    }
+    return 0;
+}
+
+/* False with SystemError. */
+static bool are_few(int total)
+{
+    if (total > TARGETS_MAX) PyErr_BadInternalCall();
+    return total <= TARGETS_MAX;
+}
+
+int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *targets, int total)
+{
+    PyObject *given[TARGETS_MAX];
+    if (!are_few(total) || convert_arguments(signature, args, arg_count, keywords, given, total) < 0)
+        return -1;
+    return read_values(signature, given, targets, total);
+}
+
+int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
+                      int total)
+{
+    PyObject *given[TARGETS_MAX];
+    if (!are_few(total) || convert_call(signature, args, kwargs, given, total) < 0) return -1;
+    return read_values(signature, given, targets, total);
 }

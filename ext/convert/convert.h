@@ -18,6 +18,50 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
 #define GIVEN(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
 #define NOTHING_GIVEN NULL, 0
 
+/* Where an argument goes: a C variable, whose type says how the argument is converted. One that was not given
+ * leaves it as it is, but for an object, which is NULL then. */
+typedef struct ArgumentTarget {
+    enum {
+        INTO_OBJECT, /* borrowed */
+        INTO_TYPE, /* the same, of this type of the module */
+        INTO_TEXT, /* as UTF-8, which lives as long as the argument */
+        INTO_BOOL,
+        INTO_INT,
+        INTO_UNSIGNED,
+        INTO_SIZE,
+        INTO_BITS, /* 64 */
+        INTO_DOUBLE
+    } kind;
+    void *variable;
+    PyTypeObject *type;
+} ArgumentTarget;
+
+#define INTO(address) \
+    ((ArgumentTarget){_Generic((address), \
+                          PyObject * *: INTO_OBJECT, \
+                          const char **: INTO_TEXT, \
+                          bool *: INTO_BOOL, \
+                          int *: INTO_INT, \
+                          unsigned *: INTO_UNSIGNED, \
+                          size_t *: INTO_SIZE, \
+                          unsigned long long *: INTO_BITS, \
+                          double *: INTO_DOUBLE), \
+                      (address), NULL})
+#define INTO_A(module_type, address) \
+    ((ArgumentTarget){_Generic((address), PyObject * *: INTO_TYPE), (address), (module_type)})
+
+/* convert_arguments and the conversion of each parameter, within a function that has FAST_PARAMETERS; and
+ * convert_call, within one that has args and kwargs. Exceptions name the parameter as the signature does. */
+#define READ_ARGUMENTS(signature, ...) \
+    convert_read(signature, args, arg_count, keywords, TARGETS(__VA_ARGS__))
+#define READ_CALL(signature, ...) convert_read_call(signature, args, kwargs, TARGETS(__VA_ARGS__))
+#define TARGETS(...) \
+    (const ArgumentTarget[]){__VA_ARGS__}, \
+        (int)(sizeof((const ArgumentTarget[]){__VA_ARGS__}) / sizeof(ArgumentTarget))
+int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *targets, int total);
+int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
+                      int total);
+
 /* function_named: a function of one argument that takes it by the name in its docstring, too. */
 #define ARGUMENT_BY_NAME(function, doc) \
     static PyObject *function##_named(PyObject *self, FAST_PARAMETERS) \

@@ -184,12 +184,9 @@ PyDoc_STRVAR(array_doc, "array($self, index, level)\n--\n\n"
 static PyObject *mapping_array(PyObject *self, FAST_PARAMETERS)
 {
     MappingObject *mapping = mapping_cast(self);
-    PyObject *given[2];
     unsigned index = 0, level = 0;
     CUarray handle;
-    if (convert_arguments(array_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "index", &index) < 0 || convert_unsigned(given[1], "level", &level) < 0
-        || check_mapped(mapping, "array") < 0)
+    if (READ_ARGUMENTS(array_doc, INTO(&index), INTO(&level)) < 0 || check_mapped(mapping, "array") < 0)
         return NULL;
     CUresult result = try_cuGraphicsSubResourceGetMappedArray(mapping->state, &handle,
                                                               mapping->object->resource, index, level);
@@ -208,17 +205,10 @@ static PyMethodDef mapping_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec mapping_spec = {
-    .tp_name = "pycuda.driver.RegisteredMapping",
+const TypeSpec RegisteredMapping_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.RegisteredMapping", MappingObject),
     .tp_doc = "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
               "unmap(), at the latest with the last reference.",
-    .tp_basicsize = sizeof(MappingObject),
-    .tp_weaklistoffset = offsetof(MappingObject, weak_references),
     .tp_dealloc = mapping_dealloc,
     .tp_methods = mapping_methods,
 };
-
-int gl_mapping_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->RegisteredMapping_type, &mapping_spec, NULL);
-}

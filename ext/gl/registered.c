@@ -54,14 +54,12 @@ PyDoc_STRVAR(make_gl_context_doc,
 static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[2];
+    PyObject *dev;
     unsigned flags = 0;
-    if (convert_arguments(make_gl_context_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0)
-        return NULL;
-    if (!convert_check_type(given[0], state->Device_type, "dev")) return NULL;
+    if (READ_ARGUMENTS(make_gl_context_doc, INTO(&dev), INTO(&flags)) < 0) return NULL;
+    if (!convert_check_type(dev, state->Device_type, "dev")) return NULL;
     if (forked_after_init()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
-    CUdevice device = device_cast(given[0])->handle;
+    CUdevice device = device_cast(dev)->handle;
     return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);
 }
 
@@ -95,12 +93,8 @@ PyDoc_STRVAR(buffer_doc, "RegisteredBuffer(gl_handle, flags=0)\n--\n\n"
 static PyObject *buffer_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[2];
     unsigned name = 0, flags = 0;
-    if (convert_call(buffer_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "gl_handle", &name) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0)
-        return NULL;
+    if (READ_CALL(buffer_doc, INTO(&name), INTO(&flags)) < 0) return NULL;
     PyObject *self = new_object(state, type, name);
     if (!self) return NULL;
     CUresult result = try_cuGraphicsGLRegisterBuffer(state, &registered_cast(self)->resource, name, flags);
@@ -124,13 +118,8 @@ PyDoc_STRVAR(image_doc,
 static PyObject *image_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[3];
     unsigned name = 0, target = 0, flags = 0;
-    if (convert_call(image_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "gl_handle", &name) < 0
-        || convert_unsigned(given[1], "target", &target) < 0
-        || convert_unsigned(given[2], "flags", &flags) < 0)
-        return NULL;
+    if (READ_CALL(image_doc, INTO(&name), INTO(&target), INTO(&flags)) < 0) return NULL;
     PyObject *self = new_object(state, type, name);
     if (!self) return NULL;
     CUresult result =
@@ -207,42 +196,29 @@ static PyMethodDef registered_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec registered_spec = {
-    .tp_name = "pycuda.driver.RegisteredObject",
+const TypeSpec RegisteredObject_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.RegisteredObject", RegisteredObject),
     .tp_doc = "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage.",
-    .tp_basicsize = sizeof(RegisteredObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(RegisteredObject, weak_references),
     .tp_dealloc = registered_dealloc,
     .tp_methods = registered_methods,
 };
 
-static const TypeSpec buffer_spec = {
-    .tp_name = "pycuda.driver.RegisteredBuffer",
+const TypeSpec RegisteredBuffer_spec = {
+    TYPE_OF("pycuda.driver.RegisteredBuffer", RegisteredObject),
     .tp_doc = buffer_doc,
-    .tp_basicsize = sizeof(RegisteredObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = buffer_tp_new,
 };
 
-static const TypeSpec image_spec = {
-    .tp_name = "pycuda.driver.RegisteredImage",
+const TypeSpec RegisteredImage_spec = {
+    TYPE_OF("pycuda.driver.RegisteredImage", RegisteredObject),
     .tp_doc = image_doc,
-    .tp_basicsize = sizeof(RegisteredObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = image_tp_new,
 };
 
-static PyMethodDef functions[] = {
+PyMethodDef gl_registered_functions[] = {
     {"make_gl_context", AS_METHOD(make_gl_context), FAST_KEYWORDS, make_gl_context_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int gl_registered_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->RegisteredObject_type, &registered_spec, NULL) < 0
-        || type_add(module, &state->RegisteredBuffer_type, &buffer_spec, state->RegisteredObject_type) < 0
-        || type_add(module, &state->RegisteredImage_type, &image_spec, state->RegisteredObject_type) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
-}

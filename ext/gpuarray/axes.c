@@ -62,17 +62,15 @@ PyDoc_STRVAR(
 
 static PyObject *collapse_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    PyObject *given[4], *result = NULL;
+    PyObject *axes, *sort, *reverse, *result = NULL;
     LoopPlan plan = {0};
     int count = 0;
-    if (convert_arguments(collapse_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[1], "count", &count) < 0)
-        return NULL;
-    int order = (given[2] && PyObject_IsTrue(given[2]) > 0 ? LOOP_SORT : 0)
-                | (given[3] && PyObject_IsTrue(given[3]) > 0 ? LOOP_REVERSE : 0);
+    if (READ_ARGUMENTS(collapse_doc, INTO(&axes), INTO(&count), INTO(&sort), INTO(&reverse)) < 0) return NULL;
+    int order = (sort && PyObject_IsTrue(sort) > 0 ? LOOP_SORT : 0)
+                | (reverse && PyObject_IsTrue(reverse) > 0 ? LOOP_REVERSE : 0);
     if (count < 1)
         PyErr_Format(PyExc_ValueError, "count is %d: axes are of one array at least", count);
-    else if (read_loop(&plan, given[0], count) == 0) {
+    else if (read_loop(&plan, axes, count) == 0) {
         loop_collapse(&plan, order);
         result = Py_BuildValue("NL", axes_list(&plan), (long long)plan.operands[0].address);
     }
@@ -197,7 +195,7 @@ static int add_table(PyObject *module)
     return add(module, "_LAYOUTS", layouts_tuple()) < 0 || failed ? -1 : 0;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef axes_functions[] = {
     {"_alignment", AS_METHOD(alignment_py), FAST_KEYWORDS, alignment_doc},
     {"_axis_divider", divider_py, METH_O, divider_doc},
     {"_collapse_axes", AS_METHOD(collapse_py), FAST_KEYWORDS, collapse_doc},
@@ -207,7 +205,5 @@ static PyMethodDef functions[] = {
 
 int axes_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    return add_table(module) < 0 || PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT) < 0
-               ? -1
-               : PyModule_AddFunctions(module, functions);
+    return add_table(module) < 0 ? -1 : PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT);
 }

@@ -15,10 +15,9 @@
 static ModuleState *find_state(void)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "pycuda._driver");
-    if (module && PyModule_Check(module) && PyModule_GetDef(module) == &driver_module)
-        return module_state(module);
-    PyErr_SetString(PyExc_RuntimeError, "pycuda._driver is not imported");
-    return NULL;
+    ModuleState *state = module ? state_of_module(module) : NULL;
+    if (!state) PyErr_SetString(PyExc_RuntimeError, "pycuda._driver is not imported");
+    return state;
 }
 
 /* NULL with TypeError for what is not a GPUArray. */

@@ -518,15 +518,14 @@ static PyObject *forget_py(PyObject *module, PyObject *Py_UNUSED(none))
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef elementwise_functions[] = {
     {"_elementwise", AS_METHOD(elementwise_py), FAST_KEYWORDS, elementwise_doc},
     {"_forget_kernels", forget_py, METH_NOARGS,
      "_forget_kernels()\n--\n\nLet go of the kernels of elementwise operations, of all contexts."},
     {NULL, NULL, 0, NULL},
 };
 
-int elementwise_setup(PyObject *module, ModuleState *state)
+int elementwise_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    if (context_on_end(state, elementwise_forget) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
+    return context_on_end(state, elementwise_forget);
 }

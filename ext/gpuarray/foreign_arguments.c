@@ -314,11 +314,9 @@ static PyGetSetDef array_function_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec array_function_spec = {
-    .tp_name = "pycuda._driver._ArrayFunction",
-    .tp_basicsize = sizeof(ArrayFunctionObject),
+const TypeSpec _ArrayFunction_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._ArrayFunction", ArrayFunctionObject),
     .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_weaklistoffset = offsetof(ArrayFunctionObject, weak_references),
     .tp_new = array_function_new,
     .tp_dealloc = array_function_dealloc,
     .tp_traverse = array_function_traverse,
@@ -331,9 +329,8 @@ static const TypeSpec array_function_spec = {
     .tp_members = array_function_members,
 };
 
-static const TypeSpec kernel_call_spec = {
-    .tp_name = "pycuda._driver._KernelCall",
-    .tp_basicsize = sizeof(ArrayFunctionObject),
+const TypeSpec _KernelCall_spec = {
+    TYPE_OF("pycuda._driver._KernelCall", ArrayFunctionObject),
     .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .tp_new = kernel_call_new,
     .tp_dealloc = array_function_dealloc,
@@ -388,17 +385,10 @@ static PyObject *from_table_py(PyObject *module, FAST_PARAMETERS)
     return found == 0 ? Py_NewRef(Py_None) : view;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef foreign_arguments_functions[] = {
     {"_on_stream", AS_METHOD(on_stream_py), METH_FASTCALL, on_stream_doc},
     {"_from_table", AS_METHOD(from_table_py), FAST_KEYWORDS, from_table_doc},
     {"_from_capsule", AS_METHOD(from_capsule_py), FAST_KEYWORDS, from_capsule_doc},
     {"_views", AS_METHOD(views_py), FAST_KEYWORDS, views_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int foreign_arguments_setup(PyObject *module, ModuleState *state)
-{
-    if (PyModule_AddFunctions(module, functions) < 0) return -1;
-    if (type_add(module, &state->_ArrayFunction_type, &array_function_spec, NULL) < 0) return -1;
-    return type_add(module, &state->_KernelCall_type, &kernel_call_spec, state->_ArrayFunction_type);
-}

@@ -73,19 +73,13 @@ static void borrowed_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static const TypeSpec borrowed_spec = {
-    .tp_name = "pycuda.driver.Borrowed",
+const TypeSpec Borrowed_spec = {
+    TYPE_OF("pycuda.driver.Borrowed", BorrowedObject),
     .tp_doc = "Keeps another library's array until the work queued with it is done.",
-    .tp_basicsize = sizeof(BorrowedObject),
     .tp_dealloc = borrowed_dealloc,
     .tp_traverse = borrowed_traverse,
     .tp_clear = borrowed_clear,
 };
-
-int foreign_view_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->Borrowed_type, &borrowed_spec, NULL);
-}
 
 static PyObject *borrow(ModuleState *state, PyObject *owner, Py_ssize_t bytes, TransferMode mode)
 {

@@ -409,14 +409,13 @@ static int add_function(PyObject *module, const char *name, PyMethodDef *row)
     return status;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef get_set_functions[] = {
     {"_empty_like", AS_METHOD(empty_like_py), FAST_KEYWORDS, empty_like_doc},
     {NULL, NULL, 0, NULL},
 };
 
-int gpuarray_get_set_setup(PyObject *module, ModuleState *Py_UNUSED(state))
+int get_set_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    if (PyModule_AddFunctions(module, functions) < 0) return -1;
     if (add_function(module, "_to_gpu", &to_gpu_row) < 0) return -1;
     return add_function(module, "_to_gpu_async", &to_gpu_async_row);
 }

@@ -453,21 +453,20 @@ static int read_written(LaunchCacheObject *cache, PyObject *tuple)
 
 static PyObject *launch_cache_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *given[4];
+    PyObject *positions, *aligned, *written;
     size_t limit = 2048;
-    if (convert_call(launch_cache_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_size(given[2], "limit", &limit) < 0)
+    if (READ_CALL(launch_cache_doc, INTO(&positions), INTO(&aligned), INTO(&limit), INTO(&written)) < 0)
         return NULL;
-    if (!PyTuple_CheckExact(given[0]) || (given[3] && !PyTuple_CheckExact(given[3])))
+    if (!PyTuple_CheckExact(positions) || (written && !PyTuple_CheckExact(written)))
         return PyErr_Format(PyExc_TypeError, "positions and written must be tuples");
     LaunchCacheObject *cache = launch_cache_cast(type->tp_alloc(type, 0));
     if (!cache) return NULL;
     cache->state = state_of_type(type);
     cache->limit = (Py_ssize_t)limit;
-    cache->aligned = given[1] && PyObject_IsTrue(given[1]) > 0;
-    cache->positions = read_positions(given[0]);
-    cache->count = cache->positions ? PyTuple_GET_SIZE(given[0]) : 0;
-    if (!cache->positions || (given[3] && read_written(cache, given[3]) < 0)) Py_CLEAR(cache);
+    cache->aligned = aligned && PyObject_IsTrue(aligned) > 0;
+    cache->positions = read_positions(positions);
+    cache->count = cache->positions ? PyTuple_GET_SIZE(positions) : 0;
+    if (!cache->positions || (written && read_written(cache, written) < 0)) Py_CLEAR(cache);
     return (PyObject *)cache;
 }
 
@@ -511,19 +510,12 @@ static PyMethodDef launch_cache_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec launch_cache_spec = {
-    .tp_name = "pycuda._driver._LaunchCache",
+const TypeSpec _LaunchCache_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._LaunchCache", LaunchCacheObject),
     .tp_doc = launch_cache_doc,
-    .tp_basicsize = sizeof(LaunchCacheObject),
-    .tp_weaklistoffset = offsetof(LaunchCacheObject, weak_references),
     .tp_new = launch_cache_new,
     .tp_dealloc = launch_cache_dealloc,
     .tp_traverse = launch_cache_traverse,
     .tp_clear = launch_cache_clear,
     .tp_methods = launch_cache_methods,
 };
-
-int launch_cache_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->_LaunchCache_type, &launch_cache_spec, NULL);
-}

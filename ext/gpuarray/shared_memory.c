@@ -52,13 +52,8 @@ static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
     return Py_NewRef(given[0]);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef shared_memory_functions[] = {
     {"_forbid_writing", AS_METHOD(forbid_writing_py), FAST_KEYWORDS, forbid_writing_doc},
     {"_share_memory", AS_METHOD(share_memory_py), FAST_KEYWORDS, share_memory_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int shared_memory_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -12,12 +12,11 @@ PyDoc_STRVAR(add_mem_alloc_doc, "add_mem_alloc($self, size, depends_on=None)\n--
 
 static PyObject *add_mem_alloc(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *depends_on;
     Adding a;
     CUDA_MEM_ALLOC_NODE_PARAMS params = {.bytesize = 0};
-    if (convert_arguments(add_mem_alloc_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "size", &params.bytesize) < 0
-        || graph_add_begin(&a, self, given[1], "cuGraphAddMemAllocNode") < 0)
+    if (READ_ARGUMENTS(add_mem_alloc_doc, INTO(&params.bytesize), INTO(&depends_on)) < 0
+        || graph_add_begin(&a, self, depends_on, "cuGraphAddMemAllocNode") < 0)
         return NULL;
     params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
     params.poolProps.location = (CUmemLocation){CU_MEM_LOCATION_TYPE_DEVICE, a.graph->context->device};
@@ -35,12 +34,11 @@ PyDoc_STRVAR(add_mem_free_doc,
 
 static PyObject *add_mem_free(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *depends_on;
     Adding a;
     unsigned long long address = 0;
-    if (convert_arguments(add_mem_free_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_bits(given[0], "address", 64, &address) < 0
-        || graph_add_begin(&a, self, given[1], "cuGraphAddMemFreeNode") < 0)
+    if (READ_ARGUMENTS(add_mem_free_doc, INTO(&address), INTO(&depends_on)) < 0
+        || graph_add_begin(&a, self, depends_on, "cuGraphAddMemFreeNode") < 0)
         return NULL;
     a.result = try_cuGraphAddMemFreeNode(a.graph->state, &a.made, a.graph->handle, a.after, a.count, address);
     return graph_add_end(&a, "cuGraphAddMemFreeNode", NULL, NULL);
@@ -118,16 +116,16 @@ static PyObject *bodies_tuple(PyObject *node, const CUDA_CONDITIONAL_NODE_PARAMS
 
 static PyObject *add_conditional(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[4];
+    PyObject *kind, *depends_on;
     Adding a;
     CUgraphNodeParams params = {.type = CU_GRAPH_NODE_TYPE_CONDITIONAL};
     unsigned long long handle = 0;
     params.conditional.size = 1;
-    if (convert_arguments(add_conditional_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_kind(given[0], &params.conditional.type) < 0
-        || convert_bits(given[1], "condition", 64, &handle) < 0
-        || convert_unsigned(given[2], "size", &params.conditional.size) < 0
-        || graph_add_begin(&a, self, given[3], "cuGraphAddNode") < 0)
+    if (READ_ARGUMENTS(add_conditional_doc, INTO(&kind), INTO(&handle), INTO(&params.conditional.size),
+                       INTO(&depends_on))
+            < 0
+        || read_kind(kind, &params.conditional.type) < 0
+        || graph_add_begin(&a, self, depends_on, "cuGraphAddNode") < 0)
         return NULL;
     params.conditional.handle = handle;
     params.conditional.ctx = a.graph->context->handle;

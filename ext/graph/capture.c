@@ -21,7 +21,8 @@ typedef struct CaptureObject {
 
 static CaptureObject *capture_cast(PyObject *object) { return (CaptureObject *)object; }
 
-const char stream_capture_doc[] =
+PyDoc_STRVAR(
+    capture_doc,
     "capture($self, mode='relaxed', graph=None, depends_on=None)\n--\n\n"
     "Capture what is queued on the stream: ``with stream.capture() as graph:``.\n\n"
     "Within the block it is the current stream, nothing runs, and what is queued on it becomes\n"
@@ -43,7 +44,7 @@ const char stream_capture_doc[] =
     "    made, or a stream that takes part was not waited for.\n"
     "\nNotes\n-----\n"
     "Calls cuStreamBeginCaptureToGraph, cuStreamEndCapture. What dies or is freed while something is\n"
-    "captured, in whatever thread, is released after it.";
+    "captured, in whatever thread, is released after it.");
 
 static int read_mode(PyObject *given, CUstreamCaptureMode *mode)
 {
@@ -79,12 +80,12 @@ static int read_graph(CaptureObject *capture, PyObject *graph, PyObject *after)
     return graph_nodes_read(graph_cast(graph), after, "depends_on", &capture->after, &capture->after_count);
 }
 
-PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
+static PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = stream_cast(self)->state;
     PyObject *given[3];
     CUstreamCaptureMode mode;
-    if (convert_arguments(stream_capture_doc, args, arg_count, keywords, GIVEN(given)) < 0
+    if (convert_arguments(capture_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || read_mode(given[0], &mode) < 0)
         return NULL;
     CaptureObject *capture = capture_cast(state->StreamCapture_type->tp_alloc(state->StreamCapture_type, 0));
@@ -240,10 +241,9 @@ static PyMethodDef capture_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec capture_spec = {
-    .tp_name = "pycuda.driver.StreamCapture",
+const TypeSpec StreamCapture_spec = {
+    TYPE_OF("pycuda.driver.StreamCapture", CaptureObject),
     .tp_doc = "The context manager that Stream.capture returns.",
-    .tp_basicsize = sizeof(CaptureObject),
     .tp_dealloc = capture_dealloc,
     .tp_methods = capture_methods,
 };
@@ -291,16 +291,14 @@ static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssi
     return result;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef graph_capture_functions[] = {
     {"_is_captured", is_captured, METH_O, is_captured_doc},
     {"_before_capture", before_capture, METH_O, before_capture_doc},
     {"_beside_captures", AS_METHOD(beside_captures), METH_FASTCALL, beside_captures_doc},
     {NULL, NULL, 0, NULL},
 };
 
-int graph_capture_setup(PyObject *module, ModuleState *state)
-{
-    return PyModule_AddFunctions(module, functions) < 0
-               ? -1
-               : type_add(module, &state->StreamCapture_type, &capture_spec, NULL);
-}
+PyMethodDef stream_capture_methods[] = {
+    {"capture", AS_METHOD(stream_capture), FAST_KEYWORDS, capture_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -312,22 +312,12 @@ static PyMemberDef exec_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec exec_spec = {
-    .tp_name = "pycuda.driver.GraphExec",
+const TypeSpec GraphExec_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.GraphExec", GraphExecObject),
     .tp_doc = "A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
               "Launches of one follow each other, on whatever streams.",
-    .tp_basicsize = sizeof(GraphExecObject),
-    .tp_weaklistoffset = offsetof(GraphExecObject, weak_references),
     .tp_dealloc = exec_dealloc,
     .tp_traverse = exec_traverse,
     .tp_methods = exec_methods,
     .tp_members = exec_members,
 };
-
-int graph_exec_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->GraphExec_type, &exec_spec, NULL) < 0
-                   || graph_add_methods_to(state->GraphExec_type, graph_exec_set_methods) < 0
-               ? -1
-               : 0;
-}

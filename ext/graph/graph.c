@@ -178,11 +178,9 @@ static PyGetSetDef graph_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec graph_spec = {
-    .tp_name = "pycuda.driver.Graph",
+const TypeSpec Graph_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Graph", GraphObject),
     .tp_doc = graph_doc,
-    .tp_basicsize = sizeof(GraphObject),
-    .tp_weaklistoffset = offsetof(GraphObject, weak_references),
     .tp_new = graph_tp_new,
     .tp_dealloc = graph_dealloc,
     .tp_traverse = graph_traverse,
@@ -190,25 +188,3 @@ static const TypeSpec graph_spec = {
     .tp_getset = graph_properties,
     .tp_members = graph_members,
 };
-
-/* Some methods stand in a file of their own. */
-int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods)
-{
-    for (PyMethodDef *method = methods; method->ml_name; method++) {
-        PyObject *descriptor = PyDescr_NewMethod(type, method);
-        int failed = descriptor ? PyDict_SetItemString(type->tp_dict, method->ml_name, descriptor) : -1;
-        Py_XDECREF(descriptor);
-        if (failed) return -1;
-    }
-    PyType_Modified(type);
-    return 0;
-}
-
-int graph_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->Graph_type, &graph_spec, NULL) < 0) return -1;
-    PyMethodDef *const tables[] = {graph_add_methods, graph_add_more_methods, graph_edge_methods};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (graph_add_methods_to(state->Graph_type, tables[i]) < 0) return -1;
-    return 0;
-}

@@ -75,11 +75,7 @@ PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size
  * caller frees *out with PyMem_Free. -1 with an exception. */
 int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgraphNode **out, size_t *count);
 
-/* Graph's add_* methods (add.c, and those of memory and conditions in add_more.c). */
-extern PyMethodDef graph_add_methods[], graph_add_more_methods[];
-
 /* Of edges (edges.c). */
-extern PyMethodDef graph_edge_methods[];
 PyObject *graph_get_edges(PyObject *self, void *closure);
 PyObject *graph_get_edge_data(PyObject *self, void *closure);
 
@@ -155,12 +151,6 @@ int graph_forget_node(GraphNodeObject *node);
 extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
 PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
 PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);
-
-/* Methods of nodes and of executable graphs that change a single node (set.c). */
-extern PyMethodDef graph_node_set_methods[], graph_exec_set_methods[];
-
-/* Adds more methods to a type. -1 with an exception. */
-int graph_add_methods_to(PyTypeObject *type, PyMethodDef *methods);
 
 /* The driver wants calls on one from one thread at a time, and a launch may wait for room without the GIL. A
  * signal's handler is of the same thread, and runs between two attempts: *before is for graph_exec_end. -1

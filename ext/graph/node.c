@@ -213,10 +213,9 @@ static PyGetSetDef node_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec node_spec = {
-    .tp_name = "pycuda.driver.GraphNode",
+const TypeSpec GraphNode_spec = {
+    TYPE_OF("pycuda.driver.GraphNode", GraphNodeObject),
     .tp_doc = "A node of a graph: some work, and what it waits for.",
-    .tp_basicsize = sizeof(GraphNodeObject),
     .tp_dealloc = node_dealloc,
     .tp_hash = node_hash,
     .tp_richcompare = node_compare,
@@ -224,11 +223,3 @@ static const TypeSpec node_spec = {
     .tp_getset = node_properties,
     .tp_members = node_members,
 };
-
-int graph_node_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->GraphNode_type, &node_spec, NULL) < 0
-                   || graph_add_methods_to(state->GraphNode_type, graph_node_set_methods) < 0
-               ? -1
-               : 0;
-}

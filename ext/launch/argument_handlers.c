@@ -251,10 +251,9 @@ static PyMethodDef in_out_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec handler_spec = {
-    .tp_name = "pycuda.driver.ArgumentHandler",
+const TypeSpec ArgumentHandler_spec = {
+    TYPE_OF("pycuda.driver.ArgumentHandler", HandlerObject),
     .tp_doc = handler_doc,
-    .tp_basicsize = sizeof(HandlerObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = handler_new,
     .tp_init = handler_init,
@@ -290,16 +289,12 @@ PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
      .tp_flags = Py_TPFLAGS_BASETYPE, \
      .tp_methods = methods}
 
-static const TypeSpec in_spec = SUBTYPE("In", in_doc, in_methods);
-static const TypeSpec out_spec = SUBTYPE("Out", out_doc, out_methods);
+const TypeSpec In_spec = SUBTYPE("In", in_doc, in_methods);
+const TypeSpec Out_spec = SUBTYPE("Out", out_doc, out_methods);
 static const TypeSpec in_out_spec = SUBTYPE("InOut", in_out_doc, in_out_methods);
 
 int argument_handlers_setup(PyObject *module, ModuleState *state)
 {
-    if (type_add(module, &state->ArgumentHandler_type, &handler_spec, NULL) < 0
-        || type_add(module, &state->In_type, &in_spec, state->ArgumentHandler_type) < 0
-        || type_add(module, &state->Out_type, &out_spec, state->ArgumentHandler_type) < 0)
-        return -1;
     PyObject *bases = PyTuple_Pack(2, state->In_type, state->Out_type);
     int failed = bases ? type_add_with_bases(module, &state->InOut_type, &in_out_spec, bases) : -1;
     Py_XDECREF(bases);

@@ -234,11 +234,8 @@ PyDoc_STRVAR(get_attribute_doc, "get_attribute($self, attr)\n--\n\n"
 
 static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[1];
     int attribute;
-    if (convert_arguments(get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[0], "attr", &attribute) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(get_attribute_doc, INTO(&attribute)) < 0) return NULL;
     return read_attribute(function_cast(self), attribute);
 }
 
@@ -256,12 +253,9 @@ PyDoc_STRVAR(max_active_blocks_doc,
 static PyObject *max_active_blocks(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    PyObject *given[2];
     int threads = 0, blocks = 0;
     size_t shared = 0;
-    if (convert_arguments(max_active_blocks_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[0], "block_size", &threads) < 0 || convert_size(given[1], "shared", &shared) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(max_active_blocks_doc, INTO(&threads), INTO(&shared)) < 0) return NULL;
     return gpu_cuOccupancyMaxActiveBlocksPerMultiprocessor(function->state, &blocks, function->handle,
                                                            threads, shared)
                    < 0
@@ -280,11 +274,8 @@ PyDoc_STRVAR(set_attribute_doc, "set_attribute($self, attr, value)\n--\n\n"
 static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    PyObject *given[2];
     int attribute, value;
-    if (convert_arguments(set_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[0], "attr", &attribute) < 0 || convert_int(given[1], "value", &value) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(set_attribute_doc, INTO(&attribute), INTO(&value)) < 0) return NULL;
     if (gpu_cuFuncSetAttribute(function->state, function->handle, attribute, value) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -299,11 +290,8 @@ PyDoc_STRVAR(set_cache_config_doc, "set_cache_config($self, fc)\n--\n\n"
 static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    PyObject *given[1];
     unsigned config;
-    if (convert_arguments(set_cache_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "fc", &config) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(set_cache_config_doc, INTO(&config)) < 0) return NULL;
     if (gpu_cuFuncSetCacheConfig(function->state, function->handle, config) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -318,11 +306,8 @@ PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($self, sc)\n--\n\n"
 static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
-    PyObject *given[1];
     unsigned config;
-    if (convert_arguments(set_shared_config_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "sc", &config) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(set_shared_config_doc, INTO(&config)) < 0) return NULL;
     if (gpu_cuFuncSetSharedMemConfig(function->state, function->handle, config) < 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -518,12 +503,10 @@ static PyMethodDef function_methods[] = {
 
 PyDoc_STRVAR(function_doc, "A kernel of a Module; made by Module.get_function.");
 
-static const TypeSpec function_spec = {
-    .tp_name = "pycuda.driver.Function",
+const TypeSpec Function_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Function", FunctionObject),
     .tp_doc = function_doc,
-    .tp_basicsize = sizeof(FunctionObject),
     .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_weaklistoffset = offsetof(FunctionObject, weak_references),
     .tp_dealloc = function_dealloc,
     .tp_traverse = function_traverse,
     .tp_clear = function_clear,
@@ -534,9 +517,3 @@ static const TypeSpec function_spec = {
     .tp_getset = function_getset,
     .tp_members = function_members,
 };
-
-int function_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->Function_type, &function_spec, NULL) < 0) return -1;
-    return stateful_setup(module, state);
-}

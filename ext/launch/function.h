@@ -147,7 +147,4 @@ void prepared_drop(Prepared *prepared); /* NULL is nothing */
 int prepared_launch(FunctionObject *function, const LaunchShape *shape, PyObject *stream,
                     PyObject *const *values, Py_ssize_t count);
 
-/* ext/launch/stateful.c: param_set, launch_grid and the like. */
-int stateful_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -435,17 +435,11 @@ static PyMemberDef timed_call_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec timed_call_spec = {
-    .tp_name = "pycuda._driver._TimedCall",
+const TypeSpec TimedCall_spec = {
+    TYPE_OF("pycuda._driver._TimedCall", TimedCallObject),
     .tp_doc = "What prepared_timed_call returns. Called, it waits for the kernel and returns seconds.",
-    .tp_basicsize = sizeof(TimedCallObject),
     .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_dealloc = timed_call_dealloc,
     .tp_call = PyVectorcall_Call,
     .tp_members = timed_call_members,
 };
-
-int prepared_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->TimedCall_type, &timed_call_spec, NULL);
-}

@@ -479,10 +479,9 @@ static PyMethodDef struct_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec struct_spec = {
-    .tp_name = "pycuda._driver._PackStruct",
+const TypeSpec PackStruct_spec = {
+    TYPE_OF("pycuda._driver._PackStruct", PackStructObject),
     .tp_doc = struct_doc,
-    .tp_basicsize = sizeof(PackStructObject),
     .tp_new = struct_tp_new,
     .tp_dealloc = struct_dealloc,
     .tp_methods = struct_methods,
@@ -491,7 +490,6 @@ static const TypeSpec struct_spec = {
 
 int pvt_struct_setup(PyObject *module, ModuleState *state)
 {
-    if (type_add(module, &state->PackStruct_type, &struct_spec, NULL) < 0) return -1;
     state->PackError = PyErr_NewExceptionWithDoc(
         "pycuda._pvt_struct.error", "A value does not fit its format code.", PyExc_TypeError, NULL);
     return state->PackError ? PyModule_AddObjectRef(module, "_PackError", state->PackError) : -1;

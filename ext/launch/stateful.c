@@ -282,7 +282,7 @@ static PyObject *launch_kernel(PyObject *self, PyObject *const *args, Py_ssize_t
       "width, height : int\n    Blocks along two axes.\n" \
       "stream : Stream or None")
 
-static PyMethodDef stateful_methods[] = {
+PyMethodDef stateful_methods[] = {
 #define ROW(name, text, parameters, doc) \
     {text, AS_METHOD(name), METH_FASTCALL, text "(" parameters ")\n--\n\n" doc},
 #define X(name, parameters, doc) ROW(name, #name, parameters, doc) ROW(name, "_" #name, parameters, doc)
@@ -290,21 +290,5 @@ static PyMethodDef stateful_methods[] = {
 #undef X
 #undef ROW
         {"_launch_kernel", AS_METHOD(launch_kernel), METH_FASTCALL, launch_kernel_doc},
+    {NULL, NULL, 0, NULL},
 };
-
-/* Adds the methods to the type, which function.c has just made. */
-int stateful_setup(PyObject *module, ModuleState *state)
-{
-    (void)module;
-    for (size_t i = 0; i < sizeof stateful_methods / sizeof stateful_methods[0]; i++) {
-        PyObject *method = PyDescr_NewMethod(state->Function_type, &stateful_methods[i]);
-        if (!method
-            || PyObject_SetAttrString((PyObject *)state->Function_type, stateful_methods[i].ml_name, method)
-                   < 0) {
-            Py_XDECREF(method);
-            return -1;
-        }
-        Py_DECREF(method);
-    }
-    return 0;
-}

@@ -164,13 +164,9 @@ PyDoc_STRVAR(range_doc,
 static PyObject *range_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[3];
     size_t size = 0, alignment = 0;
     unsigned long long address = 0;
-    if (convert_call(range_doc, args, kwargs, GIVEN(given)) < 0 || convert_size(given[0], "size", &size) < 0
-        || convert_size(given[1], "alignment", &alignment) < 0
-        || convert_bits(given[2], "address", 64, &address) < 0)
-        return NULL;
+    if (READ_CALL(range_doc, INTO(&size), INTO(&alignment), INTO(&address)) < 0) return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     AddressRangeObject *range = range_cast(self);
@@ -327,12 +323,11 @@ static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
 {
     AddressRangeObject *range = range_cast(self);
     PhysicalMemoryObject *physical;
-    PyObject *given[3];
+    PyObject *physical_object;
     size_t offset = 0;
     unsigned access = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-    if (convert_arguments(map_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "offset", &offset) < 0 || convert_unsigned(given[2], "access", &access) < 0
-        || !(physical = physical_memory_enter(range->state, given[1])))
+    if (READ_ARGUMENTS(map_doc, INTO(&offset), INTO(&physical_object), INTO(&access)) < 0
+        || !(physical = physical_memory_enter(range->state, physical_object)))
         return NULL;
     PyObject *done = NULL;
     if (enter(range) == 0) done = leave(range, map_memory(range, offset, physical, access));
@@ -432,15 +427,15 @@ static PyObject *set_access_claimed(AddressRangeObject *range, const Part *part,
 static PyObject *range_set_access(PyObject *self, FAST_PARAMETERS)
 {
     AddressRangeObject *range = range_cast(self);
-    PyObject *given[4], *done = NULL;
+    PyObject *device_object, *offset, *size, *done = NULL;
     Part part;
     unsigned access = 0;
     CUdevice device;
-    if (convert_arguments(set_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "access", &access) < 0 || enter(range) < 0)
+    if (READ_ARGUMENTS(set_access_doc, INTO(&access), INTO(&device_object), INTO(&offset), INTO(&size)) < 0
+        || enter(range) < 0)
         return NULL;
-    if (physical_memory_device(range->state, given[1], &device) == 0
-        && convert_part(range, given[2], given[3], &part) == 0) {
+    if (physical_memory_device(range->state, device_object, &device) == 0
+        && convert_part(range, offset, size, &part) == 0) {
         done = set_access_claimed(range, &part, device, access);
         unclaim(range, &part);
     }
@@ -462,13 +457,12 @@ PyDoc_STRVAR(get_access_doc, "get_access($self, device=None, offset=0)\n--\n\n"
 static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
 {
     AddressRangeObject *range = range_cast(self);
-    PyObject *given[2];
+    PyObject *device;
     size_t offset = 0;
     CUmemLocation location = {.type = CU_MEM_LOCATION_TYPE_DEVICE};
     unsigned long long access = 0;
-    if (convert_arguments(get_access_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[1], "offset", &offset) < 0
-        || physical_memory_device(range->state, given[0], &location.id) < 0)
+    if (READ_ARGUMENTS(get_access_doc, INTO(&device), INTO(&offset)) < 0
+        || physical_memory_device(range->state, device, &location.id) < 0)
         return NULL;
     if (offset >= range->size)
         return PyErr_Format(PyExc_ValueError, "offset %zu is beyond the AddressRange of %zu bytes", offset,
@@ -561,11 +555,9 @@ static PyGetSetDef range_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec range_spec = {
-    .tp_name = "pycuda.driver.AddressRange",
+const TypeSpec AddressRange_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.AddressRange", AddressRangeObject),
     .tp_doc = range_doc,
-    .tp_basicsize = sizeof(AddressRangeObject),
-    .tp_weaklistoffset = offsetof(AddressRangeObject, weak_references),
     .tp_new = range_new,
     .tp_init = range_init,
     .tp_dealloc = range_dealloc,
@@ -574,8 +566,3 @@ static const TypeSpec range_spec = {
     .tp_getset = range_properties,
     .tp_members = range_members,
 };
-
-int address_range_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->AddressRange_type, &range_spec, state->PointerHolderBase_type);
-}

@@ -409,7 +409,7 @@ static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 }
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
-static PyMethodDef functions[] = {
+PyMethodDef copy_functions[] = {
     COPY_ROW(memcpy_htod),
     COPY_ROW(memcpy_dtoh),
     COPY_ROW(memcpy_htod_async),
@@ -424,8 +424,3 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 #undef COPY_ROW
-
-int copy_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -84,12 +84,10 @@ PyDoc_STRVAR(allocate_doc, "default_allocate(size, stream=None)\n--\n\n"
 
 static PyObject *allocate(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *stream;
     size_t size = 0;
-    if (convert_arguments(allocate_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "size", &size) < 0)
-        return NULL;
-    return default_pool_allocate(module_state(module), NULL, size, given[1]);
+    if (READ_ARGUMENTS(allocate_doc, INTO(&size), INTO(&stream)) < 0) return NULL;
+    return default_pool_allocate(module_state(module), NULL, size, stream);
 }
 
 PyDoc_STRVAR(pool_doc,
@@ -162,7 +160,7 @@ static PyObject *set_default_memory_pool(PyObject *module, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef default_pool_functions[] = {
     {"default_allocate", AS_METHOD(allocate), FAST_KEYWORDS, allocate_doc},
     {"default_memory_pool", default_memory_pool, METH_NOARGS, pool_doc},
     {"set_default_memory_pool", AS_METHOD(set_default_memory_pool), FAST_KEYWORDS, set_pool_doc},
@@ -171,7 +169,7 @@ static PyMethodDef functions[] = {
 
 int default_pool_setup(PyObject *module, ModuleState *state)
 {
-    if (context_on_end(state, end_pool) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
+    if (context_on_end(state, end_pool) < 0) return -1;
     state->default_allocate = PyObject_GetAttrString(module, "default_allocate");
     return state->default_allocate ? 0 : -1;
 }

@@ -229,11 +229,9 @@ PyDoc_STRVAR(as_buffer_doc,
 static PyObject *allocation_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
     DeviceAllocationObject *allocation = device_allocation_cast(self);
-    PyObject *given[2];
     size_t size = 0, offset = 0;
     CUdeviceptr pointer;
-    if (convert_arguments(as_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "size", &size) < 0 || convert_size(given[1], "offset", &offset) < 0
+    if (READ_ARGUMENTS(as_buffer_doc, INTO(&size), INTO(&offset)) < 0
         || device_allocation_address(allocation, &pointer) < 0)
         return NULL;
     if (offset > allocation->size || size > allocation->size - offset)
@@ -277,12 +275,10 @@ static PyMemberDef allocation_members[] = {
 
 PyDoc_STRVAR(allocation_doc, "Device memory, freed with the last reference. int() is its address.");
 
-static const TypeSpec allocation_spec = {
-    .tp_name = "pycuda.driver.DeviceAllocation",
+const TypeSpec DeviceAllocation_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.DeviceAllocation", DeviceAllocationObject),
     .tp_doc = allocation_doc,
-    .tp_basicsize = sizeof(DeviceAllocationObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(DeviceAllocationObject, weak_references),
     .tp_dealloc = device_allocation_dealloc,
     .tp_repr = allocation_repr,
     .nb_int = allocation_int,
@@ -309,11 +305,8 @@ PyDoc_STRVAR(mem_alloc_doc,
 
 static PyObject *mem_alloc(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[1];
     size_t size = 0;
-    if (convert_arguments(mem_alloc_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "bytes", &size) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(mem_alloc_doc, INTO(&size)) < 0) return NULL;
     return device_allocation_new(module_state(module), size);
 }
 
@@ -362,13 +355,9 @@ PyDoc_STRVAR(mem_alloc_pitch_doc,
 static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[3];
     size_t width = 0, height = 0, pitch = 0, size = SIZE_MAX;
     unsigned element = 0;
-    if (convert_arguments(mem_alloc_pitch_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "width", &width) < 0 || convert_size(given[1], "height", &height) < 0
-        || convert_unsigned(given[2], "access_size", &element) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(mem_alloc_pitch_doc, INTO(&width), INTO(&height), INTO(&element)) < 0) return NULL;
     PyObject *self = owner_new(state, state->DeviceAllocation_type);
     if (!self) return NULL;
     DeviceAllocationObject *allocation = device_allocation_cast(self);
@@ -420,7 +409,7 @@ static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
 }
 ARGUMENT_BY_NAME(mem_get_address_range, mem_get_address_range_doc)
 
-static PyMethodDef functions[] = {
+PyMethodDef device_memory_functions[] = {
     {"mem_alloc", AS_METHOD(mem_alloc), FAST_KEYWORDS, mem_alloc_doc},
     {"mem_alloc_like", AS_METHOD(mem_alloc_like_named), FAST_KEYWORDS, mem_alloc_like_doc},
     {"mem_alloc_pitch", AS_METHOD(mem_alloc_pitch), FAST_KEYWORDS, mem_alloc_pitch_doc},
@@ -429,9 +418,3 @@ static PyMethodDef functions[] = {
      mem_get_address_range_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int device_memory_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->DeviceAllocation_type, &allocation_spec, NULL) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

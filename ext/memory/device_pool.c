@@ -106,27 +106,18 @@ static PyMethodDef device_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec device_pool_spec = {
-    .tp_name = "pycuda.tools.DeviceMemoryPool",
+const TypeSpec DeviceMemoryPool_spec = {
+    TYPE_OF("pycuda.tools.DeviceMemoryPool", PoolObject),
     .tp_doc = device_pool_doc,
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = device_pool_init,
     .tp_methods = device_pool_methods,
 };
 
-static const TypeSpec managed_pool_spec = {
-    .tp_name = "pycuda.tools.ManagedMemoryPool",
+const TypeSpec ManagedMemoryPool_spec = {
+    TYPE_OF("pycuda.tools.ManagedMemoryPool", PoolObject),
     .tp_doc = managed_pool_doc,
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_init = managed_pool_init,
 };
-
-int device_pool_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->DeviceMemoryPool_type, &device_pool_spec, state->MemoryPool_type) < 0)
-        return -1;
-    return type_add(module, &state->ManagedMemoryPool_type, &managed_pool_spec, state->DeviceMemoryPool_type);
-}

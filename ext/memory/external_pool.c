@@ -195,17 +195,10 @@ static PyGetSetDef external_pool_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec external_pool_spec = {
-    .tp_name = "pycuda.tools.ExternalMemoryPool",
+const TypeSpec ExternalMemoryPool_spec = {
+    TYPE_OF("pycuda.tools.ExternalMemoryPool", PoolObject),
     .tp_doc = external_pool_doc,
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_init = external_pool_init,
     .tp_getset = external_pool_properties,
 };
-
-int external_pool_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->ExternalMemoryPool_type, &external_pool_spec,
-                    state->DeviceMemoryPool_type);
-}

@@ -146,13 +146,8 @@ MEMSETS(32)
 
 #define MEMSET(form, bits, shaped, async, text) \
     {"memset_" #form, AS_METHOD(memset_##form), FAST_KEYWORDS, memset_##form##_doc},
-static PyMethodDef functions[] = {
+PyMethodDef fill_functions[] = {
     MEMSETS(8) MEMSETS(16) MEMSETS(32){NULL, NULL, 0, NULL},
 };
 #undef MEMSET
 #undef MEMSETS
-
-int fill_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

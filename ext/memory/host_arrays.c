@@ -157,28 +157,21 @@ PyDoc_STRVAR(register_host_memory_doc,
 static PyObject *register_host_memory(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[2];
+    PyObject *ary;
     unsigned flags = 0;
-    if (convert_arguments(register_host_memory_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0)
-        return NULL;
-    if (!PyArray_Check(given[0]))
-        return PyErr_Format(PyExc_TypeError, "ary must be an ndarray, not %s", Py_TYPE(given[0])->tp_name);
-    if (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)given[0]) || PyArray_SIZE((PyArrayObject *)given[0]) == 0)
+    if (READ_ARGUMENTS(register_host_memory_doc, INTO(&ary), INTO(&flags)) < 0) return NULL;
+    if (!PyArray_Check(ary))
+        return PyErr_Format(PyExc_TypeError, "ary must be an ndarray, not %s", Py_TYPE(ary)->tp_name);
+    if (!PyArray_IS_C_CONTIGUOUS((PyArrayObject *)ary) || PyArray_SIZE((PyArrayObject *)ary) == 0)
         return raise_logic(state, "register_host_memory: the array must be C-contiguous and not empty");
-    return register_array(state, (PyArrayObject *)given[0], flags);
+    return register_array(state, (PyArrayObject *)ary, flags);
 }
 
 #define ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
 #define FAMILY_ROWS(family) \
     ROW(family##_empty), ROW(family##_zeros), ROW(family##_empty_like), ROW(family##_zeros_like)
 
-static PyMethodDef functions[] = {
+PyMethodDef host_arrays_functions[] = {
     FAMILY_ROWS(pagelocked),   FAMILY_ROWS(aligned),  FAMILY_ROWS(managed),
     ROW(register_host_memory), {NULL, NULL, 0, NULL},
 };
-
-int host_arrays_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -219,12 +219,10 @@ static PyGetSetDef registered_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec pointer_spec = {
-    .tp_name = "pycuda.driver.HostPointer",
+const TypeSpec HostPointer_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.HostPointer", HostMemoryObject),
     .tp_doc = "Host memory that is registered with the driver; base class.",
-    .tp_basicsize = sizeof(HostMemoryObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(HostMemoryObject, weak_references),
     .tp_dealloc = memory_dealloc,
     .tp_traverse = memory_traverse,
     .tp_methods = pointer_methods,
@@ -240,25 +238,14 @@ static const TypeSpec pointer_spec = {
      .tp_methods = methods, \
      .tp_getset = properties}
 
-static const TypeSpec pagelocked_spec = HOST_SPEC(
+const TypeSpec PagelockedHostAllocation_spec = HOST_SPEC(
     PagelockedHostAllocation,
     "Page-locked memory, the base of the arrays that pagelocked_empty and similar functions return.",
     pagelocked_methods, NULL);
-static const TypeSpec aligned_spec =
+const TypeSpec AlignedHostAllocation_spec =
     HOST_SPEC(AlignedHostAllocation,
               "Aligned memory, the base of the arrays that aligned_empty and similar functions return.",
               aligned_methods, NULL);
-static const TypeSpec registered_spec = HOST_SPEC(
+const TypeSpec RegisteredHostMemory_spec = HOST_SPEC(
     RegisteredHostMemory, "The page-lock of register_host_memory, the base of the array that it returns.",
     registered_methods, registered_properties);
-
-int host_memory_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->HostPointer_type, &pointer_spec, NULL) < 0
-        || type_add(module, &state->PagelockedHostAllocation_type, &pagelocked_spec, state->HostPointer_type)
-               < 0
-        || type_add(module, &state->AlignedHostAllocation_type, &aligned_spec, state->HostPointer_type) < 0
-        || type_add(module, &state->RegisteredHostMemory_type, &registered_spec, state->HostPointer_type) < 0)
-        return -1;
-    return PyModule_AddObjectRef(module, "HostAllocation", (PyObject *)state->PagelockedHostAllocation_type);
-}

@@ -23,11 +23,8 @@ PyDoc_STRVAR(allocator_doc, "PageLockedAllocator(flags=0)\n--\n\n"
 
 static PyObject *allocator_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    PyObject *given[1];
     unsigned flags = 0;
-    if (convert_call(allocator_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
+    if (READ_CALL(allocator_doc, INTO(&flags)) < 0) return NULL;
     PyObject *self = type->tp_alloc(type, 0);
     if (self) ((AllocatorObject *)self)->flags = flags;
     return self;
@@ -38,10 +35,9 @@ static PyMemberDef allocator_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec allocator_spec = {
-    .tp_name = "pycuda.tools.PageLockedAllocator",
+const TypeSpec PageLockedAllocator_spec = {
+    TYPE_OF("pycuda.tools.PageLockedAllocator", AllocatorObject),
     .tp_doc = allocator_doc,
-    .tp_basicsize = sizeof(AllocatorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = allocator_new,
     .tp_members = allocator_members,
@@ -120,10 +116,9 @@ static PyMethodDef pooled_host_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec pooled_host_spec = {
-    .tp_name = "pycuda.tools.PooledHostAllocation",
+const TypeSpec PooledHostAllocation_spec = {
+    TYPE_OF("pycuda.tools.PooledHostAllocation", PooledHostObject),
     .tp_doc = "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes.",
-    .tp_basicsize = sizeof(PooledHostObject),
     .tp_dealloc = pooled_host_dealloc,
     .tp_traverse = pooled_host_traverse,
     .sq_length = pooled_host_length,
@@ -189,21 +184,11 @@ static PyMethodDef host_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec host_pool_spec = {
-    .tp_name = "pycuda.tools.PageLockedMemoryPool",
+const TypeSpec PageLockedMemoryPool_spec = {
+    TYPE_OF("pycuda.tools.PageLockedMemoryPool", PoolObject),
     .tp_doc = host_pool_doc,
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = host_pool_init,
     .tp_methods = host_pool_methods,
 };
-
-int host_pool_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->PageLockedAllocator_type, &allocator_spec, NULL) < 0
-        || type_add(module, &state->PooledHostAllocation_type, &pooled_host_spec, state->HostPointer_type)
-               < 0)
-        return -1;
-    return type_add(module, &state->PageLockedMemoryPool_type, &host_pool_spec, state->MemoryPool_type);
-}

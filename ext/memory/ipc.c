@@ -68,11 +68,11 @@ PyDoc_STRVAR(ipc_doc, "IPCMemoryHandle(ipc_handle, flags=1)\n--\n\n"
 static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[2];
+    PyObject *ipc_handle;
     CUipcMemHandle handle;
     unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
-    if (convert_call(ipc_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0 || read_handle(state, given[0], &handle) < 0)
+    if (READ_CALL(ipc_doc, INTO(&ipc_handle), INTO(&flags)) < 0
+        || read_handle(state, ipc_handle, &handle) < 0)
         return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
@@ -128,25 +128,16 @@ static PyMethodDef ipc_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec ipc_spec = {
-    .tp_name = "pycuda.driver.IPCMemoryHandle",
+const TypeSpec IPCMemoryHandle_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.IPCMemoryHandle", IPCMemoryObject),
     .tp_doc = ipc_doc,
-    .tp_basicsize = sizeof(IPCMemoryObject),
-    .tp_weaklistoffset = offsetof(IPCMemoryObject, weak_references),
     .tp_new = ipc_tp_new,
     .tp_init = ipc_init,
     .tp_dealloc = ipc_dealloc,
     .tp_methods = ipc_methods,
 };
 
-static PyMethodDef functions[] = {
+PyMethodDef ipc_functions[] = {
     {"mem_get_ipc_handle", AS_METHOD(mem_get_ipc_handle), FAST_KEYWORDS, mem_get_ipc_handle_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int ipc_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->IPCMemoryHandle_type, &ipc_spec, state->PointerHolderBase_type) < 0)
-        return -1;
-    return PyModule_AddFunctions(module, functions);
-}

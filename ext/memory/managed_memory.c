@@ -44,12 +44,12 @@ PyDoc_STRVAR(attach_doc, "attach($self, mem_flags, stream=None)\n--\n\n"
 static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = device_allocation_cast(self)->state;
-    PyObject *given[2];
+    PyObject *stream_object;
     unsigned flags = 0;
     CUstream stream;
     CUdeviceptr pointer;
-    if (convert_arguments(attach_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "mem_flags", &flags) < 0 || convert_stream(state, given[1], &stream) < 0
+    if (READ_ARGUMENTS(attach_doc, INTO(&flags), INTO(&stream_object)) < 0
+        || convert_stream(state, stream_object, &stream) < 0
         || device_allocation_address(device_allocation_cast(self), &pointer) < 0)
         return NULL;
     return none_unless(gpu_cuStreamAttachMemAsync(state, stream, pointer, 0, flags));
@@ -61,18 +61,9 @@ static PyMethodDef managed_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec managed_spec = {
-    .tp_name = "pycuda.driver.ManagedAllocation",
+const TypeSpec ManagedAllocation_spec = {
+    TYPE_OF("pycuda.driver.ManagedAllocation", DeviceAllocationObject),
     .tp_doc = "Managed memory, the base of the arrays that managed_empty and similar functions return.",
-    .tp_basicsize = sizeof(DeviceAllocationObject),
     .tp_dealloc = device_allocation_dealloc,
     .tp_methods = managed_methods,
 };
-
-int managed_memory_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->ManagedAllocation_type, &managed_spec, state->DeviceAllocation_type) < 0)
-        return -1;
-    return PyModule_AddObjectRef(module, "ManagedAllocationOrStub",
-                                 (PyObject *)state->ManagedAllocation_type);
-}

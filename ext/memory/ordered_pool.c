@@ -194,18 +194,11 @@ static PyMethodDef ordered_pool_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static const TypeSpec ordered_pool_spec = {
-    .tp_name = "pycuda.tools.StreamOrderedMemoryPool",
+const TypeSpec StreamOrderedMemoryPool_spec = {
+    TYPE_OF("pycuda.tools.StreamOrderedMemoryPool", PoolObject),
     .tp_doc = ordered_pool_doc,
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_init = ordered_pool_init,
     .tp_methods = ordered_pool_methods,
     .tp_getset = ordered_pool_properties,
 };
-
-int ordered_pool_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->StreamOrderedMemoryPool_type, &ordered_pool_spec,
-                    state->DeviceMemoryPool_type);
-}

@@ -109,14 +109,12 @@ static PyObject *raise_creation(PhysicalMemoryObject *memory, CUresult result)
 static PyObject *physical_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[3];
+    PyObject *device_object;
     size_t size = 0;
     CUdevice device;
     unsigned handle_type = CU_MEM_HANDLE_TYPE_NONE;
-    if (convert_call(physical_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_size(given[0], "size", &size) < 0
-        || convert_unsigned(given[2], "handle_type", &handle_type) < 0
-        || physical_memory_device(state, given[1], &device) < 0)
+    if (READ_CALL(physical_doc, INTO(&size), INTO(&device_object), INTO(&handle_type)) < 0
+        || physical_memory_device(state, device_object, &device) < 0)
         return NULL;
     deferred_release(state);
     PhysicalMemoryObject *memory = empty(state, type);
@@ -225,13 +223,10 @@ PyDoc_STRVAR(from_fd_doc,
 static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
 {
     ModuleState *state = state_of_type((PyTypeObject *)type);
-    PyObject *given[2];
     size_t size = 0;
     int descriptor = -1;
     CUmemAllocationProp properties = {0};
-    if (convert_arguments(from_fd_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[0], "fd", &descriptor) < 0 || convert_size(given[1], "size", &size) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(from_fd_doc, INTO(&descriptor), INTO(&size)) < 0) return NULL;
     if (descriptor < 0)
         return PyErr_Format(PyExc_ValueError, "fd must not be negative, as %d is", descriptor);
     PhysicalMemoryObject *memory = empty(state, (PyTypeObject *)type);
@@ -314,11 +309,9 @@ static PyGetSetDef physical_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec physical_spec = {
-    .tp_name = "pycuda.driver.PhysicalMemory",
+const TypeSpec PhysicalMemory_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PhysicalMemory", PhysicalMemoryObject),
     .tp_doc = physical_doc,
-    .tp_basicsize = sizeof(PhysicalMemoryObject),
-    .tp_weaklistoffset = offsetof(PhysicalMemoryObject, weak_references),
     .tp_new = physical_new,
     .tp_dealloc = physical_dealloc,
     .tp_repr = physical_repr,
@@ -343,13 +336,12 @@ PyDoc_STRVAR(granularity_doc,
 static PyObject *mem_get_allocation_granularity(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[2];
+    PyObject *device_object;
     CUdevice device;
     unsigned option = CU_MEM_ALLOC_GRANULARITY_MINIMUM;
     size_t bytes = 0;
-    if (convert_arguments(granularity_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "option", &option) < 0
-        || physical_memory_device(state, given[0], &device) < 0)
+    if (READ_ARGUMENTS(granularity_doc, INTO(&device_object), INTO(&option)) < 0
+        || physical_memory_device(state, device_object, &device) < 0)
         return NULL;
     CUmemAllocationProp properties = properties_of(device, CU_MEM_HANDLE_TYPE_NONE);
     return gpu_cuMemGetAllocationGranularity(state, &bytes, &properties, option) < 0
@@ -357,14 +349,8 @@ static PyObject *mem_get_allocation_granularity(PyObject *module, FAST_PARAMETER
                : PyLong_FromSize_t(bytes);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef physical_memory_functions[] = {
     {"mem_get_allocation_granularity", AS_METHOD(mem_get_allocation_granularity), FAST_KEYWORDS,
      granularity_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int physical_memory_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->PhysicalMemory_type, &physical_spec, NULL) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

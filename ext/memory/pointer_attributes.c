@@ -67,25 +67,19 @@ PyDoc_STRVAR(pointer_get_attribute_doc, "pointer_get_attribute(attr, ptr)\n--\n\
 static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[2];
+    PyObject *ptr;
     unsigned attribute = 0;
     Answer answer = {0};
     CUdeviceptr pointer;
-    if (convert_arguments(pointer_get_attribute_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "attr", &attribute) < 0
-        || convert_pointer(state, given[1], &pointer) < 0)
+    if (READ_ARGUMENTS(pointer_get_attribute_doc, INTO(&attribute), INTO(&ptr)) < 0
+        || convert_pointer(state, ptr, &pointer) < 0)
         return NULL;
     return gpu_cuPointerGetAttribute(state, &answer, attribute, pointer) < 0
                ? NULL
                : show(state, attribute, &answer);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef pointer_attributes_functions[] = {
     {"pointer_get_attribute", AS_METHOD(pointer_get_attribute), FAST_KEYWORDS, pointer_get_attribute_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int pointer_attributes_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -48,11 +48,9 @@ PyDoc_STRVAR(as_buffer_doc, "as_buffer($self, size, offset=0)\n--\n\n"
 
 static PyObject *holder_as_buffer(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
     size_t size = 0, offset = 0;
     CUdeviceptr pointer;
-    if (convert_arguments(as_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "size", &size) < 0 || convert_size(given[1], "offset", &offset) < 0
+    if (READ_ARGUMENTS(as_buffer_doc, INTO(&size), INTO(&offset)) < 0
         || convert_pointer(state_of_type(Py_TYPE(self)), self, &pointer) < 0)
         return NULL;
     return PyMemoryView_FromMemory((char *)(uintptr_t)(pointer + offset), (Py_ssize_t)size, PyBUF_WRITE);
@@ -79,12 +77,10 @@ PyDoc_STRVAR(holder_doc,
              "A subclass defines get_pointer(), which returns the address; its objects are taken\n"
              "wherever a DeviceAllocation is.");
 
-static const TypeSpec holder_spec = {
-    .tp_name = "pycuda.driver.PointerHolderBase",
+const TypeSpec PointerHolderBase_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PointerHolderBase", PointerHolderObject),
     .tp_doc = holder_doc,
-    .tp_basicsize = sizeof(PointerHolderObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(PointerHolderObject, weak_references),
     .tp_new = PyType_GenericNew,
     .tp_init = holder_init,
     .tp_dealloc = holder_dealloc,
@@ -92,8 +88,3 @@ static const TypeSpec holder_spec = {
     .nb_index = holder_int,
     .tp_methods = holder_methods,
 };
-
-int pointer_holder_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->PointerHolderBase_type, &holder_spec, NULL);
-}

@@ -242,12 +242,10 @@ static PyGetSetDef pool_properties[] = {
 };
 #undef STATISTIC
 
-static const TypeSpec pool_spec = {
-    .tp_name = "pycuda.tools.MemoryPool",
+const TypeSpec MemoryPool_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.tools.MemoryPool", PoolObject),
     .tp_doc = "What all memory pools share.",
-    .tp_basicsize = sizeof(PoolObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(PoolObject, weak_references),
     .tp_dealloc = pool_dealloc,
     .tp_methods = pool_methods,
     .tp_getset = pool_properties,
@@ -267,13 +265,7 @@ static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
 }
 ARGUMENT_BY_NAME(bitlog2, bitlog2_doc)
 
-static PyMethodDef functions[] = {
+PyMethodDef pool_methods_functions[] = {
     {"bitlog2", AS_METHOD(bitlog2_named), FAST_KEYWORDS, bitlog2_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int pool_methods_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->MemoryPool_type, &pool_spec, NULL) < 0) return -1;
-    return PyModule_AddFunctions(module, functions);
-}

@@ -359,17 +359,10 @@ PyDoc_STRVAR(allocation_doc,
              "int() is its address, len() the bytes that were requested. It is taken wherever a\n"
              "DeviceAllocation is.");
 
-static const TypeSpec allocation_spec = {
-    .tp_name = "pycuda.tools.PooledDeviceAllocation",
+const TypeSpec PooledDeviceAllocation_spec = {
+    TYPE_OF("pycuda.tools.PooledDeviceAllocation", PooledAllocationObject),
     .tp_doc = allocation_doc,
-    .tp_basicsize = sizeof(PooledAllocationObject),
     .tp_dealloc = allocation_dealloc,
     .sq_length = allocation_length,
     .tp_methods = allocation_methods,
 };
-
-int pooled_allocation_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->PooledDeviceAllocation_type, &allocation_spec,
-                    state->DeviceAllocation_type);
-}

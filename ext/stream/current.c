@@ -137,13 +137,13 @@ static PyObject *current_stream(PyObject *module, PyObject *Py_UNUSED(none))
     return Py_NewRef(stream ? stream : Py_None);
 }
 
-static PyMethodDef functions[] = {
+PyMethodDef current_stream_functions[] = {
     {"current_stream", current_stream, METH_NOARGS, current_stream_doc},
     {NULL, NULL, 0, NULL},
 };
 
-int current_stream_setup(PyObject *module, ModuleState *state)
+int current_stream_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
     state->current_stream = PyContextVar_New("pycuda.current_stream", NULL);
-    return state->current_stream ? PyModule_AddFunctions(module, functions) : -1;
+    return state->current_stream ? 0 : -1;
 }

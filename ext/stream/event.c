@@ -20,11 +20,8 @@ PyDoc_STRVAR(event_doc, "Event(flags=0)\n--\n\n"
 static PyObject *event_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[1];
     unsigned flags = 0;
-    if (convert_call(event_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
+    if (READ_CALL(event_doc, INTO(&flags)) < 0) return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     event_cast(self)->untimed = flags & CU_EVENT_DISABLE_TIMING;
@@ -230,12 +227,10 @@ static PyObject *event_repr(PyObject *self)
     return context_repr_of(self, event->context, event->handle, event->untimed ? ", without timing" : "");
 }
 
-static const TypeSpec event_spec = {
-    .tp_name = "pycuda.driver.Event",
+const TypeSpec Event_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Event", EventObject),
     .tp_doc = event_doc,
-    .tp_basicsize = sizeof(EventObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(EventObject, weak_references),
     .tp_new = event_tp_new,
     .tp_dealloc = event_dealloc,
     .tp_repr = event_repr,
@@ -243,8 +238,3 @@ static const TypeSpec event_spec = {
     .tp_methods = event_methods,
     .tp_members = event_members,
 };
-
-int event_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->Event_type, &event_spec, NULL);
-}

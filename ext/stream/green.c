@@ -142,10 +142,8 @@ static PyObject *create_stream(PyObject *self, FAST_PARAMETERS)
     ContextObject *context = context_cast(self);
     ModuleState *state = context->state;
     PyTypeObject *type = state->Stream_type;
-    PyObject *given[1];
     int priority = 0;
-    if (convert_arguments(create_stream_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_int(given[0], "priority", &priority) < 0
+    if (READ_ARGUMENTS(create_stream_doc, INTO(&priority)) < 0
         || !context_check(context, "cuGreenCtxStreamCreate"))
         return NULL;
     StreamObject *stream = stream_cast(type->tp_alloc(type, 0));
@@ -249,17 +247,11 @@ static PyGetSetDef green_properties[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static const TypeSpec green_spec = {
-    .tp_name = "pycuda.driver.GreenContext",
+const TypeSpec GreenContext_spec = {
+    TYPE_OF("pycuda.driver.GreenContext", ContextObject),
     .tp_doc = green_doc,
-    .tp_basicsize = sizeof(ContextObject),
     .tp_new = green_tp_new,
     .tp_dealloc = context_dealloc,
     .tp_methods = green_methods,
     .tp_getset = green_properties,
 };
-
-int green_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->GreenContext_type, &green_spec, state->Context_type);
-}

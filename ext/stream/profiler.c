@@ -16,13 +16,13 @@ PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_f
 static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[3], *config = NULL, *output = NULL, *answer = NULL;
+    PyObject *config_file, *output_file, *config = NULL, *output = NULL, *answer = NULL;
     unsigned mode = 0;
     CUresult result;
-    if (convert_arguments(initialize_profiler_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[2], "output_mode", &mode) < 0 || !PyUnicode_FSConverter(given[0], &config))
+    if (READ_ARGUMENTS(initialize_profiler_doc, INTO(&config_file), INTO(&output_file), INTO(&mode)) < 0
+        || !PyUnicode_FSConverter(config_file, &config))
         return NULL;
-    if (PyUnicode_FSConverter(given[1], &output)) {
+    if (PyUnicode_FSConverter(output_file, &output)) {
         const char *from = PyBytes_AS_STRING(config), *to = PyBytes_AS_STRING(output);
         result = try_cuProfilerInitialize(state, from, to, mode);
         answer = none_or_raise(state, result, "cuProfilerInitialize");
@@ -55,17 +55,10 @@ static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"
                        "The first name of stop_profiler.");
 
-static PyMethodDef functions[] = {
+PyMethodDef profiler_functions[] = {
     {"initialize_profiler", AS_METHOD(initialize_profiler), FAST_KEYWORDS, initialize_profiler_doc},
     {"start_profiler", start_profiler, METH_NOARGS, start_profiler_doc},
     {"stop_profiler", stop_profiler, METH_NOARGS, stop_profiler_doc},
     {"stop", stop_profiler, METH_NOARGS, stop_doc},
     {NULL, NULL, 0, NULL},
 };
-
-int profiler_setup(PyObject *module, ModuleState *state);
-
-int profiler_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    return PyModule_AddFunctions(module, functions);
-}

@@ -22,14 +22,12 @@ PyDoc_STRVAR(stream_doc,
 static PyObject *stream_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[2];
+    PyObject *priority_object;
     unsigned flags = 0;
     int priority = 0;
-    if (convert_call(stream_doc, args, kwargs, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "flags", &flags) < 0)
-        return NULL;
-    bool has_priority = given[1] && given[1] != Py_None;
-    if (has_priority && convert_int(given[1], "priority", &priority) < 0) return NULL;
+    if (READ_CALL(stream_doc, INTO(&flags), INTO(&priority_object)) < 0) return NULL;
+    bool has_priority = priority_object && priority_object != Py_None;
+    if (has_priority && convert_int(priority_object, "priority", &priority) < 0) return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     StreamObject *stream = stream_cast(self);
@@ -186,7 +184,6 @@ static PyMethodDef stream_methods[] = {
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
      "add_callback($self, function, /, *args)\n--\n\n"
      "Another name of launch_host_func."},
-    {"capture", AS_METHOD(stream_capture), FAST_KEYWORDS, stream_capture_doc},
     {"__cuda_stream__", stream_cuda_stream, METH_NOARGS,
      "__cuda_stream__($self)\n--\n\n"
      "The protocol by which libraries share streams.\n"
@@ -215,12 +212,10 @@ static PyObject *stream_repr(PyObject *self)
                            stream->non_blocking ? ", non-blocking" : "");
 }
 
-static const TypeSpec stream_spec = {
-    .tp_name = "pycuda.driver.Stream",
+const TypeSpec Stream_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Stream", StreamObject),
     .tp_doc = stream_doc,
-    .tp_basicsize = sizeof(StreamObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(StreamObject, weak_references),
     .tp_new = stream_tp_new,
     .tp_dealloc = stream_dealloc,
     .tp_repr = stream_repr,
@@ -229,8 +224,3 @@ static const TypeSpec stream_spec = {
     .tp_getset = stream_properties,
     .tp_members = stream_members,
 };
-
-int stream_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->Stream_type, &stream_spec, NULL);
-}

@@ -62,8 +62,4 @@ PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssiz
 PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObject *const *args,
                                   Py_ssize_t count, CUhostFn *call, void **data);
 
-/* Stream.capture (ext/graph/capture.c). */
-extern const char stream_capture_doc[];
-PyObject *stream_capture(PyObject *self, FAST_PARAMETERS);
-
 #endif

@@ -404,15 +404,7 @@ static PyMethodDef methods_peer[] = {
      .tp_methods = methods, \
      .tp_getset = properties}
 
-static const TypeSpec spec_2d = SPEC("Memcpy2D", doc_2d, shaped_call_2d, methods_2d, properties_2d);
-static const TypeSpec spec_3d = SPEC("Memcpy3D", doc_3d, shaped_call_3d, methods_3d, properties_3d);
-static const TypeSpec spec_peer = SPEC("Memcpy3DPeer", doc_peer, shaped_call_3d, methods_peer, properties_3d);
-
-int copy_shaped_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->Memcpy2D_type, &spec_2d, NULL) < 0
-                   || type_add(module, &state->Memcpy3D_type, &spec_3d, NULL) < 0
-                   || type_add(module, &state->Memcpy3DPeer_type, &spec_peer, NULL) < 0
-               ? -1
-               : 0;
-}
+const TypeSpec Memcpy2D_spec = SPEC("Memcpy2D", doc_2d, shaped_call_2d, methods_2d, properties_2d);
+const TypeSpec Memcpy3D_spec = SPEC("Memcpy3D", doc_3d, shaped_call_3d, methods_3d, properties_3d);
+const TypeSpec Memcpy3DPeer_spec =
+    SPEC("Memcpy3DPeer", doc_peer, shaped_call_3d, methods_peer, properties_3d);

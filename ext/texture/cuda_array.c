@@ -124,20 +124,18 @@ static PyGetSetDef descriptor_3d_properties[] = {
 };
 #undef ROW
 
-static const TypeSpec descriptor_spec = {
-    .tp_name = "pycuda.driver.ArrayDescriptor",
+const TypeSpec ArrayDescriptor_spec = {
+    TYPE_OF("pycuda.driver.ArrayDescriptor", ArrayDescriptorObject),
     .tp_doc = descriptor_doc,
-    .tp_basicsize = sizeof(ArrayDescriptorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
     .tp_getset = descriptor_properties,
 };
 
-static const TypeSpec descriptor_3d_spec = {
-    .tp_name = "pycuda.driver.ArrayDescriptor3D",
+const TypeSpec ArrayDescriptor3D_spec = {
+    TYPE_OF("pycuda.driver.ArrayDescriptor3D", ArrayDescriptorObject),
     .tp_doc = descriptor_3d_doc,
-    .tp_basicsize = sizeof(ArrayDescriptorObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
@@ -354,12 +352,10 @@ static PyMemberDef cuda_array_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec cuda_array_spec = {
-    .tp_name = "pycuda.driver.Array",
+const TypeSpec Array_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Array", CudaArrayObject),
     .tp_doc = cuda_array_doc,
-    .tp_basicsize = sizeof(CudaArrayObject),
     .tp_flags = Py_TPFLAGS_BASETYPE,
-    .tp_weaklistoffset = offsetof(CudaArrayObject, weak_references),
     .tp_new = cuda_array_tp_new,
     .tp_dealloc = cuda_array_dealloc,
     .tp_hash = cuda_array_hash,
@@ -367,12 +363,3 @@ static const TypeSpec cuda_array_spec = {
     .tp_methods = cuda_array_methods,
     .tp_members = cuda_array_members,
 };
-
-int cuda_array_setup(PyObject *module, ModuleState *state)
-{
-    if (type_add(module, &state->ArrayDescriptor_type, &descriptor_spec, NULL) < 0
-        || type_add(module, &state->ArrayDescriptor3D_type, &descriptor_3d_spec, NULL) < 0
-        || type_add(module, &state->Array_type, &cuda_array_spec, NULL) < 0)
-        return -1;
-    return cuda_array_copy_setup(module, state);
-}

@@ -47,7 +47,4 @@ int cuda_array_describe(ModuleState *state, CUarray handle, CUDA_ARRAY3D_DESCRIP
  * number a channel. */
 size_t cuda_array_element_size(CUarray_format format, unsigned channels);
 
-/* ext/texture/cuda_array_copy.c: memcpy_dtoa and its relatives. */
-int cuda_array_copy_setup(PyObject *module, ModuleState *state);
-
 #endif

@@ -135,39 +135,23 @@ PyDoc_STRVAR(memcpy_atoa_doc, "memcpy_atoa(dest, dest_index, src, src_index, len
 static PyObject *memcpy_atoa(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[5];
+    PyObject *dest, *dest_index, *src, *src_index;
     ArrayPlace to, from;
     size_t size = 0;
     CUresult result = CUDA_SUCCESS;
-    if (convert_arguments(memcpy_atoa_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_place(state, given[0], "dest", given[1], "dest_index", &to) < 0
-        || read_place(state, given[2], "src", given[3], "src_index", &from) < 0
-        || convert_size(given[4], "len", &size) < 0)
+    if (READ_ARGUMENTS(memcpy_atoa_doc, INTO(&dest), INTO(&dest_index), INTO(&src), INTO(&src_index),
+                       INTO(&size))
+            < 0
+        || read_place(state, dest, "dest", dest_index, "dest_index", &to) < 0
+        || read_place(state, src, "src", src_index, "src_index", &from) < 0)
         return NULL;
     if (size) result = try_cuMemcpyAtoA(state, to.handle, to.offset, from.handle, from.offset, size);
     return none_or_raise(state, result, "cuMemcpyAtoA");
 }
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}
-static PyMethodDef functions[] = {
+PyMethodDef cuda_array_copy_functions[] = {
     COPY_ROW(memcpy_dtoa), COPY_ROW(memcpy_atod), COPY_ROW(memcpy_htoa),
     COPY_ROW(memcpy_atoh), COPY_ROW(memcpy_atoa), {NULL, NULL, 0, NULL},
 };
 #undef COPY_ROW
-
-/* Older PyCUDA's name of a function. */
-static int add_alias(PyObject *module, const char *alias, const char *name)
-{
-    PyObject *function = PyObject_GetAttrString(module, name);
-    int status = function ? PyModule_AddObjectRef(module, alias, function) : -1;
-    Py_XDECREF(function);
-    return status;
-}
-
-int cuda_array_copy_setup(PyObject *module, ModuleState *Py_UNUSED(state))
-{
-    if (PyModule_AddFunctions(module, functions) < 0
-        || add_alias(module, "py_memcpy_htoa", "memcpy_htoa") < 0)
-        return -1;
-    return add_alias(module, "py_memcpy_atoh", "memcpy_atoh");
-}

@@ -198,12 +198,10 @@ PyDoc_STRVAR(get_level_doc, "get_level($self, level)\n--\n\n"
 static PyObject *mipmapped_array_get_level(PyObject *self, FAST_PARAMETERS)
 {
     MipmappedArrayObject *array = mipmapped_array_cast(self);
-    PyObject *given[1];
     CUmipmappedArray handle;
     CUarray level;
     unsigned index;
-    if (convert_arguments(get_level_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[0], "level", &index) < 0
+    if (READ_ARGUMENTS(get_level_doc, INTO(&index)) < 0
         || mipmapped_array_handle(array->state, self, "get_level", &handle) < 0)
         return NULL;
     if (index >= array->levels)
@@ -241,11 +239,9 @@ static PyMemberDef mipmapped_array_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec mipmapped_array_spec = {
-    .tp_name = "pycuda.driver.MipmappedArray",
+const TypeSpec MipmappedArray_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.MipmappedArray", MipmappedArrayObject),
     .tp_doc = mipmapped_array_doc,
-    .tp_basicsize = sizeof(MipmappedArrayObject),
-    .tp_weaklistoffset = offsetof(MipmappedArrayObject, weak_references),
     .tp_new = mipmapped_array_tp_new,
     .tp_dealloc = mipmapped_array_dealloc,
     .tp_methods = mipmapped_array_methods,
@@ -253,8 +249,7 @@ static const TypeSpec mipmapped_array_spec = {
     .tp_members = mipmapped_array_members,
 };
 
-int mipmapped_array_setup(PyObject *module, ModuleState *state)
+int mipmapped_array_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    if (context_on_last(state, end_arrays) < 0) return -1;
-    return type_add(module, &state->MipmappedArray_type, &mipmapped_array_spec, NULL);
+    return context_on_last(state, end_arrays);
 }

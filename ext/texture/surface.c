@@ -64,11 +64,9 @@ static PyMemberDef surface_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec surface_spec = {
-    .tp_name = "pycuda.driver.SurfaceObject",
+const TypeSpec SurfaceObject_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceObject", TextureObject),
     .tp_doc = surface_doc,
-    .tp_basicsize = sizeof(TextureObject),
-    .tp_weaklistoffset = offsetof(TextureObject, weak_references),
     .tp_new = surface_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,
@@ -77,8 +75,3 @@ static const TypeSpec surface_spec = {
     .tp_methods = surface_methods,
     .tp_members = surface_members,
 };
-
-int surface_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->SurfaceObject_type, &surface_spec, NULL);
-}

@@ -25,15 +25,13 @@ PyDoc_STRVAR(set_array_doc, "set_array($self, array, flags=0)\n--\n\n"
 static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
 {
     ReferenceObject *object = reference_cast(self);
-    PyObject *given[2];
+    PyObject *array;
     unsigned flags = 0;
-    if (convert_arguments(set_array_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "flags", &flags) < 0)
-        return NULL;
+    if (READ_ARGUMENTS(set_array_doc, INTO(&array), INTO(&flags)) < 0) return NULL;
     if (flags)
         return raise_driver(object->state, CUDA_ERROR_INVALID_VALUE, "cuSurfRefSetArray",
                             "flags is %u: it must be 0", flags);
-    if (reference_set_array(object, given[0]) < 0) return NULL;
+    if (reference_set_array(object, array) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
@@ -56,17 +54,10 @@ PyDoc_STRVAR(surface_reference_doc,
              "Module.get_surfref.\n\n"
              "Launches of the module's kernels use what it is bound to when they are made.");
 
-static const TypeSpec surface_reference_spec = {
-    .tp_name = "pycuda.driver.SurfaceReference",
+const TypeSpec SurfaceReference_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceReference", ReferenceObject),
     .tp_doc = surface_reference_doc,
-    .tp_basicsize = sizeof(ReferenceObject),
-    .tp_weaklistoffset = offsetof(ReferenceObject, weak_references),
     .tp_dealloc = reference_dealloc,
     .tp_traverse = reference_traverse,
     .tp_methods = surface_reference_methods,
 };
-
-int surface_reference_setup(PyObject *module, ModuleState *state)
-{
-    return type_add(module, &state->SurfaceReference_type, &surface_reference_spec, NULL);
-}

@@ -380,11 +380,9 @@ static PyMemberDef texture_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-static const TypeSpec texture_spec = {
-    .tp_name = "pycuda.driver.TextureObject",
+const TypeSpec TextureObject_spec = {
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureObject", TextureObject),
     .tp_doc = texture_doc,
-    .tp_basicsize = sizeof(TextureObject),
-    .tp_weaklistoffset = offsetof(TextureObject, weak_references),
     .tp_new = texture_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,
@@ -407,9 +405,9 @@ static const Flag flags[] = {
     {"TR_DEFAULT", -1},
 };
 
-int texture_setup(PyObject *module, ModuleState *state)
+int texture_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (PyModule_AddIntConstant(module, flags[i].name, flags[i].value) < 0) return -1;
-    return type_add(module, &state->TextureObject_type, &texture_spec, NULL);
+    return 0;
 }
