@@ -46,7 +46,7 @@ void *word_map_find(const WordMap *map, const uint64_t *words, size_t length)
     return entry ? entry->value : NULL;
 }
 
-static bool make_room(WordMap *map)
+static bool grow(WordMap *map)
 {
     size_t capacity = map->capacity ? 2 * map->capacity : FIRST_CAPACITY;
     if (2 * (map->count + 1) <= map->capacity) return true;
@@ -65,7 +65,7 @@ static bool make_room(WordMap *map)
 bool word_map_put(WordMap *map, const uint64_t *words, size_t length, void *value, void **before)
 {
     uint64_t hash = hash_of(words, length);
-    if (!make_room(map)) return false;
+    if (!grow(map)) return false;
     WordEntry **place = place_of(map->entries, map->capacity, hash, words, length), *entry = *place;
     *before = entry ? entry->value : NULL;
     if (!entry) {

@@ -14,15 +14,8 @@ typedef struct LiveRow {
 } LiveRow;
 
 static const LiveRow live_rows[] = {
-#define STATE_TYPE(name)
-#define STATE_OBJECT(name)
-#define STATE_STRING(name)
 #define STATE_LIVE(name) {#name, offsetof(ModuleState, live_##name)},
 #include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
 };
 
 PyDoc_STRVAR(get_version_doc, "get_version()\n--\n\n"
@@ -96,11 +89,10 @@ PyDoc_STRVAR(fault_delay_doc, "_fault_delay(name, milliseconds)\n--\n\n"
 
 static PyObject *fault_delay_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    PyObject *name_object;
-    unsigned milliseconds = 0;
-    if (READ_ARGUMENTS(fault_delay_doc, INTO(&name_object), INTO(&milliseconds)) < 0) return NULL;
-    const char *name = PyUnicode_AsUTF8(name_object);
-    return name ? PyBool_FromLong(fault_delay(name, milliseconds)) : NULL;
+    const char *name;
+    unsigned milliseconds;
+    if (READ_ARGUMENTS(fault_delay_doc, INTO(&name), INTO(&milliseconds)) < 0) return NULL;
+    return PyBool_FromLong(fault_delay(name, milliseconds));
 }
 
 static PyObject *fault_calls_py(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
@@ -172,12 +164,6 @@ static int add_everything(PyObject *module, ModuleState *state)
 #define SETUP(name) \
     if (name##_setup(module, state) < 0) return -1;
 #include "ext/base/module_setups.def"
-#undef TYPE
-#undef SUBTYPE
-#undef METHODS
-#undef FUNCTIONS
-#undef ALIAS
-#undef SETUP
     return 0;
 }
 

@@ -18,7 +18,7 @@ class PoolBlock(NamedTuple):
     address : int
     size : int
         Bytes that were requested; 0 while the block is held.
-    room : int
+    capacity : int
         Bytes as allocated.
     bin : int
         Its number: blocks of a bin serve each other's requests.
@@ -31,7 +31,7 @@ class PoolBlock(NamedTuple):
 
     address: int
     size: int
-    room: int
+    capacity: int
     bin: int
     active: bool
     stream: int | None
@@ -86,7 +86,7 @@ class PoolSnapshot:
     @property
     def managed_bytes(self) -> int:
         """Bytes of all blocks, as they were allocated."""
-        return sum(block.room for block in self.blocks)
+        return sum(block.capacity for block in self.blocks)
 
     @property
     def active_bytes(self) -> int:
@@ -96,23 +96,23 @@ class PoolSnapshot:
     @property
     def held_bytes(self) -> int:
         """Bytes that wait for reuse."""
-        return sum(block.room for block in self.held)
+        return sum(block.capacity for block in self.held)
 
     def bins(self) -> list[tuple[int, int, int, int]]:
         """The blocks of each bin, in the order of their sizes.
 
         Returns
         -------
-        list of (bin, room, active, held)
+        list of (bin, capacity, active, held)
             The largest block's bytes, and how many blocks are in use and held.
         """
-        room: dict[int, int] = {}
+        capacity: dict[int, int] = {}
         active: Counter[int] = Counter()
         held: Counter[int] = Counter()
         for block in self.blocks:
-            room[block.bin] = max(room.get(block.bin, 0), block.room)
+            capacity[block.bin] = max(capacity.get(block.bin, 0), block.capacity)
             (active if block.active else held)[block.bin] += 1
-        return [(number, room[number], active[number], held[number]) for number in sorted(room)]
+        return [(number, capacity[number], active[number], held[number]) for number in sorted(capacity)]
 
     def __str__(self) -> str:
         lines = [
@@ -123,7 +123,7 @@ class PoolSnapshot:
         ]
         if self.blocks:
             lines.append("     bin   blocks up to   in use     held")
-            lines += [f"  {n:6}   {size_text(room):>12} {a:8} {h:8}" for n, room, a, h in self.bins()]
+            lines += [f"  {n:6}   {size_text(capacity):>12} {a:8} {h:8}" for n, capacity, a, h in self.bins()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:

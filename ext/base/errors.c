@@ -57,23 +57,26 @@ bool errors_is_loss(CUresult result)
            || result == CUDA_ERROR_DEINITIALIZED;
 }
 
-/* A result newer than our table is asked of the driver, which then has answered and so is loaded. */
+/* What the driver says of a result newer than our table: it gave it, and so is loaded. */
+static const char *ask(ModuleState *state, CUresult result,
+                       CUresult (*call)(ModuleState *state, CUresult result, const char **text),
+                       const char *otherwise)
+{
+    const char *text = NULL;
+    call(state, result, &text);
+    return text ? text : otherwise;
+}
+
 const char *errors_name(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
-    const char *name = NULL;
-    if (row) return row->name;
-    once_cuGetErrorName(state, result, &name);
-    return name ? name : "CUDA_ERROR";
+    return row ? row->name : ask(state, result, once_cuGetErrorName, "CUDA_ERROR");
 }
 
 const char *errors_text(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
-    const char *text = NULL;
-    if (row) return row->text;
-    once_cuGetErrorString(state, result, &text);
-    return text ? text : "unrecognized error code";
+    return row ? row->text : ask(state, result, once_cuGetErrorString, "unrecognized error code");
 }
 
 static PyObject *exception_class(ModuleState *state, ErrorClass cls)

@@ -6,7 +6,7 @@
 #if defined(Py_GIL_DISABLED) || defined(__SANITIZE_ADDRESS__)
 enum { MOST = 0 };
 #else
-enum { MOST = FREE_LIST_ROOM };
+enum { MOST = FREE_LIST_CAPACITY };
 #endif
 
 PyObject *free_list_new(FreeList *list, PyTypeObject *type)

@@ -9,12 +9,12 @@
 
 #include <stdbool.h>
 
-enum { FREE_LIST_ROOM = 64 };
+enum { FREE_LIST_CAPACITY = 64 };
 
 typedef struct FreeList {
     int count;
     bool collected; /* by the garbage collector: as the type says */
-    PyObject *objects[FREE_LIST_ROOM];
+    PyObject *objects[FREE_LIST_CAPACITY];
 } FreeList;
 
 /* type->tp_alloc(type, 0), for the one type that the list is for and not its subclasses. */

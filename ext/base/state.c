@@ -6,16 +6,9 @@
 
 int state_intern_names(ModuleState *state)
 {
-#define STATE_TYPE(name)
-#define STATE_OBJECT(name)
 #define STATE_STRING(name) \
     if (!(state->str_##name = PyUnicode_InternFromString(#name))) return -1;
-#define STATE_LIVE(name)
 #include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
     return 0;
 }
 
@@ -24,13 +17,7 @@ int state_traverse(PyObject *module, visitproc visit, void *arg)
     ModuleState *state = module_state(module);
 #define STATE_TYPE(name) Py_VISIT(state->name##_type);
 #define STATE_OBJECT(name) Py_VISIT(state->name);
-#define STATE_STRING(name)
-#define STATE_LIVE(name)
 #include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
     return 0;
 }
 
@@ -40,12 +27,7 @@ int state_clear(PyObject *module)
 #define STATE_TYPE(name) Py_CLEAR(state->name##_type);
 #define STATE_OBJECT(name) Py_CLEAR(state->name);
 #define STATE_STRING(name) Py_CLEAR(state->str_##name);
-#define STATE_LIVE(name)
 #include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
     return 0;
 }
 

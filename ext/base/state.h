@@ -58,10 +58,6 @@ struct ModuleState {
 #define STATE_STRING(name) PyObject *str_##name;
 #define STATE_LIVE(name) atomic_long live_##name;
 #include "ext/base/state_fields.def"
-#undef STATE_TYPE
-#undef STATE_OBJECT
-#undef STATE_STRING
-#undef STATE_LIVE
 
     pthread_mutex_t lock; /* guards the lists below; no Python call is made under it */
     bool has_lock;
@@ -123,15 +119,8 @@ static inline void state_unlock(ModuleState *state) { pthread_mutex_unlock(&stat
 #define SUBTYPE(name, base) extern const struct TypeSpec name##_spec;
 #define METHODS(type, table) extern PyMethodDef table[];
 #define FUNCTIONS(name) extern PyMethodDef name##_functions[];
-#define ALIAS(alias, name)
 #define SETUP(name) int name##_setup(PyObject *module, ModuleState *state);
 #include "ext/base/module_setups.def"
-#undef TYPE
-#undef SUBTYPE
-#undef METHODS
-#undef FUNCTIONS
-#undef ALIAS
-#undef SETUP
 
 /* The new value of a count that is changed with the GIL only, and read without it: no locked instruction. */
 static inline long gil_count(atomic_long *count, long more)

@@ -16,10 +16,12 @@ typedef struct TypeSpec {
 #undef SLOT
 } TypeSpec;
 
-/* What a spec begins with: the name, and the C struct of an instance; `weak_references` is a member of it. */
-#define TYPE_OF(name, object) .tp_name = (name), .tp_basicsize = sizeof(object)
-#define TYPE_WITH_WEAK_REFERENCES(name, object) \
-    TYPE_OF(name, object), .tp_weaklistoffset = offsetof(object, weak_references)
+/* What a spec begins with: the name, the C struct of an instance, the flags and the docstring. Of the second
+ * kind there are weak references, by the struct's member `weak_references`. */
+#define TYPE_OF(name, object, flags, doc) \
+    .tp_name = (name), .tp_basicsize = sizeof(object), .tp_flags = (flags), .tp_doc = (doc)
+#define TYPE_WITH_WEAK_REFERENCES(name, object, flags, doc) \
+    TYPE_OF(name, object, flags, doc), .tp_weaklistoffset = offsetof(object, weak_references)
 
 /* Makes the type, adds it to the module under its short name and stores it in *type, which owns it. bases: a
  * type or a tuple of types, NULL is object. -1 with an exception on failure. */

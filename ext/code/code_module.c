@@ -111,13 +111,10 @@ PyDoc_STRVAR(get_global_doc, "get_global($self, name)\n--\n\n"
 static PyObject *get_global(PyObject *self, FAST_PARAMETERS)
 {
     CodeModuleObject *module = code_module_cast(self);
-    PyObject *given[1];
     CUdeviceptr address = 0;
     size_t size = 0;
     const char *name;
-    if (convert_arguments(get_global_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || !(name = PyUnicode_AsUTF8(given[0])))
-        return NULL;
+    if (READ_ARGUMENTS(get_global_doc, INTO(&name)) < 0) return NULL;
     CUresult result = try_cuModuleGetGlobal(module->state, &address, &size, module->handle, name);
     if (result != CUDA_SUCCESS)
         return raise_driver(module->state, result, "cuModuleGetGlobal", "variable '%s'", name);
@@ -151,11 +148,8 @@ PyDoc_STRVAR(get_surfref_doc, "get_surfref($self, name)\n--\n\n"
 
 static PyObject *get_reference(PyObject *self, const char *signature, bool surface, FAST_PARAMETERS)
 {
-    PyObject *given[1];
     const char *name;
-    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
-        || !(name = PyUnicode_AsUTF8(given[0])))
-        return NULL;
+    if (READ_ARGUMENTS(signature, INTO(&name)) < 0) return NULL;
     return surface ? surface_reference_new(code_module_cast(self), name)
                    : texture_reference_new(code_module_cast(self), name);
 }
@@ -223,16 +217,17 @@ PyDoc_STRVAR(module_from_buffer_doc,
 static PyObject *module_from_buffer(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(self);
-    PyObject *given[3];
-    if (convert_arguments(module_from_buffer_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    PyObject *image = with_end(given[0]);
+    PyObject *buffer, *options, *message_handler;
+    if (READ_ARGUMENTS(module_from_buffer_doc, INTO(&buffer), INTO(&options), INTO(&message_handler)) < 0)
+        return NULL;
+    PyObject *image = with_end(buffer);
     if (!image) return NULL;
     PyObject *module = NULL;
     if (PyBytes_GET_SIZE(image) == 0)
         raise_logic(state, "cuModuleLoadDataEx failed: the buffer is empty");
     else if (code_check_image(state, image, "cuModuleLoadDataEx"))
-        module = code_module_load(state, PyBytes_AS_STRING(image), (size_t)PyBytes_GET_SIZE(image), given[1],
-                                  given[2], "cuModuleLoadDataEx");
+        module = code_module_load(state, PyBytes_AS_STRING(image), (size_t)PyBytes_GET_SIZE(image), options,
+                                  message_handler, "cuModuleLoadDataEx");
     Py_DECREF(image);
     return module;
 }
@@ -308,9 +303,8 @@ PyDoc_STRVAR(module_from_file_doc,
 static PyObject *module_from_file(PyObject *self, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(self);
-    PyObject *given[1], *path;
-    if (convert_arguments(module_from_file_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || !PyUnicode_FSConverter(given[0], &path))
+    PyObject *filename, *path;
+    if (READ_ARGUMENTS(module_from_file_doc, INTO(&filename)) < 0 || !PyUnicode_FSConverter(filename, &path))
         return NULL;
     PyObject *made = owner_new(state, state->Module_type);
     if (made) {
@@ -344,8 +338,9 @@ static PyMethodDef module_methods[] = {
 };
 
 const TypeSpec Module_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Module", CodeModuleObject),
-    .tp_doc = "Loaded code; made by module_from_file, module_from_buffer and Linker.link_module.",
+    TYPE_WITH_WEAK_REFERENCES(
+        "pycuda.driver.Module", CodeModuleObject, 0,
+        "Loaded code; made by module_from_file, module_from_buffer and Linker.link_module."),
     .tp_dealloc = module_dealloc,
     .tp_traverse = module_traverse,
     .tp_repr = module_repr,

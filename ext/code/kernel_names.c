@@ -24,7 +24,7 @@ static const char *mangled_form(const ParamCounts *counts, const char *name)
     return NULL;
 }
 
-/* The names with commas between them; those that have no room are left out. */
+/* The names with commas between them; those that do not fit are left out. */
 static void list_names(const ParamCounts *counts, char *list, size_t size)
 {
     size_t used = 0;

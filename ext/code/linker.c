@@ -198,11 +198,10 @@ PyDoc_STRVAR(add_data_doc, "add_data($self, data, input_type, name=\"unknown\")\
 static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
 {
     LinkerObject *linker = linker_cast(self);
-    PyObject *data, *name_object, *bytes;
+    PyObject *data, *bytes;
     unsigned type;
     const char *name = "unknown";
-    if (READ_ARGUMENTS(add_data_doc, INTO(&data), INTO(&type), INTO(&name_object)) < 0 || !is_open(linker)
-        || (name_object && !(name = PyUnicode_AsUTF8(name_object))))
+    if (READ_ARGUMENTS(add_data_doc, INTO(&data), INTO(&type), INTO(&name)) < 0 || !is_open(linker))
         return NULL;
     bytes = PyUnicode_Check(data) ? PyUnicode_AsUTF8String(data) : PyBytes_FromObject(data);
     if (!bytes) return NULL;
@@ -278,9 +277,7 @@ static PyMethodDef linker_methods[] = {
 };
 
 const TypeSpec Linker_spec = {
-    TYPE_OF("pycuda.driver.Linker", LinkerObject),
-    .tp_doc = linker_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.Linker", LinkerObject, Py_TPFLAGS_BASETYPE, linker_doc),
     .tp_new = linker_new,
     .tp_init = linker_init,
     .tp_dealloc = linker_dealloc,

@@ -138,7 +138,7 @@ void context_count(ContextObject *context, bool counted);
  * with LogicError the second time. */
 int context_detach(ContextObject *context);
 
-/* During set-up: what has to be done when a context ends. -1 with an exception when there is no room. */
+/* During set-up: what has to be done when a context ends. -1 with an exception when there are too many. */
 int context_on_end(ModuleState *state, ContextEndFn function);
 
 /* The same for what has to be done just before the driver destroys it, with context_enter_last. */

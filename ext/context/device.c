@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "ext/base/constants.h"
-#include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/context/context.h"
 #include "ext/context/resource.h"
-#include "ext/convert/convert.h"
+#include "ext/convert/driver_method.h"
 
 enum { NAME_SIZE = 256, ATTRIBUTE_NAME_SIZE = 128 };
 
@@ -79,37 +78,18 @@ static PyObject *device_count(PyObject *cls, PyObject *Py_UNUSED(none))
     return gpu_cuDeviceGetCount(state, &count) < 0 ? NULL : PyLong_FromLong(count);
 }
 
-PyDoc_STRVAR(name_doc, "name($self)\n--\n\n"
-                       "Read the name of the device.\n"
-                       "\nReturns\n-------\n"
-                       "str\n"
-                       "\nNotes\n-----\n"
-                       "Calls cuDeviceGetName.");
-
-/* What both return: a text of the device, of which the driver knows. */
-static PyObject *read_text(PyObject *self, int (*read)(ModuleState *, char *, int, CUdevice))
+static PyObject *as_text(const char *text, size_t size)
 {
-    char text[NAME_SIZE] = "";
-    if (read(device_cast(self)->state, text, sizeof text, device_cast(self)->handle) < 0) return NULL;
-    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strnlen(text, sizeof text), "replace");
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strnlen(text, size), "replace");
 }
 
-static PyObject *device_name(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    return read_text(self, gpu_cuDeviceGetName);
-}
-
-PyDoc_STRVAR(pci_bus_id_doc, "pci_bus_id($self)\n--\n\n"
-                             "Read the PCI address of the device.\n"
-                             "\nReturns\n-------\n"
-                             "str\n    For instance \"0000:01:00.0\".\n"
-                             "\nNotes\n-----\n"
-                             "Calls cuDeviceGetPCIBusId.");
-
-static PyObject *device_pci_bus_id(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    return read_text(self, gpu_cuDeviceGetPCIBusId);
-}
+#define SELF_IS \
+    ModuleState *state = device_cast(self)->state; \
+    CUdevice handle = device_cast(self)->handle
+#define CALL(...) DRIVER_METHOD(SELF_IS, __VA_ARGS__)
+#define ASK(...) DRIVER_METHOD_OF_NOTHING(SELF_IS, __VA_ARGS__)
+#include "ext/context/device_calls.def"
+#undef SELF_IS
 
 static CUresult read_attribute(PyObject *self, unsigned attribute, int *value)
 {
@@ -134,20 +114,6 @@ static PyObject *device_compute_capability(PyObject *self, PyObject *Py_UNUSED(n
     return Py_BuildValue("(ii)", major, minor);
 }
 
-PyDoc_STRVAR(total_memory_doc, "total_memory($self)\n--\n\n"
-                               "Read the size of the device's memory.\n"
-                               "\nReturns\n-------\n"
-                               "int\n    Bytes.\n"
-                               "\nNotes\n-----\n"
-                               "Calls cuDeviceTotalMem.");
-
-static PyObject *device_total_memory(PyObject *self, PyObject *Py_UNUSED(none))
-{
-    size_t bytes;
-    if (gpu_cuDeviceTotalMem(device_cast(self)->state, &bytes, device_cast(self)->handle) < 0) return NULL;
-    return PyLong_FromSize_t(bytes);
-}
-
 /* ---- Attributes ---- */
 
 static PyObject *attribute_value(ModuleState *state, unsigned attribute, int value)
@@ -169,18 +135,21 @@ PyDoc_STRVAR(get_attribute_doc,
              "\nNotes\n-----\n"
              "Calls cuDeviceGetAttribute.");
 
-static PyObject *device_get_attribute(PyObject *self, PyObject *attribute)
+static PyObject *find_attribute(PyObject *self, unsigned number)
 {
     ModuleState *state = device_cast(self)->state;
-    unsigned number = 0;
     int value = 0;
-    if (convert_unsigned(attribute, "attr", &number) < 0) return NULL;
     CUresult result = read_attribute(self, number, &value);
     return result == CUDA_SUCCESS
                ? attribute_value(state, number, value)
                : raise_driver(state, result, "cuDeviceGetAttribute", "attribute %u", number);
 }
-ARGUMENT_BY_NAME(device_get_attribute, get_attribute_doc)
+
+static PyObject *device_get_attribute(PyObject *self, FAST_PARAMETERS)
+{
+    unsigned number;
+    return READ_ARGUMENTS(get_attribute_doc, INTO(&number)) < 0 ? NULL : find_attribute(self, number);
+}
 
 /* Puts one attribute into the dict, or its name into the list of those refused. */
 static int add_attribute(PyObject *self, PyObject *name, PyObject *member, PyObject *values,
@@ -266,7 +235,7 @@ static PyObject *device_getattro(PyObject *self, PyObject *name)
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(trace);
-        found = device_get_attribute(self, member);
+        found = find_attribute(self, (unsigned)PyLong_AsUnsignedLong(member));
     }
     Py_XDECREF(members);
     return found;
@@ -313,26 +282,6 @@ static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUS
     return context_retain_primary(device_cast(self)->state, device_cast(self)->handle);
 }
 
-PyDoc_STRVAR(can_access_peer_doc, "can_access_peer($self, dev)\n--\n\n"
-                                  "Ask whether contexts of this device can access the memory of another.\n"
-                                  "\nParameters\n----------\n"
-                                  "dev : Device\n"
-                                  "\nReturns\n-------\n"
-                                  "bool\n"
-                                  "\nNotes\n-----\n"
-                                  "Calls cuDeviceCanAccessPeer.");
-
-static PyObject *device_can_access_peer(PyObject *self, PyObject *peer)
-{
-    ModuleState *state = device_cast(self)->state;
-    int can = 0;
-    if (!convert_check_type(peer, state->Device_type, "dev")) return NULL;
-    return gpu_cuDeviceCanAccessPeer(state, &can, device_cast(self)->handle, device_cast(peer)->handle) < 0
-               ? NULL
-               : PyBool_FromLong(can);
-}
-ARGUMENT_BY_NAME(device_can_access_peer, can_access_peer_doc)
-
 /* ---- The type ---- */
 
 static PyObject *device_compare(PyObject *left, PyObject *right, int operation)
@@ -356,16 +305,15 @@ static PyObject *device_repr(PyObject *self)
 
 static PyMethodDef device_methods[] = {
     {"count", device_count, METH_NOARGS | METH_CLASS, count_doc},
-    {"name", device_name, METH_NOARGS, name_doc},
-    {"pci_bus_id", device_pci_bus_id, METH_NOARGS, pci_bus_id_doc},
     {"compute_capability", device_compute_capability, METH_NOARGS, compute_capability_doc},
-    {"total_memory", device_total_memory, METH_NOARGS, total_memory_doc},
-    {"get_attribute", AS_METHOD(device_get_attribute_named), FAST_KEYWORDS, get_attribute_doc},
+    {"get_attribute", AS_METHOD(device_get_attribute), FAST_KEYWORDS, get_attribute_doc},
     {"get_attributes", device_get_attributes, METH_NOARGS, get_attributes_doc},
     {"make_context", AS_METHOD(device_make_context), FAST_KEYWORDS, make_context_doc},
     {"retain_primary_context", device_retain_primary_context, METH_NOARGS, retain_primary_context_doc},
     {"get_resource", AS_METHOD(device_get_resource), FAST_KEYWORDS, device_get_resource_doc},
-    {"can_access_peer", AS_METHOD(device_can_access_peer_named), FAST_KEYWORDS, can_access_peer_doc},
+#define CALL(name, ...) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc},
+#define ASK(name, ...) {#name, name, METH_NOARGS, name##_doc},
+#include "ext/context/device_calls.def"
     {NULL, NULL, 0, NULL},
 };
 
@@ -375,9 +323,7 @@ static PyMemberDef device_members[] = {
 };
 
 const TypeSpec Device_spec = {
-    TYPE_OF("pycuda.driver.Device", DeviceObject),
-    .tp_doc = device_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.Device", DeviceObject, Py_TPFLAGS_BASETYPE, device_doc),
     .tp_new = device_tp_new,
     .tp_repr = device_repr,
     .tp_hash = device_hash,

@@ -2,12 +2,11 @@
  * on, as PyCUDA's static methods do: they are class methods here. */
 
 #include "ext/base/constants.h"
-#include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/context/device.h"
 #include "ext/context/keep_alive.h"
 #include "ext/context/resource.h"
-#include "ext/convert/convert.h"
+#include "ext/convert/driver_method.h"
 
 static ModuleState *state_of_class(PyObject *cls) { return state_of_type((PyTypeObject *)cls); }
 
@@ -109,19 +108,9 @@ static PyObject *context_attach(PyObject *cls, FAST_PARAMETERS)
 
 /* ---- Of the current context ---- */
 
-PyDoc_STRVAR(get_device_doc, "get_device($type)\n--\n\n"
-                             "Return the device of the current context.\n"
-                             "\nReturns\n-------\n"
-                             "Device\n"
-                             "\nNotes\n-----\n"
-                             "Calls cuCtxGetDevice.");
-
-static PyObject *context_get_device(PyObject *cls, PyObject *Py_UNUSED(none))
-{
-    ModuleState *state = state_of_class(cls);
-    CUdevice device;
-    return gpu_cuCtxGetDevice(state, &device) < 0 ? NULL : device_new(state, device);
-}
+#define CALL(...) DRIVER_METHOD(ModuleState *state = state_of_class(self), __VA_ARGS__)
+#define ASK(...) DRIVER_METHOD_OF_NOTHING(ModuleState *state = state_of_class(self), __VA_ARGS__)
+#include "ext/context/context_calls.def"
 
 PyDoc_STRVAR(synchronize_doc, "synchronize($type)\n--\n\n"
                               "Wait until all work in the current context is done.\n"
@@ -143,123 +132,6 @@ static PyObject *context_synchronize(PyObject *cls, PyObject *Py_UNUSED(none))
     return PyErr_CheckSignals() < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(set_limit_doc, "set_limit($type, limit, value)\n--\n\n"
-                            "Set a limit of the current context.\n"
-                            "\nParameters\n----------\n"
-                            "limit : limit\n"
-                            "value : int\n    In bytes or as a count.\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuCtxSetLimit.");
-
-static PyObject *context_set_limit(PyObject *cls, FAST_PARAMETERS)
-{
-    ModuleState *state = state_of_class(cls);
-    unsigned limit = 0;
-    size_t value = 0;
-    if (READ_ARGUMENTS(set_limit_doc, INTO(&limit), INTO(&value)) < 0) return NULL;
-    return none_unless(gpu_cuCtxSetLimit(state, limit, value));
-}
-
-PyDoc_STRVAR(get_limit_doc, "get_limit($type, limit)\n--\n\n"
-                            "Read a limit of the current context.\n"
-                            "\nParameters\n----------\n"
-                            "limit : limit\n"
-                            "\nReturns\n-------\n"
-                            "int\n    In bytes or as a count.\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuCtxGetLimit.");
-
-static PyObject *context_get_limit(PyObject *cls, FAST_PARAMETERS)
-{
-    ModuleState *state = state_of_class(cls);
-    unsigned limit = 0;
-    size_t value = 0;
-    if (READ_ARGUMENTS(get_limit_doc, INTO(&limit)) < 0) return NULL;
-    return gpu_cuCtxGetLimit(state, &value, limit) < 0 ? NULL : PyLong_FromSize_t(value);
-}
-
-/* The pair of methods for one preference of the context; `members` is the class of its values. */
-#define PREFERENCE(name, routine, type, members, parameter) \
-    static PyObject *context_get_##name(PyObject *cls, PyObject *Py_UNUSED(none)) \
-    { \
-        ModuleState *state = state_of_class(cls); \
-        type value; \
-        return gpu_cuCtxGet##routine(state, &value) < 0 \
-                   ? NULL \
-                   : constants_member(state, state->members, (long)value); \
-    } \
-    static PyObject *context_set_##name(PyObject *cls, PyObject *wanted) \
-    { \
-        ModuleState *state = state_of_class(cls); \
-        unsigned value = 0; \
-        if (convert_unsigned(wanted, parameter, &value) < 0) return NULL; \
-        return none_unless(gpu_cuCtxSet##routine(state, value)); \
-    }
-PREFERENCE(cache_config, CacheConfig, CUfunc_cache, func_cache, "cc")
-PREFERENCE(shared_config, SharedMemConfig, CUsharedconfig, shared_config, "sc")
-#undef PREFERENCE
-
-PyDoc_STRVAR(get_cache_config_doc,
-             "get_cache_config($type)\n--\n\n"
-             "Read the current context's preference between L1 cache and shared memory.\n"
-             "\nReturns\n-------\n"
-             "func_cache\n"
-             "\nNotes\n-----\n"
-             "Calls cuCtxGetCacheConfig.");
-PyDoc_STRVAR(set_cache_config_doc,
-             "set_cache_config($type, cc)\n--\n\n"
-             "Set the current context's preference between L1 cache and shared memory.\n"
-             "\nParameters\n----------\n"
-             "cc : func_cache\n"
-             "\nNotes\n-----\n"
-             "Calls cuCtxSetCacheConfig.");
-PyDoc_STRVAR(get_shared_config_doc, "get_shared_config($type)\n--\n\n"
-                                    "Read the bank size of shared memory.\n"
-                                    "\nReturns\n-------\n"
-                                    "shared_config\n"
-                                    "\nNotes\n-----\n"
-                                    "Calls cuCtxGetSharedMemConfig.");
-PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($type, sc)\n--\n\n"
-                                    "Set the bank size of shared memory.\n"
-                                    "\nParameters\n----------\n"
-                                    "sc : shared_config\n"
-                                    "\nNotes\n-----\n"
-                                    "Calls cuCtxSetSharedMemConfig.");
-ARGUMENT_BY_NAME(context_set_cache_config, set_cache_config_doc)
-ARGUMENT_BY_NAME(context_set_shared_config, set_shared_config_doc)
-
-PyDoc_STRVAR(get_stream_priority_range_doc,
-             "get_stream_priority_range($type)\n--\n\n"
-             "Read the range of stream priorities.\n"
-             "\nReturns\n-------\n"
-             "(least, greatest) : tuple of int\n"
-             "    Of the lowest and of the highest priority: the lower number has priority.\n"
-             "\nNotes\n-----\n"
-             "Calls cuCtxGetStreamPriorityRange.");
-
-static PyObject *context_get_stream_priority_range(PyObject *cls, PyObject *Py_UNUSED(none))
-{
-    ModuleState *state = state_of_class(cls);
-    int least, greatest;
-    return gpu_cuCtxGetStreamPriorityRange(state, &least, &greatest) < 0
-               ? NULL
-               : Py_BuildValue("(ii)", least, greatest);
-}
-
-/* peer and flags of the two methods. The context, borrowed, or NULL with an exception. */
-static ContextObject *read_peer(PyObject *cls, const char *signature, FAST_PARAMETERS, unsigned *flags)
-{
-    ModuleState *state = state_of_class(cls);
-    PyObject *given[2];
-    if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_unsigned(given[1], "flags", flags) < 0)
-        return NULL;
-    if (PyObject_TypeCheck(given[0], state->Context_type))
-        return context_check(context_cast(given[0]), "peer") ? context_cast(given[0]) : NULL;
-    PyErr_Format(PyExc_TypeError, "peer must be a Context, not %s", Py_TYPE(given[0])->tp_name);
-    return NULL;
-}
-
 PyDoc_STRVAR(enable_peer_access_doc, "enable_peer_access($type, peer, flags=0)\n--\n\n"
                                      "Let the current context access the memory of another one.\n"
                                      "\nParameters\n----------\n"
@@ -269,15 +141,6 @@ PyDoc_STRVAR(enable_peer_access_doc, "enable_peer_access($type, peer, flags=0)\n
                                      "LogicError\n    Access is not possible, or was enabled before.\n"
                                      "\nNotes\n-----\n"
                                      "Calls cuCtxEnablePeerAccess.");
-
-static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
-{
-    unsigned flags = 0;
-    ContextObject *peer = read_peer(cls, enable_peer_access_doc, args, arg_count, keywords, &flags);
-    if (!peer) return NULL;
-    return none_unless(gpu_cuCtxEnablePeerAccess(peer->state, peer->handle, flags));
-}
-
 PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)\n--\n\n"
                                       "End what enable_peer_access began.\n"
                                       "\nParameters\n----------\n"
@@ -286,12 +149,29 @@ PyDoc_STRVAR(disable_peer_access_doc, "disable_peer_access($type, peer, flags=0)
                                       "\nNotes\n-----\n"
                                       "Calls cuCtxDisablePeerAccess.");
 
+static PyObject *change_peer_access(PyObject *cls, bool enable, FAST_PARAMETERS)
+{
+    ModuleState *state = state_of_class(cls);
+    PyObject *peer;
+    unsigned flags = 0;
+    if (READ_ARGUMENTS(enable ? enable_peer_access_doc : disable_peer_access_doc,
+                       INTO_A(state->Context_type, &peer), INTO(&flags))
+            < 0
+        || !context_check(context_cast(peer), "peer"))
+        return NULL;
+    CUcontext handle = context_cast(peer)->handle;
+    return none_unless(enable ? gpu_cuCtxEnablePeerAccess(state, handle, flags)
+                              : gpu_cuCtxDisablePeerAccess(state, handle));
+}
+
+static PyObject *context_enable_peer_access(PyObject *cls, FAST_PARAMETERS)
+{
+    return change_peer_access(cls, true, args, arg_count, keywords);
+}
+
 static PyObject *context_disable_peer_access(PyObject *cls, FAST_PARAMETERS)
 {
-    unsigned ignored = 0;
-    ContextObject *peer = read_peer(cls, disable_peer_access_doc, args, arg_count, keywords, &ignored);
-    if (!peer) return NULL;
-    return none_unless(gpu_cuCtxDisablePeerAccess(peer->state, peer->handle));
+    return change_peer_access(cls, false, args, arg_count, keywords);
 }
 
 /* ---- Of this context ---- */
@@ -345,8 +225,6 @@ PyObject *context_repr_of(PyObject *object, const ContextObject *context, const 
 }
 
 #define OF_CLASS(name, flags) {#name, AS_METHOD(context_##name), (flags) | METH_CLASS, name##_doc}
-#define OF_CLASS_NAMED(name) \
-    {#name, AS_METHOD(context_##name##_named), FAST_KEYWORDS | METH_CLASS, name##_doc}
 static PyMethodDef context_methods[] = {
     {"push", context_push, METH_NOARGS, push_doc},
     {"detach", context_detach_py, METH_NOARGS, detach_doc},
@@ -363,17 +241,12 @@ static PyMethodDef context_methods[] = {
     OF_CLASS(pop, METH_NOARGS),
     OF_CLASS(get_current, METH_NOARGS),
     OF_CLASS(attach, FAST_KEYWORDS),
-    OF_CLASS(get_device, METH_NOARGS),
     OF_CLASS(synchronize, METH_NOARGS),
-    OF_CLASS(set_limit, FAST_KEYWORDS),
-    OF_CLASS(get_limit, FAST_KEYWORDS),
-    OF_CLASS(get_cache_config, METH_NOARGS),
-    OF_CLASS_NAMED(set_cache_config),
-    OF_CLASS(get_shared_config, METH_NOARGS),
-    OF_CLASS_NAMED(set_shared_config),
-    OF_CLASS(get_stream_priority_range, METH_NOARGS),
     OF_CLASS(enable_peer_access, FAST_KEYWORDS),
     OF_CLASS(disable_peer_access, FAST_KEYWORDS),
+#define CALL(name, ...) {#name, AS_METHOD(name), FAST_KEYWORDS | METH_CLASS, name##_doc},
+#define ASK(name, ...) {#name, name, METH_NOARGS | METH_CLASS, name##_doc},
+#include "ext/context/context_calls.def"
     {NULL, NULL, 0, NULL},
 };
 
@@ -388,9 +261,7 @@ PyDoc_STRVAR(context_doc,
              "Everything made in a context keeps it alive. Contexts are equal when their handles are.");
 
 const TypeSpec Context_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Context", ContextObject),
-    .tp_doc = context_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Context", ContextObject, Py_TPFLAGS_BASETYPE, context_doc),
     .tp_dealloc = context_dealloc,
     .tp_repr = context_repr,
     .tp_hash = context_hash,

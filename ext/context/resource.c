@@ -107,8 +107,8 @@ PyDoc_STRVAR(split_doc,
              "split($self, min_count, groups=None, flags=0)\n--\n\n"
              "Split multiprocessors into groups of one size: min_count, rounded up to a multiple of\n"
              "coscheduled_alignment, or all.\n\n"
-             "The multiprocessors of a group lie together, so there may be fewer groups than would have\n"
-             "room: an H200 makes 15 groups of 8 of its 132.\n"
+             "The multiprocessors of a group lie together, so there may be fewer groups than their\n"
+             "count allows: an H200 makes 15 groups of 8 of its 132.\n"
              "\nParameters\n----------\n"
              "min_count : int\n"
              "groups : int\n    How many; None for as many as there can be.\n"
@@ -196,8 +196,7 @@ PyDoc_STRVAR(resource_doc, "Multiprocessors of a device, from Device.get_resourc
                            "split; what a GreenContext is made of.");
 
 const TypeSpec DeviceResource_spec = {
-    TYPE_OF("pycuda.driver.DeviceResource", DeviceResourceObject),
-    .tp_doc = resource_doc,
+    TYPE_OF("pycuda.driver.DeviceResource", DeviceResourceObject, 0, resource_doc),
     .tp_repr = resource_repr,
     .tp_methods = resource_methods,
     .tp_getset = resource_properties,

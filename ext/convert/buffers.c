@@ -1,15 +1,14 @@
 /* See buffers.h. */
 #include "ext/convert/buffers.h"
 
+#include <string.h>
+
+#include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/convert/convert.h"
 
-static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
+int buffers_check_array(PyArrayObject *array, const char *what, bool writable)
 {
-    if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
-        PyErr_Format(PyExc_ValueError, "%s: ndarray is not contiguous", what);
-        return -1;
-    }
     if (writable && !PyArray_ISWRITEABLE(array)) {
         PyErr_Format(PyExc_ValueError, "%s: the array is read-only", what);
         return -1;
@@ -18,22 +17,33 @@ static int lend_array(PyArrayObject *array, const char *what, bool writable, Hos
         PyErr_Format(PyExc_TypeError, "%s: cannot copy an array of Python objects", what);
         return -1;
     }
-    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
+    return convert_native(PyArray_DESCR(array), what);
+}
+
+static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
+{
+    if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
+        PyErr_Format(PyExc_ValueError, "%s: ndarray is not contiguous", what);
+        return -1;
+    }
+    if (buffers_check_array(array, what, writable) < 0) return -1;
     out->pointer = PyArray_DATA(array);
     out->size = (size_t)PyArray_NBYTES(array);
     out->owner = Py_NewRef((PyObject *)array);
     return 0;
 }
 
+PyObject *buffers_view(PyObject *object, const char *what)
+{
+    if (PyObject_CheckBuffer(object)) return PyMemoryView_FromObject(object);
+    return PyErr_Format(PyExc_TypeError, "%s: a buffer or an array in host memory is expected, not %s", what,
+                        Py_TYPE(object)->tp_name);
+}
+
 /* The memoryview holds the buffer, so that the object cannot resize it meanwhile. */
 static int lend_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
-    if (!PyObject_CheckBuffer(object)) {
-        PyErr_Format(PyExc_TypeError, "%s: a buffer or an array in host memory is expected, not %s", what,
-                     Py_TYPE(object)->tp_name);
-        return -1;
-    }
-    PyObject *view = PyMemoryView_FromObject(object);
+    PyObject *view = buffers_view(object, what);
     if (!view) return -1;
     Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
     const char *fault = !PyBuffer_IsContiguous(buffer, 'A') ? "the buffer is not contiguous"
@@ -63,6 +73,20 @@ int buffers_read(PyObject *object, const char *what, HostBuffer *out)
 int buffers_write(PyObject *object, const char *what, HostBuffer *out)
 {
     return lend(object, what, true, out);
+}
+
+int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what, const char *whose, void *out,
+                         size_t size)
+{
+    HostBuffer bytes;
+    if (buffers_read(object, what, &bytes) < 0) return -1;
+    bool fits = bytes.size == size;
+    if (fits)
+        memcpy(out, bytes.pointer, size);
+    else
+        raise_logic(state, "%s has %zu bytes, not %zu", whose, size, bytes.size);
+    buffers_release(&bytes);
+    return fits ? 0 : -1;
 }
 
 static int copy_to_bytes(PyObject *object, HostBuffer *out)

@@ -8,6 +8,8 @@
 
 #include "ext/base/ext.h"
 
+struct tagPyArrayObject;
+
 typedef struct HostBuffer {
     void *pointer;
     size_t size;
@@ -18,6 +20,16 @@ typedef struct HostBuffer {
  */
 int buffers_read(PyObject *object, const char *what, HostBuffer *out);
 int buffers_write(PyObject *object, const char *what, HostBuffer *out);
+
+/* Parts of these: a memoryview of what is no array, NULL with TypeError; and whether an array holds bytes that
+ * devices understand, -1 with an exception. */
+PyObject *buffers_view(PyObject *object, const char *what);
+int buffers_check_array(struct tagPyArrayObject *array, const char *what, bool writable);
+
+/* Copies a buffer of exactly this size to `out`. -1 with an exception: LogicError for another size of `whose`
+ * bytes. */
+int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what, const char *whose, void *out,
+                         size_t size);
 
 /* A copy of any buffer, strided ones too, in logical C order when it was not contiguous in C order. */
 int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out);

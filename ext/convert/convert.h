@@ -62,15 +62,6 @@ int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *t
 int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
                       int total);
 
-/* function_named: a function of one argument that takes it by the name in its docstring, too. */
-#define ARGUMENT_BY_NAME(function, doc) \
-    static PyObject *function##_named(PyObject *self, FAST_PARAMETERS) \
-    { \
-        PyObject *given[1]; \
-        if (convert_arguments(doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL; \
-        return function(self, given[0]); \
-    }
-
 /* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
  */
 int convert_size(PyObject *value, const char *what, size_t *out);

@@ -206,9 +206,10 @@ static PyMethodDef mapping_methods[] = {
 };
 
 const TypeSpec RegisteredMapping_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.RegisteredMapping", MappingObject),
-    .tp_doc = "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
-              "unmap(), at the latest with the last reference.",
+    TYPE_WITH_WEAK_REFERENCES(
+        "pycuda.driver.RegisteredMapping", MappingObject, 0,
+        "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
+        "unmap(), at the latest with the last reference."),
     .tp_dealloc = mapping_dealloc,
     .tp_methods = mapping_methods,
 };

@@ -56,8 +56,7 @@ static PyObject *make_gl_context(PyObject *module, FAST_PARAMETERS)
     ModuleState *state = module_state(module);
     PyObject *dev;
     unsigned flags = 0;
-    if (READ_ARGUMENTS(make_gl_context_doc, INTO(&dev), INTO(&flags)) < 0) return NULL;
-    if (!convert_check_type(dev, state->Device_type, "dev")) return NULL;
+    if (READ_ARGUMENTS(make_gl_context_doc, INTO_A(state->Device_type, &dev), INTO(&flags)) < 0) return NULL;
     if (forked_after_init()) return raise_driver(state, CUDA_ERROR_NOT_INITIALIZED, "cuCtxCreate", NULL);
     CUdevice device = device_cast(dev)->handle;
     return check_gl(state, device) < 0 ? NULL : context_create(state, device, flags);
@@ -197,24 +196,20 @@ static PyMethodDef registered_methods[] = {
 };
 
 const TypeSpec RegisteredObject_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.RegisteredObject", RegisteredObject),
-    .tp_doc = "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage.",
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES(
+        "pycuda.driver.RegisteredObject", RegisteredObject, Py_TPFLAGS_BASETYPE,
+        "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage."),
     .tp_dealloc = registered_dealloc,
     .tp_methods = registered_methods,
 };
 
 const TypeSpec RegisteredBuffer_spec = {
-    TYPE_OF("pycuda.driver.RegisteredBuffer", RegisteredObject),
-    .tp_doc = buffer_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.RegisteredBuffer", RegisteredObject, Py_TPFLAGS_BASETYPE, buffer_doc),
     .tp_new = buffer_tp_new,
 };
 
 const TypeSpec RegisteredImage_spec = {
-    TYPE_OF("pycuda.driver.RegisteredImage", RegisteredObject),
-    .tp_doc = image_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.RegisteredImage", RegisteredObject, Py_TPFLAGS_BASETYPE, image_doc),
     .tp_new = image_tp_new,
 };
 

@@ -315,8 +315,9 @@ static PyGetSetDef array_function_getset[] = {
 };
 
 const TypeSpec _ArrayFunction_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._ArrayFunction", ArrayFunctionObject),
-    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._ArrayFunction", ArrayFunctionObject,
+                              Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_METHOD_DESCRIPTOR,
+                              NULL),
     .tp_new = array_function_new,
     .tp_dealloc = array_function_dealloc,
     .tp_traverse = array_function_traverse,
@@ -330,8 +331,8 @@ const TypeSpec _ArrayFunction_spec = {
 };
 
 const TypeSpec _KernelCall_spec = {
-    TYPE_OF("pycuda._driver._KernelCall", ArrayFunctionObject),
-    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
+    TYPE_OF("pycuda._driver._KernelCall", ArrayFunctionObject,
+            Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR, NULL),
     .tp_new = kernel_call_new,
     .tp_dealloc = array_function_dealloc,
     .tp_traverse = array_function_traverse,

@@ -74,8 +74,8 @@ static void borrowed_dealloc(PyObject *self)
 }
 
 const TypeSpec Borrowed_spec = {
-    TYPE_OF("pycuda.driver.Borrowed", BorrowedObject),
-    .tp_doc = "Keeps another library's array until the work queued with it is done.",
+    TYPE_OF("pycuda.driver.Borrowed", BorrowedObject, 0,
+            "Keeps another library's array until the work queued with it is done."),
     .tp_dealloc = borrowed_dealloc,
     .tp_traverse = borrowed_traverse,
     .tp_clear = borrowed_clear,

@@ -92,13 +92,6 @@ static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, Tra
     return failed ? NULL : Py_NewRef(ary);
 }
 
-static int read_flag(PyObject *value, bool *out)
-{
-    int truth = value ? PyObject_IsTrue(value) : 0;
-    *out = truth > 0;
-    return truth < 0 ? -1 : 0;
-}
-
 const char gpuarray_get_doc[] =
     PyDoc_STR("get($self, ary=None, pagelocked=False, async_=False, stream=None)\n--\n\n"
               "Copy the array to the host.\n"
@@ -119,14 +112,13 @@ const char gpuarray_get_doc[] =
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    PyObject *given[4];
+    PyObject *ary, *stream;
     TransferMode mode = {0};
-    bool locked;
-    if (convert_arguments(gpuarray_get_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_flag(given[1], &locked) < 0 || read_flag(given[2], &mode.async) < 0
-        || transfer_stream(array->state, given[3], &mode) < 0)
+    bool locked = false;
+    if (READ_ARGUMENTS(gpuarray_get_doc, INTO(&ary), INTO(&locked), INTO(&mode.async), INTO(&stream)) < 0
+        || transfer_stream(array->state, stream, &mode) < 0)
         return NULL;
-    return get_into(array, given[0], locked, mode);
+    return get_into(array, ary, locked, mode);
 }
 
 const char gpuarray_get_async_doc[] =
@@ -144,12 +136,12 @@ const char gpuarray_get_async_doc[] =
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    PyObject *given[2];
+    PyObject *stream, *ary;
     TransferMode mode = {.async = true};
-    if (convert_arguments(gpuarray_get_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || transfer_stream(array->state, given[0], &mode) < 0)
+    if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0
+        || transfer_stream(array->state, stream, &mode) < 0)
         return NULL;
-    return get_into(array, given[1], false, mode);
+    return get_into(array, ary, false, mode);
 }
 
 /* set() */
@@ -192,9 +184,12 @@ static int set_from_device(GPUArrayObject *array, GPUArrayObject *source, Transf
     return failed;
 }
 
-static PyObject *set_from(GPUArrayObject *array, PyObject *ary, TransferMode mode)
+static PyObject *set_from(GPUArrayObject *array, PyObject *ary, PyObject *stream, TransferMode mode)
 {
     PyObject *view = NULL;
+    if (transfer_stream(array->state, stream, &mode) < 0
+        || gpuarray_check_kept(array->state, (PyObject *)array) < 0)
+        return NULL;
     int failed = -1, found = PyArray_Check(ary) ? 0 : foreign_view(array->state, ary, mode, &view);
     if (found < 0) return NULL;
     if (found || gpuarray_check(array->state, ary))
@@ -221,14 +216,10 @@ const char gpuarray_set_doc[] = PyDoc_STR("set($self, ary, async_=False, stream=
 
 PyObject *gpuarray_set(PyObject *self, FAST_PARAMETERS)
 {
-    GPUArrayObject *array = gpuarray_cast(self);
-    PyObject *given[3];
+    PyObject *ary, *stream;
     TransferMode mode = {0};
-    if (convert_arguments(gpuarray_set_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || read_flag(given[1], &mode.async) < 0 || transfer_stream(array->state, given[2], &mode) < 0
-        || gpuarray_check_kept(array->state, self) < 0)
-        return NULL;
-    return set_from(array, given[0], mode);
+    if (READ_ARGUMENTS(gpuarray_set_doc, INTO(&ary), INTO(&mode.async), INTO(&stream)) < 0) return NULL;
+    return set_from(gpuarray_cast(self), ary, stream, mode);
 }
 
 const char gpuarray_set_async_doc[] = PyDoc_STR("set_async($self, ary, stream=None)\n--\n\n"
@@ -241,13 +232,10 @@ const char gpuarray_set_async_doc[] = PyDoc_STR("set_async($self, ary, stream=No
 
 PyObject *gpuarray_set_async(PyObject *self, FAST_PARAMETERS)
 {
-    GPUArrayObject *array = gpuarray_cast(self);
-    PyObject *given[2];
+    PyObject *ary, *stream;
     TransferMode mode = {.async = true};
-    if (convert_arguments(gpuarray_set_async_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || transfer_stream(array->state, given[1], &mode) < 0 || gpuarray_check_kept(array->state, self) < 0)
-        return NULL;
-    return set_from(array, given[0], mode);
+    if (READ_ARGUMENTS(gpuarray_set_async_doc, INTO(&ary), INTO(&stream)) < 0) return NULL;
+    return set_from(gpuarray_cast(self), ary, stream, mode);
 }
 
 const char gpuarray_copy_doc[] =

@@ -165,15 +165,15 @@ static size_t words_of_meetings(const LaunchCacheObject *cache)
 /* Of these arguments in this context. To be freed. -1 with MemoryError. */
 static int make_key(const LaunchCacheObject *cache, Values values, const ContextObject *context, Key *key)
 {
-    size_t known = count_words(cache, values), room = known ? known + words_of_meetings(cache) : 0;
+    size_t known = count_words(cache, values), capacity = known ? known + words_of_meetings(cache) : 0;
     key->words = key->few;
-    if (room > WORDS && !(key->words = PyMem_New(uint64_t, room))) {
+    if (capacity > WORDS && !(key->words = PyMem_New(uint64_t, capacity))) {
         PyErr_NoMemory();
         return -1;
     }
     key->length = known;
     if (!known) return 0;
-    AddressSpan *spans = cache->written ? (AddressSpan *)(key->words + room) - cache->count : NULL;
+    AddressSpan *spans = cache->written ? (AddressSpan *)(key->words + capacity) - cache->count : NULL;
     uint64_t *end = key->words;
     *end++ = (uint64_t)values.count;
     *end++ = context->serial;
@@ -511,8 +511,7 @@ static PyMethodDef launch_cache_methods[] = {
 };
 
 const TypeSpec _LaunchCache_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._LaunchCache", LaunchCacheObject),
-    .tp_doc = launch_cache_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda._driver._LaunchCache", LaunchCacheObject, 0, launch_cache_doc),
     .tp_new = launch_cache_new,
     .tp_dealloc = launch_cache_dealloc,
     .tp_traverse = launch_cache_traverse,

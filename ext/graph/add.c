@@ -47,14 +47,13 @@ PyDoc_STRVAR(add_child_doc, "add_child($self, child, depends_on=None)\n--\n\n"
 
 static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *given, *depends_on;
     Adding a;
     ModuleState *state = graph_cast(self)->state;
-    if (convert_arguments(add_child_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    if (!convert_check_type(given[0], state->Graph_type, "child")) return NULL;
-    GraphObject *child = graph_cast(given[0]);
+    if (READ_ARGUMENTS(add_child_doc, INTO_A(state->Graph_type, &given), INTO(&depends_on)) < 0) return NULL;
+    GraphObject *child = graph_cast(given);
     if (!graph_check(child, "cuGraphAddChildGraphNode")
-        || graph_add_begin(&a, self, given[1], "cuGraphAddChildGraphNode") < 0)
+        || graph_add_begin(&a, self, depends_on, "cuGraphAddChildGraphNode") < 0)
         return NULL;
     a.result = try_cuGraphAddChildGraphNode(state, &a.made, a.graph->handle, a.after, a.count, child->handle);
     if (a.result == CUDA_SUCCESS && graph_keep_all(a.graph, child) < 0) {
@@ -67,43 +66,32 @@ static PyObject *add_child(PyObject *self, FAST_PARAMETERS)
 typedef CUresult (*EventFn)(ModuleState *state, CUgraphNode *node, CUgraph graph, const CUgraphNode *after,
                             size_t count, CUevent event);
 
-static PyObject *add_event(PyObject *self, PyObject *const *given, EventFn add, const char *routine)
+static PyObject *add_event(PyObject *self, const char *signature, EventFn add, const char *routine,
+                           FAST_PARAMETERS)
 {
     Adding a;
     ModuleState *state = graph_cast(self)->state;
-    if (!convert_check_type(given[0], state->Event_type, "evt")) return NULL;
-    if (!context_check(event_cast(given[0])->context, routine)
-        || graph_add_begin(&a, self, given[1], routine) < 0)
+    PyObject *evt, *depends_on;
+    if (READ_ARGUMENTS(signature, INTO_A(state->Event_type, &evt), INTO(&depends_on)) < 0
+        || !context_check(event_cast(evt)->context, routine)
+        || graph_add_begin(&a, self, depends_on, routine) < 0)
         return NULL;
-    a.result = add(state, &a.made, a.graph->handle, a.after, a.count, event_cast(given[0])->handle);
-    return graph_add_end(&a, routine, given[0], NULL);
+    a.result = add(state, &a.made, a.graph->handle, a.after, a.count, event_cast(evt)->handle);
+    return graph_add_end(&a, routine, evt, NULL);
 }
 
-PyDoc_STRVAR(add_event_record_doc, "add_event_record($self, evt, depends_on=None)\n--\n\n"
-                                   "Add a node that records an event, for who is not of the graph.\n"
-                                   "\nParameters\n----------\n"
-                                   "evt : Event\n" GRAPH_AFTER GRAPH_GIVES "\nNotes\n-----\n"
-                                   "Calls cuGraphAddEventRecordNode.");
-
-static PyObject *add_event_record(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(add_event_record_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return add_event(self, given, try_cuGraphAddEventRecordNode, "cuGraphAddEventRecordNode");
-}
-
-PyDoc_STRVAR(add_event_wait_doc, "add_event_wait($self, evt, depends_on=None)\n--\n\n"
-                                 "Add a node that waits for an event that others record.\n"
-                                 "\nParameters\n----------\n"
-                                 "evt : Event\n" GRAPH_AFTER GRAPH_GIVES "\nNotes\n-----\n"
-                                 "Calls cuGraphAddEventWaitNode.");
-
-static PyObject *add_event_wait(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *given[2];
-    if (convert_arguments(add_event_wait_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return add_event(self, given, try_cuGraphAddEventWaitNode, "cuGraphAddEventWaitNode");
-}
+#define EVENT_NODE(name, routine, does) \
+    PyDoc_STRVAR(name##_doc, #name "($self, evt, depends_on=None)\n--\n\n" does "\n" \
+                                   "\nParameters\n----------\n" \
+                                   "evt : Event\n" GRAPH_AFTER GRAPH_GIVES "\nNotes\n-----\n" \
+                                   "Calls " #routine "."); \
+    static PyObject *name(PyObject *self, FAST_PARAMETERS) \
+    { \
+        return add_event(self, name##_doc, try_##routine, #routine, args, arg_count, keywords); \
+    }
+EVENT_NODE(add_event_record, cuGraphAddEventRecordNode,
+           "Add a node that records an event, for who is not of the graph.")
+EVENT_NODE(add_event_wait, cuGraphAddEventWaitNode, "Add a node that waits for an event that others record.")
 
 PyDoc_STRVAR(add_memset_doc, "add_memset($self, dest, data, size, itemsize=4, depends_on=None)\n--\n\n"
                              "Add a node that fills memory.\n"

@@ -242,8 +242,8 @@ static PyMethodDef capture_methods[] = {
 };
 
 const TypeSpec StreamCapture_spec = {
-    TYPE_OF("pycuda.driver.StreamCapture", CaptureObject),
-    .tp_doc = "The context manager that Stream.capture returns.",
+    TYPE_OF("pycuda.driver.StreamCapture", CaptureObject, 0,
+            "The context manager that Stream.capture returns."),
     .tp_dealloc = capture_dealloc,
     .tp_methods = capture_methods,
 };

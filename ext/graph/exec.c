@@ -99,13 +99,11 @@ static PyObject *new_exec(GraphObject *graph, CUgraphExec handle)
 PyObject *graph_instantiate(PyObject *self, FAST_PARAMETERS)
 {
     GraphObject *graph = graph_cast(self);
-    PyObject *given[1];
+    bool free_first = false;
     CUgraphExec handle;
-    if (convert_arguments(graph_instantiate_doc, args, arg_count, keywords, GIVEN(given)) < 0
+    if (READ_ARGUMENTS(graph_instantiate_doc, INTO(&free_first)) < 0
         || !graph_check(graph, "cuGraphInstantiateWithFlags"))
         return NULL;
-    int free_first = given[0] ? PyObject_IsTrue(given[0]) : 0;
-    if (free_first < 0) return NULL;
     unsigned flags = free_first ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
     return gpu_cuGraphInstantiateWithFlags(graph->state, &handle, graph->handle, flags) < 0
                ? NULL
@@ -246,15 +244,16 @@ static const char *explain_update(CUgraphExecUpdateResult result)
     return result < sizeof texts / sizeof *texts ? texts[result] : texts[1];
 }
 
-static PyObject *exec_update(PyObject *self, PyObject *other)
+static PyObject *exec_update(PyObject *self, FAST_PARAMETERS)
 {
     GraphExecObject *exec = graph_exec_cast(self);
     ModuleState *state = exec->state;
+    PyObject *other;
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
     unsigned long before;
-    if (!convert_check_type(other, state->Graph_type, "graph")) return NULL;
-    if (!graph_check(graph_cast(other), "cuGraphExecUpdate")) return NULL;
-    if (graph_exec_begin(exec, &before) < 0) return NULL;
+    if (READ_ARGUMENTS(update_doc, INTO_A(state->Graph_type, &other)) < 0
+        || !graph_check(graph_cast(other), "cuGraphExecUpdate") || graph_exec_begin(exec, &before) < 0)
+        return NULL;
     KeptObjects kept = share_kept(graph_cast(other));
     CUresult result = try_cuGraphExecUpdate(state, exec->handle, graph_cast(other)->handle, &info);
     graph_exec_end(exec, before);
@@ -265,7 +264,6 @@ static PyObject *exec_update(PyObject *self, PyObject *other)
     Py_DECREF(kept.dict);
     return raise_driver(state, result, "cuGraphExecUpdate", "%s", explain_update(info.result));
 }
-ARGUMENT_BY_NAME(exec_update, update_doc)
 
 PyDoc_STRVAR(set_args_doc, "set_args($self, node, /, *args)\n--\n\n"
                            "Give a kernel other arguments, from the next launch on.\n"
@@ -302,7 +300,7 @@ static PyObject *exec_set_args(PyObject *self, PyObject *const *args, Py_ssize_t
 static PyMethodDef exec_methods[] = {
     {"launch", AS_METHOD(exec_launch), FAST_KEYWORDS, launch_doc},
     {"upload", AS_METHOD(exec_upload), FAST_KEYWORDS, upload_doc},
-    {"update", AS_METHOD(exec_update_named), FAST_KEYWORDS, update_doc},
+    {"update", AS_METHOD(exec_update), FAST_KEYWORDS, update_doc},
     {"set_args", AS_METHOD(exec_set_args), METH_FASTCALL, set_args_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -313,9 +311,10 @@ static PyMemberDef exec_members[] = {
 };
 
 const TypeSpec GraphExec_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.GraphExec", GraphExecObject),
-    .tp_doc = "A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
-              "Launches of one follow each other, on whatever streams.",
+    TYPE_WITH_WEAK_REFERENCES(
+        "pycuda.driver.GraphExec", GraphExecObject, 0,
+        "A graph that can be launched, again and again. Made by Graph.instantiate().\n\n"
+        "Launches of one follow each other, on whatever streams."),
     .tp_dealloc = exec_dealloc,
     .tp_traverse = exec_traverse,
     .tp_methods = exec_methods,

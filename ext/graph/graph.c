@@ -139,14 +139,13 @@ PyDoc_STRVAR(debug_dot_doc, "debug_dot($self, path, verbose=False)\n--\n\n"
 static PyObject *graph_debug_dot(PyObject *self, FAST_PARAMETERS)
 {
     GraphObject *graph = graph_cast(self);
-    PyObject *given[2], *path = NULL;
-    if (convert_arguments(debug_dot_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || !graph_check(graph, "cuGraphDebugDotPrint"))
+    PyObject *file, *path = NULL;
+    bool verbose = false;
+    if (READ_ARGUMENTS(debug_dot_doc, INTO(&file), INTO(&verbose)) < 0
+        || !graph_check(graph, "cuGraphDebugDotPrint") || !PyUnicode_FSConverter(file, &path))
         return NULL;
-    int verbose = given[1] ? PyObject_IsTrue(given[1]) : 0;
-    if (verbose < 0 || !PyUnicode_FSConverter(given[0], &path)) return NULL;
     const char *name = PyBytes_AS_STRING(path);
-    CUresult result = try_cuGraphDebugDotPrint(graph->state, graph->handle, name, (unsigned)verbose);
+    CUresult result = try_cuGraphDebugDotPrint(graph->state, graph->handle, name, verbose);
     Py_DECREF(path);
     return none_or_raise(graph->state, result, "cuGraphDebugDotPrint");
 }
@@ -179,8 +178,7 @@ static PyGetSetDef graph_properties[] = {
 };
 
 const TypeSpec Graph_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Graph", GraphObject),
-    .tp_doc = graph_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Graph", GraphObject, 0, graph_doc),
     .tp_new = graph_tp_new,
     .tp_dealloc = graph_dealloc,
     .tp_traverse = graph_traverse,

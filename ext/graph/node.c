@@ -214,8 +214,8 @@ static PyGetSetDef node_properties[] = {
 };
 
 const TypeSpec GraphNode_spec = {
-    TYPE_OF("pycuda.driver.GraphNode", GraphNodeObject),
-    .tp_doc = "A node of a graph: some work, and what it waits for.",
+    TYPE_OF("pycuda.driver.GraphNode", GraphNodeObject, 0,
+            "A node of a graph: some work, and what it waits for."),
     .tp_dealloc = node_dealloc,
     .tp_hash = node_hash,
     .tp_richcompare = node_compare,

@@ -238,13 +238,13 @@ static CUresult change_child(const Target *target, const void *params)
 
 static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *node, *given;
     Target target;
-    if (convert_arguments(set_child_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || aim(&target, self, given[0], NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
+    if (READ_ARGUMENTS(set_child_doc, INTO(&node), INTO_A(graph_exec_cast(self)->state->Graph_type, &given))
+            < 0
+        || aim(&target, self, node, NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
         return NULL;
-    if (!convert_check_type(given[1], target.state->Graph_type, "child")) return NULL;
-    GraphObject *child = graph_cast(given[1]);
+    GraphObject *child = graph_cast(given);
     if (!graph_check(child, target.routine)) return NULL;
     PyObject *objects = Py_NewRef(graph_kept(child)->dict);
     PyObject *done = make_and_keep(&target, change_child, &child->handle, &objects, 1);
@@ -267,14 +267,13 @@ static CUresult change_enabled(const Target *target, const void *params)
 
 static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
+    PyObject *node;
+    bool given;
     Target target;
-    if (convert_arguments(set_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || aim(&target, self, given[0], NULL, "cuGraphNodeSetEnabled") < 0)
+    if (READ_ARGUMENTS(set_enabled_doc, INTO(&node), INTO(&given)) < 0
+        || aim(&target, self, node, NULL, "cuGraphNodeSetEnabled") < 0)
         return NULL;
-    int truth = PyObject_IsTrue(given[1]);
-    if (truth < 0) return NULL;
-    const unsigned enabled = (unsigned)truth;
+    const unsigned enabled = given;
     return none_or_raise(target.state, make(&target, change_enabled, &enabled), target.routine);
 }
 
@@ -293,11 +292,11 @@ static CUresult read_enabled(const Target *target, const void *params)
 
 static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[1];
+    PyObject *node;
     Target target;
     unsigned enabled = 0, *out = &enabled;
-    if (convert_arguments(is_enabled_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || aim(&target, self, given[0], NULL, "cuGraphNodeGetEnabled") < 0)
+    if (READ_ARGUMENTS(is_enabled_doc, INTO(&node)) < 0
+        || aim(&target, self, node, NULL, "cuGraphNodeGetEnabled") < 0)
         return NULL;
     CUresult result = make(&target, read_enabled, &out);
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)

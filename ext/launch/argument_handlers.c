@@ -153,73 +153,66 @@ static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borr
     return found < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(no_pre_call_doc, "pre_call($self, stream)\n--\n\n"
-                              "Called before the launch. Does nothing here.\n"
-                              "\nParameters\n----------\n"
-                              "stream : Stream or None\n    That of the launch.");
+#define HOOK_DOC(name, does, more) \
+    name "($self, stream)\n--\n\n" does "\n\nParameters\n----------\nstream : Stream or None\n" more
+#define CALLS(...) "\nNotes\n-----\nCalls " __VA_ARGS__ "."
 
-static PyObject *no_pre_call(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(stream)) { Py_RETURN_NONE; }
-ARGUMENT_BY_NAME(no_pre_call, no_pre_call_doc)
+PyDoc_STRVAR(no_pre_call_doc,
+             HOOK_DOC("pre_call", "Called before the launch. Does nothing here.", "    That of the launch."));
+PyDoc_STRVAR(pre_call_doc, HOOK_DOC("pre_call", "Copy the array to the device, after the work on the stream.",
+                                    CALLS("cuMemcpyHtoD, cuMemcpyHtoDAsync")));
+PyDoc_STRVAR(
+    out_pre_call_doc,
+    HOOK_DOC("pre_call", "Refuse an array that the result could not be copied to, before the kernel runs.",
+             "\nRaises\n------\nTypeError, ValueError\n    The array is not a writable, contiguous buffer."));
+PyDoc_STRVAR(in_out_pre_call_doc,
+             HOOK_DOC("pre_call",
+                      "Copy the array, which must be writable, to the device, after the work on the stream.",
+                      CALLS("cuMemcpyHtoD, cuMemcpyHtoDAsync")));
+PyDoc_STRVAR(post_call_doc,
+             HOOK_DOC("post_call", "Copy the result back to the array, after the work on the stream.",
+                      CALLS("cuMemcpyDtoH, cuMemcpyDtoHAsync")));
 
-PyDoc_STRVAR(pre_call_doc, "pre_call($self, stream)\n--\n\n"
-                           "Copy the array to the device, after the work on the stream.\n"
-                           "\nParameters\n----------\n"
-                           "stream : Stream or None\n"
-                           "\nNotes\n-----\n"
-                           "Calls cuMemcpyHtoD, cuMemcpyHtoDAsync.");
-
-static PyObject *pre_call(PyObject *self, PyObject *stream)
-{
-    return transfer(self, stream, buffers_read, true);
-}
-ARGUMENT_BY_NAME(pre_call, pre_call_doc)
-
-PyDoc_STRVAR(out_pre_call_doc,
-             "pre_call($self, stream)\n--\n\n"
-             "Refuse an array that the result could not be copied to, before the kernel runs.\n"
-             "\nParameters\n----------\n"
-             "stream : Stream or None\n"
-             "\nRaises\n------\n"
-             "TypeError, ValueError\n    The array is not a writable, contiguous buffer.");
-
-static PyObject *out_pre_call(PyObject *self, PyObject *Py_UNUSED(stream))
+static int check_writable(PyObject *self)
 {
     HostBuffer buffer;
-    if (buffers_write(handler_cast(self)->array, "Out: the array", &buffer) < 0) return NULL;
+    if (buffers_write(handler_cast(self)->array, "Out: the array", &buffer) < 0) return -1;
     buffers_release(&buffer);
-    Py_RETURN_NONE;
+    return 0;
 }
-ARGUMENT_BY_NAME(out_pre_call, out_pre_call_doc)
 
-PyDoc_STRVAR(in_out_pre_call_doc,
-             "pre_call($self, stream)\n--\n\n"
-             "Copy the array, which must be writable, to the device, after the work on the stream.\n"
-             "\nParameters\n----------\n"
-             "stream : Stream or None\n"
-             "\nNotes\n-----\n"
-             "Calls cuMemcpyHtoD, cuMemcpyHtoDAsync.");
-
-static PyObject *in_out_pre_call(PyObject *self, PyObject *stream)
+static PyObject *no_pre_call(PyObject *Py_UNUSED(self), FAST_PARAMETERS)
 {
-    PyObject *checked = out_pre_call(self, stream);
-    if (!checked) return NULL;
-    Py_DECREF(checked);
-    return pre_call(self, stream);
+    PyObject *stream;
+    return none_unless(READ_ARGUMENTS(no_pre_call_doc, INTO(&stream)));
 }
-ARGUMENT_BY_NAME(in_out_pre_call, in_out_pre_call_doc)
 
-PyDoc_STRVAR(post_call_doc, "post_call($self, stream)\n--\n\n"
-                            "Copy the result back to the array, after the work on the stream.\n"
-                            "\nParameters\n----------\n"
-                            "stream : Stream or None\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuMemcpyDtoH, cuMemcpyDtoHAsync.");
-
-static PyObject *post_call(PyObject *self, PyObject *stream)
+static PyObject *pre_call(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *stream;
+    if (READ_ARGUMENTS(pre_call_doc, INTO(&stream)) < 0) return NULL;
+    return transfer(self, stream, buffers_read, true);
+}
+
+static PyObject *out_pre_call(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *stream;
+    return none_unless(READ_ARGUMENTS(out_pre_call_doc, INTO(&stream)) < 0 || check_writable(self) < 0);
+}
+
+static PyObject *in_out_pre_call(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *stream;
+    if (READ_ARGUMENTS(in_out_pre_call_doc, INTO(&stream)) < 0 || check_writable(self) < 0) return NULL;
+    return transfer(self, stream, buffers_read, true);
+}
+
+static PyObject *post_call(PyObject *self, FAST_PARAMETERS)
+{
+    PyObject *stream;
+    if (READ_ARGUMENTS(post_call_doc, INTO(&stream)) < 0) return NULL;
     return transfer(self, stream, buffers_write, false);
 }
-ARGUMENT_BY_NAME(post_call, post_call_doc)
 
 static PyMemberDef handler_members[] = {
     {"array", T_OBJECT, offsetof(HandlerObject, array), 0, "The host array."},
@@ -230,31 +223,29 @@ static PyMemberDef handler_members[] = {
 
 static PyMethodDef handler_methods[] = {
     {"get_device_alloc", get_device_alloc, METH_NOARGS, get_device_alloc_doc},
-    {"pre_call", AS_METHOD(no_pre_call_named), FAST_KEYWORDS, no_pre_call_doc},
+    {"pre_call", AS_METHOD(no_pre_call), FAST_KEYWORDS, no_pre_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_methods[] = {
-    {"pre_call", AS_METHOD(pre_call_named), FAST_KEYWORDS, pre_call_doc},
+    {"pre_call", AS_METHOD(pre_call), FAST_KEYWORDS, pre_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef out_methods[] = {
-    {"pre_call", AS_METHOD(out_pre_call_named), FAST_KEYWORDS, out_pre_call_doc},
-    {"post_call", AS_METHOD(post_call_named), FAST_KEYWORDS, post_call_doc},
+    {"pre_call", AS_METHOD(out_pre_call), FAST_KEYWORDS, out_pre_call_doc},
+    {"post_call", AS_METHOD(post_call), FAST_KEYWORDS, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef in_out_methods[] = {
-    {"pre_call", AS_METHOD(in_out_pre_call_named), FAST_KEYWORDS, in_out_pre_call_doc},
-    {"post_call", AS_METHOD(post_call_named), FAST_KEYWORDS, post_call_doc},
+    {"pre_call", AS_METHOD(in_out_pre_call), FAST_KEYWORDS, in_out_pre_call_doc},
+    {"post_call", AS_METHOD(post_call), FAST_KEYWORDS, post_call_doc},
     {NULL, NULL, 0, NULL},
 };
 
 const TypeSpec ArgumentHandler_spec = {
-    TYPE_OF("pycuda.driver.ArgumentHandler", HandlerObject),
-    .tp_doc = handler_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.ArgumentHandler", HandlerObject, Py_TPFLAGS_BASETYPE, handler_doc),
     .tp_new = handler_new,
     .tp_init = handler_init,
     .tp_dealloc = handler_dealloc,
@@ -282,16 +273,12 @@ PyDoc_STRVAR(in_out_doc, "InOut(ary)\n--\n\n"
                          "ary : numpy.ndarray or bytes-like");
 
 /* They inherit the rest, Py_TPFLAGS_HAVE_GC too. */
-#define SUBTYPE(name, doc, methods) \
-    {.tp_name = "pycuda.driver." name, \
-     .tp_doc = doc, \
-     .tp_basicsize = sizeof(HandlerObject), \
-     .tp_flags = Py_TPFLAGS_BASETYPE, \
-     .tp_methods = methods}
+#define HANDLER_TYPE(name, doc, methods) \
+    {TYPE_OF("pycuda.driver." name, HandlerObject, Py_TPFLAGS_BASETYPE, doc), .tp_methods = methods}
 
-const TypeSpec In_spec = SUBTYPE("In", in_doc, in_methods);
-const TypeSpec Out_spec = SUBTYPE("Out", out_doc, out_methods);
-static const TypeSpec in_out_spec = SUBTYPE("InOut", in_out_doc, in_out_methods);
+const TypeSpec In_spec = HANDLER_TYPE("In", in_doc, in_methods);
+const TypeSpec Out_spec = HANDLER_TYPE("Out", out_doc, out_methods);
+static const TypeSpec in_out_spec = HANDLER_TYPE("InOut", in_out_doc, in_out_methods);
 
 int argument_handlers_setup(PyObject *module, ModuleState *state)
 {

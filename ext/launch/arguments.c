@@ -367,7 +367,7 @@ void launch_args_expect_none(FunctionObject *function, Py_ssize_t position)
         atomic_store_explicit(&function->hints[position], KIND_CDouble, memory_order_relaxed);
 }
 
-static int make_room(LaunchArgs *launch)
+static int choose_arrays(LaunchArgs *launch)
 {
     size_t count = (size_t)launch->count;
     launch->params = launch->stack_params;
@@ -494,7 +494,7 @@ int launch_args_read(LaunchArgs *launch, FunctionObject *function, PyObject *con
     launch->heap = NULL;
     launch->handlers = launch->keep = NULL;
     if (layout->known && count != (Py_ssize_t)layout->count) return raise_count(function, count);
-    if (make_room(launch) < 0) return -1;
+    if (choose_arrays(launch) < 0) return -1;
     void **params = launch->params;
     Py_ssize_t hinted = !layout->known                    ? 0
                         : count < KERNEL_ARGS_STACK_COUNT ? count
@@ -518,13 +518,13 @@ void launch_args_clear(LaunchArgs *launch)
     PyMem_Free(launch->heap);
 }
 
-size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room)
+size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t capacity)
 {
     size_t end = 0;
     for (Py_ssize_t i = 0; i < launch->count; i++) {
         const ArgumentValue *value = &launch->values[i];
         size_t offset = kernel_args_align(end, value->alignment);
-        if (offset + value->size > room) return (size_t)-1;
+        if (offset + value->size > capacity) return (size_t)-1;
         memset(bytes + end, 0, offset - end);
         memcpy(bytes + offset, value->data, value->size);
         end = offset + value->size;

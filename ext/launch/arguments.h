@@ -75,8 +75,8 @@ void launch_args_expect_none(FunctionObject *function, Py_ssize_t position);
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed);
 
 /* Copies the values one after another with their natural alignment. Returns the bytes, or (size_t)-1 when
- * they are more than `room`. */
-size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t room);
+ * they are more than `capacity`. */
+size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_t capacity);
 
 /* An allocation as an argument of this function: LogicError (-1) when it was freed, or its context was. What
  * of another context's memory a kernel reaches is for the driver to say. */

@@ -7,10 +7,9 @@
 
 #include "ext/base/captured.h"
 #include "ext/base/constants.h"
-#include "ext/base/driver_calls.h"
 #include "ext/base/launch_site.h"
 #include "ext/base/types.h"
-#include "ext/convert/convert.h"
+#include "ext/convert/driver_method.h"
 #include "ext/launch/types.h"
 #include "ext/texture/reference.h"
 
@@ -214,103 +213,13 @@ static PyObject *function_repr(PyObject *self)
                                 (void *)function->handle);
 }
 
-static PyObject *read_attribute(FunctionObject *function, int attribute)
-{
-    int value = 0;
-    if (gpu_cuFuncGetAttribute(function->state, &value, attribute, function->handle) < 0) return NULL;
-    return PyLong_FromLong(value);
-}
-
-PyDoc_STRVAR(get_attribute_doc, "get_attribute($self, attr)\n--\n\n"
-                                "Read an attribute of the kernel.\n\n"
-                                "The attributes can also be read as lower-case attributes of the function:\n"
-                                "``func.num_regs``.\n"
-                                "\nParameters\n----------\n"
-                                "attr : function_attribute\n"
-                                "\nReturns\n-------\n"
-                                "int\n"
-                                "\nNotes\n-----\n"
-                                "Calls cuFuncGetAttribute.");
-
-static PyObject *get_attribute(PyObject *self, FAST_PARAMETERS)
-{
-    int attribute;
-    if (READ_ARGUMENTS(get_attribute_doc, INTO(&attribute)) < 0) return NULL;
-    return read_attribute(function_cast(self), attribute);
-}
-
-PyDoc_STRVAR(max_active_blocks_doc,
-             "max_active_blocks_per_multiprocessor($self, block_size, shared=0)\n--\n\n"
-             "How many blocks of the kernel a multiprocessor holds at a time.\n"
-             "\nParameters\n----------\n"
-             "block_size : int\n    Threads of a block.\n"
-             "shared : int\n    Bytes of dynamic shared memory of a block.\n"
-             "\nReturns\n-------\n"
-             "int\n    0 when a block does not fit.\n"
-             "\nNotes\n-----\n"
-             "Calls cuOccupancyMaxActiveBlocksPerMultiprocessor.");
-
-static PyObject *max_active_blocks(PyObject *self, FAST_PARAMETERS)
-{
-    FunctionObject *function = function_cast(self);
-    int threads = 0, blocks = 0;
-    size_t shared = 0;
-    if (READ_ARGUMENTS(max_active_blocks_doc, INTO(&threads), INTO(&shared)) < 0) return NULL;
-    return gpu_cuOccupancyMaxActiveBlocksPerMultiprocessor(function->state, &blocks, function->handle,
-                                                           threads, shared)
-                   < 0
-               ? NULL
-               : PyLong_FromLong(blocks);
-}
-
-PyDoc_STRVAR(set_attribute_doc, "set_attribute($self, attr, value)\n--\n\n"
-                                "Set an attribute of the kernel.\n"
-                                "\nParameters\n----------\n"
-                                "attr : function_attribute\n    For instance MAX_DYNAMIC_SHARED_SIZE_BYTES.\n"
-                                "value : int\n"
-                                "\nNotes\n-----\n"
-                                "Calls cuFuncSetAttribute.");
-
-static PyObject *set_attribute(PyObject *self, FAST_PARAMETERS)
-{
-    FunctionObject *function = function_cast(self);
-    int attribute, value;
-    if (READ_ARGUMENTS(set_attribute_doc, INTO(&attribute), INTO(&value)) < 0) return NULL;
-    if (gpu_cuFuncSetAttribute(function->state, function->handle, attribute, value) < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(set_cache_config_doc, "set_cache_config($self, fc)\n--\n\n"
-                                   "Set the kernel's preference between L1 cache and shared memory.\n"
-                                   "\nParameters\n----------\n"
-                                   "fc : func_cache\n"
-                                   "\nNotes\n-----\n"
-                                   "Calls cuFuncSetCacheConfig.");
-
-static PyObject *set_cache_config(PyObject *self, FAST_PARAMETERS)
-{
-    FunctionObject *function = function_cast(self);
-    unsigned config;
-    if (READ_ARGUMENTS(set_cache_config_doc, INTO(&config)) < 0) return NULL;
-    if (gpu_cuFuncSetCacheConfig(function->state, function->handle, config) < 0) return NULL;
-    Py_RETURN_NONE;
-}
-
-PyDoc_STRVAR(set_shared_config_doc, "set_shared_config($self, sc)\n--\n\n"
-                                    "Set the bank size of shared memory for this kernel.\n"
-                                    "\nParameters\n----------\n"
-                                    "sc : shared_config\n"
-                                    "\nNotes\n-----\n"
-                                    "Calls cuFuncSetSharedMemConfig.");
-
-static PyObject *set_shared_config(PyObject *self, FAST_PARAMETERS)
-{
-    FunctionObject *function = function_cast(self);
-    unsigned config;
-    if (READ_ARGUMENTS(set_shared_config_doc, INTO(&config)) < 0) return NULL;
-    if (gpu_cuFuncSetSharedMemConfig(function->state, function->handle, config) < 0) return NULL;
-    Py_RETURN_NONE;
-}
+#define SELF_IS \
+    FunctionObject *function = function_cast(self); \
+    ModuleState *state = function->state; \
+    CUfunction handle = function->handle
+#define CALL(...) DRIVER_METHOD(SELF_IS, __VA_ARGS__)
+#include "ext/launch/function.def"
+#undef SELF_IS
 
 PyDoc_STRVAR(param_set_texref_doc,
              "param_set_texref($self, texref)\n--\n\n"
@@ -320,50 +229,23 @@ PyDoc_STRVAR(param_set_texref_doc,
              "\nRaises\n------\n"
              "LogicError\n    It belongs to another module.");
 
-static PyObject *param_set_texref(PyObject *self, PyObject *texref)
+static PyObject *param_set_texref(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *texref;
+    if (READ_ARGUMENTS(param_set_texref_doc, INTO(&texref)) < 0) return NULL;
     PyObject *list = PyTuple_Pack(1, texref);
     int status = list ? launch_check_texrefs(function_cast(self), list, false) : -1;
     Py_XDECREF(list);
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
-ARGUMENT_BY_NAME(param_set_texref, param_set_texref_doc)
 
-/* func.num_regs is get_attribute(function_attribute.NUM_REGS). Rows of the type rather than a __getattr__,
- * which would make every look-up of a method slower. */
+/* Rows of the type rather than a __getattr__, which would make every look-up of a method slower. */
 static PyObject *get_shortcut(PyObject *self, void *closure)
 {
-    return read_attribute(function_cast(self), (int)(intptr_t)closure);
-}
-
-#define SHORTCUTS(X) \
-    X(max_threads_per_block, MAX_THREADS_PER_BLOCK, "The most threads that a block of it may have.") \
-    X(shared_size_bytes, SHARED_SIZE_BYTES, "Bytes of its static shared memory, for a block.") \
-    X(const_size_bytes, CONST_SIZE_BYTES, "Bytes of constant memory that it uses.") \
-    X(local_size_bytes, LOCAL_SIZE_BYTES, "Bytes of local memory, for a thread.") \
-    X(num_regs, NUM_REGS, "Registers of 32 bits, for a thread.") \
-    X(ptx_version, PTX_VERSION, "PTX version of its code, as major * 10 + minor.") \
-    X(binary_version, BINARY_VERSION, "Architecture of its binary code, as major * 10 + minor.") \
-    X(cache_mode_ca, CACHE_MODE_CA, "Whether it was compiled with -Xptxas --dlcm=ca.") \
-    X(max_dynamic_shared_size_bytes, MAX_DYNAMIC_SHARED_SIZE_BYTES, \
-      "The most bytes of dynamic shared memory; more needs set_attribute.") \
-    X(preferred_shared_memory_carveout, PREFERRED_SHARED_MEMORY_CARVEOUT, \
-      "Percent of on-chip memory for shared memory; -1: the driver chooses.") \
-    X(cluster_size_must_be_set, CLUSTER_SIZE_MUST_BE_SET, "Whether a launch must say the size of clusters.") \
-    X(required_cluster_width, REQUIRED_CLUSTER_WIDTH, \
-      "Blocks along x of its clusters, as compiled; 0 if it does not say.") \
-    X(required_cluster_height, REQUIRED_CLUSTER_HEIGHT, \
-      "Blocks along y of its clusters, as compiled; 0 if it does not say.") \
-    X(required_cluster_depth, REQUIRED_CLUSTER_DEPTH, \
-      "Blocks along z of its clusters, as compiled; 0 if it does not say.") \
-    X(non_portable_cluster_size_allowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, \
-      "Whether clusters may have more than 8 blocks.") \
-    X(cluster_scheduling_policy_preference, CLUSTER_SCHEDULING_POLICY_PREFERENCE, \
-      "How blocks of clusters are spread; 0: the driver chooses.")
-
-static PyObject *get_name(PyObject *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef(function_cast(self)->name);
+    FunctionObject *function = function_cast(self);
+    int value;
+    int failed = gpu_cuFuncGetAttribute(function->state, &value, (int)(intptr_t)closure, function->handle);
+    return failed ? NULL : PyLong_FromLong(value);
 }
 
 /* What prepare() remembers; absent before it, as an attribute set by Python code would be. */
@@ -378,17 +260,16 @@ static PyObject *get_prepared(PyObject *self, void *closure)
 }
 
 static PyGetSetDef function_getset[] = {
-    {"name", get_name, NULL, "The kernel's name in its module.", NULL},
-    {"__name__", get_name, NULL, "The kernel's name in its module.", NULL},
     {"arg_format", get_prepared, NULL, "The format codes of the arguments, as prepare() found them.", "f"},
-#define X(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
-    SHORTCUTS(X)
-#undef X
-        {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},
+#define ATTRIBUTE(lower, upper, doc) {#lower, get_shortcut, NULL, doc, (void *)CU_FUNC_ATTRIBUTE_##upper},
+#include "ext/launch/function.def"
+    {"texrefs", get_prepared, NULL, "The texture references that prepare() was given.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef function_members[] = {
+    {"name", T_OBJECT_EX, offsetof(FunctionObject, name), READONLY, "The kernel's name in its module."},
+    {"__name__", T_OBJECT_EX, offsetof(FunctionObject, name), READONLY, "The kernel's name in its module."},
     {"handle", T_ULONGLONG, offsetof(FunctionObject, handle), READONLY, "The CUfunction as an int."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, NULL},
     {"__dictoffset__", T_PYSSIZET, offsetof(FunctionObject, attributes), READONLY, NULL},
@@ -481,16 +362,12 @@ static PyObject *function_subscript(PyObject *self, PyObject *Py_UNUSED(shape))
 }
 
 static PyMethodDef function_methods[] = {
-    {"get_attribute", AS_METHOD(get_attribute), FAST_KEYWORDS, get_attribute_doc},
-    {"max_active_blocks_per_multiprocessor", AS_METHOD(max_active_blocks), FAST_KEYWORDS,
-     max_active_blocks_doc},
+#define CALL(name, ...) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc},
+#include "ext/launch/function.def"
     {"max_active_clusters", AS_METHOD(max_active_clusters), FAST_KEYWORDS, max_active_clusters_doc},
     {"max_potential_cluster_size", AS_METHOD(max_potential_cluster_size), FAST_KEYWORDS,
      max_potential_cluster_size_doc},
-    {"set_attribute", AS_METHOD(set_attribute), FAST_KEYWORDS, set_attribute_doc},
-    {"set_cache_config", AS_METHOD(set_cache_config), FAST_KEYWORDS, set_cache_config_doc},
-    {"set_shared_config", AS_METHOD(set_shared_config), FAST_KEYWORDS, set_shared_config_doc},
-    {"param_set_texref", AS_METHOD(param_set_texref_named), FAST_KEYWORDS, param_set_texref_doc},
+    {"param_set_texref", AS_METHOD(param_set_texref), FAST_KEYWORDS, param_set_texref_doc},
     {"prepare", AS_METHOD(prepared_prepare), FAST_KEYWORDS, prepare_doc},
     {"_note_types", parameter_types_note, METH_O, note_types_doc},
     {"_prepare_strided", AS_METHOD(prepared_prepare_strided), FAST_KEYWORDS, prepare_doc},
@@ -504,9 +381,8 @@ static PyMethodDef function_methods[] = {
 PyDoc_STRVAR(function_doc, "A kernel of a Module; made by Module.get_function.");
 
 const TypeSpec Function_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Function", FunctionObject),
-    .tp_doc = function_doc,
-    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Function", FunctionObject, Py_TPFLAGS_HAVE_VECTORCALL,
+                              function_doc),
     .tp_dealloc = function_dealloc,
     .tp_traverse = function_traverse,
     .tp_clear = function_clear,

@@ -436,9 +436,8 @@ static PyMemberDef timed_call_members[] = {
 };
 
 const TypeSpec TimedCall_spec = {
-    TYPE_OF("pycuda._driver._TimedCall", TimedCallObject),
-    .tp_doc = "What prepared_timed_call returns. Called, it waits for the kernel and returns seconds.",
-    .tp_flags = Py_TPFLAGS_HAVE_VECTORCALL,
+    TYPE_OF("pycuda._driver._TimedCall", TimedCallObject, Py_TPFLAGS_HAVE_VECTORCALL,
+            "What prepared_timed_call returns. Called, it waits for the kernel and returns seconds."),
     .tp_dealloc = timed_call_dealloc,
     .tp_call = PyVectorcall_Call,
     .tp_members = timed_call_members,

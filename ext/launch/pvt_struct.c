@@ -196,8 +196,8 @@ static int write_bytes(ModuleState *state, const PackCode *code, size_t length, 
                           code->code, Py_TYPE(value)->tp_name);
     }
     bool pascal = code->kind == PACK_PASCAL;
-    size_t room = pascal && length ? length - 1 : length;
-    size_t taken = (size_t)buffer.len < room ? (size_t)buffer.len : room;
+    size_t capacity = pascal && length ? length - 1 : length;
+    size_t taken = (size_t)buffer.len < capacity ? (size_t)buffer.len : capacity;
     memset(out, 0, length);
     memcpy(out + (pascal && length ? 1 : 0), buffer.buf, taken);
     if (pascal && length) out[0] = (unsigned char)(taken < 255 ? taken : 255);
@@ -480,8 +480,7 @@ static PyMethodDef struct_methods[] = {
 };
 
 const TypeSpec PackStruct_spec = {
-    TYPE_OF("pycuda._driver._PackStruct", PackStructObject),
-    .tp_doc = struct_doc,
+    TYPE_OF("pycuda._driver._PackStruct", PackStructObject, 0, struct_doc),
     .tp_new = struct_tp_new,
     .tp_dealloc = struct_dealloc,
     .tp_methods = struct_methods,

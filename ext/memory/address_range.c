@@ -42,7 +42,7 @@ static AddressRangeObject *range_cast(PyObject *object) { return (AddressRangeOb
 /* ---- Mappings ---- */
 
 /* A mapping that fills the part, claimed by it, before the driver has it. LogicError or MemoryError and -1
- * when there is no room. */
+ * when memory is short. */
 static int add_mapping(AddressRangeObject *range, const Part *part)
 {
     Mapping *mapping = PyMem_RawMalloc(sizeof *mapping);
@@ -556,8 +556,7 @@ static PyGetSetDef range_properties[] = {
 };
 
 const TypeSpec AddressRange_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.AddressRange", AddressRangeObject),
-    .tp_doc = range_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.AddressRange", AddressRangeObject, 0, range_doc),
     .tp_new = range_new,
     .tp_init = range_init,
     .tp_dealloc = range_dealloc,

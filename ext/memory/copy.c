@@ -324,11 +324,13 @@ PyDoc_STRVAR(to_device_doc, "to_device(bf_obj)\n--\n\n"
                             "\nNotes\n-----\n"
                             "Calls cuMemAlloc, cuMemcpyHtoD.");
 
-static PyObject *to_device(PyObject *module, PyObject *object)
+static PyObject *to_device(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
+    PyObject *object;
     HostBuffer host;
     CUresult result = CUDA_SUCCESS;
+    if (READ_ARGUMENTS(to_device_doc, INTO(&object)) < 0) return NULL;
     if (buffers_read_logical(object, "bf", &host) < 0) return NULL;
     PyObject *allocation = device_allocation_new(state, host.size);
     if (allocation) {
@@ -342,7 +344,6 @@ static PyObject *to_device(PyObject *module, PyObject *object)
     }
     return allocation;
 }
-ARGUMENT_BY_NAME(to_device, to_device_doc)
 
 static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form)
 {
@@ -418,7 +419,7 @@ PyMethodDef copy_functions[] = {
     COPY_ROW(memcpy_dtod_async),
     COPY_ROW(memcpy_peer),
     COPY_ROW(memcpy_peer_async),
-    {"to_device", AS_METHOD(to_device_named), FAST_KEYWORDS, to_device_doc},
+    {"to_device", AS_METHOD(to_device), FAST_KEYWORDS, to_device_doc},
     COPY_ROW(from_device),
     COPY_ROW(from_device_like),
     {NULL, NULL, 0, NULL},

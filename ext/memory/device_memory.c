@@ -40,13 +40,13 @@ void device_memory_collect(ModuleState *state)
     keep_alive_collect(state);
 }
 
-void device_memory_make_room(ModuleState *state)
+void device_memory_reclaim(ModuleState *state)
 {
     device_memory_collect(state);
     for (int i = 0; i < state->give_back_count; i++) state->give_back[i](state);
 }
 
-/* A garbage collection takes milliseconds: not for what the device has no room for when it is empty. */
+/* A garbage collection takes milliseconds: not for what does not fit into the device when it is empty. */
 static bool can_ever_fit(ModuleState *state, size_t size)
 {
     size_t free_size, total;
@@ -58,7 +58,7 @@ CUresult device_memory_allocate(ModuleState *state, size_t size, CUdeviceptr *ou
 {
     CUresult result = try_cuMemAlloc(state, out, size);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && can_ever_fit(state, size)) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = try_cuMemAlloc(state, out, size);
     }
     return result;
@@ -276,9 +276,8 @@ static PyMemberDef allocation_members[] = {
 PyDoc_STRVAR(allocation_doc, "Device memory, freed with the last reference. int() is its address.");
 
 const TypeSpec DeviceAllocation_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.DeviceAllocation", DeviceAllocationObject),
-    .tp_doc = allocation_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.DeviceAllocation", DeviceAllocationObject, Py_TPFLAGS_BASETYPE,
+                              allocation_doc),
     .tp_dealloc = device_allocation_dealloc,
     .tp_repr = allocation_repr,
     .nb_int = allocation_int,
@@ -319,22 +318,23 @@ PyDoc_STRVAR(mem_alloc_like_doc, "mem_alloc_like(ary)\n--\n\n"
                                  "\nNotes\n-----\n"
                                  "Calls cuMemAlloc.");
 
-static PyObject *mem_alloc_like(PyObject *module, PyObject *array)
+static PyObject *mem_alloc_like(PyObject *module, FAST_PARAMETERS)
 {
+    PyObject *array;
     size_t size = 0;
+    if (READ_ARGUMENTS(mem_alloc_like_doc, INTO(&array)) < 0) return NULL;
     PyObject *bytes = PyObject_GetAttrString(array, "nbytes");
     int status = bytes ? convert_size(bytes, "nbytes", &size) : -1;
     Py_XDECREF(bytes);
     return status < 0 ? NULL : device_allocation_new(module_state(module), size);
 }
-ARGUMENT_BY_NAME(mem_alloc_like, mem_alloc_like_doc)
 
 static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
                                size_t height, unsigned element)
 {
     CUresult result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
     }
     return result;
@@ -398,23 +398,24 @@ PyDoc_STRVAR(mem_get_address_range_doc, "mem_get_address_range(ptr)\n--\n\n"
                                         "\nNotes\n-----\n"
                                         "Calls cuMemGetAddressRange.");
 
-static PyObject *mem_get_address_range(PyObject *module, PyObject *value)
+static PyObject *mem_get_address_range(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
+    PyObject *ptr;
     CUdeviceptr pointer, base;
     size_t size;
-    if (convert_pointer(state, value, &pointer) < 0) return NULL;
+    if (READ_ARGUMENTS(mem_get_address_range_doc, INTO(&ptr)) < 0
+        || convert_pointer(state, ptr, &pointer) < 0)
+        return NULL;
     if (gpu_cuMemGetAddressRange(state, &base, &size, pointer) < 0) return NULL;
     return Py_BuildValue("(Kn)", (unsigned long long)base, (Py_ssize_t)size);
 }
-ARGUMENT_BY_NAME(mem_get_address_range, mem_get_address_range_doc)
 
 PyMethodDef device_memory_functions[] = {
     {"mem_alloc", AS_METHOD(mem_alloc), FAST_KEYWORDS, mem_alloc_doc},
-    {"mem_alloc_like", AS_METHOD(mem_alloc_like_named), FAST_KEYWORDS, mem_alloc_like_doc},
+    {"mem_alloc_like", AS_METHOD(mem_alloc_like), FAST_KEYWORDS, mem_alloc_like_doc},
     {"mem_alloc_pitch", AS_METHOD(mem_alloc_pitch), FAST_KEYWORDS, mem_alloc_pitch_doc},
     {"mem_get_info", mem_get_info, METH_NOARGS, mem_get_info_doc},
-    {"mem_get_address_range", AS_METHOD(mem_get_address_range_named), FAST_KEYWORDS,
-     mem_get_address_range_doc},
+    {"mem_get_address_range", AS_METHOD(mem_get_address_range), FAST_KEYWORDS, mem_get_address_range_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -51,7 +51,7 @@ void device_memory_format(size_t size, char *text, size_t text_size);
 void device_memory_collect(ModuleState *state);
 
 /* device_memory_collect, and calls the functions in ModuleState.give_back. */
-void device_memory_make_room(ModuleState *state);
+void device_memory_reclaim(ModuleState *state);
 
 /* During set-up: a pool that is to be asked for its unused memory. -1 with an exception when full. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);

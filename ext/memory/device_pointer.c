@@ -103,7 +103,7 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
 }
 
 /* From that address on, which lies in memory of an allocation or nobody knows where. */
-static int check_room(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr address)
+static int check_fits(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr address)
 {
     const DeviceAllocationObject *memory = allocation_under(state, value);
     if (!memory || size <= memory->size - (address - memory->pointer)) return 0;
@@ -114,11 +114,11 @@ static int check_room(ModuleState *state, PyObject *value, const char *what, siz
 
 int convert_range(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr *out)
 {
-    return pointer_of(state, value, NULL, out) < 0 ? -1 : check_room(state, value, what, size, *out);
+    return pointer_of(state, value, NULL, out) < 0 ? -1 : check_fits(state, value, what, size, *out);
 }
 
 int convert_range_on(ModuleState *state, PyObject *value, const char *what, size_t size, CUstream consumer,
                      CUdeviceptr *out)
 {
-    return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_room(state, value, what, size, *out);
+    return pointer_of(state, value, &consumer, out) < 0 ? -1 : check_fits(state, value, what, size, *out);
 }

@@ -107,17 +107,13 @@ static PyMethodDef device_pool_methods[] = {
 };
 
 const TypeSpec DeviceMemoryPool_spec = {
-    TYPE_OF("pycuda.tools.DeviceMemoryPool", PoolObject),
-    .tp_doc = device_pool_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.DeviceMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, device_pool_doc),
     .tp_new = PyType_GenericNew,
     .tp_init = device_pool_init,
     .tp_methods = device_pool_methods,
 };
 
 const TypeSpec ManagedMemoryPool_spec = {
-    TYPE_OF("pycuda.tools.ManagedMemoryPool", PoolObject),
-    .tp_doc = managed_pool_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.ManagedMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, managed_pool_doc),
     .tp_init = managed_pool_init,
 };

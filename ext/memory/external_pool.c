@@ -37,7 +37,7 @@ static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr
     if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(pool->state->MemoryError))
         return -1;
     PyErr_Clear();
-    device_memory_make_room(pool->state);
+    device_memory_reclaim(pool->state);
     return ask(pool, size, stream, pointer);
 }
 
@@ -196,9 +196,7 @@ static PyGetSetDef external_pool_properties[] = {
 };
 
 const TypeSpec ExternalMemoryPool_spec = {
-    TYPE_OF("pycuda.tools.ExternalMemoryPool", PoolObject),
-    .tp_doc = external_pool_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.ExternalMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, external_pool_doc),
     .tp_init = external_pool_init,
     .tp_getset = external_pool_properties,
 };

@@ -7,44 +7,40 @@
 #include "ext/memory/device_memory.h"
 #include "ext/memory/host_memory.h"
 
-/* How a family of four functions gets memory, a new reference, and where that begins; `option` is their last
- * parameter. NULL with an exception. */
-typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option, void **pointer);
+/* How a family of four functions gets memory, a new reference; `option` is their last parameter. NULL with an
+ * exception. */
+typedef PyObject *(*AllocateFn)(ModuleState *state, size_t size, PyObject *option);
 
-static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option, void **pointer)
+static PyObject *allocate_pagelocked(ModuleState *state, size_t size, PyObject *option)
 {
     unsigned flags = 0;
-    if (convert_unsigned(option, "mem_flags", &flags) < 0) return NULL;
-    PyObject *memory = host_memory_pagelocked(state, size, flags);
-    if (memory) *pointer = host_memory_cast(memory)->memory;
-    return memory;
+    return convert_unsigned(option, "mem_flags", &flags) < 0 ? NULL
+                                                             : host_memory_pagelocked(state, size, flags);
 }
 
-static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option, void **pointer)
+static PyObject *allocate_aligned(ModuleState *state, size_t size, PyObject *option)
 {
     size_t alignment = 4096;
-    if (convert_size(option, "alignment", &alignment) < 0) return NULL;
-    PyObject *memory = host_memory_aligned(state, size, alignment);
-    if (memory) *pointer = host_memory_cast(memory)->memory;
-    return memory;
+    return convert_size(option, "alignment", &alignment) < 0 ? NULL
+                                                             : host_memory_aligned(state, size, alignment);
 }
 
 /* Flags of 0, PyCUDA's documented default, are refused by every driver: they stand for GLOBAL. */
-static PyObject *allocate_managed(ModuleState *state, size_t size, PyObject *option, void **pointer)
+static PyObject *allocate_managed(ModuleState *state, size_t size, PyObject *option)
 {
     unsigned flags = 0;
     if (convert_unsigned(option, "mem_flags", &flags) < 0) return NULL;
-    PyObject *memory = managed_memory_new(state, size, flags ? flags : CU_MEM_ATTACH_GLOBAL);
-    if (memory) *pointer = (void *)(uintptr_t)device_allocation_cast(memory)->pointer;
-    return memory;
+    return managed_memory_new(state, size, flags ? flags : CU_MEM_ATTACH_GLOBAL);
 }
 
 static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayForm *form, PyObject *option,
                             bool zeroed)
 {
-    void *pointer;
-    PyObject *memory = allocate(state, form->bytes, option, &pointer), *array = NULL;
+    PyObject *memory = allocate(state, form->bytes, option), *array = NULL;
     if (memory) {
+        void *pointer = device_allocation_check(state, memory)
+                            ? (void *)(uintptr_t)device_allocation_cast(memory)->pointer
+                            : host_memory_cast(memory)->memory;
         if (zeroed) memset(pointer, 0, form->bytes);
         array = convert_make_array(form, pointer, memory);
     }

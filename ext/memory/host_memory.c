@@ -26,7 +26,7 @@ PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags
     void **pointer = &host_memory_cast(self)->memory;
     CUresult result = try_cuMemHostAlloc(state, pointer, least, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = try_cuMemHostAlloc(state, pointer, least, flags);
     }
     if (result != CUDA_SUCCESS) raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
@@ -220,9 +220,8 @@ static PyGetSetDef registered_properties[] = {
 };
 
 const TypeSpec HostPointer_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.HostPointer", HostMemoryObject),
-    .tp_doc = "Host memory that is registered with the driver; base class.",
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.HostPointer", HostMemoryObject, Py_TPFLAGS_BASETYPE,
+                              "Host memory that is registered with the driver; base class."),
     .tp_dealloc = memory_dealloc,
     .tp_traverse = memory_traverse,
     .tp_methods = pointer_methods,
@@ -230,13 +229,8 @@ const TypeSpec HostPointer_spec = {
 };
 
 #define HOST_SPEC(type, doc, methods, properties) \
-    {.tp_name = "pycuda.driver." #type, \
-     .tp_doc = doc, \
-     .tp_basicsize = sizeof(HostMemoryObject), \
-     .tp_dealloc = memory_dealloc, \
-     .tp_traverse = memory_traverse, \
-     .tp_methods = methods, \
-     .tp_getset = properties}
+    {TYPE_OF("pycuda.driver." #type, HostMemoryObject, 0, doc), .tp_dealloc = memory_dealloc, \
+     .tp_traverse = memory_traverse, .tp_methods = methods, .tp_getset = properties}
 
 const TypeSpec PagelockedHostAllocation_spec = HOST_SPEC(
     PagelockedHostAllocation,

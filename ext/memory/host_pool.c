@@ -36,9 +36,7 @@ static PyMemberDef allocator_members[] = {
 };
 
 const TypeSpec PageLockedAllocator_spec = {
-    TYPE_OF("pycuda.tools.PageLockedAllocator", AllocatorObject),
-    .tp_doc = allocator_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.PageLockedAllocator", AllocatorObject, Py_TPFLAGS_BASETYPE, allocator_doc),
     .tp_new = allocator_new,
     .tp_members = allocator_members,
 };
@@ -117,8 +115,8 @@ static PyMethodDef pooled_host_methods[] = {
 };
 
 const TypeSpec PooledHostAllocation_spec = {
-    TYPE_OF("pycuda.tools.PooledHostAllocation", PooledHostObject),
-    .tp_doc = "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes.",
+    TYPE_OF("pycuda.tools.PooledHostAllocation", PooledHostObject, 0,
+            "Page-locked memory from a PageLockedMemoryPool, the base of its arrays. len() is the bytes."),
     .tp_dealloc = pooled_host_dealloc,
     .tp_traverse = pooled_host_traverse,
     .sq_length = pooled_host_length,
@@ -185,9 +183,7 @@ static PyMethodDef host_pool_methods[] = {
 };
 
 const TypeSpec PageLockedMemoryPool_spec = {
-    TYPE_OF("pycuda.tools.PageLockedMemoryPool", PoolObject),
-    .tp_doc = host_pool_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.PageLockedMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, host_pool_doc),
     .tp_new = PyType_GenericNew,
     .tp_init = host_pool_init,
     .tp_methods = host_pool_methods,

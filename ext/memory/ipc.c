@@ -1,7 +1,5 @@
 /* Memory of another process: what mem_get_ipc_handle gives there, IPCMemoryHandle opens here. Events do the
  * same by methods of their own. */
-#include <string.h>
-
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
 #include "ext/context/owner.h"
@@ -42,19 +40,6 @@ typedef struct IPCMemoryObject {
 
 static IPCMemoryObject *ipc_cast(PyObject *object) { return (IPCMemoryObject *)object; }
 
-static int read_handle(ModuleState *state, PyObject *value, CUipcMemHandle *out)
-{
-    HostBuffer bytes;
-    if (buffers_read(value, "ipc_handle", &bytes) < 0) return -1;
-    bool fits = bytes.size == sizeof *out;
-    if (fits)
-        memcpy(out, bytes.pointer, sizeof *out);
-    else
-        raise_logic(state, "the IPC handle of memory has %zu bytes, not %zu", sizeof *out, bytes.size);
-    buffers_release(&bytes);
-    return fits ? 0 : -1;
-}
-
 PyDoc_STRVAR(ipc_doc, "IPCMemoryHandle(ipc_handle, flags=1)\n--\n\n"
                       "Device memory of another process, taken wherever a DeviceAllocation is. int() is its\n"
                       "address.\n"
@@ -72,7 +57,9 @@ static PyObject *ipc_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     CUipcMemHandle handle;
     unsigned flags = CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS;
     if (READ_CALL(ipc_doc, INTO(&ipc_handle), INTO(&flags)) < 0
-        || read_handle(state, ipc_handle, &handle) < 0)
+        || buffers_copy_exactly(state, ipc_handle, "ipc_handle", "the IPC handle of memory", &handle,
+                                sizeof handle)
+               < 0)
         return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
@@ -129,8 +116,7 @@ static PyMethodDef ipc_methods[] = {
 };
 
 const TypeSpec IPCMemoryHandle_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.IPCMemoryHandle", IPCMemoryObject),
-    .tp_doc = ipc_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.IPCMemoryHandle", IPCMemoryObject, 0, ipc_doc),
     .tp_new = ipc_tp_new,
     .tp_init = ipc_init,
     .tp_dealloc = ipc_dealloc,

@@ -14,7 +14,7 @@ PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags)
     allocation->size = size ? size : 1;
     CUresult result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
     }
     if (result != CUDA_SUCCESS) device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
@@ -62,8 +62,8 @@ static PyMethodDef managed_methods[] = {
 };
 
 const TypeSpec ManagedAllocation_spec = {
-    TYPE_OF("pycuda.driver.ManagedAllocation", DeviceAllocationObject),
-    .tp_doc = "Managed memory, the base of the arrays that managed_empty and similar functions return.",
+    TYPE_OF("pycuda.driver.ManagedAllocation", DeviceAllocationObject, 0,
+            "Managed memory, the base of the arrays that managed_empty and similar functions return."),
     .tp_dealloc = device_allocation_dealloc,
     .tp_methods = managed_methods,
 };

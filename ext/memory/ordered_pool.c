@@ -195,9 +195,7 @@ static PyMethodDef ordered_pool_methods[] = {
 };
 
 const TypeSpec StreamOrderedMemoryPool_spec = {
-    TYPE_OF("pycuda.tools.StreamOrderedMemoryPool", PoolObject),
-    .tp_doc = ordered_pool_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.tools.StreamOrderedMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, ordered_pool_doc),
     .tp_init = ordered_pool_init,
     .tp_methods = ordered_pool_methods,
     .tp_getset = ordered_pool_properties,

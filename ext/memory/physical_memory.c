@@ -83,7 +83,7 @@ static CUresult create(PhysicalMemoryObject *memory)
     ModuleState *state = memory->state;
     CUresult result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
     }
     return result;
@@ -310,8 +310,7 @@ static PyGetSetDef physical_properties[] = {
 };
 
 const TypeSpec PhysicalMemory_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PhysicalMemory", PhysicalMemoryObject),
-    .tp_doc = physical_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PhysicalMemory", PhysicalMemoryObject, 0, physical_doc),
     .tp_new = physical_new,
     .tp_dealloc = physical_dealloc,
     .tp_repr = physical_repr,

@@ -38,7 +38,7 @@ typedef union Answer {
         unsigned long long token;
         unsigned space;
     } p2p;
-    unsigned char room[64];
+    unsigned char bytes[64];
 } Answer;
 
 static PyObject *show(ModuleState *state, unsigned attribute, const Answer *answer)

@@ -78,9 +78,8 @@ PyDoc_STRVAR(holder_doc,
              "wherever a DeviceAllocation is.");
 
 const TypeSpec PointerHolderBase_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PointerHolderBase", PointerHolderObject),
-    .tp_doc = holder_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.PointerHolderBase", PointerHolderObject, Py_TPFLAGS_BASETYPE,
+                              holder_doc),
     .tp_new = PyType_GenericNew,
     .tp_init = holder_init,
     .tp_dealloc = holder_dealloc,

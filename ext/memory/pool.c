@@ -305,7 +305,7 @@ IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 }
 
 /* In the pool's context, for which nobody waits longer than this takes: Python code runs between two
- * attempts, never inside of one, but for handlers of signals where one may wait for room in a queue. */
+ * attempts, never inside of one, but for handlers of signals where one may wait for a queue. */
 static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
 {
     ContextScope scope;

@@ -61,10 +61,8 @@ static PyObject *pool_stop_holding(PyObject *self, PyObject *Py_UNUSED(none))
 static PyObject *trim_pool(PyObject *self, FAST_PARAMETERS)
 {
     MemoryPool *pool = pool_of(self);
-    PyObject *given[1];
     size_t keep = 0;
-    if (!pool || convert_arguments(trim_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_size(given[0], "bytes", &keep) < 0
+    if (!pool || READ_ARGUMENTS(trim_doc, INTO(&keep)) < 0
         || host_function_refuses(pool->state, pool->core.source->release_name))
         return NULL;
     memory_pool_trim(pool, keep);
@@ -73,19 +71,34 @@ static PyObject *trim_pool(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Bins ---- */
 
-static PyObject *pool_get_bin_number(PyObject *self, PyObject *value)
+PyDoc_STRVAR(bin_number_doc, "bin_number($self, size)\n--\n\n"
+                             "The bin for requests of a size: a block serves requests of its own bin.\n"
+                             "\nParameters\n----------\n"
+                             "size : int\n    Bytes.\n"
+                             "\nReturns\n-------\n"
+                             "int");
+PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin)\n--\n\n"
+                             "The size of the blocks of a bin, the largest request in it.\n"
+                             "\nParameters\n----------\n"
+                             "bin : int\n"
+                             "\nReturns\n-------\n"
+                             "int\n    Bytes.\n"
+                             "\nRaises\n------\n"
+                             "ValueError\n    There is no such bin.");
+
+static PyObject *pool_get_bin_number(PyObject *self, FAST_PARAMETERS)
 {
     const MemoryPool *pool = pool_of(self);
-    size_t size = 0;
-    if (!pool || convert_size(value, "size", &size) < 0) return NULL;
+    size_t size;
+    if (!pool || READ_ARGUMENTS(bin_number_doc, INTO(&size)) < 0) return NULL;
     return PyLong_FromUnsignedLong(pool_bin_number(pool->core.bits, size));
 }
 
-static PyObject *pool_get_alloc_size(PyObject *self, PyObject *value)
+static PyObject *pool_get_alloc_size(PyObject *self, FAST_PARAMETERS)
 {
     const MemoryPool *pool = pool_of(self);
-    unsigned bin = 0;
-    if (!pool || convert_unsigned(value, "bin", &bin) < 0) return NULL;
+    unsigned bin;
+    if (!pool || READ_ARGUMENTS(alloc_size_doc, INTO(&bin)) < 0) return NULL;
     if (bin < pool_bin_count(pool->core.bits))
         return PyLong_FromSize_t(pool_alloc_size(pool->core.bits, bin));
     return PyErr_Format(PyExc_ValueError, "bin is %u: this pool has %u bins", bin,
@@ -137,7 +150,7 @@ static int pool_limit_set(PyObject *self, PyObject *value, void *Py_UNUSED(closu
 
 /* ---- The snapshot ---- */
 
-/* (address, size, room, bin, active, stream) */
+/* (address, size, capacity, bin, active, stream) */
 static PyObject *describe_block(const PoolBlock *block)
 {
     PyObject *stream =
@@ -197,22 +210,6 @@ PyDoc_STRVAR(stop_holding_doc,
              "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
              "\nNotes\n-----\n"
              "Calls cuMemFree, cuMemFreeHost.");
-PyDoc_STRVAR(bin_number_doc, "bin_number($self, size)\n--\n\n"
-                             "The bin for requests of a size: a block serves requests of its own bin.\n"
-                             "\nParameters\n----------\n"
-                             "size : int\n    Bytes.\n"
-                             "\nReturns\n-------\n"
-                             "int");
-ARGUMENT_BY_NAME(pool_get_bin_number, bin_number_doc)
-PyDoc_STRVAR(alloc_size_doc, "alloc_size($self, bin)\n--\n\n"
-                             "The size of the blocks of a bin, the largest request in it.\n"
-                             "\nParameters\n----------\n"
-                             "bin : int\n"
-                             "\nReturns\n-------\n"
-                             "int\n    Bytes.\n"
-                             "\nRaises\n------\n"
-                             "ValueError\n    There is no such bin.");
-ARGUMENT_BY_NAME(pool_get_alloc_size, alloc_size_doc)
 
 static PyMethodDef pool_methods[] = {
     {"free_held", pool_free_held, METH_NOARGS, free_held_doc},
@@ -220,8 +217,8 @@ static PyMethodDef pool_methods[] = {
     {"trim", AS_METHOD(trim_pool), FAST_KEYWORDS, trim_doc},
     {"reset_high", pool_reset_high_marks, METH_NOARGS, reset_high_doc},
     {"snapshot", pool_snapshot, METH_NOARGS, snapshot_doc},
-    {"bin_number", AS_METHOD(pool_get_bin_number_named), FAST_KEYWORDS, bin_number_doc},
-    {"alloc_size", AS_METHOD(pool_get_alloc_size_named), FAST_KEYWORDS, alloc_size_doc},
+    {"bin_number", AS_METHOD(pool_get_bin_number), FAST_KEYWORDS, bin_number_doc},
+    {"alloc_size", AS_METHOD(pool_get_alloc_size), FAST_KEYWORDS, alloc_size_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -243,9 +240,8 @@ static PyGetSetDef pool_properties[] = {
 #undef STATISTIC
 
 const TypeSpec MemoryPool_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.tools.MemoryPool", PoolObject),
-    .tp_doc = "What all memory pools share.",
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.tools.MemoryPool", PoolObject, Py_TPFLAGS_BASETYPE,
+                              "What all memory pools share."),
     .tp_dealloc = pool_dealloc,
     .tp_methods = pool_methods,
     .tp_getset = pool_properties,
@@ -258,14 +254,13 @@ PyDoc_STRVAR(bitlog2_doc, "bitlog2(n)\n--\n\n"
                           "\nReturns\n-------\n"
                           "int\n    0 for 0.");
 
-static PyObject *bitlog2(PyObject *Py_UNUSED(module), PyObject *value)
+static PyObject *bitlog2(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
 {
-    unsigned long long n = 0;
-    return convert_bits(value, "n", 64, &n) < 0 ? NULL : PyLong_FromUnsignedLong(pool_log2((size_t)n));
+    unsigned long long n;
+    return READ_ARGUMENTS(bitlog2_doc, INTO(&n)) < 0 ? NULL : PyLong_FromUnsignedLong(pool_log2((size_t)n));
 }
-ARGUMENT_BY_NAME(bitlog2, bitlog2_doc)
 
 PyMethodDef pool_methods_functions[] = {
-    {"bitlog2", AS_METHOD(bitlog2_named), FAST_KEYWORDS, bitlog2_doc},
+    {"bitlog2", AS_METHOD(bitlog2), FAST_KEYWORDS, bitlog2_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -360,8 +360,7 @@ PyDoc_STRVAR(allocation_doc,
              "DeviceAllocation is.");
 
 const TypeSpec PooledDeviceAllocation_spec = {
-    TYPE_OF("pycuda.tools.PooledDeviceAllocation", PooledAllocationObject),
-    .tp_doc = allocation_doc,
+    TYPE_OF("pycuda.tools.PooledDeviceAllocation", PooledAllocationObject, 0, allocation_doc),
     .tp_dealloc = allocation_dealloc,
     .sq_length = allocation_length,
     .tp_methods = allocation_methods,

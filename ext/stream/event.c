@@ -1,6 +1,4 @@
 /* Events: points in a stream that can be waited for and whose distance in time can be asked. */
-#include <string.h>
-
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
@@ -140,17 +138,19 @@ static PyObject *elapsed(ModuleState *state, PyObject *first, PyObject *second)
 PyDoc_STRVAR(time_since_doc, TIME_DOC("time_since", "start_event", "Time from another event to this one."));
 PyDoc_STRVAR(time_till_doc, TIME_DOC("time_till", "end_event", "Time from this event to another one."));
 
-static PyObject *event_time_since(PyObject *self, PyObject *other)
+static PyObject *event_time_since(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *other;
+    if (READ_ARGUMENTS(time_since_doc, INTO(&other)) < 0) return NULL;
     return elapsed(event_cast(self)->state, other, self);
 }
-ARGUMENT_BY_NAME(event_time_since, time_since_doc)
 
-static PyObject *event_time_till(PyObject *self, PyObject *other)
+static PyObject *event_time_till(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *other;
+    if (READ_ARGUMENTS(time_till_doc, INTO(&other)) < 0) return NULL;
     return elapsed(event_cast(self)->state, self, other);
 }
-ARGUMENT_BY_NAME(event_time_till, time_till_doc)
 
 PyDoc_STRVAR(ipc_handle_doc, "ipc_handle($self)\n--\n\n"
                              "Make the handle that another process gives to from_ipc_handle.\n"
@@ -169,19 +169,6 @@ static PyObject *event_ipc_handle(PyObject *self, PyObject *Py_UNUSED(none))
                : PyByteArray_FromStringAndSize((const char *)&handle, sizeof handle);
 }
 
-static int read_ipc_handle(ModuleState *state, PyObject *value, CUipcEventHandle *out)
-{
-    HostBuffer bytes;
-    if (buffers_read(value, "handle", &bytes) < 0) return -1;
-    bool fits = bytes.size == sizeof *out;
-    if (fits)
-        memcpy(out, bytes.pointer, sizeof *out);
-    else
-        raise_logic(state, "an event's IPC handle has %zu bytes, not %zu", sizeof *out, bytes.size);
-    buffers_release(&bytes);
-    return fits ? 0 : -1;
-}
-
 PyDoc_STRVAR(from_ipc_handle_doc, "from_ipc_handle($type, handle)\n--\n\n"
                                   "Open an event of another process.\n"
                                   "\nParameters\n----------\n"
@@ -191,28 +178,29 @@ PyDoc_STRVAR(from_ipc_handle_doc, "from_ipc_handle($type, handle)\n--\n\n"
                                   "\nNotes\n-----\n"
                                   "Calls cuIpcOpenEventHandle.");
 
-static PyObject *event_from_ipc_handle(PyObject *cls, PyObject *value)
+static PyObject *event_from_ipc_handle(PyObject *cls, FAST_PARAMETERS)
 {
     PyTypeObject *type = (PyTypeObject *)cls;
     ModuleState *state = state_of_type(type);
+    PyObject *value;
     CUipcEventHandle bytes;
-    if (read_ipc_handle(state, value, &bytes) < 0) return NULL;
+    if (READ_ARGUMENTS(from_ipc_handle_doc, INTO(&value)) < 0
+        || buffers_copy_exactly(state, value, "handle", "an event's IPC handle", &bytes, sizeof bytes) < 0)
+        return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     CUresult result = try_cuIpcOpenEventHandle(state, &event_cast(self)->handle, bytes);
     return owner_finish(self, result, "cuIpcOpenEventHandle", &state->live_Event);
 }
-ARGUMENT_BY_NAME(event_from_ipc_handle, from_ipc_handle_doc)
 
 static PyMethodDef event_methods[] = {
     {"record", AS_METHOD(event_record), FAST_KEYWORDS, record_doc},
     {"synchronize", event_synchronize, METH_NOARGS, synchronize_doc},
     {"query", event_query, METH_NOARGS, query_doc},
-    {"time_since", AS_METHOD(event_time_since_named), FAST_KEYWORDS, time_since_doc},
-    {"time_till", AS_METHOD(event_time_till_named), FAST_KEYWORDS, time_till_doc},
+    {"time_since", AS_METHOD(event_time_since), FAST_KEYWORDS, time_since_doc},
+    {"time_till", AS_METHOD(event_time_till), FAST_KEYWORDS, time_till_doc},
     {"ipc_handle", event_ipc_handle, METH_NOARGS, ipc_handle_doc},
-    {"from_ipc_handle", AS_METHOD(event_from_ipc_handle_named), FAST_KEYWORDS | METH_CLASS,
-     from_ipc_handle_doc},
+    {"from_ipc_handle", AS_METHOD(event_from_ipc_handle), FAST_KEYWORDS | METH_CLASS, from_ipc_handle_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -228,9 +216,7 @@ static PyObject *event_repr(PyObject *self)
 }
 
 const TypeSpec Event_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Event", EventObject),
-    .tp_doc = event_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Event", EventObject, Py_TPFLAGS_BASETYPE, event_doc),
     .tp_new = event_tp_new,
     .tp_dealloc = event_dealloc,
     .tp_repr = event_repr,

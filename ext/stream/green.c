@@ -199,12 +199,13 @@ PyDoc_STRVAR(record_event_doc, "record_event($self, evt)\n--\n\n"
                                "\nNotes\n-----\n"
                                "Calls cuGreenCtxRecordEvent.");
 
-static PyObject *record_event(PyObject *self, PyObject *event)
+static PyObject *record_event(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *event;
+    if (READ_ARGUMENTS(record_event_doc, INTO(&event)) < 0) return NULL;
     int failed = call_with_event(self, event, once_cuGreenCtxRecordEvent, "cuGreenCtxRecordEvent");
     return failed ? NULL : Py_NewRef(event);
 }
-ARGUMENT_BY_NAME(record_event, record_event_doc)
 
 PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "Let work queued from now on in all streams of this context wait for\n"
@@ -214,11 +215,12 @@ PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "\nNotes\n-----\n"
                                  "Calls cuGreenCtxWaitEvent.");
 
-static PyObject *wait_for_event(PyObject *self, PyObject *event)
+static PyObject *wait_for_event(PyObject *self, FAST_PARAMETERS)
 {
+    PyObject *event;
+    if (READ_ARGUMENTS(wait_for_event_doc, INTO(&event)) < 0) return NULL;
     return none_unless(call_with_event(self, event, once_cuGreenCtxWaitEvent, "cuGreenCtxWaitEvent"));
 }
-ARGUMENT_BY_NAME(wait_for_event, wait_for_event_doc)
 
 static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
 {
@@ -237,8 +239,8 @@ static PyObject *get_id(PyObject *self, void *Py_UNUSED(closure))
 
 static PyMethodDef green_methods[] = {
     {"create_stream", AS_METHOD(create_stream), FAST_KEYWORDS, create_stream_doc},
-    {"record_event", AS_METHOD(record_event_named), FAST_KEYWORDS, record_event_doc},
-    {"wait_for_event", AS_METHOD(wait_for_event_named), FAST_KEYWORDS, wait_for_event_doc},
+    {"record_event", AS_METHOD(record_event), FAST_KEYWORDS, record_event_doc},
+    {"wait_for_event", AS_METHOD(wait_for_event), FAST_KEYWORDS, wait_for_event_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -248,8 +250,7 @@ static PyGetSetDef green_properties[] = {
 };
 
 const TypeSpec GreenContext_spec = {
-    TYPE_OF("pycuda.driver.GreenContext", ContextObject),
-    .tp_doc = green_doc,
+    TYPE_OF("pycuda.driver.GreenContext", ContextObject, 0, green_doc),
     .tp_new = green_tp_new,
     .tp_dealloc = context_dealloc,
     .tp_methods = green_methods,

@@ -1,6 +1,5 @@
 /* Profiler control: a profiler that watches the process is told which part of it to record. */
-#include "ext/convert/convert.h"
-#include "ext/base/driver_calls.h"
+#include "ext/convert/driver_method.h"
 
 PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"
                                       "Set up the profiler that drivers up to CUDA 11 had built in.\n"
@@ -32,25 +31,11 @@ static PyObject *initialize_profiler(PyObject *module, FAST_PARAMETERS)
     return answer;
 }
 
-PyDoc_STRVAR(start_profiler_doc, "start_profiler()\n--\n\n"
-                                 "Start the profiler of this process.\n"
-                                 "\nNotes\n-----\n"
-                                 "Calls cuProfilerStart.");
-
-static PyObject *start_profiler(PyObject *module, PyObject *Py_UNUSED(none))
-{
-    return none_unless(gpu_cuProfilerStart(module_state(module)));
-}
-
-PyDoc_STRVAR(stop_profiler_doc, "stop_profiler()\n--\n\n"
-                                "Stop the profiler of this process.\n"
-                                "\nNotes\n-----\n"
-                                "Calls cuProfilerStop.");
-
-static PyObject *stop_profiler(PyObject *module, PyObject *Py_UNUSED(none))
-{
-    return none_unless(gpu_cuProfilerStop(module_state(module)));
-}
+#define ASK(...) DRIVER_METHOD_OF_NOTHING(ModuleState *state = module_state(self), __VA_ARGS__)
+ASK(start_profiler, cuProfilerStart, "", "Start the profiler of this process.\n", (state),
+    Py_NewRef(Py_None), )
+ASK(stop_profiler, cuProfilerStop, "", "Stop the profiler of this process.\n", (state), Py_NewRef(Py_None), )
+#undef ASK
 
 PyDoc_STRVAR(stop_doc, "stop()\n--\n\n"
                        "The first name of stop_profiler.");

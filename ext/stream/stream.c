@@ -108,14 +108,16 @@ PyDoc_STRVAR(wait_for_event_doc, "wait_for_event($self, evt)\n--\n\n"
                                  "\nNotes\n-----\n"
                                  "Calls cuStreamWaitEvent.");
 
-static PyObject *stream_wait_for_event(PyObject *self, PyObject *given)
+static PyObject *stream_wait_for_event(PyObject *self, FAST_PARAMETERS)
 {
     StreamObject *stream = stream_cast(self);
-    if (!context_check(stream->context, "cuStreamWaitEvent")) return NULL;
-    EventObject *event = event_read(stream->state, given, "evt", "cuStreamWaitEvent");
+    PyObject *evt;
+    if (READ_ARGUMENTS(wait_for_event_doc, INTO(&evt)) < 0
+        || !context_check(stream->context, "cuStreamWaitEvent"))
+        return NULL;
+    EventObject *event = event_read(stream->state, evt, "evt", "cuStreamWaitEvent");
     return event ? none_unless(gpu_cuStreamWaitEvent(stream->state, stream->handle, event->handle, 0)) : NULL;
 }
-ARGUMENT_BY_NAME(stream_wait_for_event, wait_for_event_doc)
 
 static PyObject *stream_cuda_stream(PyObject *self, PyObject *Py_UNUSED(none))
 {
@@ -179,7 +181,7 @@ static PyMethodDef stream_methods[] = {
      "LogicError\n    It is not the current stream."},
     {"synchronize", stream_synchronize, METH_NOARGS, synchronize_doc},
     {"is_done", stream_is_done, METH_NOARGS, is_done_doc},
-    {"wait_for_event", AS_METHOD(stream_wait_for_event_named), FAST_KEYWORDS, wait_for_event_doc},
+    {"wait_for_event", AS_METHOD(stream_wait_for_event), FAST_KEYWORDS, wait_for_event_doc},
     {"launch_host_func", AS_METHOD(stream_launch_host_func), METH_FASTCALL, launch_host_func_doc},
     {"add_callback", AS_METHOD(stream_launch_host_func), METH_FASTCALL,
      "add_callback($self, function, /, *args)\n--\n\n"
@@ -213,9 +215,7 @@ static PyObject *stream_repr(PyObject *self)
 }
 
 const TypeSpec Stream_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Stream", StreamObject),
-    .tp_doc = stream_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Stream", StreamObject, Py_TPFLAGS_BASETYPE, stream_doc),
     .tp_new = stream_tp_new,
     .tp_dealloc = stream_dealloc,
     .tp_repr = stream_repr,

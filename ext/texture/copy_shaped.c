@@ -35,7 +35,7 @@ static PyObject *shaped_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     self->state = state;
     self->kind = kind;
     self->copy.Depth = self->kind == SHAPED_2D;
-    self->ends[SHAPED_SRC].room = self->ends[SHAPED_DST].room = SIZE_MAX;
+    self->ends[SHAPED_SRC].size = self->ends[SHAPED_DST].size = SIZE_MAX;
     return (PyObject *)self;
 }
 
@@ -231,35 +231,15 @@ static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs
 
 /* ---- Fields ---- */
 
-#define FIELDS_2D(X) \
-    X(src_x_in_bytes, srcXInBytes, "Bytes to the left of the copied part in the source.") \
-    X(src_y, srcY, "Rows above the copied part in the source.") \
-    X(src_pitch, srcPitch, "Bytes from row to row in the source; arrays have none.") \
-    X(dst_x_in_bytes, dstXInBytes, "Bytes to the left of the copied part in the destination.") \
-    X(dst_y, dstY, "Rows above the copied part in the destination.") \
-    X(dst_pitch, dstPitch, "Bytes from row to row in the destination; arrays have none.") \
-    X(width_in_bytes, WidthInBytes, "Bytes to copy of each row.") \
-    X(height, Height, "Rows to copy.")
-
-#define FIELDS_3D(X) \
-    X(src_height, srcHeight, "Rows from plane to plane in the source; arrays have none.") \
-    X(src_z, srcZ, "Planes before the copied part in the source.") \
-    X(src_lod, srcLOD, "Level of detail of the source; 0.") \
-    X(dst_height, dstHeight, "Rows from plane to plane in the destination; arrays have none.") \
-    X(dst_z, dstZ, "Planes before the copied part in the destination.") \
-    X(dst_lod, dstLOD, "Level of detail of the destination; 0.") \
-    X(depth, Depth, "Planes to copy.")
-
 typedef struct SizeField {
     const char *name;
     size_t offset;      /* in CUDA_MEMCPY3D_PEER */
 } SizeField;
 
-#define X(name, member, doc) \
+#define SIZE_2D(name, member, doc) \
     static const SizeField field_##name = {#name, offsetof(CUDA_MEMCPY3D_PEER, member)};
-FIELDS_2D(X)
-FIELDS_3D(X)
-#undef X
+#define SIZE_3D SIZE_2D
+#include "ext/texture/copy_shaped.def"
 
 static size_t *field_of(PyObject *self, const SizeField *field)
 {
@@ -314,88 +294,68 @@ static int device_set(PyObject *self, PyObject *value, void *closure)
                  : refuse_deletion("device address");
 }
 
-#define SIDE_ROWS \
-    {"src_memory_type", type_get, type_set, "What the source is, a memory_type.", (void *)SHAPED_SRC}, \
-        {"dst_memory_type", type_get, type_set, "What the destination is, a memory_type.", \
-         (void *)SHAPED_DST}, \
-        {"src_device", device_get, device_set, "The source's address, where it is not an Array.", \
-         (void *)SHAPED_SRC}, \
-    { \
-        "dst_device", device_get, device_set, "The destination's address, where it is not an Array.", \
-            (void *)SHAPED_DST \
-    }
-
-#define X(name, member, doc) {#name, size_get, size_set, doc, (void *)&field_##name},
+#define SIDE_ROW(name, kind, side, doc) {#name, kind##_get, kind##_set, doc, (void *)(side)},
+#define SIZE_ROW(name, member, doc) {#name, size_get, size_set, doc, (void *)&field_##name},
 static PyGetSetDef properties_2d[] = {
-    FIELDS_2D(X) SIDE_ROWS,
+#define SIDE SIDE_ROW
+#define SIZE_2D SIZE_ROW
+#include "ext/texture/copy_shaped.def"
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyGetSetDef properties_3d[] = {
-    FIELDS_2D(X) FIELDS_3D(X) SIDE_ROWS,
+#define SIDE SIDE_ROW
+#define SIZE_2D SIZE_ROW
+#define SIZE_3D SIZE_ROW
+#include "ext/texture/copy_shaped.def"
     {NULL, NULL, NULL, NULL, NULL},
 };
-#undef X
 
 /* ---- Setters ---- */
 
-#define SETTERS(X) \
-    X(host, buffer, "bytes-like", \
-      "Need not be contiguous: pitch and height say how it is walked from its address on.") \
-    X(array, array, "Array", "Kept alive while it is set.") \
-    X(device, devptr, "device address", "An object is kept alive while it is set.") \
-    X(unified, buffer, "bytes-like or device address", "The driver finds out which it is.")
-#define SETTERS_PEER(X) X(context, ctx, "Context or None", "None is the current one.")
-
-#define X(kind, parameter, type, text) \
-    static PyObject *set_src_##kind(PyObject *self, PyObject *value) \
-    { \
-        return shaped_set_##kind(shaped_cast(self), SHAPED_SRC, value) < 0 ? NULL : Py_NewRef(Py_None); \
-    } \
-    static PyObject *set_dst_##kind(PyObject *self, PyObject *value) \
-    { \
-        return shaped_set_##kind(shaped_cast(self), SHAPED_DST, value) < 0 ? NULL : Py_NewRef(Py_None); \
-    }
-SETTERS(X)
-SETTERS_PEER(X)
-#undef X
-
-#define SETTER(side, end, kind, parameter, type, text) \
+#define SETTER(side, SIDE, end, kind, parameter, type, text) \
     PyDoc_STRVAR(set_##side##_##kind##_doc, \
                  "set_" #side "_" #kind "($self, " #parameter ")\n--\n\nSet the " end ".\n" \
                  "\nParameters\n----------\n" #parameter " : " type "\n    " text); \
-    ARGUMENT_BY_NAME(set_##side##_##kind, set_##side##_##kind##_doc)
-#define X(...) SETTER(src, "source", __VA_ARGS__) SETTER(dst, "destination", __VA_ARGS__)
-SETTERS(X)
-SETTERS_PEER(X)
-#undef X
+    static PyObject *set_##side##_##kind(PyObject *self, FAST_PARAMETERS) \
+    { \
+        PyObject *parameter; \
+        return none_unless(READ_ARGUMENTS(set_##side##_##kind##_doc, INTO(&parameter)) < 0 \
+                           || shaped_set_##kind(shaped_cast(self), SIDE, parameter) < 0); \
+    }
+#define END(...) \
+    SETTER(src, SHAPED_SRC, "source", __VA_ARGS__) SETTER(dst, SHAPED_DST, "destination", __VA_ARGS__)
+#define END_PEER END
+#include "ext/texture/copy_shaped.def"
 
-#define ROW(name) {#name, AS_METHOD(name##_named), FAST_KEYWORDS, name##_doc},
-#define X(kind, ...) ROW(set_src_##kind) ROW(set_dst_##kind)
+#define ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc},
+#define END_ROWS(kind, parameter, type, doc) ROW(set_src_##kind) ROW(set_dst_##kind)
 static PyMethodDef methods_2d[] = {
     CALL_ROW(shaped_call_2d, call_2d_doc),
-    SETTERS(X){NULL, NULL, 0, NULL},
+#define END END_ROWS
+#include "ext/texture/copy_shaped.def"
+    {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef methods_3d[] = {
     CALL_ROW(shaped_call_3d, call_3d_doc),
-    SETTERS(X){NULL, NULL, 0, NULL},
+#define END END_ROWS
+#include "ext/texture/copy_shaped.def"
+    {NULL, NULL, 0, NULL},
 };
 
 static PyMethodDef methods_peer[] = {
     CALL_ROW(shaped_call_3d, call_3d_doc),
-    SETTERS(X) SETTERS_PEER(X){NULL, NULL, 0, NULL},
+#define END END_ROWS
+#define END_PEER END_ROWS
+#include "ext/texture/copy_shaped.def"
+    {NULL, NULL, 0, NULL},
 };
-#undef X
-#undef SETTER
 
 /* ---- Types ---- */
 
 #define SPEC(python_name, doc, call, methods, properties) \
-    {.tp_name = "pycuda.driver." python_name, \
-     .tp_doc = doc, \
-     .tp_basicsize = sizeof(ShapedCopyObject), \
-     .tp_flags = Py_TPFLAGS_BASETYPE, \
+    {TYPE_OF("pycuda.driver." python_name, ShapedCopyObject, Py_TPFLAGS_BASETYPE, doc), \
      .tp_new = shaped_tp_new, \
      .tp_dealloc = shaped_dealloc, \
      .tp_traverse = shaped_traverse, \

@@ -13,7 +13,7 @@ typedef enum ShapedSide { SHAPED_SRC, SHAPED_DST } ShapedSide;
 
 typedef struct ShapedEnd {
     PyObject *object; /* owned: the Array, the device object, or what holds the host memory; or NULL */
-    size_t room; /* bytes from the address on, SIZE_MAX when not known */
+    size_t size; /* bytes from the address on, SIZE_MAX when not known */
     PyObject *context; /* owned, a Context or NULL: of Memcpy3DPeer */
 } ShapedEnd;
 

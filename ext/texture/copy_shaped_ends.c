@@ -23,7 +23,7 @@ static size_t span_after(int rank, const Py_ssize_t *shape, const Py_ssize_t *st
     return span;
 }
 
-static size_t cuda_array_span(PyArrayObject *array)
+static size_t span_of_array(PyArrayObject *array)
 {
     return span_after(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
                       (size_t)PyArray_ITEMSIZE(array));
@@ -31,43 +31,29 @@ static size_t cuda_array_span(PyArrayObject *array)
 
 /* A view may be the corner from which a part of its array is copied: the memory ends where that array ends.
  */
-static size_t cuda_array_room(PyArrayObject *array)
+static size_t bytes_after(PyArrayObject *array)
 {
-    const char *start = PyArray_DATA(array), *end = start + cuda_array_span(array);
+    const char *start = PyArray_DATA(array), *end = start + span_of_array(array);
     PyObject *base = PyArray_BASE(array);
     for (; base && PyArray_Check(base); base = PyArray_BASE((PyArrayObject *)base)) {
         const char *whole = PyArray_DATA((PyArrayObject *)base);
-        if (whole <= start && end < whole + cuda_array_span((PyArrayObject *)base))
-            end = whole + cuda_array_span((PyArrayObject *)base);
+        if (whole <= start && end < whole + span_of_array((PyArrayObject *)base))
+            end = whole + span_of_array((PyArrayObject *)base);
     }
     return (size_t)(end - start);
-}
-
-static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
-{
-    if (writable && !PyArray_ISWRITEABLE(array)) {
-        PyErr_Format(PyExc_ValueError, "%s: the array is read-only", what);
-        return -1;
-    }
-    if (PyDataType_REFCHK(PyArray_DESCR(array))) {
-        PyErr_Format(PyExc_TypeError, "%s: cannot copy an array of Python objects", what);
-        return -1;
-    }
-    if (convert_native(PyArray_DESCR(array), what) < 0) return -1;
-    *out = (HostBuffer){PyArray_DATA(array), cuda_array_room(array), Py_NewRef((PyObject *)array)};
-    return 0;
 }
 
 /* The base address of any buffer, strided or not; size is how far the memory goes from there. */
 static int lend_strided(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
-    if (PyArray_Check(object)) return lend_array((PyArrayObject *)object, what, writable, out);
-    if (!PyObject_CheckBuffer(object)) {
-        PyErr_Format(PyExc_TypeError, "%s: a buffer or an array in host memory is expected, not %s", what,
-                     Py_TYPE(object)->tp_name);
-        return -1;
+    if (PyArray_Check(object)) {
+        PyArrayObject *array = (PyArrayObject *)object;
+        *out = (HostBuffer){PyArray_DATA(array), bytes_after(array), NULL};
+        if (buffers_check_array(array, what, writable) < 0) return -1;
+        out->owner = Py_NewRef(object);
+        return 0;
     }
-    PyObject *view = PyMemoryView_FromObject(object);
+    PyObject *view = buffers_view(object, what);
     if (!view) return -1;
     const Py_buffer *buffer = PyMemoryView_GET_BUFFER(view);
     if ((writable && buffer->readonly) || buffer->suboffsets) {
@@ -76,10 +62,10 @@ static int lend_strided(PyObject *object, const char *what, bool writable, HostB
         Py_DECREF(view);
         return -1;
     }
-    size_t room = buffer->strides
+    size_t size = buffer->strides
                       ? span_after(buffer->ndim, buffer->shape, buffer->strides, (size_t)buffer->itemsize)
                       : (size_t)buffer->len;
-    *out = (HostBuffer){buffer->buf, room, view};
+    *out = (HostBuffer){buffer->buf, size, view};
     return 0;
 }
 
@@ -102,12 +88,12 @@ static void set_device(ShapedCopyObject *self, ShapedSide side, CUdeviceptr addr
 }
 
 /* The reference to `object` is given away. */
-static void hold(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t room)
+static void hold(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t size)
 {
     ShapedEnd *end = &self->ends[side];
     PyObject *before = end->object;
     end->object = object;
-    end->room = room;
+    end->size = size;
     Py_XDECREF(before);
 }
 
@@ -140,11 +126,11 @@ int shaped_set_array(ShapedCopyObject *self, ShapedSide side, PyObject *array)
 int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointer)
 {
     CUdeviceptr address;
-    size_t room = SIZE_MAX;
+    size_t size = SIZE_MAX;
     if (convert_pointer(self->state, pointer, &address) < 0) return -1;
-    if (device_allocation_check(self->state, pointer)) room = device_allocation_cast(pointer)->size;
+    if (device_allocation_check(self->state, pointer)) size = device_allocation_cast(pointer)->size;
     set_device(self, side, address);
-    hold(self, side, PyLong_Check(pointer) ? NULL : Py_NewRef(pointer), room);
+    hold(self, side, PyLong_Check(pointer) ? NULL : Py_NewRef(pointer), size);
     return 0;
 }
 
@@ -224,13 +210,13 @@ static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
     return bytes;
 }
 
-static int check_room(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end, ShapedSide side, size_t room)
+static int check_size(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end, ShapedSide side, size_t size)
 {
-    if (!copy->WidthInBytes || !copy->Height || !copy->Depth || room == SIZE_MAX) return 0;
+    if (!copy->WidthInBytes || !copy->Height || !copy->Depth || size == SIZE_MAX) return 0;
     size_t bytes = reach(copy, end);
-    if (bytes <= room) return 0;
+    if (bytes <= size) return 0;
     PyErr_Format(PyExc_ValueError, "%s: the copy reaches up to byte %zu, but the memory has %zu bytes",
-                 side_names[side], bytes, room);
+                 side_names[side], bytes, size);
     return -1;
 }
 
@@ -262,7 +248,7 @@ static int check_end(ShapedCopyObject *self, ShapedSide side)
         return -1;
     }
     if (check_alive(self, side, end.type) < 0) return -1;
-    return end.type == CU_MEMORYTYPE_ARRAY ? 0 : check_room(&self->copy, &end, side, self->ends[side].room);
+    return end.type == CU_MEMORYTYPE_ARRAY ? 0 : check_size(&self->copy, &end, side, self->ends[side].size);
 }
 
 int shaped_check(ShapedCopyObject *self)

@@ -125,18 +125,14 @@ static PyGetSetDef descriptor_3d_properties[] = {
 #undef ROW
 
 const TypeSpec ArrayDescriptor_spec = {
-    TYPE_OF("pycuda.driver.ArrayDescriptor", ArrayDescriptorObject),
-    .tp_doc = descriptor_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.ArrayDescriptor", ArrayDescriptorObject, Py_TPFLAGS_BASETYPE, descriptor_doc),
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
     .tp_getset = descriptor_properties,
 };
 
 const TypeSpec ArrayDescriptor3D_spec = {
-    TYPE_OF("pycuda.driver.ArrayDescriptor3D", ArrayDescriptorObject),
-    .tp_doc = descriptor_3d_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_OF("pycuda.driver.ArrayDescriptor3D", ArrayDescriptorObject, Py_TPFLAGS_BASETYPE, descriptor_3d_doc),
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
     .tp_getset = descriptor_3d_properties,
@@ -232,7 +228,7 @@ static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject 
     CUarray *handle = &cuda_array_cast(self)->handle;
     CUresult result = create(state, &shape, deep, handle);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = create(state, &shape, deep, handle);
     }
     if (result != CUDA_SUCCESS) raise_create(state, result, &shape, deep);
@@ -353,9 +349,7 @@ static PyMemberDef cuda_array_members[] = {
 };
 
 const TypeSpec Array_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Array", CudaArrayObject),
-    .tp_doc = cuda_array_doc,
-    .tp_flags = Py_TPFLAGS_BASETYPE,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.Array", CudaArrayObject, Py_TPFLAGS_BASETYPE, cuda_array_doc),
     .tp_new = cuda_array_tp_new,
     .tp_dealloc = cuda_array_dealloc,
     .tp_hash = cuda_array_hash,

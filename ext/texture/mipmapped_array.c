@@ -137,7 +137,7 @@ static PyObject *mipmapped_array_tp_new(PyTypeObject *type, PyObject *args, PyOb
     array->levels = levels;
     CUresult result = create(array);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_make_room(state);
+        device_memory_reclaim(state);
         result = create(array);
     }
     if (result != CUDA_SUCCESS)
@@ -240,8 +240,7 @@ static PyMemberDef mipmapped_array_members[] = {
 };
 
 const TypeSpec MipmappedArray_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.MipmappedArray", MipmappedArrayObject),
-    .tp_doc = mipmapped_array_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.MipmappedArray", MipmappedArrayObject, 0, mipmapped_array_doc),
     .tp_new = mipmapped_array_tp_new,
     .tp_dealloc = mipmapped_array_dealloc,
     .tp_methods = mipmapped_array_methods,

@@ -65,8 +65,7 @@ static PyMemberDef surface_members[] = {
 };
 
 const TypeSpec SurfaceObject_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceObject", TextureObject),
-    .tp_doc = surface_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceObject", TextureObject, 0, surface_doc),
     .tp_new = surface_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,

@@ -55,8 +55,7 @@ PyDoc_STRVAR(surface_reference_doc,
              "Launches of the module's kernels use what it is bound to when they are made.");
 
 const TypeSpec SurfaceReference_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceReference", ReferenceObject),
-    .tp_doc = surface_reference_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceReference", ReferenceObject, 0, surface_reference_doc),
     .tp_dealloc = reference_dealloc,
     .tp_traverse = reference_traverse,
     .tp_methods = surface_reference_methods,

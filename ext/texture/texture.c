@@ -381,8 +381,7 @@ static PyMemberDef texture_members[] = {
 };
 
 const TypeSpec TextureObject_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureObject", TextureObject),
-    .tp_doc = texture_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureObject", TextureObject, 0, texture_doc),
     .tp_new = texture_tp_new,
     .tp_dealloc = texture_dealloc,
     .tp_traverse = texture_traverse,

@@ -248,8 +248,6 @@ static PyObject *refuse(PyObject *self, const char *routine, const char *why)
         return value; \
     }
 #include "ext/texture/texture_reference.def"
-#undef SETTING
-#undef GETTER
 
 PyDoc_STRVAR(get_address_mode_doc, "get_address_mode($self, dim)\n--\n\n"
                                    "How coordinates outside are treated.\n"
@@ -281,8 +279,6 @@ static PyMethodDef texture_reference_methods[] = {
 #define GETTER(name, routine, doc, value) \
     {#name, name, METH_NOARGS, #name "($self)\n--\n\n" doc "\nNotes\n-----\nCalls " #routine "."},
 #include "ext/texture/texture_reference.def"
-#undef SETTING
-#undef GETTER
     {"get_array", reference_get_array, METH_NOARGS,
      "get_array($self)\n--\n\n"
      "The Array that it is bound to.\n"
@@ -315,8 +311,7 @@ static PyMethodDef texture_reference_methods[] = {
 };
 
 const TypeSpec TextureReference_spec = {
-    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureReference", ReferenceObject),
-    .tp_doc = texture_reference_doc,
+    TYPE_WITH_WEAK_REFERENCES("pycuda.driver.TextureReference", ReferenceObject, 0, texture_reference_doc),
     .tp_new = texture_reference_tp_new,
     .tp_dealloc = reference_dealloc,
     .tp_traverse = reference_traverse,

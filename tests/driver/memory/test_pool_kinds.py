@@ -153,7 +153,7 @@ def test_a_snapshot(pool):
     assert snapshot.active_bytes == pool.active_bytes == 2 * MiB + 2000
     assert {block.address for block in snapshot.active} == {int(block) for block in kept}
     assert {block.stream for block in snapshot.active} == {0, stream.handle}
-    assert all(block.room >= block.size for block in snapshot.blocks)
+    assert all(block.capacity >= block.size for block in snapshot.blocks)
     assert [bin[2:] for bin in snapshot.bins()] == [(2, 0), (1, 0)]
     lines = str(snapshot).splitlines()
     assert lines[0].startswith(type(pool).__name__ + ": 2.") and lines[0].endswith("of at most 64.0 MiB")
