@@ -132,8 +132,8 @@ static void take_mark_locked(LaunchQueue *queue, QueueMark *out)
     queue->marked = 0;
 }
 
-/* An event that the queue had no place for: its context may have ended, or another took its place. Returned if
- * it is to be destroyed. */
+/* An event that the queue had no place for: its context may have ended, or another took its place. Returned
+ * if it is to be destroyed. */
 static CUevent give_mark_locked(LaunchQueues *queues, const QueueMark *mark, bool reached)
 {
     LaunchQueue *queue = find_locked(queues, mark->stream, mark->context);

@@ -23,12 +23,23 @@ typedef struct TypeSpec {
 #define TYPE_WITH_WEAK_REFERENCES(name, object, flags, doc) \
     TYPE_OF(name, object, flags, doc), .tp_weaklistoffset = offsetof(object, weak_references)
 
+/* And ends with: its tables, or NULL. */
+#define TYPE_TABLES(methods, properties, members) \
+    .tp_methods = (methods), .tp_getset = (properties), .tp_members = (members)
+
 /* Makes the type, adds it to the module under its short name and stores it in *type, which owns it. bases: a
  * type or a tuple of types, NULL is object. -1 with an exception on failure. */
 int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyObject *bases);
 static inline int type_add(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyTypeObject *base)
 {
     return type_add_with_bases(module, type, spec, (PyObject *)base);
+}
+
+/* What a tp_richcompare returns that knows equality only: NotImplemented unless the other is of the type. */
+static inline PyObject *type_compare(bool of_type, bool same, int operation)
+{
+    if (!of_type || (operation != Py_EQ && operation != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+    return PyBool_FromLong(same == (operation == Py_EQ));
 }
 
 /* Adds methods to a type that was made. -1 with an exception. */

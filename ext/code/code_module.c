@@ -344,8 +344,7 @@ const TypeSpec Module_spec = {
     .tp_dealloc = module_dealloc,
     .tp_traverse = module_traverse,
     .tp_repr = module_repr,
-    .tp_methods = module_methods,
-    .tp_members = module_members,
+    TYPE_TABLES(module_methods, NULL, module_members),
 };
 
 PyMethodDef code_module_functions[] = {

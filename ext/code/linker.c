@@ -283,5 +283,5 @@ const TypeSpec Linker_spec = {
     .tp_dealloc = linker_dealloc,
     .tp_traverse = linker_traverse,
     .tp_clear = linker_clear,
-    .tp_methods = linker_methods,
+    TYPE_TABLES(linker_methods, NULL, NULL),
 };

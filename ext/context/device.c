@@ -286,11 +286,8 @@ static PyObject *device_retain_primary_context(PyObject *self, PyObject *Py_UNUS
 
 static PyObject *device_compare(PyObject *left, PyObject *right, int operation)
 {
-    ModuleState *state = device_cast(left)->state;
-    if ((operation != Py_EQ && operation != Py_NE) || !PyObject_TypeCheck(right, state->Device_type))
-        Py_RETURN_NOTIMPLEMENTED;
-    bool same = device_cast(left)->handle == device_cast(right)->handle;
-    return PyBool_FromLong(same == (operation == Py_EQ));
+    bool alike = PyObject_TypeCheck(right, device_cast(left)->state->Device_type);
+    return type_compare(alike, alike && device_cast(left)->handle == device_cast(right)->handle, operation);
 }
 
 static Py_hash_t device_hash(PyObject *self)
@@ -329,8 +326,7 @@ const TypeSpec Device_spec = {
     .tp_hash = device_hash,
     .tp_richcompare = device_compare,
     .tp_getattro = device_getattro,
-    .tp_methods = device_methods,
-    .tp_members = device_members,
+    TYPE_TABLES(device_methods, NULL, device_members),
 };
 
 PyDoc_STRVAR(init_doc, "init(flags=0)\n--\n\n"

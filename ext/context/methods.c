@@ -22,7 +22,7 @@ PyDoc_STRVAR(push_doc, "push($self)\n--\n\n"
 
 static PyObject *context_push(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    return context_stack_push(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
+    return none_unless(context_stack_push(context_cast(self)));
 }
 
 PyDoc_STRVAR(pop_doc, "pop($type)\n--\n\n"
@@ -34,7 +34,7 @@ PyDoc_STRVAR(pop_doc, "pop($type)\n--\n\n"
 
 static PyObject *context_pop(PyObject *cls, PyObject *Py_UNUSED(none))
 {
-    return context_stack_pop(state_of_class(cls)) < 0 ? NULL : Py_NewRef(Py_None);
+    return none_unless(context_stack_pop(state_of_class(cls)));
 }
 
 PyDoc_STRVAR(detach_doc,
@@ -50,7 +50,7 @@ PyDoc_STRVAR(detach_doc,
 
 static PyObject *context_detach_py(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    return context_detach(context_cast(self)) < 0 ? NULL : Py_NewRef(Py_None);
+    return none_unless(context_detach(context_cast(self)));
 }
 
 /* `with device.make_context()` enters by the push that make_context made, so that the end of the block undoes
@@ -72,7 +72,7 @@ static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
     if (!context_stack_is_top(context))
         return raise_driver(context->state, CUDA_ERROR_INVALID_CONTEXT, "context::pop",
                             "another context is current at the end of the with block");
-    return context_stack_pop(context->state) < 0 ? NULL : Py_NewRef(Py_None);
+    return none_unless(context_stack_pop(context->state));
 }
 
 PyDoc_STRVAR(get_current_doc, "get_current($type)\n--\n\n"
@@ -101,9 +101,9 @@ PyDoc_STRVAR(attach_doc, "attach($type, flags=0)\n--\n\n"
 
 static PyObject *context_attach(PyObject *cls, FAST_PARAMETERS)
 {
-    PyObject *given[1];
-    if (convert_arguments(attach_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return (PyObject *)context_current(state_of_class(cls));
+    PyObject *ignored;
+    return READ_ARGUMENTS(attach_doc, INTO(&ignored)) < 0 ? NULL
+                                                          : (PyObject *)context_current(state_of_class(cls));
 }
 
 /* ---- Of the current context ---- */
@@ -195,11 +195,8 @@ static PyObject *context_get_api_version(PyObject *self, PyObject *Py_UNUSED(non
 
 static PyObject *context_compare(PyObject *left, PyObject *right, int operation)
 {
-    ModuleState *state = context_cast(left)->state;
-    if ((operation != Py_EQ && operation != Py_NE) || !PyObject_TypeCheck(right, state->Context_type))
-        Py_RETURN_NOTIMPLEMENTED;
-    bool same = context_cast(left)->handle == context_cast(right)->handle;
-    return PyBool_FromLong(same == (operation == Py_EQ));
+    bool alike = PyObject_TypeCheck(right, context_cast(left)->state->Context_type);
+    return type_compare(alike, alike && context_cast(left)->handle == context_cast(right)->handle, operation);
 }
 
 static Py_hash_t context_hash(PyObject *self)
@@ -266,8 +263,7 @@ const TypeSpec Context_spec = {
     .tp_repr = context_repr,
     .tp_hash = context_hash,
     .tp_richcompare = context_compare,
-    .tp_methods = context_methods,
-    .tp_members = context_members,
+    TYPE_TABLES(context_methods, NULL, context_members),
 };
 
 int context_setup(PyObject *Py_UNUSED(module), ModuleState *state)

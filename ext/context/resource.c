@@ -198,7 +198,5 @@ PyDoc_STRVAR(resource_doc, "Multiprocessors of a device, from Device.get_resourc
 const TypeSpec DeviceResource_spec = {
     TYPE_OF("pycuda.driver.DeviceResource", DeviceResourceObject, 0, resource_doc),
     .tp_repr = resource_repr,
-    .tp_methods = resource_methods,
-    .tp_getset = resource_properties,
-    .tp_members = resource_members,
+    TYPE_TABLES(resource_methods, resource_properties, resource_members),
 };

@@ -211,5 +211,5 @@ const TypeSpec RegisteredMapping_spec = {
         "A buffer or image of OpenGL while kernels may use it: what map() returns. It ends with\n"
         "unmap(), at the latest with the last reference."),
     .tp_dealloc = mapping_dealloc,
-    .tp_methods = mapping_methods,
+    TYPE_TABLES(mapping_methods, NULL, NULL),
 };

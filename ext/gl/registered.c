@@ -200,7 +200,7 @@ const TypeSpec RegisteredObject_spec = {
         "pycuda.driver.RegisteredObject", RegisteredObject, Py_TPFLAGS_BASETYPE,
         "An object shared by OpenGL and CUDA: the base of RegisteredBuffer and RegisteredImage."),
     .tp_dealloc = registered_dealloc,
-    .tp_methods = registered_methods,
+    TYPE_TABLES(registered_methods, NULL, NULL),
 };
 
 const TypeSpec RegisteredBuffer_spec = {

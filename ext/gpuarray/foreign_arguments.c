@@ -325,9 +325,7 @@ const TypeSpec _ArrayFunction_spec = {
     .tp_repr = array_function_repr,
     .tp_call = PyVectorcall_Call,
     .tp_descr_get = array_function_get,
-    .tp_methods = array_function_methods,
-    .tp_getset = array_function_getset,
-    .tp_members = array_function_members,
+    TYPE_TABLES(array_function_methods, array_function_getset, array_function_members),
 };
 
 const TypeSpec _KernelCall_spec = {

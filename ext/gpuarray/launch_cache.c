@@ -516,5 +516,5 @@ const TypeSpec _LaunchCache_spec = {
     .tp_dealloc = launch_cache_dealloc,
     .tp_traverse = launch_cache_traverse,
     .tp_clear = launch_cache_clear,
-    .tp_methods = launch_cache_methods,
+    TYPE_TABLES(launch_cache_methods, NULL, NULL),
 };

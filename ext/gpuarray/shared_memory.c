@@ -28,13 +28,14 @@ PyDoc_STRVAR(
 static PyObject *share_memory_py(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
-    PyObject *given[2];
-    if (convert_arguments(share_memory_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    bool alone = given[1] == Py_None;
-    if (!gpuarray_check(state, given[0]) || !(alone || gpuarray_check(state, given[1])))
-        return PyErr_Format(PyExc_TypeError, "_share_memory takes GPUArrays");
-    const GPUArrayObject *a = gpuarray_cast(given[0]);
-    if (!alone) return PyBool_FromLong(shared_memory_is_possible(a, gpuarray_cast(given[1])));
+    PyObject *first, *second;
+    if (READ_ARGUMENTS(share_memory_doc, INTO_A(state->GPUArray_type, &first), INTO(&second)) < 0)
+        return NULL;
+    const GPUArrayObject *a = gpuarray_cast(first);
+    if (second != Py_None)
+        return gpuarray_check(state, second)
+                   ? PyBool_FromLong(shared_memory_is_possible(a, gpuarray_cast(second)))
+                   : PyErr_Format(PyExc_TypeError, "_share_memory takes GPUArrays");
     return PyBool_FromLong(!a->layout && strides_may_overlap(a->ndim, a->shape, a->strides, a->itemsize));
 }
 
@@ -44,12 +45,11 @@ PyDoc_STRVAR(forbid_writing_doc,
 
 static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
 {
-    PyObject *given[1];
-    if (convert_arguments(forbid_writing_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    if (!gpuarray_check(module_state(module), given[0]))
-        return PyErr_Format(PyExc_TypeError, "_forbid_writing takes a GPUArray");
-    gpuarray_cast(given[0])->read_only = true;
-    return Py_NewRef(given[0]);
+    PyObject *view;
+    if (READ_ARGUMENTS(forbid_writing_doc, INTO_A(module_state(module)->GPUArray_type, &view)) < 0)
+        return NULL;
+    gpuarray_cast(view)->read_only = true;
+    return Py_NewRef(view);
 }
 
 PyMethodDef shared_memory_functions[] = {

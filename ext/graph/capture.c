@@ -245,7 +245,7 @@ const TypeSpec StreamCapture_spec = {
     TYPE_OF("pycuda.driver.StreamCapture", CaptureObject, 0,
             "The context manager that Stream.capture returns."),
     .tp_dealloc = capture_dealloc,
-    .tp_methods = capture_methods,
+    TYPE_TABLES(capture_methods, NULL, NULL),
 };
 
 PyDoc_STRVAR(is_captured_doc, "_is_captured(stream, /)\n--\n\n"

@@ -170,12 +170,12 @@ PyDoc_STRVAR(add_edge_doc,
 
 static PyObject *graph_add_edge(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[3];
+    PyObject *ends[2], *value;
     CUgraphEdgeData data;
-    if (convert_arguments(add_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    bool has_data = given[2] && given[2] != Py_None;
-    if (has_data && read_data(given[2], &data) < 0) return NULL;
-    return change_edges(self, given, has_data ? &data : NULL, add_one, "cuGraphAddDependencies");
+    if (READ_ARGUMENTS(add_edge_doc, INTO(&ends[0]), INTO(&ends[1]), INTO(&value)) < 0) return NULL;
+    bool has_data = value && value != Py_None;
+    if (has_data && read_data(value, &data) < 0) return NULL;
+    return change_edges(self, ends, has_data ? &data : NULL, add_one, "cuGraphAddDependencies");
 }
 
 PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
@@ -187,9 +187,9 @@ PyDoc_STRVAR(remove_edge_doc, "remove_edge($self, from_node, to_node)\n--\n\n"
 
 static PyObject *graph_remove_edge(PyObject *self, FAST_PARAMETERS)
 {
-    PyObject *given[2];
-    if (convert_arguments(remove_edge_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return change_edges(self, given, NULL, remove_one, "cuGraphRemoveDependencies");
+    PyObject *ends[2];
+    if (READ_ARGUMENTS(remove_edge_doc, INTO(&ends[0]), INTO(&ends[1])) < 0) return NULL;
+    return change_edges(self, ends, NULL, remove_one, "cuGraphRemoveDependencies");
 }
 
 PyMethodDef graph_edge_methods[] = {

@@ -317,6 +317,5 @@ const TypeSpec GraphExec_spec = {
         "Launches of one follow each other, on whatever streams."),
     .tp_dealloc = exec_dealloc,
     .tp_traverse = exec_traverse,
-    .tp_methods = exec_methods,
-    .tp_members = exec_members,
+    TYPE_TABLES(exec_methods, NULL, exec_members),
 };

@@ -182,7 +182,5 @@ const TypeSpec Graph_spec = {
     .tp_new = graph_tp_new,
     .tp_dealloc = graph_dealloc,
     .tp_traverse = graph_traverse,
-    .tp_methods = graph_methods,
-    .tp_getset = graph_properties,
-    .tp_members = graph_members,
+    TYPE_TABLES(graph_methods, graph_properties, graph_members),
 };

@@ -152,9 +152,9 @@ extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
 PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
 PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* The driver wants calls on one from one thread at a time, and a launch may wait for its queue without the GIL. A
- * signal's handler is of the same thread, and runs between two attempts: *before is for graph_exec_end. -1
- * with an exception when a signal ended the wait. */
+/* The driver wants calls on an executable graph from one thread at a time, and a launch may wait for its
+ * queue without the GIL. A signal's handler is of the same thread, and runs between two attempts: *before is
+ * for graph_exec_end. -1 with an exception when a signal ended the wait. */
 int graph_exec_begin(GraphExecObject *exec, unsigned long *before);
 void graph_exec_end(GraphExecObject *exec, unsigned long before);
 

@@ -219,7 +219,5 @@ const TypeSpec GraphNode_spec = {
     .tp_dealloc = node_dealloc,
     .tp_hash = node_hash,
     .tp_richcompare = node_compare,
-    .tp_methods = node_methods,
-    .tp_getset = node_properties,
-    .tp_members = node_members,
+    TYPE_TABLES(node_methods, node_properties, node_members),
 };

@@ -251,8 +251,7 @@ const TypeSpec ArgumentHandler_spec = {
     .tp_dealloc = handler_dealloc,
     .tp_traverse = handler_traverse,
     .tp_clear = handler_clear,
-    .tp_methods = handler_methods,
-    .tp_members = handler_members,
+    TYPE_TABLES(handler_methods, NULL, handler_members),
 };
 
 PyDoc_STRVAR(in_doc, "In(ary)\n--\n\n"

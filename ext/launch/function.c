@@ -389,7 +389,5 @@ const TypeSpec Function_spec = {
     .tp_repr = function_repr,
     .tp_call = PyVectorcall_Call,
     .mp_subscript = function_subscript,
-    .tp_methods = function_methods,
-    .tp_getset = function_getset,
-    .tp_members = function_members,
+    TYPE_TABLES(function_methods, function_getset, function_members),
 };

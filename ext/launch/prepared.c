@@ -440,5 +440,5 @@ const TypeSpec TimedCall_spec = {
             "What prepared_timed_call returns. Called, it waits for the kernel and returns seconds."),
     .tp_dealloc = timed_call_dealloc,
     .tp_call = PyVectorcall_Call,
-    .tp_members = timed_call_members,
+    TYPE_TABLES(NULL, NULL, timed_call_members),
 };

@@ -483,8 +483,7 @@ const TypeSpec PackStruct_spec = {
     TYPE_OF("pycuda._driver._PackStruct", PackStructObject, 0, struct_doc),
     .tp_new = struct_tp_new,
     .tp_dealloc = struct_dealloc,
-    .tp_methods = struct_methods,
-    .tp_members = struct_members,
+    TYPE_TABLES(struct_methods, NULL, struct_members),
 };
 
 int pvt_struct_setup(PyObject *module, ModuleState *state)

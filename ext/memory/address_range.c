@@ -561,7 +561,5 @@ const TypeSpec AddressRange_spec = {
     .tp_init = range_init,
     .tp_dealloc = range_dealloc,
     .tp_repr = range_repr,
-    .tp_methods = range_methods,
-    .tp_getset = range_properties,
-    .tp_members = range_members,
+    TYPE_TABLES(range_methods, range_properties, range_members),
 };

@@ -6,8 +6,8 @@
 #include "ext/convert/buffers.h"
 #include "ext/context/keep_alive.h"
 
-/* Before a copy or fill is queued: converts the stream of an asynchronous one, tells the pools whose memory
- * is used, and makes a place to keep the objects (each may be NULL) until an asynchronous one is done. -1 with
+/* Before a copy or fill is queued: converts the stream of an asynchronous one, notes its use of pooled
+ * memory, and makes a place to keep the objects (each may be NULL) until an asynchronous one is done. -1 with
  * an exception; else keep_alive_end follows once the copy is queued. */
 int copy_begin(ModuleState *state, bool async, PyObject *stream_object, CUstream *stream, PyObject *first,
                PyObject *second, Kept *kept);

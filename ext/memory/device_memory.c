@@ -282,8 +282,7 @@ const TypeSpec DeviceAllocation_spec = {
     .tp_repr = allocation_repr,
     .nb_int = allocation_int,
     .nb_index = allocation_int,
-    .tp_methods = allocation_methods,
-    .tp_members = allocation_members,
+    TYPE_TABLES(allocation_methods, NULL, allocation_members),
 };
 
 /* ---- Functions ---- */
@@ -329,17 +328,6 @@ static PyObject *mem_alloc_like(PyObject *module, FAST_PARAMETERS)
     return status < 0 ? NULL : device_allocation_new(module_state(module), size);
 }
 
-static CUresult allocate_pitch(ModuleState *state, CUdeviceptr *pointer, size_t *pitch, size_t width,
-                               size_t height, unsigned element)
-{
-    CUresult result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = try_cuMemAllocPitch(state, pointer, pitch, width, height, element);
-    }
-    return result;
-}
-
 PyDoc_STRVAR(mem_alloc_pitch_doc,
              "mem_alloc_pitch(width, height, access_size)\n--\n\n"
              "Allocate device memory for rows that are aligned.\n"
@@ -361,7 +349,8 @@ static PyObject *mem_alloc_pitch(PyObject *module, FAST_PARAMETERS)
     PyObject *self = owner_new(state, state->DeviceAllocation_type);
     if (!self) return NULL;
     DeviceAllocationObject *allocation = device_allocation_cast(self);
-    CUresult result = allocate_pitch(state, &allocation->pointer, &pitch, width, height, element);
+    CUresult result;
+    ALLOCATE(state, result, try_cuMemAllocPitch(state, &allocation->pointer, &pitch, width, height, element));
     if (result != CUDA_SUCCESS) {
         if (__builtin_mul_overflow(width, height, &size)) size = SIZE_MAX;
         device_memory_raise(state, NULL, result, "cuMemAllocPitch", size);

@@ -53,6 +53,16 @@ void device_memory_collect(ModuleState *state);
 /* device_memory_collect, and calls the functions in ModuleState.give_back. */
 void device_memory_reclaim(ModuleState *state);
 
+/* Makes a call that allocates; once more, after device_memory_reclaim, when there is too little memory. */
+#define ALLOCATE(state, result, call) \
+    do { \
+        (result) = (call); \
+        if ((result) == CUDA_ERROR_OUT_OF_MEMORY) { \
+            device_memory_reclaim(state); \
+            (result) = (call); \
+        } \
+    } while (0)
+
 /* During set-up: a pool that is to be asked for its unused memory. -1 with an exception when full. */
 int device_memory_on_shortage(ModuleState *state, GiveBackFn give_back);
 

@@ -110,7 +110,7 @@ const TypeSpec DeviceMemoryPool_spec = {
     TYPE_OF("pycuda.tools.DeviceMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, device_pool_doc),
     .tp_new = PyType_GenericNew,
     .tp_init = device_pool_init,
-    .tp_methods = device_pool_methods,
+    TYPE_TABLES(device_pool_methods, NULL, NULL),
 };
 
 const TypeSpec ManagedMemoryPool_spec = {

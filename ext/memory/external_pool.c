@@ -198,5 +198,5 @@ static PyGetSetDef external_pool_properties[] = {
 const TypeSpec ExternalMemoryPool_spec = {
     TYPE_OF("pycuda.tools.ExternalMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, external_pool_doc),
     .tp_init = external_pool_init,
-    .tp_getset = external_pool_properties,
+    TYPE_TABLES(NULL, external_pool_properties, NULL),
 };

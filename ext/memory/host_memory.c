@@ -24,11 +24,8 @@ PyObject *host_memory_pagelocked(ModuleState *state, size_t size, unsigned flags
     PyObject *self = new_memory(state, state->PagelockedHostAllocation_type, HOST_PAGELOCKED, size);
     if (!self) return NULL;
     void **pointer = &host_memory_cast(self)->memory;
-    CUresult result = try_cuMemHostAlloc(state, pointer, least, flags);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = try_cuMemHostAlloc(state, pointer, least, flags);
-    }
+    CUresult result;
+    ALLOCATE(state, result, try_cuMemHostAlloc(state, pointer, least, flags));
     if (result != CUDA_SUCCESS) raise_driver(state, result, "cuMemHostAlloc", "%zu bytes requested", size);
     return owner_finish(self, result, "cuMemHostAlloc", &state->live_PagelockedHostAllocation);
 }
@@ -224,8 +221,7 @@ const TypeSpec HostPointer_spec = {
                               "Host memory that is registered with the driver; base class."),
     .tp_dealloc = memory_dealloc,
     .tp_traverse = memory_traverse,
-    .tp_methods = pointer_methods,
-    .tp_members = pointer_members,
+    TYPE_TABLES(pointer_methods, NULL, pointer_members),
 };
 
 #define HOST_SPEC(type, doc, methods, properties) \

@@ -38,7 +38,7 @@ static PyMemberDef allocator_members[] = {
 const TypeSpec PageLockedAllocator_spec = {
     TYPE_OF("pycuda.tools.PageLockedAllocator", AllocatorObject, Py_TPFLAGS_BASETYPE, allocator_doc),
     .tp_new = allocator_new,
-    .tp_members = allocator_members,
+    TYPE_TABLES(NULL, NULL, allocator_members),
 };
 
 /* ---- PooledHostAllocation ---- */
@@ -120,7 +120,7 @@ const TypeSpec PooledHostAllocation_spec = {
     .tp_dealloc = pooled_host_dealloc,
     .tp_traverse = pooled_host_traverse,
     .sq_length = pooled_host_length,
-    .tp_methods = pooled_host_methods,
+    TYPE_TABLES(pooled_host_methods, NULL, NULL),
 };
 
 /* ---- PageLockedMemoryPool ---- */
@@ -186,5 +186,5 @@ const TypeSpec PageLockedMemoryPool_spec = {
     TYPE_OF("pycuda.tools.PageLockedMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, host_pool_doc),
     .tp_new = PyType_GenericNew,
     .tp_init = host_pool_init,
-    .tp_methods = host_pool_methods,
+    TYPE_TABLES(host_pool_methods, NULL, NULL),
 };

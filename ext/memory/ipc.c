@@ -120,7 +120,7 @@ const TypeSpec IPCMemoryHandle_spec = {
     .tp_new = ipc_tp_new,
     .tp_init = ipc_init,
     .tp_dealloc = ipc_dealloc,
-    .tp_methods = ipc_methods,
+    TYPE_TABLES(ipc_methods, NULL, NULL),
 };
 
 PyMethodDef ipc_functions[] = {

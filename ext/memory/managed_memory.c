@@ -12,11 +12,8 @@ PyObject *managed_memory_new(ModuleState *state, size_t size, unsigned flags)
     DeviceAllocationObject *allocation = device_allocation_cast(self);
     allocation->managed = true;
     allocation->size = size ? size : 1;
-    CUresult result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags);
-    }
+    CUresult result;
+    ALLOCATE(state, result, try_cuMemAllocManaged(state, &allocation->pointer, allocation->size, flags));
     if (result != CUDA_SUCCESS) device_memory_raise(state, NULL, result, "cuMemAllocManaged", size);
     return owner_finish(self, result, "cuMemAllocManaged", &state->live_ManagedAllocation);
 }
@@ -65,5 +62,5 @@ const TypeSpec ManagedAllocation_spec = {
     TYPE_OF("pycuda.driver.ManagedAllocation", DeviceAllocationObject, 0,
             "Managed memory, the base of the arrays that managed_empty and similar functions return."),
     .tp_dealloc = device_allocation_dealloc,
-    .tp_methods = managed_methods,
+    TYPE_TABLES(managed_methods, NULL, NULL),
 };

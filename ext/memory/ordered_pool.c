@@ -197,6 +197,5 @@ static PyMethodDef ordered_pool_methods[] = {
 const TypeSpec StreamOrderedMemoryPool_spec = {
     TYPE_OF("pycuda.tools.StreamOrderedMemoryPool", PoolObject, Py_TPFLAGS_BASETYPE, ordered_pool_doc),
     .tp_init = ordered_pool_init,
-    .tp_methods = ordered_pool_methods,
-    .tp_getset = ordered_pool_properties,
+    TYPE_TABLES(ordered_pool_methods, ordered_pool_properties, NULL),
 };

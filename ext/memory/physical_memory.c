@@ -81,11 +81,8 @@ static CUresult create(PhysicalMemoryObject *memory)
 {
     CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);
     ModuleState *state = memory->state;
-    CUresult result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0);
-    }
+    CUresult result;
+    ALLOCATE(state, result, try_cuMemCreate(state, &memory->handle, memory->size, &properties, 0));
     return result;
 }
 
@@ -314,9 +311,7 @@ const TypeSpec PhysicalMemory_spec = {
     .tp_new = physical_new,
     .tp_dealloc = physical_dealloc,
     .tp_repr = physical_repr,
-    .tp_methods = physical_methods,
-    .tp_getset = physical_properties,
-    .tp_members = physical_members,
+    TYPE_TABLES(physical_methods, physical_properties, physical_members),
 };
 
 /* ---- Granularity ---- */

@@ -85,5 +85,5 @@ const TypeSpec PointerHolderBase_spec = {
     .tp_dealloc = holder_dealloc,
     .nb_int = holder_int,
     .nb_index = holder_int,
-    .tp_methods = holder_methods,
+    TYPE_TABLES(holder_methods, NULL, NULL),
 };

@@ -243,8 +243,7 @@ const TypeSpec MemoryPool_spec = {
     TYPE_WITH_WEAK_REFERENCES("pycuda.tools.MemoryPool", PoolObject, Py_TPFLAGS_BASETYPE,
                               "What all memory pools share."),
     .tp_dealloc = pool_dealloc,
-    .tp_methods = pool_methods,
-    .tp_getset = pool_properties,
+    TYPE_TABLES(pool_methods, pool_properties, NULL),
 };
 
 PyDoc_STRVAR(bitlog2_doc, "bitlog2(n)\n--\n\n"

@@ -363,5 +363,5 @@ const TypeSpec PooledDeviceAllocation_spec = {
     TYPE_OF("pycuda.tools.PooledDeviceAllocation", PooledAllocationObject, 0, allocation_doc),
     .tp_dealloc = allocation_dealloc,
     .sq_length = allocation_length,
-    .tp_methods = allocation_methods,
+    TYPE_TABLES(allocation_methods, NULL, NULL),
 };

@@ -221,6 +221,5 @@ const TypeSpec Event_spec = {
     .tp_dealloc = event_dealloc,
     .tp_repr = event_repr,
     .am_await = stream_await,
-    .tp_methods = event_methods,
-    .tp_members = event_members,
+    TYPE_TABLES(event_methods, NULL, event_members),
 };

@@ -115,11 +115,10 @@ PyDoc_STRVAR(green_doc,
 static PyObject *green_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[1];
+    PyObject *resources;
     Making making = {.device = CU_DEVICE_INVALID};
     ContextObject *context = NULL;
-    if (convert_call(green_doc, args, kwargs, GIVEN(given)) >= 0
-        && read_resources(state, given[0], &making) >= 0)
+    if (READ_CALL(green_doc, INTO(&resources)) == 0 && read_resources(state, resources, &making) == 0)
         context = new_green(state, &making);
     PyMem_Free(making.parts);
     return (PyObject *)context;
@@ -253,6 +252,5 @@ const TypeSpec GreenContext_spec = {
     TYPE_OF("pycuda.driver.GreenContext", ContextObject, 0, green_doc),
     .tp_new = green_tp_new,
     .tp_dealloc = context_dealloc,
-    .tp_methods = green_methods,
-    .tp_getset = green_properties,
+    TYPE_TABLES(green_methods, green_properties, NULL),
 };

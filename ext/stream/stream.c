@@ -220,7 +220,5 @@ const TypeSpec Stream_spec = {
     .tp_dealloc = stream_dealloc,
     .tp_repr = stream_repr,
     .am_await = stream_await,
-    .tp_methods = stream_methods,
-    .tp_getset = stream_properties,
-    .tp_members = stream_members,
+    TYPE_TABLES(stream_methods, stream_properties, stream_members),
 };

@@ -128,14 +128,14 @@ const TypeSpec ArrayDescriptor_spec = {
     TYPE_OF("pycuda.driver.ArrayDescriptor", ArrayDescriptorObject, Py_TPFLAGS_BASETYPE, descriptor_doc),
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
-    .tp_getset = descriptor_properties,
+    TYPE_TABLES(NULL, descriptor_properties, NULL),
 };
 
 const TypeSpec ArrayDescriptor3D_spec = {
     TYPE_OF("pycuda.driver.ArrayDescriptor3D", ArrayDescriptorObject, Py_TPFLAGS_BASETYPE, descriptor_3d_doc),
     .tp_new = descriptor_tp_new,
     .tp_repr = descriptor_repr,
-    .tp_getset = descriptor_3d_properties,
+    TYPE_TABLES(NULL, descriptor_3d_properties, NULL),
 };
 
 /* ---- Array ---- */
@@ -217,20 +217,17 @@ PyDoc_STRVAR(cuda_array_doc,
 static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[1];
+    PyObject *descriptor;
     CUDA_ARRAY3D_DESCRIPTOR shape;
-    if (convert_call(cuda_array_doc, args, kwargs, GIVEN(given)) < 0
-        || cuda_array_read_descriptor(state, given[0], &shape) < 0)
+    if (READ_CALL(cuda_array_doc, INTO(&descriptor)) < 0
+        || cuda_array_read_descriptor(state, descriptor, &shape) < 0)
         return NULL;
-    bool deep = PyObject_TypeCheck(given[0], state->ArrayDescriptor3D_type);
+    bool deep = PyObject_TypeCheck(descriptor, state->ArrayDescriptor3D_type);
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     CUarray *handle = &cuda_array_cast(self)->handle;
-    CUresult result = create(state, &shape, deep, handle);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = create(state, &shape, deep, handle);
-    }
+    CUresult result;
+    ALLOCATE(state, result, create(state, &shape, deep, handle));
     if (result != CUDA_SUCCESS) raise_create(state, result, &shape, deep);
     return owner_finish(self, result, "cuArrayCreate", &state->live_Array);
 }
@@ -354,6 +351,5 @@ const TypeSpec Array_spec = {
     .tp_dealloc = cuda_array_dealloc,
     .tp_hash = cuda_array_hash,
     .tp_richcompare = cuda_array_compare,
-    .tp_methods = cuda_array_methods,
-    .tp_members = cuda_array_members,
+    TYPE_TABLES(cuda_array_methods, NULL, cuda_array_members),
 };

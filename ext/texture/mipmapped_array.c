@@ -123,23 +123,20 @@ PyDoc_STRVAR(mipmapped_array_doc,
 static PyObject *mipmapped_array_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[2];
+    PyObject *descriptor, *num_levels;
     CUDA_ARRAY3D_DESCRIPTOR shape;
     unsigned levels;
-    if (convert_call(mipmapped_array_doc, args, kwargs, GIVEN(given)) < 0
-        || cuda_array_read_descriptor(state, given[0], &shape) < 0
-        || read_levels(given[1], &shape, &levels) < 0)
+    if (READ_CALL(mipmapped_array_doc, INTO(&descriptor), INTO(&num_levels)) < 0
+        || cuda_array_read_descriptor(state, descriptor, &shape) < 0
+        || read_levels(num_levels, &shape, &levels) < 0)
         return NULL;
     PyObject *self = owner_new(state, type);
     if (!self) return NULL;
     MipmappedArrayObject *array = mipmapped_array_cast(self);
     array->shape = shape;
     array->levels = levels;
-    CUresult result = create(array);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
-        device_memory_reclaim(state);
-        result = create(array);
-    }
+    CUresult result;
+    ALLOCATE(state, result, create(array));
     if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuMipmappedArrayCreate",
                      "width %zu, height %zu, depth %zu, format %u, %u channels, flags 0x%x, %u levels",
@@ -243,9 +240,7 @@ const TypeSpec MipmappedArray_spec = {
     TYPE_WITH_WEAK_REFERENCES("pycuda.driver.MipmappedArray", MipmappedArrayObject, 0, mipmapped_array_doc),
     .tp_new = mipmapped_array_tp_new,
     .tp_dealloc = mipmapped_array_dealloc,
-    .tp_methods = mipmapped_array_methods,
-    .tp_getset = mipmapped_array_properties,
-    .tp_members = mipmapped_array_members,
+    TYPE_TABLES(mipmapped_array_methods, mipmapped_array_properties, mipmapped_array_members),
 };
 
 int mipmapped_array_setup(PyObject *Py_UNUSED(module), ModuleState *state)

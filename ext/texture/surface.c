@@ -40,13 +40,13 @@ PyDoc_STRVAR(surface_doc, "SurfaceObject(array)\n--\n\n"
 static PyObject *surface_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     ModuleState *state = state_of_type(type);
-    PyObject *given[1];
+    PyObject *array;
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_ARRAY};
-    if (convert_call(surface_doc, args, kwargs, GIVEN(given)) < 0
-        || cuda_array_handle(state, given[0], "array", &resource.res.array.hArray) < 0
+    if (READ_CALL(surface_doc, INTO(&array)) < 0
+        || cuda_array_handle(state, array, "array", &resource.res.array.hArray) < 0
         || check_storable(state, resource.res.array.hArray) < 0)
         return NULL;
-    return surface_create(state, type, given[0], &resource, NULL);
+    return surface_create(state, type, array, &resource, NULL);
 }
 
 static PyMethodDef surface_methods[] = {
@@ -71,6 +71,5 @@ const TypeSpec SurfaceObject_spec = {
     .tp_traverse = texture_traverse,
     .nb_int = texture_int,
     .nb_index = texture_int,
-    .tp_methods = surface_methods,
-    .tp_members = surface_members,
+    TYPE_TABLES(surface_methods, NULL, surface_members),
 };

@@ -58,5 +58,5 @@ const TypeSpec SurfaceReference_spec = {
     TYPE_WITH_WEAK_REFERENCES("pycuda.driver.SurfaceReference", ReferenceObject, 0, surface_reference_doc),
     .tp_dealloc = reference_dealloc,
     .tp_traverse = reference_traverse,
-    .tp_methods = surface_reference_methods,
+    TYPE_TABLES(surface_reference_methods, NULL, NULL),
 };

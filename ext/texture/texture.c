@@ -387,8 +387,7 @@ const TypeSpec TextureObject_spec = {
     .tp_traverse = texture_traverse,
     .nb_int = texture_int,
     .nb_index = texture_int,
-    .tp_methods = texture_methods,
-    .tp_members = texture_members,
+    TYPE_TABLES(texture_methods, NULL, texture_members),
 };
 
 typedef struct Flag {

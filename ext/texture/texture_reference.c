@@ -4,7 +4,7 @@
 #include "ext/base/constants.h"
 #include "ext/base/errors.h"
 #include "ext/base/types.h"
-#include "ext/convert/convert.h"
+#include "ext/convert/driver_method.h"
 #include "ext/texture/cuda_array.h"
 
 /* ---- Shared with SurfaceReference ---- */
@@ -87,38 +87,6 @@ static PyObject *texture_reference_tp_new(PyTypeObject *type, PyObject *args, Py
     return reference ? reference_wrap(state_of_type(type), type, NULL, reference) : NULL;
 }
 
-PyDoc_STRVAR(set_array_doc, "set_array($self, array)\n--\n\n"
-                            "Bind it to an Array, which stays alive while it is bound.\n"
-                            "\nParameters\n----------\n"
-                            "array : Array\n    Its format is taken.\n"
-                            "\nRaises\n------\n"
-                            "LogicError\n    The Array has other dimensions than the ``texture<>``.\n"
-                            "\nNotes\n-----\n"
-                            "Calls cuTexRefSetArray.");
-
-static PyObject *set_array(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *array;
-    return none_unless(READ_ARGUMENTS(set_array_doc, INTO(&array)) < 0
-                       || reference_set_array(reference_cast(self), array) < 0);
-}
-
-PyDoc_STRVAR(set_mipmapped_array_doc, "set_mipmapped_array($self, mipmapped_array)\n--\n\n"
-                                      "Bind it to a MipmappedArray, which stays alive while it is bound.\n"
-                                      "\nParameters\n----------\n"
-                                      "mipmapped_array : MipmappedArray\n    Its format is taken.\n"
-                                      "\nRaises\n------\n"
-                                      "LogicError\n    It has other dimensions than the ``texture<>``.\n"
-                                      "\nNotes\n-----\n"
-                                      "Calls cuTexRefSetMipmappedArray.");
-
-static PyObject *set_mipmapped_array(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *array;
-    return none_unless(READ_ARGUMENTS(set_mipmapped_array_doc, INTO(&array)) < 0
-                       || reference_set_mipmapped_array(reference_cast(self), array) < 0);
-}
-
 static PyObject *get_mipmapped_array(PyObject *self, PyObject *Py_UNUSED(none))
 {
     const ReferenceObject *object = reference_cast(self);
@@ -153,25 +121,6 @@ static PyObject *set_address(PyObject *self, FAST_PARAMETERS)
         || reference_set_linear(reference_cast(self), devptr, bytes, allow_offset, &offset) < 0)
         return NULL;
     return PyLong_FromSize_t(offset);
-}
-
-PyDoc_STRVAR(set_address_2d_doc, "set_address_2d($self, devptr, descr, pitch)\n--\n\n"
-                                 "Bind it to rows of device memory.\n"
-                                 "\nParameters\n----------\n"
-                                 "devptr : device address\n"
-                                 "descr : ArrayDescriptor\n"
-                                 "pitch : int\n    Bytes from row to row.\n"
-                                 "\nRaises\n------\n"
-                                 "LogicError\n    The address or the pitch is not aligned.\n"
-                                 "\nNotes\n-----\n"
-                                 "Calls cuTexRefSetAddress2D.");
-
-static PyObject *set_address_2d(PyObject *self, FAST_PARAMETERS)
-{
-    PyObject *devptr, *descr;
-    size_t pitch = 0;
-    return none_unless(READ_ARGUMENTS(set_address_2d_doc, INTO(&devptr), INTO(&descr), INTO(&pitch)) < 0
-                       || reference_set_pitched(reference_cast(self), devptr, descr, pitch) < 0);
 }
 
 static PyObject *get_address(PyObject *self, PyObject *Py_UNUSED(none))
@@ -226,9 +175,18 @@ static PyObject *refuse(PyObject *self, const char *routine, const char *why)
     return raise_driver(reference_cast(self)->state, CUDA_ERROR_INVALID_VALUE, routine, "%s", why);
 }
 
+#define DOC(name, routine, parameters, doc) \
+    PyDoc_STRVAR(name##_doc, DRIVER_METHOD_DOC(name, routine, "$self, " parameters, doc))
+#define BINDING(name, routine, parameters, doc, call, variables, ...) \
+    DOC(name, routine, parameters, doc); \
+    static PyObject *name(PyObject *self, FAST_PARAMETERS) \
+    { \
+        ReferenceObject *object = reference_cast(self); \
+        variables; \
+        return none_unless(READ_ARGUMENTS(name##_doc, __VA_ARGS__) < 0 || (call) < 0); \
+    }
 #define SETTING(name, routine, parameters, doc, problem, assignments, variables, ...) \
-    PyDoc_STRVAR(name##_doc, \
-                 #name "($self, " parameters ")\n--\n\n" doc "\nNotes\n-----\nCalls " #routine "."); \
+    DOC(name, routine, parameters, doc); \
     static PyObject *name(PyObject *self, FAST_PARAMETERS) \
     { \
         Reference *reference = reference_cast(self)->reference; \
@@ -271,13 +229,11 @@ static PyObject *get_address_mode(PyObject *self, FAST_PARAMETERS)
 /* ---- The class ---- */
 
 static PyMethodDef texture_reference_methods[] = {
-    {"set_array", AS_METHOD(set_array), FAST_KEYWORDS, set_array_doc},
-    {"set_mipmapped_array", AS_METHOD(set_mipmapped_array), FAST_KEYWORDS, set_mipmapped_array_doc},
     {"set_address", AS_METHOD(set_address), FAST_KEYWORDS, set_address_doc},
-    {"set_address_2d", AS_METHOD(set_address_2d), FAST_KEYWORDS, set_address_2d_doc},
+#define BINDING SETTING
 #define SETTING(name, ...) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc},
 #define GETTER(name, routine, doc, value) \
-    {#name, name, METH_NOARGS, #name "($self)\n--\n\n" doc "\nNotes\n-----\nCalls " #routine "."},
+    {#name, name, METH_NOARGS, DRIVER_METHOD_DOC(name, routine, "$self", doc)},
 #include "ext/texture/texture_reference.def"
     {"get_array", reference_get_array, METH_NOARGS,
      "get_array($self)\n--\n\n"
@@ -315,5 +271,5 @@ const TypeSpec TextureReference_spec = {
     .tp_new = texture_reference_tp_new,
     .tp_dealloc = reference_dealloc,
     .tp_traverse = reference_traverse,
-    .tp_methods = texture_reference_methods,
+    TYPE_TABLES(texture_reference_methods, NULL, NULL),
 };
