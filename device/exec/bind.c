@@ -86,12 +86,12 @@ const WideForm wide_forms[OP_COUNT] = {
  * its answers takes microseconds. */
 static unsigned usable_isas(void)
 {
-    static _Atomic unsigned known; /* every thread finds the same */
-    unsigned found = atomic_load_explicit(&known, memory_order_relaxed);
+    static _Atomic unsigned cached; /* every thread finds the same */
+    unsigned found = atomic_load_explicit(&cached, memory_order_relaxed);
     if (found) return found;
     for (int k = 0; k < ISA_COUNT; k++)
         if (isas[k].handlers && isas[k].supported()) found |= 1u << k;
-    atomic_store_explicit(&known, found, memory_order_relaxed);
+    atomic_store_explicit(&cached, found, memory_order_relaxed);
     return found;
 }
 

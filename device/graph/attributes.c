@@ -1,4 +1,4 @@
-/* Attributes of kernel nodes. What only tunes is kept and told; it changes nothing here. */
+/* Attributes of kernel nodes. Attributes that only tune are stored and returned; they have no effect here. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 /* Those that kernel nodes have, by the driver's header. */
 static bool is_known(CUkernelNodeAttrID id)
 {
-    const uint32_t known =
+    const uint32_t supported =
         1u << CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW | 1u << CU_LAUNCH_ATTRIBUTE_COOPERATIVE
         | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         | 1u << CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE | 1u << CU_LAUNCH_ATTRIBUTE_PRIORITY
         | 1u << 9 | 1u << 10 | 1u << CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
-    return id < KERNEL_ATTRIBUTES && known >> id & 1;
+    return id < KERNEL_ATTRIBUTES && supported >> id & 1;
 }
 
 static Node *kernel_node(CUgraphNode handle)

@@ -1,4 +1,4 @@
-/* What is forbidden while somebody captures, by the modes of captures and of the calling thread; and
+/* What is forbidden during a capture, by the modes of captures and of the calling thread; and
  * questions about captures. */
 #include <stdlib.h>
 
@@ -92,7 +92,7 @@ typedef struct CaptureInfo {
     size_t *count;
 } CaptureInfo;
 
-static CUresult tell(const Stream *stream, const CaptureInfo *out)
+static CUresult answer(const Stream *stream, const CaptureInfo *out)
 {
     const CaptureMember *member = atomic_load(&stream->captured);
     *out->status = status_of(member);
@@ -112,7 +112,7 @@ static CUresult ask(CUstream handle, const CaptureInfo *out)
     Stream *stream;
     TRY(stream_enter_itself(handle, &stream));
     CUresult result = out->status ? capture_check_legacy(stream, false) : CUDA_ERROR_INVALID_VALUE;
-    if (!result) result = WITH_GRAPHS(tell(stream, out));
+    if (!result) result = WITH_GRAPHS(answer(stream, out));
     PUT(stream);
     return result;
 }

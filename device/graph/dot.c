@@ -24,13 +24,14 @@ static void print_details(FILE *file, const Work *work, unsigned flags)
                 (unsigned long long)work->fill.height, work->fill.element, work->fill.value);
 }
 
-static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *numbers, unsigned flags);
+static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *graph_count,
+                        unsigned flags);
 
-static void print_inner(FILE *file, const Graph *graph, unsigned *numbers, unsigned flags)
+static void print_inner(FILE *file, const Graph *graph, unsigned *graph_count, unsigned flags)
 {
-    unsigned number = ++*numbers;
+    unsigned number = ++*graph_count;
     fprintf(file, "subgraph cluster_%u {\nlabel=\"graph_%u\";\n", number, number);
-    print_graph(file, graph, number, numbers, flags);
+    print_graph(file, graph, number, graph_count, flags);
     fprintf(file, "}\n");
 }
 
@@ -44,7 +45,8 @@ static void print_edge(FILE *file, const Edge *edge, unsigned number, size_t fro
     fprintf(file, ";\n");
 }
 
-static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *numbers, unsigned flags)
+static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigned *graph_count,
+                        unsigned flags)
 {
     for (size_t i = 0; i < graph->count; i++) {
         const Node *node = graph->nodes[i];
@@ -53,10 +55,11 @@ static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigne
         print_details(file, &node->work, flags);
         if (flags & (DOT_VERBOSE | DOT_HANDLES)) fprintf(file, "\\n%p", (const void *)node);
         fprintf(file, "}\"];\n");
-        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH) print_inner(file, node->work.child, numbers, flags);
+        if (node->work.type == CU_GRAPH_NODE_TYPE_GRAPH)
+            print_inner(file, node->work.child, graph_count, flags);
         if (node->work.type == CU_GRAPH_NODE_TYPE_CONDITIONAL)
             for (unsigned b = 0; b < node->work.conditional.size; b++)
-                print_inner(file, node->work.conditional.bodies[b], numbers, flags);
+                print_inner(file, node->work.conditional.bodies[b], graph_count, flags);
     }
     for (size_t i = 0; i < graph->count; i++)
         for (size_t e = 0; e < graph->nodes[i]->after.count; e++)
@@ -66,12 +69,12 @@ static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigne
 static CUresult print(CUgraph handle, const char *path, unsigned flags)
 {
     const Graph *graph = graph_of(handle);
-    unsigned numbers = 0;
+    unsigned graph_count = 0;
     if (!graph) return CUDA_ERROR_INVALID_VALUE;
     FILE *file = fopen(path, "w");
     if (!file) return CUDA_ERROR_OPERATING_SYSTEM;
     fprintf(file, "digraph dot {\nsubgraph cluster_0 {\nlabel=\"graph_0\" graph[style=\"dashed\"];\n");
-    print_graph(file, graph, 0, &numbers, flags);
+    print_graph(file, graph, 0, &graph_count, flags);
     fprintf(file, "}\n}\n");
     return fclose(file) ? CUDA_ERROR_OPERATING_SYSTEM : CUDA_SUCCESS;
 }

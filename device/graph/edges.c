@@ -86,8 +86,8 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
     for (size_t i = 0; i < count; i++) {
         const EdgeList *list = &from[i]->after;
         size_t place = find(list, to[i]);
-        bool there = place < list->count;
-        if (from[i] == to[i] || there == add || !edges_valid(data ? &data[i] : NULL, 1)
+        bool exists = place < list->count;
+        if (from[i] == to[i] || exists == add || !edges_valid(data ? &data[i] : NULL, 1)
             || (!add && !same_data(&list->edges[place], data ? &data[i] : NULL)))
             return CUDA_ERROR_INVALID_VALUE;
     }
@@ -113,7 +113,7 @@ CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, co
     return WITH_GRAPHS(change(graph, from, to, data, count, false));
 }
 
-/* Whoever does not ask for the data of edges must not be told of edges that have some. */
+/* A query without data for edges fails where edges have data. */
 static CUresult list_edges(CUgraph handle, CUgraphNode *from, CUgraphNode *to, CUgraphEdgeData *data,
                            size_t *count)
 {

@@ -58,13 +58,13 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
 static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **culprit,
                      CUgraphInstantiateResult *why)
 {
-    const unsigned long long known = 15;
+    const unsigned long long supported = 15;
     Context *context;
     Exec *dead = NULL;
     *why = CUDA_GRAPH_INSTANTIATE_ERROR;
     TRY(context_enter(&context));
     TRY(capture_check_thread());
-    if (flags & ~known) return CUDA_ERROR_INVALID_VALUE;
+    if (flags & ~supported) return CUDA_ERROR_INVALID_VALUE;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
     CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, culprit, why, &dead));
     if (dead) PUT(dead);

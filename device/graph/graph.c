@@ -233,7 +233,7 @@ CUresult cuGraphDestroyNode(CUgraphNode handle)
     return result;
 }
 
-/* The rule of all queries for lists: without an array they tell how many there are; with one the rest of it
+/* The rule of all queries for lists: without an array they return how many there are; with one the rest of it
  * becomes NULL, and the number how many were written. */
 static CUresult list_nodes(CUgraph handle, CUgraphNode *out, size_t *count, bool roots)
 {

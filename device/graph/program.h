@@ -52,7 +52,7 @@ struct CUgraphExec_st {
 CUresult program_new(const Graph *graph, Program **out, Node **culprit, CUgraphInstantiateResult *why);
 Program *program_hold(Program *program);
 void program_put(Program *program);
-/* One that nobody else holds in the place of *program, with the same steps; NULL without memory. */
+/* Replaces *program by a copy that has no other holder; NULL without memory. */
 Program *program_own(Program **program);
 /* The step of a node, or program->count. */
 size_t program_find(const Program *program, uint64_t node);

@@ -1,7 +1,7 @@
 /* Launches of executable graphs: one task of the stream that does one step after the other.
  *
  * All was checked and made ready before: a kernel costs what the device needs to begin and end it. A thread
- * of limited patience may leave the task within a kernel; whoever goes on finds in it where it was.
+ * of limited patience may leave the task within a kernel; the task records where to resume.
  */
 #include <stdlib.h>
 
@@ -177,7 +177,7 @@ static ReplayTask *task_new(Exec *exec)
     return NULL;
 }
 
-/* What the last launch allocated and nobody freed. */
+/* What the last launch allocated and was not freed. */
 static CUresult take_back(ReplayTask *task, const GraphMemory *memory)
 {
     if (!pool_bound_in_use(memory->block)) return CUDA_SUCCESS;

@@ -266,7 +266,7 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
     return same;
 }
 
-/* A step for a node of any kind; bodies are made anew. */
+/* A step for a node of any kind; bodies are rebuilt. */
 static CUresult replace_step(Exec *exec, size_t index, const Node *node)
 {
     Work work;

@@ -136,8 +136,8 @@ static SideShape describe(const CopySide *side, const CopyJob *job)
                            0,
                            0};
     }
-    bool known = memory_map_told(driver_memory(), side->address, 1, &range);
-    bool host = !known || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
+    bool mapped = memory_map_find_host(driver_memory(), side->address, 1, &range);
+    bool host = !mapped || range.kind == MEMORY_HOST_PINNED || range.kind == MEMORY_REGISTERED;
     shape.type = host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
     return shape;
 }

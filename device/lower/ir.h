@@ -16,7 +16,7 @@ typedef enum RegisterClass {
     CLASS_64,
     CLASS_128,
     CLASS_AFFINE_32,
-    CLASS_AFFINE_64 /* with room for an Affine: made by affine.c */
+    CLASS_AFFINE_64 /* with an Affine before it: made by affine.c */
 } RegisterClass;
 
 enum {
@@ -88,8 +88,7 @@ typedef struct LowerFunction {
     uint32_t frame_size, peak_rows;
 } LowerFunction;
 
-static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
-/* Of a register: its number. */
+/* The number of a register. */
 static inline uint32_t ref_number(Ref ref) { return ref & REF_OFFSET_MASK; }
 
 /* Calls back for each virtual register that an instruction names. A guarded destination is read as well,
@@ -113,7 +112,7 @@ static inline void lower_visit(LowerFunction *f, LowerInsn *i, RegisterVisitor v
 
 /* A new virtual register. */
 Ref lower_new_register(LowerFunction *f, RegisterClass class);
-/* An empty list of instructions with room for that many. */
+/* An empty list of instructions of that capacity. */
 void lower_reserve(LowerFunction *f, uint32_t capacity);
 /* Appends an instruction that is still to be written. */
 static inline LowerInsn *lower_add_insn(LowerFunction *f)

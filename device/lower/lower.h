@@ -31,7 +31,8 @@ typedef struct LowerHost {
     bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
 } LowerHost;
 
-/* NULL on failure, told in the log. The module keeps nothing of the tree: it may be freed afterwards. */
+/* NULL on failure, with the reason in the log. The module keeps nothing of the tree: it may be freed
+ * afterwards. */
 CodeModule *lower_module(const PtxModule *tree, const LowerHost *host, PtxLog *log);
 
 /* Frees the code; the memory of the variables stays the host's. NULL is fine. */

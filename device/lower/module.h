@@ -108,8 +108,8 @@ void lower_shared_memory(Lower *lower);
 bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f);
 void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code);
 /* Find how blocks of a kernel can be run as a whole, and how their warps together at first. */
-void lower_stream(Lower *lower, CodeFunction *code);
-void lower_front(Lower *lower, LowerFunction *f, CodeFunction *code);
+void lower_elementwise(Lower *lower, CodeFunction *code);
+void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code);
 
 /* The passes over the module after that. */
 /* Gives the frames of all functions that are called one layout. */

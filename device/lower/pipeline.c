@@ -52,8 +52,8 @@ static void lower_function(Lower *lower, FunctionFacts *facts)
     }
     lower_emit(lower, &f, facts->code);
     if (tree->is_entry && !lower->host->checks) {
-        lower_stream(lower, facts->code);
-        lower_front(lower, &f, facts->code);
+        lower_elementwise(lower, facts->code);
+        lower_lockstep(lower, &f, facts->code);
     }
     memcpy(facts->pools, f.pools, sizeof f.pools);
 }

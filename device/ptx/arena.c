@@ -35,8 +35,8 @@ static bool add_block(Arena *arena, size_t size)
 
 void *arena_alloc(Arena *arena, size_t size, size_t align)
 {
-    size_t pad = -(uintptr_t)arena->next & (align - 1), room = (size_t)(arena->end - arena->next);
-    if (!arena->next || room < pad || room - pad < size) {
+    size_t pad = -(uintptr_t)arena->next & (align - 1), left = (size_t)(arena->end - arena->next);
+    if (!arena->next || left < pad || left - pad < size) {
         if (!add_block(arena, size)) return failed(arena);
         pad = -(uintptr_t)arena->next & (align - 1);
     }
@@ -63,10 +63,10 @@ const char *arena_string(Arena *arena, const char *text)
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {
     uint32_t larger = *capacity ? *capacity * 2 : 16;
-    void *moved = arena_alloc(arena, (size_t)larger * size, ALIGN_ANY);
-    if (count) memcpy(moved, array, (size_t)count * size);
+    void *grown = arena_alloc(arena, (size_t)larger * size, ALIGN_ANY);
+    if (count) memcpy(grown, array, (size_t)count * size);
     *capacity = larger;
-    return moved;
+    return grown;
 }
 
 void arena_free(Arena *arena)

@@ -27,9 +27,9 @@ void *arena_alloc(Arena *arena, size_t size, size_t align);
 void *arena_zeros(Arena *arena, size_t count, size_t size);
 /* A copy of a string. */
 const char *arena_string(Arena *arena, const char *text);
-/* A growing array, moved to where it has room for more. */
+/* A growing array, moved when its capacity is used up. */
 void *arena_larger(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size);
-/* At least one more element of room in a growing array: returns the array, moved if need be. Needs
+/* Capacity for at least one more element of a growing array: returns the array, moved if need be. Needs
  * on_failure. */
 static inline void *arena_grow(Arena *arena, void *array, uint32_t count, uint32_t *capacity, size_t size)
 {

@@ -1,4 +1,4 @@
-/* Memory of loads, kept from one to the next: pages that the system has to give anew cost a quarter of a
+/* Memory of loads, kept from one to the next: new pages from the system cost a quarter of a
  * load.
  *
  * Chunks have sizes of powers of two. What a load gives back is taken by the next one, up to a limit; the

@@ -84,11 +84,11 @@ static void ptx_target(PtxParser *p)
     do {
         PtxToken tok = p->tok;
         if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a target such as sm_75");
-        bool known = ptx_architecture(p) || !strcmp(tok.name->text, "debug");
+        bool supported = ptx_architecture(p) || !strcmp(tok.name->text, "debug");
         p->module->debug |= !strcmp(tok.name->text, "debug");
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            known |= !strcmp(tok.name->text, others[i]);
-        if (!known) ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
+            supported |= !strcmp(tok.name->text, others[i]);
+        if (!supported) ptx_fail(p, tok.line, tok.column, "unknown target '%s'", tok.name->text);
         if (p->options.max_target && p->module->target > p->options.max_target)
             ptx_fail_status(p, PTX_UNSUPPORTED_TARGET, tok.line, tok.column,
                             "target '%s' is newer than this device, sm_%d", tok.name->text,

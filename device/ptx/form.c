@@ -141,13 +141,13 @@ static _Noreturn void ptx_fail_form(PtxParser *p, const PtxMnemonic *m, const Pt
 {
     unsigned first = ptx_first_row[form->opcode];
     for (unsigned w = 0; w < m->count; w++) {
-        bool known = false;
-        for (unsigned i = first; ptx_row_modifiers[i] && !known; i++) {
+        bool valid = false;
+        for (unsigned i = first; ptx_row_modifiers[i] && !valid; i++) {
             const PtxRow *row = ptx_row(p, i);
-            for (unsigned e = 0; e < row->count && !known; e++)
-                known = ptx_contains(&row->elements[e].set, m->words[w]);
+            for (unsigned e = 0; e < row->count && !valid; e++)
+                valid = ptx_contains(&row->elements[e].set, m->words[w]);
         }
-        if (!known) {
+        if (!valid) {
             const char *word = m->name->text + m->start[w];
             ptx_fail(p, m->line, m->column + m->start[w], "'%.*s' is not a modifier of '%s'",
                      (int)strcspn(word + 1, ".") + 1, word, ptx_opcode_names[form->opcode]);

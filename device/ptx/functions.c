@@ -43,14 +43,14 @@ static void ptx_skip_parentheses(PtxParser *p)
 /* Any other directive is the next declaration's. */
 static bool ptx_is_performance(const PtxParser *p)
 {
-    static const uint8_t known[] = {
+    static const uint8_t directives[] = {
         PTX_DIRECTIVE_maxntid,        PTX_DIRECTIVE_reqntid,         PTX_DIRECTIVE_reqnctapercluster,
         PTX_DIRECTIVE_minnctapersm,   PTX_DIRECTIVE_maxnctapersm,    PTX_DIRECTIVE_maxnreg,
         PTX_DIRECTIVE_maxclusterrank, PTX_DIRECTIVE_explicitcluster, PTX_DIRECTIVE_blocksareclusters,
         PTX_DIRECTIVE_noreturn,       PTX_DIRECTIVE_abi_preserve,    PTX_DIRECTIVE_abi_preserve_control,
         PTX_DIRECTIVE_attribute,      PTX_DIRECTIVE_pragma};
     bool found = false;
-    for (size_t i = 0; i < sizeof known; i++) found |= ptx_is_directive(p, known[i]);
+    for (size_t i = 0; i < sizeof directives; i++) found |= ptx_is_directive(p, directives[i]);
     return found;
 }
 
@@ -164,13 +164,14 @@ static void ptx_same_parameter(PtxParser *p, const PtxVariable *now, const PtxVa
 
 /* A declaration and a definition agree in their parameters and results. */
 static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, PtxParams params,
-                               const PtxToken *tok, bool known)
+                               const PtxToken *tok, bool declared)
 {
-    if (known && (f->return_count != returns.count || f->param_count != params.count))
+    if (declared && (f->return_count != returns.count || f->param_count != params.count))
         ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters in line %u", f->name,
                  (unsigned)f->line);
-    for (uint32_t i = 0; known && i < params.count; i++) ptx_same_parameter(p, params.items[i], f->params[i]);
-    for (uint32_t i = 0; known && i < returns.count; i++)
+    for (uint32_t i = 0; declared && i < params.count; i++)
+        ptx_same_parameter(p, params.items[i], f->params[i]);
+    for (uint32_t i = 0; declared && i < returns.count; i++)
         ptx_same_parameter(p, returns.items[i], f->returns[i]);
     if (f->defined) return;
     f->returns = returns.items;
@@ -221,12 +222,12 @@ void ptx_function(PtxParser *p, PtxLinkage linkage)
     if (!is_entry && ptx_is(p, '(')) returns.items = ptx_parameter_list(p, false, false, &returns.count);
     PtxToken tok = p->tok;
     PtxName *name = ptx_expect_name(p, "a function's name");
-    bool known = name->symbol != NULL;
+    bool declared = name->symbol != NULL;
     PtxFunction *f = ptx_find_function(p, name, &tok, is_entry);
     if (ptx_is(p, '(')) params.items = ptx_parameter_list(p, is_entry, false, &params.count);
-    ptx_set_parameters(p, f, returns, params, &tok, known);
+    ptx_set_parameters(p, f, returns, params, &tok, declared);
     f->noreturn |= noreturn;
-    if (!known || linkage != PTX_LINKAGE_EXTERN) f->linkage = (uint8_t)linkage;
+    if (!declared || linkage != PTX_LINKAGE_EXTERN) f->linkage = (uint8_t)linkage;
     while (ptx_is_performance(p)) ptx_performance(p, f);
     if (f->maxntid[0] && f->reqntid[0])
         ptx_fail(p, tok.line, tok.column, "'%s' has both .maxntid and .reqntid", f->name);

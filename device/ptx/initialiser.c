@@ -80,7 +80,7 @@ static void ptx_element(PtxParser *p, PtxFill *fill, uint64_t offset)
     memcpy(place, bits, size < 16 ? size : 16);
 }
 
-/* string = '"' ... '"', a byte each, without a NUL at the end unless there is room */
+/* string = '"' ... '"', a byte each, with a NUL at the end where the array is longer */
 static void ptx_string_value(PtxParser *p, PtxFill *fill, uint64_t offset)
 {
     if (ptx_type_bits((PtxType)fill->variable->type) != 8)

@@ -291,7 +291,7 @@ void ptx_next(PtxParser *p)
     p->tok.length = (uint32_t)(p->at - p->tok.start);
 }
 
-/* Goes to the next '}', over what need not be tokens; to the end of the text if there is none. */
+/* Goes to the next '}', over text that need not be tokens; to the end of the text if there is none. */
 void ptx_skip_to_brace(PtxParser *p)
 {
     const char *at = p->at;

@@ -1,6 +1,6 @@
 /* Several modules become one: a name that one of them declares and another defines means the definition.
  *
- * The joined module has the parts' functions, variables and forms, numbered anew; their memory stays in the
+ * The joined module has the parts' functions, variables and forms, renumbered; their memory stays in the
  * parts, which it owns. Of definitions of one name a strong one counts before weak ones, the first of these
  * before the others, the largest of common variables; two strong ones are an error. What a part keeps to
  * itself stays its own, also when others use the same name. What goes together, and the words when it does
@@ -294,7 +294,7 @@ static Counts count_all(PtxModule *const *parts, uint32_t part_count)
     return counts;
 }
 
-/* An empty module with room for everything; NULL without memory. */
+/* An empty module of sufficient capacity; NULL without memory. */
 static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
 {
     Arena *arena = calloc(1, sizeof *arena);

@@ -254,7 +254,7 @@ void ptx_variable_statement(PtxParser *p, PtxLinkage linkage)
     ptx_qualifiers(p, &common);
     bool global = common.space == PTX_SPACE_GLOBAL, opaque = ptx_types[common.type].class == PTX_OPAQUE;
     if (!global && ((opaque && common.space != PTX_SPACE_PARAM) || common.managed))
-        ptx_fail(p, line, column, "such a variable is declared in .global");
+        ptx_fail(p, line, column, "this type of variable is declared in .global");
     do ptx_one_variable(p, &common);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');

@@ -274,7 +274,7 @@ static _Alignas(64) float shared[2][PRODUCTS * STEP];
 /* The row's address: offset in shared memory of both halves, step bytes from lane to lane. */
 static void set_places(int row, int64_t low, int64_t high, int64_t step)
 {
-    *affine_of(run.rows[row]) = (Affine){.low = low, .high = high, .stride = step, .known = 1};
+    *affine_of(run.rows[row]) = (Affine){.low = low, .high = high, .stride = step, .valid = 1};
 }
 
 static void fuse(Insn *insns, bool swapped)

@@ -100,13 +100,13 @@ static void test_copies_take_it_along(void)
     from = get(map, 100, MEMORY_DEVICE), to = get(map, 101, MEMORY_DEVICE);
     memory_map_written(map, from + 10, 80);
     memory_map_written(map, from + 95, 5);
-    memory_map_moved(map, to, from + 5, 95);
+    memory_map_copied(map, to, from + 5, 95);
     CHECK(memory_map_unwritten(map, to, 101, &first) && first == to);
     CHECK(memory_map_unwritten(map, to + 4, 97, &first) && first == to + 4);
     CHECK(!memory_map_unwritten(map, to + 5, 80, &first));
     CHECK(memory_map_unwritten(map, to + 5, 96, &first) && first == to + 85);
     CHECK(!memory_map_unwritten(map, to + 90, 5, &first) && memory_map_unwritten(map, to + 95, 1, &first));
-    memory_map_moved(map, to, (uint64_t)(uintptr_t)&first, 101);
+    memory_map_copied(map, to, (uint64_t)(uintptr_t)&first, 101);
     CHECK(!memory_map_unwritten(map, to, 101, &first));
     memory_map_destroy(map);
 }

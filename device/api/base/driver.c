@@ -16,7 +16,7 @@ typedef struct Driver {
 static Driver driver = {.chunks = CHUNKS_INITIALIZER};
 static pthread_mutex_t driver_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local bool inside_callback;
-static atomic_bool texts_are_read; /* somebody asked for the table: stderr is not for us */
+static atomic_bool texts_are_read; /* the table was requested: stderr is not for us */
 static char init_problem[1024];    /* under the driver's mutex */
 
 int driver_threads(void) { return driver_settings()->threads; }
@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static CUresult refuse_locked(CUresult res
     return result;
 }
 
-/* Twice what the devices have leaves room for managed and host memory and for what is freed and kept
+/* Twice what the devices have leaves addresses for managed and host memory and for what is freed and kept
  * aside. */
 static MemoryMap *make_memory(const DriverSettings *wanted)
 {

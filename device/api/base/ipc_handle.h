@@ -20,7 +20,7 @@ typedef struct IpcHandle {
 
 /* Fills the handle for something of this process. */
 void ipc_name(IpcHandle *handle, IpcKind kind, int descriptor, uint64_t inode);
-/* The file of a handle that another process made; the log tells what is wrong. */
+/* The file of a handle that another process made; the log says what is wrong. */
 CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file);
 /* The same, of any kind and process. */
 CUresult ipc_reach(const IpcHandle *handle, SharedFile *file);

@@ -115,16 +115,16 @@ CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, size_t *size,
     if (!size || flags || (!buffer && *size)) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&log_lock);
     unsigned from = first_kept_locked(iterator), first = log_count;
-    size_t used = 0, room = *size ? *size - 1 : 0, kept_for_note = sizeof note - 1;
+    size_t used = 0, capacity = *size ? *size - 1 : 0, kept_for_note = sizeof note - 1;
     while (first > from) {
         size_t length = strlen(log_lines[(first - 1) % LOG_ENTRIES]);
         size_t reserve = first - 1 > from ? kept_for_note : 0;
-        if (used + length + reserve > room) break;
+        if (used + length + reserve > capacity) break;
         used += length;
         first--;
     }
     char *end = buffer;
-    if (first > from && kept_for_note <= room) {
+    if (first > from && kept_for_note <= capacity) {
         memcpy(end, note, kept_for_note);
         end += kept_for_note;
     }

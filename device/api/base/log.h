@@ -2,7 +2,7 @@
 #ifndef DEVICE_API_BASE_LOG_H
 #define DEVICE_API_BASE_LOG_H
 
-/* Adds an entry and tells the registered callbacks; takes no lock while it calls them. */
+/* Adds an entry and calls the registered callbacks; takes no lock while it calls them. */
 void log_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

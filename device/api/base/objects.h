@@ -3,8 +3,8 @@
  * A handle is the address of an object that is in the registry of live objects. Whoever works with an object
  * holds a reference: destroying takes the object out of the registry at once, its resources go with the last
  * reference, and the addresses of the most recently dead are not used again for a while, so that stale
- * handles are told from live ones. An object keeps its context from being forgotten, dead or alive, so that
- * it can always be asked; what the context gives back when it closes, its objects find gone (`life`).
+ * handles are distinguished from live ones. An object keeps its context from being forgotten, dead or alive,
+ * so that it can always be asked; what the context gives back when it closes, its objects find gone (`life`).
  */
 #ifndef DEVICE_API_BASE_OBJECTS_H
 #define DEVICE_API_BASE_OBJECTS_H
@@ -58,7 +58,7 @@ struct Object {
     _Atomic unsigned references;
     bool live;                     /* in the registry */
     Context *context;              /* a reference; NULL: belongs to the process */
-    unsigned long long life;       /* the id that the context had: it has another when it is opened anew */
+    unsigned long long life;       /* the id that the context had: it gets another when it is reopened */
     Object *chain;                 /* next in its bucket of the registry */
     void (*release)(Object *self); /* frees what it holds, not the object; may be NULL */
 };

@@ -23,7 +23,7 @@ static void write_line(const char *what, const char *text)
     line[length] = '\n';
     int file = open(driver_settings()->report, O_WRONLY | O_APPEND | O_CLOEXEC);
     if (file < 0) return;
-    if (write(file, line, (size_t)length + 1) < 0) { /* nobody can be told */
+    if (write(file, line, (size_t)length + 1) < 0) { /* the error cannot be reported */
     }
     close(file);
 }
@@ -101,7 +101,7 @@ static void write_count(const char *what, uint64_t count)
     if (count) write_line(what, number);
 }
 
-/* At the end of the process, of which a child forked from it says nothing. */
+/* At the end of the process; not in a forked child. */
 __attribute__((destructor)) static void finish(void)
 {
     if (!report_is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;

@@ -1,4 +1,4 @@
-/* PYCUDA_CPU_REPORT: what happened, for whoever started the program, in a file that processes add lines to.
+/* PYCUDA_CPU_REPORT: what happened, for the parent of the program, in a file that processes append lines to.
  *
  *   fault LAUNCH TEXT  a kernel has failed, at once
  *   site LAUNCH TEXT   where the launch of a fault is in the program, before or after it

@@ -49,7 +49,7 @@ static bool read_memory(const char *text, DriverSettings *out)
 /* "7.5" or "75" as 75. */
 static bool read_capability(const char *text, DriverSettings *out)
 {
-    static const int known[] = {
+    static const int capabilities[] = {
 #define TARGET(number, suffix, version) number,
 #include "ptx/targets.def"
     };
@@ -59,8 +59,8 @@ static bool read_capability(const char *text, DriverSettings *out)
     if (point && (point == text || strlen(point) != 2 || point[1] == '.')) return false;
     for (const char *at = text; *at; at++)
         if (*at != '.') wanted = 10 * wanted + (*at - '0');
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i] == wanted && wanted >= 50) {
+    for (size_t i = 0; i < sizeof capabilities / sizeof *capabilities; i++)
+        if (capabilities[i] == wanted && wanted >= 50) {
             out->capability = wanted;
             return true;
         }

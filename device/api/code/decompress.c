@@ -24,18 +24,18 @@ static bool read_length(Input *in, size_t *length)
     return true;
 }
 
-static bool take_literals(Input *in, size_t length, uint8_t *out, size_t room)
+static bool take_literals(Input *in, size_t length, uint8_t *out, size_t capacity)
 {
-    if (length > room || length > (size_t)(in->end - in->at)) return false;
+    if (length > capacity || length > (size_t)(in->end - in->at)) return false;
     memcpy(out, in->at, length);
     in->at += length;
     return true;
 }
 
 /* The copy may overlap what it writes: it repeats the last `distance` bytes. */
-static bool repeat(uint8_t *out, size_t written, size_t distance, size_t length, size_t room)
+static bool repeat(uint8_t *out, size_t written, size_t distance, size_t length, size_t capacity)
 {
-    if (!distance || distance > written || length > room) return false;
+    if (!distance || distance > written || length > capacity) return false;
     for (size_t i = 0; i < length; i++) out[i] = out[i - distance];
     return true;
 }

@@ -49,7 +49,7 @@ typedef struct FatEntry {
     uint32_t architecture;
 } FatEntry;
 
-/* What follows it in headers that have room for it; flags name how a payload is compressed. */
+/* What follows it in headers that are large enough; flags name how a payload is compressed. */
 typedef struct FatPacking {
     uint32_t name_offset, name_length;
     uint64_t flags, reserved, original_size;
@@ -191,8 +191,8 @@ static bool scan_link(const char *data, size_t limit, Image *image)
         memcpy(&length, data + sizeof header + i * sizeof length, sizeof length);
         if (length >= header.size - at || data[at + length]) return false;
         const char *name = data + at + length + 1;
-        uint64_t room = header.size - at - length - 1, name_length = strnlen(name, room);
-        if (name_length == room) return false;
+        uint64_t available = header.size - at - length - 1, name_length = strnlen(name, available);
+        if (name_length == available) return false;
         image->parts[i] = (ImagePart){data + at, length, *name ? name : NULL};
         at += length + name_length + 2;
     }

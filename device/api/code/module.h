@@ -37,7 +37,7 @@ struct CUfunc_st {
 
 /* Loads the parts for the context; the log says why not. *out gets a reference. */
 CUresult module_load(Context *context, const Image *image, Library *library, PtxLog *log, Module **out);
-/* The error that a log tells of. */
+/* The error that a log describes. */
 CUresult module_result(const PtxLog *log);
 /* Takes the module and its functions out of the registry; its code goes when nothing runs it. */
 bool module_unload(Module *module);

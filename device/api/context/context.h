@@ -87,7 +87,7 @@ void context_each_busy(void (*act)(Context *context));
 unsigned long long context_new_id(void);
 /* Handles name it from now on. */
 void context_enlist(Context *context);
-/* Its close is over: it may be freed as soon as nobody has a reference. Forgets the oldest of many dead. */
+/* Its close is over: it may be freed as soon as there are no references. Forgets the oldest of many dead. */
 void context_closed(Context *context);
 /* Waits until a close is over, or another thread has opened it again. */
 void context_await_closed(const Context *context);

@@ -16,7 +16,7 @@ static Context *pop(ThreadState *state)
     return context;
 }
 
-/* A thread ends: its default streams finish what they have and go. A forked child has nobody to run them. */
+/* A thread ends: its default streams finish what they have and go. A forked child has no threads for them. */
 static void drop_thread_state(void *value)
 {
     ThreadState *state = value;
@@ -99,8 +99,8 @@ CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, 
 static CUresult refuse_graphics(const CUctxCigParam *params)
 {
     log_error("cuCtxCreate_v4: contexts for graphics (cigParams) are not supported by the CPU device");
-    bool known = params->type == GRAPHICS_D3D12 || (params->type == GRAPHICS_NV_BLOB && params->data);
-    return known ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+    bool valid = params->type == GRAPHICS_D3D12 || (params->type == GRAPHICS_NV_BLOB && params->data);
+    return valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* Only what is requested can be refused: zeroed parameters ask for nothing. */

@@ -1,5 +1,5 @@
-/* What a context can be asked and told: device, flags, limits, cache preferences, peers; waiting for its
- * work. */
+/* The state of a context that calls query and set: device, flags, limits, cache preferences, peers; waiting
+ * for its work. */
 #include "api/context/upcalls.h"
 
 static CUresult synchronize(Context *context)
@@ -36,7 +36,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-/* A function that tells one fact of a context, by its handle. */
+/* A function that returns one fact about a context, by its handle. */
 #define CONTEXT_FACT(function, params, out, fact) \
     CUresult function params \
     { \

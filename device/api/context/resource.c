@@ -19,7 +19,7 @@ typedef struct Origin {
     SmRange range;
 } Origin;
 #define ORIGIN_MARK UINT64_C(0x736d2d72616e6765)
-_Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "there is room for it");
+_Static_assert(sizeof(Origin) <= sizeof(((CUdevResource *)0)->_internal_padding), "the padding holds it");
 
 enum { TOGETHER = 8 };
 
@@ -38,7 +38,7 @@ static Granularity granularity(unsigned flags)
     return (Granularity){TOGETHER, TOGETHER};
 }
 
-/* In processing clusters of such sizes; an H200 does not tell its own, but these fit its answers. */
+/* In processing clusters of such sizes; an H200 does not report its own, but these fit its answers. */
 static unsigned eights_of(unsigned count)
 {
     static const uint8_t sizes[] = {18, 18, 18, 16, 16, 16, 16, 14};

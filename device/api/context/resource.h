@@ -18,7 +18,7 @@ struct CUdevResourceDesc_st {
 /* A resource that may be split: of a device or a context. */
 CUdevResource resource_of_range(SmRange range);
 SmRange resource_of_device(const Device *device);
-/* Whether such a descriptor was made. */
+/* Whether the descriptor was made. */
 bool resource_is_descriptor(CUdevResourceDesc handle);
 
 #endif

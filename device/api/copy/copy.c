@@ -27,9 +27,9 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     MemoryRange range;
     uint64_t bytes;
     if (!side->address || !extent(job, side, &bytes)) return false;
-    *pageable = !memory_map_told(map, side->address, 1, &range);
+    *pageable = !memory_map_find_host(map, side->address, 1, &range);
     if (!*pageable && range.kind == MEMORY_MAPPED)
-        return memory_map_told(map, side->address, bytes, &range) && (side != &job->to || range.writers);
+        return memory_map_find_host(map, side->address, bytes, &range) && (side != &job->to || range.writers);
     if (!*pageable)
         return bytes <= range.size - (side->address - range.base) || range.kind == MEMORY_REGISTERED;
     return !side->device && !memory_map_reserves(map, side->address);
@@ -41,7 +41,7 @@ static void copy_rows(const CopyJob *job)
         for (uint64_t y = 0; y < job->height; y++) {
             uint64_t to = job->to.address + z * job->to.slice + y * job->to.pitch;
             uint64_t from = job->from.address + z * job->from.slice + y * job->from.pitch;
-            memory_map_moved(driver_memory(), to, from, job->width);
+            memory_map_copied(driver_memory(), to, from, job->width);
             memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, job->width);
         }
 }

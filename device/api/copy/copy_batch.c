@@ -94,7 +94,7 @@ static size_t element_of(const CUmemcpy3DOperand *side)
     return size;
 }
 
-/* Of a known type, and of lengths that have room for the size of elements. */
+/* Of a known type, and of lengths that are multiples of the size of elements. */
 static bool is_valid_side(const CUmemcpy3DOperand *side)
 {
     const size_t most = INT32_MAX;
@@ -131,8 +131,8 @@ static CUresult resolve(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
     size_t unit = unit_of(copy);
     CUDA_MEMCPY3D shape = {0};
     arrays[0] = arrays[1] = NULL;
-    bool known = unit && is_valid_access(copy->order, copy->flags);
-    if (!known || !copy->width || !copy->height || !copy->depth || copy->width > most)
+    bool valid = unit && is_valid_access(copy->order, copy->flags);
+    if (!valid || !copy->width || !copy->height || !copy->depth || copy->width > most)
         return CUDA_ERROR_INVALID_VALUE;
     PUT_SIDE(&shape, src, &copy->from, unit);
     PUT_SIDE(&shape, dst, &copy->to, unit);

@@ -41,7 +41,7 @@ static void leave_unlocked(bool entered)
     if (entered) atomic_fetch_sub(&inside, 1);
 }
 
-/* The process exits: NVIDIA's driver is torn down now, under whoever is in it. */
+/* The process exits: NVIDIA's driver is torn down now, even while threads are in it. */
 __attribute__((destructor)) static void tear_down(void)
 {
     if (!atomic_load(&inside) || driver_check() != CUDA_SUCCESS) return;

@@ -1,6 +1,6 @@
 /* PYCUDA_CPU_LOCK=1: every driver call takes one lock of the process and keeps it while it waits, as
  * NVIDIA's driver does in many calls (cuMemFree, cuMemcpy2D, a launch into a full queue). A program that
- * would deadlock there, because somebody waits for the driver while holding what a host function needs,
+ * would deadlock there, because a thread waits for the driver while it holds what a host function needs,
  * deadlocks here too.
  *
  * Synchronizing calls wait without the lock, in both drivers. Threads that run host functions never take it.
@@ -11,7 +11,7 @@
 
 typedef void (*AnyFn)(void);
 
-/* The same function under the lock, for whoever asks cuGetProcAddress for it. */
+/* The same function under the lock, for cuGetProcAddress. */
 AnyFn one_lock_around(AnyFn function);
 
 #endif

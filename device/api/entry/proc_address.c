@@ -36,15 +36,15 @@ static const ProcRow proc_rows[] = {
     {"cuGraphInstantiate", "cuGraphInstantiateWithFlags", 12000, false, (AnyFn)cuGraphInstantiateWithFlags},
 };
 
-/* The newest row of that name up to version; *known tells whether the name exists in any version. */
-static const ProcRow *newest(const char *name, int version, bool *known)
+/* The newest row of that name up to version; *exists: whether the name exists in any version. */
+static const ProcRow *newest(const char *name, int version, bool *exists)
 {
     const ProcRow *best = NULL;
-    *known = false;
+    *exists = false;
     for (size_t i = 0; i < sizeof proc_rows / sizeof *proc_rows; i++) {
         const ProcRow *row = &proc_rows[i];
         if (row->variant || strcmp(row->name, name)) continue;
-        *known = true;
+        *exists = true;
         if (row->version <= version && (!best || row->version > best->version)) best = row;
     }
     return best;
@@ -69,13 +69,13 @@ static CUresult get_proc_address(const char *name, void **function, int version,
     int ours = driver_settings()->version;
     if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
         return CUDA_ERROR_INVALID_VALUE;
-    bool known;
-    const ProcRow *row = newest(name, version, &known);
+    bool exists;
+    const ProcRow *row = newest(name, version, &exists);
     *function = NULL;
     if (status)
-        *status = row     ? CU_GET_PROC_ADDRESS_SUCCESS
-                  : known ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
-                          : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+        *status = row      ? CU_GET_PROC_ADDRESS_SUCCESS
+                  : exists ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                           : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
     if (!row) return status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
     if (flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM) row = per_thread_variant(row);
     AnyFn found = driver_settings()->one_lock ? one_lock_around(row->function) : row->function;

@@ -73,15 +73,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
 static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
 {
     if (!config || (config->numAttrs && !config->attrs)) return false;
-    *shape = (LaunchShape){
-        {config->gridDimX, config->gridDimY, config->gridDimZ},
-        {config->blockDimX, config->blockDimY, config->blockDimZ},
-        config->sharedMemBytes,
-        false,
-        0,
-        {0},
-        false,
-    };
+    *shape = launch_config_shape(config);
     for (unsigned a = 0; a < config->numAttrs; a++) {
         const CUlaunchAttributeValue *value = &config->attrs[a].value;
         if (config->attrs[a].id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;

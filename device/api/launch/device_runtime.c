@@ -10,7 +10,7 @@
 #include "api/memory/memory.h"
 #include "exec/runtime/runtime.h"
 
-/* A heap of the context, made when it is requested first; NULL where there is no room. */
+/* A heap of the context, made when it is requested first; NULL without memory. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
 {
     CUdeviceptr base;
@@ -57,8 +57,9 @@ static Function *sibling(const Function *function, const CodeFunction *code)
 static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
                         const uint32_t block[3], uint32_t shared)
 {
-    LaunchShape shape = {
-        {grid[0], grid[1], grid[2]}, {block[0], block[1], block[2]}, shared, false, 0, {0}, false};
+    LaunchShape shape = {.grid = {grid[0], grid[1], grid[2]},
+                         .block = {block[0], block[1], block[2]},
+                         .dynamic_shared = shared};
     Function *function = sibling(closure, code);
     if (!function) return RUNTIME_INVALID_FUNCTION;
     int error = launch_check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;

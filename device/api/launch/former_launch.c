@@ -11,7 +11,7 @@ enum { PARAMETERS_MOST = 32764 };
 
 /* What was set of a function, from the first call on. */
 struct FormerLaunch {
-    uint32_t block[3], shared, size; /* of the parameters, the rest of which is zero */
+    uint32_t block[3], shared, size; /* of the parameters; the rest is zero */
     uint8_t parameters[];            /* as many bytes as the function has */
 };
 
@@ -36,14 +36,14 @@ static CUresult enter(CUfunction handle, Function **out)
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-/* Copies bytes to a place of what the function keeps, as far as there is room. */
+/* Copies bytes to a place of what the function keeps, up to its capacity. */
 static CUresult keep(Function *function, size_t place, const void *bytes, size_t size)
 {
-    size_t room = sizeof(FormerLaunch) + function->code->param_size;
+    size_t capacity = sizeof(FormerLaunch) + function->code->param_size;
     pthread_mutex_lock(&lock);
     FormerLaunch *kept = kept_locked(function);
-    if (kept && size && place < room)
-        memcpy((uint8_t *)kept + place, bytes, size < room - place ? size : room - place);
+    if (kept && size && place < capacity)
+        memcpy((uint8_t *)kept + place, bytes, size < capacity - place ? size : capacity - place);
     pthread_mutex_unlock(&lock);
     PUT(function);
     return kept ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;

@@ -260,7 +260,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                         CUstream stream, void **pointers, void **extra)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, false, 0, {0}, false};
+    LaunchShape shape = {
+        .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
     return launch(function, stream, &shape, pointers, extra);
 }
 
@@ -269,7 +270,10 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared, CUstream stream,
                                    void **pointers)
 {
-    LaunchShape shape = {{grid_x, grid_y, grid_z}, {block_x, block_y, block_z}, shared, true, 0, {0}, false};
+    LaunchShape shape = {.grid = {grid_x, grid_y, grid_z},
+                         .block = {block_x, block_y, block_z},
+                         .dynamic_shared = shared,
+                         .cooperative = true};
     return launch(function, stream, &shape, pointers, NULL);
 }
 
@@ -310,15 +314,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
     TRY(driver_check());
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
-    LaunchShape shape = {
-        {config->gridDimX, config->gridDimY, config->gridDimZ},
-        {config->blockDimX, config->blockDimY, config->blockDimZ},
-        config->sharedMemBytes,
-        false,
-        0,
-        {0},
-        false,
-    };
+    LaunchShape shape = launch_config_shape(config);
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch(function, config->hStream, &shape, pointers, extra);
 }

@@ -15,6 +15,14 @@ typedef struct LaunchShape {
     bool programmatic; /* may begin when the kernel before has called for it: an edge of a capture */
 } LaunchShape;
 
+/* Of a configuration, without its attributes. */
+static inline LaunchShape launch_config_shape(const CUlaunchConfig *config)
+{
+    return (LaunchShape){.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
+                         .block = {config->blockDimX, config->blockDimY, config->blockDimZ},
+                         .dynamic_shared = config->sharedMemBytes};
+}
+
 /* Whether the kernel can be launched so; the log says what is wrong. */
 CUresult launch_check_shape(const Function *function, const LaunchShape *shape);
 
@@ -65,7 +73,7 @@ bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function
 void device_runtime_init(DeviceRuntime *runtime, Function *function);
 /* What a kernel sets of a conditional node (graph/condition.c); false when there is no such handle. */
 bool condition_set(CUgraphConditionalHandle handle, unsigned value);
-/* The heap of device-side malloc; NULL where there is no room. */
+/* The heap of device-side malloc; NULL without memory. */
 DeviceHeap *context_heap(Context *context);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct Import {
     struct Import *next;
     const Context *context;
     Pool *pool;              /* a reference, of memory from a pool; else NULL */
-    bool apart;              /* opened anew each time, ended by cuMemFree */
+    bool apart;              /* reopened each time, ended by cuMemFree */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;
@@ -37,7 +37,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
     MemoryExport place;
     IpcHandle handle;
     TRY(context_enter(&context));
-    if (!out || !memory_map_told(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
+    if (!out || !memory_map_find_host(driver_memory(), address, 1, &range)) return CUDA_ERROR_INVALID_VALUE;
     if (range.kind != MEMORY_DEVICE || range.tag) {
         log_error("only memory of cuMemAlloc has an IPC handle, not %s", memory_kind_name(range.kind));
         return CUDA_ERROR_INVALID_VALUE;
@@ -156,7 +156,7 @@ static void free_import(Import *import)
     free(import);
 }
 
-/* Takes the import at that address one step down; *last is it when nobody has it anymore. */
+/* Decrements the count of the import at that address; *last is the import when the count is 0. */
 static bool let_go(const Context *context, CUdeviceptr address, Import **last)
 {
     *last = NULL;

@@ -41,7 +41,7 @@ static const CUmemLocation nowhere = {CU_MEM_LOCATION_TYPE_NONE, CU_DEVICE_INVAL
 static bool is_gone(const Story *story)
 {
     MemoryRange range;
-    return !memory_map_told(driver_memory(), story->base, 1, &range) || range.id != story->id;
+    return !memory_map_find_host(driver_memory(), story->base, 1, &range) || range.id != story->id;
 }
 
 static void sweep_locked(void)
@@ -112,8 +112,8 @@ static bool is_inside(const Part *part, Span span)
 }
 
 /* Does to every part of the span what `change` says; whole pages, as on a GPU. */
-static CUresult tell(const MemoryRange *range, uint64_t address, uint64_t size,
-                     void (*change)(Part *part, const void *what), const void *what)
+static CUresult advise_range(const MemoryRange *range, uint64_t address, uint64_t size,
+                             void (*change)(Part *part, const void *what), const void *what)
 {
     uint64_t end = (address + size + PAGE - 1) & ~(PAGE - 1), last = range->base + range->size;
     Span span = {address & ~(PAGE - 1), end < last ? end : last};
@@ -131,7 +131,8 @@ static CUresult tell(const MemoryRange *range, uint64_t address, uint64_t size,
 
 static bool find_managed(CUdeviceptr address, size_t count, MemoryRange *range)
 {
-    return count && memory_map_told(driver_memory(), address, count, range) && range->kind == MEMORY_MANAGED;
+    return count && memory_map_find_host(driver_memory(), address, count, range)
+           && range->kind == MEMORY_MANAGED;
 }
 
 static CUresult check_managed(CUdeviceptr address, size_t count, MemoryRange *range)
@@ -197,7 +198,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     bool somewhere =
         advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
     if (somewhere) TRY(check_location(&location));
-    return tell(&range, address, count, accept, &(Advice){advice, location});
+    return advise_range(&range, address, count, accept, &(Advice){advice, location});
 }
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
@@ -275,7 +276,7 @@ static CUresult perform(Stream *stream, const Batch *batch)
     for (size_t i = 0, k = 0; i < batch->count && batch->locations; i++) {
         if (k + 1 < batch->location_count && batch->first[k + 1] == i) k++;
         if (find_managed(batch->addresses[i], batch->sizes[i], &range))
-            TRY(tell(&range, batch->addresses[i], batch->sizes[i], prefetch, &batch->locations[k]));
+            TRY(advise_range(&range, batch->addresses[i], batch->sizes[i], prefetch, &batch->locations[k]));
     }
     return submit(stream, batch);
 }
@@ -321,7 +322,7 @@ CUresult cuMemDiscardBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t co
     return perform_in(stream, flags, false, &batch);
 }
 
-/* Prefetched after it was discarded, memory is there again, but what it holds is nobody's. */
+/* Prefetched after it was discarded, memory is valid again, but its content is undefined. */
 CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *addresses, size_t *sizes, size_t count,
                                            CUmemLocation *locations, size_t *first, size_t location_count,
                                            unsigned long long flags, CUstream stream)
@@ -364,13 +365,13 @@ static int device_of(CUmemLocation location)
     return host ? CU_DEVICE_CPU : location.id;
 }
 
-static void list_devices(const Part *sum, int32_t *out, size_t room)
+static void list_devices(const Part *sum, int32_t *out, size_t capacity)
 {
     size_t count = 0;
-    for (int d = 0; d < DRIVER_MAX_DEVICES && count < room; d++)
+    for (int d = 0; d < DRIVER_MAX_DEVICES && count < capacity; d++)
         if (sum->accessed_by >> d & 1) out[count++] = d;
-    if (sum->host_accesses && count < room) out[count++] = CU_DEVICE_CPU;
-    while (count < room) out[count++] = CU_DEVICE_INVALID;
+    if (sum->host_accesses && count < capacity) out[count++] = CU_DEVICE_CPU;
+    while (count < capacity) out[count++] = CU_DEVICE_INVALID;
 }
 
 static CUresult answer(const Part *sum, CUmem_range_attribute attribute, void *data, size_t size)

@@ -1,5 +1,5 @@
 /* See marks.h. Nothing is queued for the end of a use: it is kept with the ticket of the last work before it,
- * and looked at before kernels. So it takes no room in a queue, and nobody waits. */
+ * and looked at before kernels. So it is not queued, and no thread waits. */
 #include "api/memory/marks.h"
 
 #include <stdlib.h>

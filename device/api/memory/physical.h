@@ -36,7 +36,7 @@ bool physical_retain(Physical *physical);
 /* The memory of a file descriptor, which stays the caller's, with a reference; CUDA_ERROR_INVALID_VALUE when
  * the descriptor is of anything else. */
 CUresult physical_import(int descriptor, Physical **out);
-/* Puts its pages at that address, where the caller has reserved room. */
+/* Puts its pages at that address, which the caller has reserved. */
 bool physical_map(const Physical *physical, uint64_t address);
 
 #endif

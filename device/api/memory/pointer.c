@@ -60,10 +60,10 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
     bool mapped = facts->mapping_size != 0;
     unsigned reads = device >= 0 ? facts->readers >> device & 1 : 0;
     unsigned writes = device >= 0 ? facts->writers >> device & 1 : 0;
-#define ANSWER(attribute, type, there, value) \
+#define ANSWER(attribute, type, has_value, value) \
     case CU_POINTER_ATTRIBUTE_##attribute: \
         *out = (Answer){(uint64_t)(value), sizeof(type)}; \
-        return (there) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+        return (has_value) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     switch (attribute) {
         ANSWER(RANGE_START_ADDR, CUdeviceptr, true, facts->base)
         ANSWER(RANGE_SIZE, size_t, true, facts->size)
@@ -107,7 +107,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     Answer found;
     TRY(driver_check());
     bool reserved = virtual_find(address, &facts);
-    if (!data || (!reserved && !memory_map_told(driver_memory(), address, 1, &range)))
+    if (!data || (!reserved && !memory_map_find_host(driver_memory(), address, 1, &range)))
         return CUDA_ERROR_INVALID_VALUE;
     CUresult entered = context_enter_any(&context);
     if (entered == CUDA_ERROR_CONTEXT_IS_DESTROYED) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -133,14 +133,14 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     TRY(driver_check());
     if (!count || !attributes || !data) return CUDA_ERROR_INVALID_VALUE;
     bool reserved = virtual_find(address, &facts);
-    bool known = !reserved && memory_map_told(driver_memory(), address, 1, &range);
+    bool mapped = !reserved && memory_map_find_host(driver_memory(), address, 1, &range);
     int device = reserved && !context_enter_any(&context) ? context->device->ordinal : -1;
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
         CUresult result = reserved ? answer_virtual(&facts, attributes[i], address, device, &found)
-                                   : answer(known ? &range : &none, attributes[i], address, &found);
+                                   : answer(mapped ? &range : &none, attributes[i], address, &found);
         if (result && !found.size) return result;
-        bool zero = result || (!known && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
+        bool zero = result || (!mapped && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
         if (zero) found.value = 0;
         memcpy(data[i], &found.value, found.size);
     }
@@ -152,5 +152,6 @@ CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
     MemoryRange range;
     TRY(driver_check());
     if (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS) return CUDA_ERROR_INVALID_VALUE;
-    return memory_map_told(driver_memory(), address, 1, &range) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    return memory_map_find_host(driver_memory(), address, 1, &range) ? CUDA_SUCCESS
+                                                                     : CUDA_ERROR_INVALID_VALUE;
 }

@@ -266,8 +266,8 @@ CUresult cuMemPoolGetAccess(CUmemAccess_flags *flags, CUmemoryPool handle, CUmem
 /* A pool's own device keeps its access. */
 static bool valid_access(const Pool *pool, const CUmemAccessDesc *wanted)
 {
-    bool known = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);
-    if (!known) return false;
+    bool valid = wanted->location.type == CU_MEM_LOCATION_TYPE_DEVICE && driver_device(wanted->location.id);
+    if (!valid) return false;
     return wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
            || (wanted->location.id != pool->device->ordinal
                && (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE

@@ -1,7 +1,7 @@
 /* Memory pools. pool.c makes them and answers for their settings; pool_blocks.c hands out their memory.
  *
  * A pool's memory is in blocks. What a program frees in a stream it may get again at once, before the stream
- * has come to the free: if all that will use it is ordered after the free. What nobody uses goes back to the
+ * has come to the free: if all that will use it is ordered after the free. Unused memory goes back to the
  * device when the host waits for work, as far as it exceeds the pool's release threshold, and whenever
  * memory is short.
  */
@@ -60,11 +60,11 @@ typedef struct PoolCounts {
 
 void pool_counts(Pool *pool, PoolCounts *out);
 void pool_reset_high(Pool *pool, bool reserved);
-/* Gives back what nobody uses until no more than that is left. */
+/* Releases unused memory until at most that is left. */
 void pool_trim(Pool *pool, uint64_t keep);
 /* The handle is gone: from now on nothing is kept. */
 void pool_let_go(Pool *pool);
-/* Ends a pool's range, which nobody uses anymore; false when it is not one. */
+/* Ends a pool's range, which is unused; false when it is not one. */
 bool pool_release(CUdeviceptr address);
 
 /* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */
@@ -82,7 +82,7 @@ void pool_range_begin(const MemoryRange *range);
 void pool_range_end(const MemoryRange *range, bool settle);
 void pool_range_settle(const MemoryRange *range);
 
-/* Memory is short: gives back all that nobody uses. */
+/* Memory is short: releases all that is unused. */
 void pools_reclaim(Device *device);
 
 #endif

@@ -19,7 +19,7 @@ struct Block {
     bool observed;         /* the host has waited for its free */
     bool bound;            /* to a graph, which alone hands it out */
     bool handed;           /* of a bound one: in use beyond its graph */
-    bool ceded;            /* counts no more: what took its memory begins after it ends */
+    bool ceded;            /* no longer counts: what took its memory begins after it ends */
     Stream *stream;        /* of the free, a reference; NULL when that does not matter anymore */
     uint64_t number;       /* of the free's task */
 };
@@ -178,7 +178,7 @@ static bool may_have(const Block *block, Stream *stream)
 }
 
 /* The smallest block for that many bytes, the last freed of these, but none that is far too large; with
- * `wait` any, whoever freed it. */
+ * `wait` any, regardless of the stream that freed it. */
 static Block *find_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
@@ -271,7 +271,7 @@ static Dependency take_locked(Block *block, Stream *stream)
 
 /* ---- Ranges of blocks ---- */
 
-/* Nothing is kept for a pool that is gone, nor what counts no more. */
+/* Nothing is kept for a pool that is gone, nor what no longer counts. */
 static void settle_locked(Block *block)
 {
     bool last = block->placed && block->pool->destroyed;
@@ -416,13 +416,13 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
 }
 
 /* The block of what calls find at that address; NULL when it has none. *range is what they find. */
-static const Block *told_block_locked(CUdeviceptr address, MemoryRange *range)
+static const Block *host_block_locked(CUdeviceptr address, MemoryRange *range)
 {
-    bool told = memory_map_told(driver_memory(), address, 1, range) && range->base == address;
-    return told ? range->block : NULL;
+    bool found = memory_map_find_host(driver_memory(), address, 1, range) && range->base == address;
+    return found ? range->block : NULL;
 }
 
-/* Of a graph that has not handed it out: nobody else frees it. */
+/* Of a graph that has not handed it out: nothing else frees it. */
 static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
 
 /* Takes the range from the calls' sight, and its block from those in use; false when it is not an
@@ -442,11 +442,11 @@ static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
 
 bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
 {
-    MemoryRange told = {0};
+    MemoryRange host = {0};
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = told_block_locked(address, &told);
-    bool freed_so = told.base == address && !is_kept(block)
-                    && (told.kind == MEMORY_DEVICE || told.kind == MEMORY_MANAGED || told.tag);
+    const Block *block = host_block_locked(address, &host);
+    bool freed_so = host.base == address && !is_kept(block)
+                    && (host.kind == MEMORY_DEVICE || host.kind == MEMORY_MANAGED || host.tag);
     bool found = freed_so && withdraw_locked(address, range);
     pthread_mutex_unlock(&blocks_lock);
     return found;
@@ -486,7 +486,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 
 /* ---- Without a stream ---- */
 
-/* What nobody uses anymore, by the word of the program. */
+/* Blocks that are unused, as the program states. */
 static void end_now(const MemoryRange *range)
 {
     Block *block = range->block;
@@ -503,7 +503,7 @@ bool pool_release(CUdeviceptr address)
 {
     MemoryRange range;
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = told_block_locked(address, &range);
+    const Block *block = host_block_locked(address, &range);
     bool mine = block && !is_kept(block) && withdraw_locked(address, &range);
     pthread_mutex_unlock(&blocks_lock);
     if (mine) end_now(&range);
@@ -575,7 +575,7 @@ CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUd
         block->bound = true;
         block->context = context;
         block->observed = true;
-        memory_map_told(driver_memory(), block->base, 1, &range);
+        memory_map_find_host(driver_memory(), block->base, 1, &range);
         memory_map_end(driver_memory(), &range);
         *address = block->base;
     }
@@ -626,7 +626,7 @@ bool pool_is_bound(CUdeviceptr address)
 {
     MemoryRange range;
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = told_block_locked(address, &range);
+    const Block *block = host_block_locked(address, &range);
     bool bound = block && block->bound;
     pthread_mutex_unlock(&blocks_lock);
     return bound;

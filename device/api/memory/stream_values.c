@@ -64,7 +64,7 @@ static bool is_given_up(const Stream *stream)
 static bool is_there(const Operation *o, bool write)
 {
     MemoryRange range;
-    return memory_map_told(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
+    return memory_map_find_host(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
            && !(write && range.kind == MEMORY_MAPPED && !range.writers);
 }
 

@@ -9,16 +9,16 @@
  * With references; NULL without memory. */
 static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
 {
-    size_t room = 0, found = 0, kept = 0;
+    size_t capacity = 0, found = 0, kept = 0;
     Stream **all = NULL;
     do {
-        for (size_t k = 0; k < found && k < room; k++) PUT(all[k]);
+        for (size_t k = 0; k < found && k < capacity; k++) PUT(all[k]);
         free(all);
-        room = found + 8;
-        all = malloc(room * sizeof *all);
+        capacity = found + 8;
+        all = malloc(capacity * sizeof *all);
         if (!all) return NULL;
-        found = queue_streams(base, all, room);
-    } while (found > room);
+        found = queue_streams(base, all, capacity);
+    } while (found > capacity);
     for (size_t k = 0; k < found; k++) {
         if (!green || all[k]->legacy || all[k]->green == green || all[k] == green->gate)
             all[kept++] = all[k];

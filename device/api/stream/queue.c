@@ -205,12 +205,12 @@ Stream *queue_legacy(Context *context)
     return stream;
 }
 
-size_t queue_streams(Context *context, Stream **out, size_t room)
+size_t queue_streams(Context *context, Stream **out, size_t capacity)
 {
     size_t count = 0;
     pthread_mutex_lock(&queue_lock);
     for (Stream *stream = context->streams; stream; stream = stream->next, count++)
-        if (count < room) {
+        if (count < capacity) {
             object_hold(OBJECT(stream));
             out[count] = stream;
         }

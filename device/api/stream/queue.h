@@ -95,8 +95,8 @@ Stream *queue_legacy(Context *context);
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency);
 /* What follows in the stream waits for that record; its reference is taken over. */
 CUresult queue_submit_wait(Stream *stream, const Dependency *place);
-/* The streams of the context, with references: so many as there is room for. Returns how many there are. */
-size_t queue_streams(Context *context, Stream **out, size_t room);
+/* The streams of the context, with references, `capacity` at most. Returns how many there are. */
+size_t queue_streams(Context *context, Stream **out, size_t capacity);
 /* The number of the last task submitted. */
 uint64_t queue_last(const Stream *stream);
 bool queue_reached(const Stream *stream, uint64_t number);
@@ -118,8 +118,8 @@ uint64_t queue_given(void);
 /* That of the task that the calling thread has submitted last; 0: none since it was requested. */
 cuuint64_t queue_take_given(void);
 uint64_t queue_done(const Context *context);
-/* Waits until one more task would not have to wait for room in the queue: before queue_submit, which does not
- * wait in a thread of limited patience. */
+/* Waits until one more task would not have to wait for the queue to shrink: before queue_submit, which does
+ * not wait in a thread of limited patience. */
 CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);

@@ -16,7 +16,7 @@ CUresult stream_enter_at_once(Stream **out);
 /* For waiting and asking whether it is done: a captured stream is refused, and so is every stream while the
  * calling thread may not wait because of captures. */
 CUresult stream_enter_to_wait(CUstream handle, Stream **out);
-/* To ask or tell something of the stream itself, captured or not. */
+/* To query or set the stream's own state, captured or not. */
 CUresult stream_enter_itself(CUstream handle, Stream **out);
 /* The same, but with a faulted context as well. */
 CUresult stream_enter_any(CUstream handle, Stream **out);

@@ -206,15 +206,15 @@ static CUresult publish(CUgraphicsResource *out, unsigned name, unsigned target,
     return result;
 }
 
-CUresult cuGLGetDevices_v2(unsigned *count, CUdevice *devices, unsigned room, CUGLDeviceList list)
+CUresult cuGLGetDevices_v2(unsigned *count, CUdevice *devices, unsigned capacity, CUGLDeviceList list)
 {
     OpenGL gl;
     int present = 0;
     (void)list;
-    if (!count || (room && !devices)) return CUDA_ERROR_INVALID_VALUE;
+    if (!count || (capacity && !devices)) return CUDA_ERROR_INVALID_VALUE;
     TRY(enter_gl(&gl));
     TRY(cuDeviceGetCount(&present));
-    for (unsigned i = 0; i < (unsigned)present && i < room; i++) devices[i] = (CUdevice)i;
+    for (unsigned i = 0; i < (unsigned)present && i < capacity; i++) devices[i] = (CUdevice)i;
     *count = (unsigned)present;
     return CUDA_SUCCESS;
 }

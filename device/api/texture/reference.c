@@ -172,8 +172,8 @@ CUresult cuTexRefGetBorderColor(float *out, CUtexref handle)
 static CUresult bind(CUtexref handle, const CUDA_RESOURCE_DESC *resource,
                      const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
 {
-    bool known = flags <= CU_TRSA_OVERRIDE_FORMAT;
-    WITH_TEXTURE(known,
+    bool valid = flags <= CU_TRSA_OVERRIDE_FORMAT;
+    WITH_TEXTURE(valid,
                  (r->resource = *resource, r->bound = true, r->format = flags ? shape->Format : r->format,
                   r->channels = flags ? shape->NumChannels : r->channels));
 }
@@ -296,9 +296,9 @@ static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Te
     uint64_t element = array_format_size(r->format) * r->channels, bytes = resource->res.linear.sizeInBytes;
     uint64_t count = element ? bytes / element : 1;
     if (!count) return CUDA_SUCCESS; /* nothing */
-    if (!memory_map_told(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
-    uint64_t there = range.base + range.size - address;
-    resource->res.linear.sizeInBytes = there < bytes ? there : bytes;
+    if (!memory_map_find_host(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
+    uint64_t available = range.base + range.size - address;
+    resource->res.linear.sizeInBytes = available < bytes ? available : bytes;
     TRY(texture_bind(out, resource));
     out->size[0] = (uint32_t)(count < LINEAR_MOST ? count : LINEAR_MOST);
     return CUDA_SUCCESS;

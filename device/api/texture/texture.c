@@ -30,7 +30,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
-    if (!memory_map_told(driver_memory(), address, bytes, &range))
+    if (!memory_map_find_host(driver_memory(), address, bytes, &range))
         return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
     t->storage = address;
     t->bytes = bytes;
@@ -201,7 +201,7 @@ static bool has_layers(const Texture *t)
     return t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
 }
 
-/* A view may choose levels; for the rest it says what the resource is already. */
+/* A view may choose levels; in all else it must agree with the resource. */
 static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     if (!has_layers(t) && (view->firstLayer || view->lastLayer))

@@ -7,54 +7,20 @@
 
 #include "exec/async/mbarrier.h"
 #include "exec/checks/check.h"
-#include "exec/numbers/half_atomic.h"
+#include "exec/numbers/atomic.h"
 #include "exec/state/ranges.h"
 
 enum { BULK_UNIT = 16 };
 
 /* --- elements ------------------------------------------------------------------------------------------ */
 
-/* Unlike red on global memory it keeps subnormal numbers, as an H200 does. */
-static uint32_t add_floats(uint32_t x, uint32_t b)
-{
-    float sum = f32_from(x) + f32_from(b);
-    return sum != sum ? F32_NAN : f32_bits(sum);
-}
-static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x) + f64_from(b)); }
-
-/* Operation of an atomic, element, new value of x with b. */
-#define ELEMENTS(X) \
-    X(add_u32, uint32_t, x + b) \
-    X(add_u64, uint64_t, x + b) \
-    X(add_f32, uint32_t, add_floats(x, b)) \
-    X(add_f64, uint64_t, add_doubles(x, b)) \
-    X(add_f16, uint16_t, add_f16(x, b)) \
-    X(add_bf16, uint16_t, add_bf16(x, b)) \
-    X(min_u32, uint32_t, b < x ? b : x) \
-    X(min_s32, uint32_t, (int32_t)b < (int32_t)x ? b : x) \
-    X(min_u64, uint64_t, b < x ? b : x) \
-    X(min_s64, uint64_t, (int64_t)b < (int64_t)x ? b : x) \
-    X(min_f16, uint16_t, min_f16(x, b)) \
-    X(min_bf16, uint16_t, min_bf16(x, b)) \
-    X(max_u32, uint32_t, b > x ? b : x) \
-    X(max_s32, uint32_t, (int32_t)b > (int32_t)x ? b : x) \
-    X(max_u64, uint64_t, b > x ? b : x) \
-    X(max_s64, uint64_t, (int64_t)b > (int64_t)x ? b : x) \
-    X(max_f16, uint16_t, max_f16(x, b)) \
-    X(max_bf16, uint16_t, max_bf16(x, b)) \
-    X(inc_u32, uint32_t, x >= b ? 0 : x + 1) \
-    X(dec_u32, uint32_t, x == 0 || x > b ? b : x - 1) \
-    X(and_b32, uint32_t, x &b) \
-    X(and_b64, uint64_t, x &b) \
-    X(or_b32, uint32_t, x | b) \
-    X(or_b64, uint64_t, x | b) \
-    X(xor_b32, uint32_t, x ^ b) \
-    X(xor_b64, uint64_t, x ^ b)
-
 /* Other workers may do the same to global memory: each element is replaced at once. */
 #define COMBINE_FN(name, T, value) \
     static void combine_##name(uint8_t *to, const uint8_t *from, uint32_t bytes) \
     { \
+        const bool shared = \
+            true; /* unlike red on global memory it keeps subnormal numbers, as an H200 does */ \
+        (void)shared; \
         for (uint32_t at = 0; at < bytes; at += sizeof(T)) { \
             T *place = (T *)(void *)(to + at), x = __atomic_load_n(place, __ATOMIC_RELAXED), b; \
             memcpy(&b, from + at, sizeof b); \
@@ -62,14 +28,16 @@ static uint64_t add_doubles(uint64_t x, uint64_t b) { return f64_bits(f64_from(x
                                                 __ATOMIC_RELAXED)) {} \
         } \
     }
-ELEMENTS(COMBINE_FN)
+#define ATOMIC(name, bits, value) COMBINE_FN(name, uint##bits##_t, value)
+#include "exec/numbers/atomic.def"
+#undef ATOMIC
 
 void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
     switch (op) {
-#define COMBINE_CASE(name, T, value) \
+#define ATOMIC(name, bits, value) \
     case OP_atom_##name: combine_##name(to, from, bytes); break;
-        ELEMENTS(COMBINE_CASE)
+#include "exec/numbers/atomic.def"
     default: memmove(to, from, bytes);
     }
 }
@@ -77,8 +45,9 @@ void bulk_combine(unsigned op, uint8_t *to, const uint8_t *from, uint32_t bytes)
 bool bulk_combines(unsigned op)
 {
     switch (op) {
-#define COMBINES(name, T, value) case OP_atom_##name:
-        ELEMENTS(COMBINES)
+#undef ATOMIC
+#define ATOMIC(name, bits, value) case OP_atom_##name:
+#include "exec/numbers/atomic.def"
         return true;
     default: return false;
     }

@@ -60,7 +60,7 @@ static uint64_t address_of(const Warp *warp, const Insn *insn, int lane)
     return cluster_address(holder, address - (uintptr_t)holder->shared);
 }
 
-/* Is there room for a barrier at that address? Finds whose it is. */
+/* Whether a barrier can be at that address; finds the block that has it. */
 static bool find_place(Place *p, uint64_t address)
 {
     enum { SIZE = sizeof(uint64_t) };

@@ -58,7 +58,7 @@ typedef struct TensorMap {
     uint8_t rank; /* less 1 */
     uint8_t type, interleave, swizzle, fill, promotion;
     uint8_t unused[44];
-    char mark[8]; /* tells a map from other bytes */
+    char mark[8]; /* distinguishes a map from other bytes */
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128, "as large as a CUtensorMap");
 

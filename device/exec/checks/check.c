@@ -127,10 +127,10 @@ static bool access_shared(const CheckedAccess *x, uint32_t offset)
     if (!(checker->checks & CHECK_RACE)) return true;
     /* What is reserved is not the program's; barriers there order what is. */
     if (offset >= block->grid->shared_used && x->kind != ACCESS_ATOMIC) return true;
-    bool known = x->form->kind == ACCESS_WRITE;
-    if (known) take_value(x, value);
-    if (!race_free(x, checker->race, offset, known ? value : NULL)) return false;
-    if (known) memcpy(block->shared + offset, value, x->bytes);
+    bool is_write = x->form->kind == ACCESS_WRITE;
+    if (is_write) take_value(x, value);
+    if (!race_free(x, checker->race, offset, is_write ? value : NULL)) return false;
+    if (is_write) memcpy(block->shared + offset, value, x->bytes);
     return true;
 }
 
@@ -154,7 +154,7 @@ static GlobalKind global_kind(const CheckedAccess *x)
     return checker->fenced[x->warp->index] & x->lanes ? GLOBAL_FLAG : GLOBAL_WRITE;
 }
 
-/* What is not there is left to the operation to find; local memory is the thread's own. */
+/* The operation itself reports inaccessible addresses; local memory is the thread's own. */
 static bool is_global(const CheckedAccess *x, bool write)
 {
     const Warp *warp = x->warp;
@@ -168,7 +168,7 @@ static bool race_free_globally(const CheckedAccess *x)
 {
     Checker *checker = x->warp->block->checker;
     uint8_t value[VALUE_MOST];
-    bool known = x->form->kind == ACCESS_WRITE;
+    bool is_write = x->form->kind == ACCESS_WRITE;
     GlobalAccess access = {.warp = x->warp,
                            .insn = x->insn,
                            .lane = first_lane(x),
@@ -177,8 +177,8 @@ static bool race_free_globally(const CheckedAccess *x)
                            .kind = global_kind(x)};
     bool write = access.kind != GLOBAL_READ && access.kind != GLOBAL_STRONG_READ;
     if (!is_global(x, write)) return true;
-    if (known) take_value(x, value);
-    if (known) access.value = value;
+    if (is_write) take_value(x, value);
+    if (is_write) access.value = value;
     if (x->form->kind == ACCESS_ATOMIC && !x->form->apart && x->insn->mods & MEM_RELEASE)
         global_race_fence(x->warp);
     if (write) checker->fenced[x->warp->index] &= ~x->lanes;
@@ -232,7 +232,7 @@ static const Block *other_block(const CheckedAccess *x, uint64_t *offset)
     return other && *offset + x->bytes <= other->shared_size ? other : NULL;
 }
 
-/* What is not there, or misaligned, is left to the operation to find. */
+/* The operation itself reports inaccessible and misaligned addresses. */
 static bool check_access(const CheckedAccess *x)
 {
     const Block *block = x->warp->block, *other;
@@ -339,7 +339,7 @@ static bool acquires(const Insn *insn)
     return form->kind == ACCESS_READ || (form->kind == ACCESS_ATOMIC && insn->d != REF_ABSENT);
 }
 
-/* What a read acquires is there once it is made: whoever released it has done so before. */
+/* A read acquires what was released before it. */
 static const Insn *run_strong(Warp *w, const Insn *i)
 {
     GlobalRace *race = w->block->grid->global_race;

@@ -85,7 +85,7 @@ void check_complete(Block *block, uint32_t barrier);
 
 /* --- exec/checks/report.c ------------------------------------------------------------------------------ */
 
-/* A lane reads that many bytes, of which that one was never written: an offset where it is shared memory. */
+/* A lane reads that many bytes; that one was never written (an offset in shared memory). */
 void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared, uint64_t bytes,
                             uint64_t first);
 /* An access overlaps a copy of that thread, which has not waited for it. */

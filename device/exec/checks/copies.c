@@ -1,6 +1,6 @@
 /* Asynchronous copies to shared memory (cp.async) in flight. Here they are done when they are issued; a
- * program must not count on that: until the thread that issued one has waited for it, nobody may access where
- * it goes.
+ * program must not count on that: until the thread that issued one has waited for it, no thread may access
+ * where it goes.
  *
  * The groups of a thread's copies are counted on from block to block, so that what is left of one is over in
  * the next.

@@ -37,7 +37,7 @@ typedef struct GlobalAccess {
     int lane;
     uint64_t address, bytes;
     GlobalKind kind;
-    const uint8_t *value; /* what a write will put there; NULL: not known */
+    const uint8_t *value; /* what a write stores; NULL: unknown */
 } GlobalAccess;
 
 /* An access that was recorded; bytes 0: none. */
@@ -69,7 +69,7 @@ void global_race_end_strong(GlobalRace *race);
 /* A strong read was made there. */
 void global_race_acquire(const Warp *warp, uint64_t address);
 void global_race_fence(const Warp *warp);
-/* The memory is new: nobody has accessed it. */
+/* The memory is new: no thread has accessed it. */
 void global_race_forget(GlobalRace *race, uint64_t address, uint64_t bytes);
 
 /* --- global_order.c ---------------------------------------------------------------------------------- */

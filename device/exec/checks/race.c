@@ -238,7 +238,7 @@ static bool has_memory(const Race *race, const Warp *warp)
     return false;
 }
 
-/* The fast path: reads of a word that nobody has written in this interval. */
+/* The fast path: reads of a word that no thread has written in this interval. */
 static bool read_quickly(Race *race, const RaceAccess *access)
 {
     Cell *cell = &race->words[access->offset / WORD];

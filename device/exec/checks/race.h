@@ -27,7 +27,7 @@ typedef struct RaceAccess {
     uint32_t lanes;
     uint32_t offset, bytes; /* inside the block's shared memory */
     AccessKind kind;
-    const uint8_t *value; /* what a write will put there; NULL: not known */
+    const uint8_t *value; /* what a write stores; NULL: unknown */
 } RaceAccess;
 
 typedef struct Race Race;

@@ -133,7 +133,7 @@ void clocks_cluster_wait(Clocks *c, const Warp *warp, uint32_t lanes)
 
 /* --- synchronization ------------------------------------------------------------------------------ */
 
-/* The one clock that all of them have already, and nobody else; else NULL. */
+/* The one clock that all of them share with no other lane; else NULL. */
 static VectorClock *common(const Clocks *c, const Rendezvous *m)
 {
     VectorClock *first = NULL;

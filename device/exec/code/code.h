@@ -41,6 +41,13 @@ enum {
 #define REF_OFFSET_MASK 0x1fffffffu
 #define REF_MAKE(base, offset) (((uint32_t)(base) << REF_BASE_SHIFT) | (uint32_t)(offset))
 #define REF_ABSENT REF_MAKE(REF_NONE, 0)
+static inline bool ref_is_register(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
+/* The same value in all threads of a block, and not a register. */
+static inline bool ref_is_value(Ref ref)
+{
+    const uint32_t base = ref >> REF_BASE_SHIFT;
+    return base == REF_CONST || base == REF_PARAM || base == REF_BLOCK;
+}
 
 /* Special registers that are rows already: nothing runs to read them. Axes x, y, z are consecutive. */
 enum WarpRow { WARP_ROW_TID = 0, WARP_ROW_LANEID = 3, WARP_ROWS = 4 };
@@ -125,7 +132,7 @@ static inline uint64_t memory_offset(const Insn *insn, uint64_t address)
     return insn->mods & MEM_ADDR32 ? (uint32_t)sum : sum;
 }
 
-/* Insn.mods of bra_p, beside MODS_NEGATE: what lies between it and its target is a few instructions that may
+/* Insn.mods of bra_p, besides MODS_NEGATE: between it and its target are a few instructions that may
  * follow a guard, one after another. */
 enum { BRA_OVER = 1 };
 
@@ -135,7 +142,7 @@ enum { FENCE_BLOCK = 1 };
 /* Insn.mods of the block's barriers: lanes may come to it one by one (barrier without .aligned). */
 enum { BAR_APART = 1 };
 
-/* What a module's kernels are checked for, beside memory errors (check.h). */
+/* What a module's kernels are checked for, besides memory errors (check.h). */
 enum {
     CHECK_RACE = 1,
     CHECK_INIT = 2,
@@ -211,8 +218,8 @@ struct CodeFunction {
     uint32_t barrier_count; /* named barriers used, at least 1 when bar is used */
     uint32_t register_estimate; /* live 32-bit rows at the peak, shown as NUM_REGS */
     uint32_t stack_size; /* local bytes a lane needs with all it calls, of exec_bind; UINT32_MAX: not known */
-    const struct CodeStream *stream; /* blocks may be run as a whole so (stream.h), or NULL */
-    const struct CodeFront *front; /* warps may start together (front.h), or NULL */
+    const struct CodeElementwise *elementwise; /* NULL: blocks do not run as a whole (elementwise.h) */
+    const struct CodeLockstep *lockstep; /* NULL: warps do not start in lockstep (lockstep.h) */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
 };
 
@@ -257,7 +264,7 @@ void exec_bind(CodeModule *module);
 /* Sets stack_size of every function; exec_bind calls it. */
 void exec_measure(CodeModule *module);
 
-/* The elements of a vector load that somebody reads: of `first` and `count` ones after it. Others need not be
+/* The elements of a vector load that are read: of `first` and `count` ones after it. Others need not be
  * there. */
 typedef struct VectorPart {
     uint32_t first, count;

@@ -1,5 +1,5 @@
-/* Operations on elements of many threads, next to each other: see exec/code/stream.h and
- * exec/code/front.h. */
+/* Operations on consecutive elements of many threads: see exec/code/elementwise.h and
+ * exec/code/lockstep.h. */
 #ifndef DEVICE_EXEC_CODE_WIDE_H
 #define DEVICE_EXEC_CODE_WIDE_H
 

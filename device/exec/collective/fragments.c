@@ -146,7 +146,8 @@ static bool find_stored(Stored *s, const Collective *all, bool write)
 {
     const MatrixAccess *access = all->insn[0]->pointer;
     const Fragment *f = &access->fragment;
-    unsigned lines = access->columns ? f->columns : f->rows, length = access->columns ? f->rows : f->columns;
+    unsigned vectors = access->columns ? f->columns : f->rows,
+             length = access->columns ? f->rows : f->columns;
     *s = (Stored){.all = all, .access = access, .address = address_of(all, 0), .write = write};
     s->stride = stride_of(all, 0, access);
     s->bits = matrix_type_bits(f->type);
@@ -156,7 +157,7 @@ static bool find_stored(Stored *s, const Collective *all, bool write)
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
-    s->whole = place_of(all, 0, s->address, ((lines - 1) * s->stride + length) * s->bits / 8,
+    s->whole = place_of(all, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
                         s->bits < 32 ? 4 : s->bits / 8, write, true);
     return true;
 }

@@ -25,7 +25,7 @@ enum {
     GROUP_TF32 = 8
 };
 
-/* --- numbers ------------------------------------------------------------------------------------------- */
+/* --- values -------------------------------------------------------------------------------------------- */
 
 static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + exponent) << 52); }
 
@@ -217,7 +217,7 @@ static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, d
     unsigned sizes[] = {m * k, k * n, m * n};
     for (int part = 0; part < 3; part++) {
         const double *value = parts[part]->value;
-        /* All elements have values, but that no dimension is 0 is known to nobody here. */
+        /* All elements have values; the compiler does not know that no dimension is 0. */
         for (unsigned x = 0; x < sizes[part]; x++) {
             /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
             finite &= value[x] - value[x] == 0;
@@ -271,16 +271,16 @@ static double rounded(double x, unsigned type)
     return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
 }
 
-/* Columns of a and rows of b that stand first, or else last, among four neighbors: as many halves. */
-static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned part, Matrix *x,
-                      Matrix *y)
+/* Of every four columns of a and rows of b the first two (pair 0) or the last two (pair 1). */
+static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair, Matrix *x,
+                           Matrix *y)
 {
-    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, half = depth / 2;
-    for (unsigned k = 0; k < half; k++) {
-        unsigned from = k / 2 * 4 + 2 * part + k % 2;
+    unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns, selected = depth / 2;
+    for (unsigned k = 0; k < selected; k++) {
+        unsigned from = k / 2 * 4 + 2 * pair + k % 2;
         for (unsigned i = 0; i < m; i++) {
-            x->value[i * half + k] = a->value[i * depth + from];
-            x->exponent[i * half + k] = a->exponent[i * depth + from];
+            x->value[i * selected + k] = a->value[i * depth + from];
+            x->exponent[i * selected + k] = a->exponent[i * depth + from];
         }
         memcpy(y->value + k * n, b->value + from * n, n * sizeof(double));
         memcpy(y->exponent + k * n, b->exponent + from * n, n * sizeof(int32_t));
@@ -290,17 +290,17 @@ static void take_half(const MatrixProduct *p, const Matrix *a, const Matrix *b, 
 static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
 {
     unsigned size = (unsigned)p->d.rows * p->d.columns;
-    MatrixProduct halves = *p;
+    MatrixProduct product = *p;
     Matrix x, y, sum;
-    halves.a.type = halves.b.type = MATRIX_F16;
-    halves.a.columns = halves.b.rows = p->a.columns / 2;
+    product.a.type = product.b.type = MATRIX_F16;
+    product.a.columns = product.b.rows = p->a.columns / 2;
     for (unsigned k = 0; k < size; k++) {
         sum.value[k] = 0;
         sum.exponent[k] = NO_EXPONENT;
     }
-    for (unsigned part = 0; part < 2; part++) {
-        take_half(p, a, b, part, &x, &y);
-        multiply_reals(&halves, &x, &y, &sum);
+    for (unsigned pair = 0; pair < 2; pair++) {
+        select_columns(p, a, b, pair, &x, &y);
+        multiply_reals(&product, &x, &y, &sum);
         for (unsigned k = 0; k < size; k++) {
             sum.value[k] = rounded(sum.value[k], p->d.type);
             sum.exponent[k] = exponent_of(sum.value[k], (MatrixType)p->d.type);
@@ -373,7 +373,7 @@ static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix 
     }
 }
 
-void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
+void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c)
 {
     if (p->a.type == MATRIX_B1)
         multiply_bits(p, a, b, c);
@@ -402,6 +402,6 @@ void matrix_multiply(const Collective *all)
     if (p->sparse)
         matrix_multiply_sparse(all, p, &a, &b, &c);
     else
-        matrix_multiply_numbers(p, &a, &b, &c);
+        matrix_multiply_values(p, &a, &b, &c);
     give(all, &p->d, &c);
 }

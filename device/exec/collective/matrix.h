@@ -114,8 +114,8 @@ static inline MatrixPlace fragment_register(const Fragment *f, unsigned reg)
 }
 static inline MatrixPlace fragment_lane(const Fragment *f, unsigned packed, unsigned lane, unsigned element)
 {
-    const unsigned across = lane / 4, along = lane % 4 * (f->role == MATRIX_C ? 2 : packed) + element;
-    return f->role == MATRIX_B ? (MatrixPlace){along, across} : (MatrixPlace){across, along};
+    const unsigned group = lane / 4, within = lane % 4 * (f->role == MATRIX_C ? 2 : packed) + element;
+    return f->role == MATRIX_B ? (MatrixPlace){within, group} : (MatrixPlace){group, within};
 }
 
 /* A lane's registers, in the operation's order. */

@@ -1,4 +1,4 @@
-/* What is inside a product of matrices: fragments are arrays of numbers by then, row by row. */
+/* The steps of a product of matrices, on fragments that have become arrays of values, row by row. */
 #ifndef DEVICE_EXEC_COLLECTIVE_PRODUCT_H
 #define DEVICE_EXEC_COLLECTIVE_PRODUCT_H
 
@@ -19,7 +19,7 @@ static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 
 /* c becomes a * b + c; what is not a number may be taken out of a and b. Sizes and types are those of p->a,
  * p->b and p->d; a has as many columns as b has rows. */
-void matrix_multiply_numbers(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
+void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
 /* The same where a has every second column of what b has rows, and metadata. */
 void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,
                             Matrix *c);

@@ -42,12 +42,12 @@ static void take(const Collective *all, const MatrixProduct *p, unsigned product
 {
     const unsigned first = p->d.registers;
     for (unsigned member = 0; member < MEMBERS; member++) {
-        const unsigned lane = lane_of(product, member), within = member % 4, half = member & 4;
+        const unsigned lane = lane_of(product, member), within = member % 4, upper = member & 4;
         for (unsigned i = 0; i < DEPTH; i++) {
             float x = element_of(all, MATRIX_F16, lane, first, i);
             float y = element_of(all, MATRIX_F16, lane, first + p->a.registers, i);
-            *(p->a_columns ? &q->a[i + half][within] : &q->a[member][i]) = x;
-            *(p->b_columns ? &q->b[i][member] : &q->b[within][i + half]) = y;
+            *(p->a_columns ? &q->a[i + upper][within] : &q->a[member][i]) = x;
+            *(p->b_columns ? &q->b[i][member] : &q->b[within][i + upper]) = y;
         }
         for (unsigned i = 0; i < SIZE; i++) {
             MatrixPlace at = place_of((MatrixType)p->c.type, member, i);

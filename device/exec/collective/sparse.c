@@ -51,7 +51,7 @@ void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const
         copy(&x, 0, a, row * depth, depth);
         for (unsigned k = 0; k < depth; k++) copy(&y, k * n, b, chosen(all, p, row, k) * n, n);
         copy(&sums, 0, c, row * n, n);
-        matrix_multiply_numbers(&one, &x, &y, &sums);
+        matrix_multiply_values(&one, &x, &y, &sums);
         copy(c, row * n, &sums, 0, n);
     }
 }

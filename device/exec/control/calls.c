@@ -2,7 +2,7 @@
  *
  * The header before a callee's frame holds, lane by lane, where the lane goes on, in which function
  * and local frame. Groups that return to different places split there, so lanes may run a callee together
- * whoever called it.
+ * the caller.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ typedef struct CallHeader {
     uint32_t dynamic[WARP_LANES];
 } CallHeader;
 
-_Static_assert(sizeof(CallHeader) <= WARP_CALL_HEADER, "the header's room is part of the contract");
+_Static_assert(sizeof(CallHeader) <= WARP_CALL_HEADER, "the header's size is part of the contract");
 
 static CallHeader *header_of(const Warp *warp, const Group *g)
 {

@@ -35,7 +35,7 @@ static void gather(Warp *warp, const Group *like, Collective *all)
     all->members = like->member_mask;
 }
 
-/* Carries the operation out if nobody is missing; true when groups were set free. */
+/* Carries out the operation once all members are here; true when groups were released. */
 static bool complete(Warp *warp, Group *like)
 {
     Collective all;
@@ -109,7 +109,7 @@ static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *m
     return insn + 1;
 }
 
-/* Those that are here take part, members or not; who is none waits for nobody. */
+/* All lanes that are here take part, members or not; others do not wait. */
 const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
 {
     const uint32_t *member = ROW(const uint32_t, warp, member_ref);

@@ -33,7 +33,7 @@ void memory_map_show(MemoryMap *map, const MemoryRange *marked, uint64_t size)
         MemoryRange *range = &entry->range;
         bool less = range->state == MEMORY_LIVE && size < range->size;
         range->state = size ? MEMORY_LIVE : MEMORY_FREED;
-        if (size) range->size = size; /* of freed memory messages tell how much it was */
+        if (size) range->size = size; /* messages about freed memory give its size */
         if (less) atomic_fetch_add(&map->generation, 1);
     }
     pthread_rwlock_unlock(&map->lock);

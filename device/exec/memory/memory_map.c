@@ -168,7 +168,7 @@ static bool reserve_locked(MemoryMap *map, size_t more)
     return true;
 }
 
-/* There is room: reserve_locked was asked. */
+/* The capacity suffices: after reserve_locked. */
 static void insert_locked(MemoryMap *map, Entry *entry)
 {
     size_t at = count_upto_locked(map, entry->range.base), later = map->count - at;
@@ -226,7 +226,7 @@ static uint64_t cut_locked(Region *region, uint64_t size)
     return start;
 }
 
-/* Room for a small slot: what is left of the last sheet, or a new one. */
+/* A small slot: from the rest of the last sheet, or from a new one. */
 static uint64_t cut_small_locked(Region *region, uint64_t size)
 {
     if (size > region->sheet_end - region->sheet) {
@@ -318,7 +318,8 @@ static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *
     };
 }
 
-/* The room for a range of that size. Large slots start at a huge page, others at a multiple of ALIGN. */
+/* The extent of the slot for a range of that size. Large slots start at a huge page, others at a multiple of
+ * ALIGN. */
 static uint64_t slot_for(uint64_t size, uint64_t align)
 {
     uint64_t need = size + gap_after(size);
@@ -344,7 +345,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
         base = align_up(entry->slot, align);
         entry->range = describe(map, base, request);
         entry->range.shared = region == &map->shared;
-        entry->told = entry->range;
+        entry->host_range = entry->range;
         entry->kept = request->block ? most : 0;
         insert_locked(map, entry);
     }
@@ -381,13 +382,13 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
         entry->marked = false;
         entry->range.state = MEMORY_FREED;
         entry->range.owner = entry->range.tag = entry->range.block = NULL;
-        entry->told = entry->range;
+        entry->host_range = entry->range;
         atomic_fetch_add(&map->generation, 1);
     }
     pthread_rwlock_unlock(&map->lock);
     if (!found) return false;
     spoil(&range);
-    memory_map_written(map, range.base, range.size); /* that it is freed is what accesses are told */
+    memory_map_written(map, range.base, range.size); /* an access reports that the memory is freed */
     pthread_rwlock_wrlock(&map->lock);
     quarantine_locked(map, entry);
     pthread_rwlock_unlock(&map->lock);
@@ -419,7 +420,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map, 1) && !overlaps_locked(map, base, request->size);
     if (ok) {
-        entry->range = entry->told = describe(map, base, request);
+        entry->range = entry->host_range = describe(map, base, request);
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -444,7 +445,7 @@ static Entry *new_parts(const MemoryRange *parts, size_t count)
             free_chain(chain);
             return NULL;
         }
-        entry->range = entry->told = parts[i];
+        entry->range = entry->host_range = parts[i];
         entry->next = chain;
         chain = entry;
     }
@@ -548,15 +549,15 @@ void memory_map_free_owner(MemoryMap *map, const void *owner, uint64_t bytes[MEM
  * other devices have access. */
 static bool has_locked(const MemoryMap *map, const MemoryRange *range, uint64_t address, uint64_t size)
 {
-    uint64_t there = range->size - (address - range->base);
+    uint64_t available = range->size - (address - range->base);
     size_t next = count_upto_locked(map, range->base);
-    while (size > there && range->kind == MEMORY_MAPPED && next < map->count) {
+    while (size > available && range->kind == MEMORY_MAPPED && next < map->count) {
         const MemoryRange *after = &map->entries[next++]->range;
         if (after->base != range->base + range->size || after->state != MEMORY_LIVE) return false;
         range = after;
-        there += range->size;
+        available += range->size;
     }
-    return size <= there;
+    return size <= available;
 }
 
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
@@ -583,14 +584,15 @@ Entry *memory_map_entry_locked(const MemoryMap *map, uint64_t base)
     return upto && map->bases[upto - 1] == base ? map->entries[upto - 1] : NULL;
 }
 
-bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
+bool memory_map_find_host(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out)
 {
     pthread_rwlock_rdlock(&map->lock);
     size_t upto = count_upto_locked(map, address);
-    const MemoryRange *told = upto ? &map->entries[upto - 1]->told : NULL;
-    bool found = told && told->state == MEMORY_LIVE && address - told->base < told->size
-                 && has_locked(map, told, address, size ? size : 1);
-    if (found) *out = *told;
+    const MemoryRange *host_range = upto ? &map->entries[upto - 1]->host_range : NULL;
+    bool found = host_range && host_range->state == MEMORY_LIVE
+                 && address - host_range->base < host_range->size
+                 && has_locked(map, host_range, address, size ? size : 1);
+    if (found) *out = *host_range;
     pthread_rwlock_unlock(&map->lock);
     return found;
 }
@@ -599,10 +601,10 @@ bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out)
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
-    bool found = entry && entry->told.state == MEMORY_LIVE;
+    bool found = entry && entry->host_range.state == MEMORY_LIVE;
     if (found) {
-        *out = entry->told;
-        entry->told.state = MEMORY_FREED;
+        *out = entry->host_range;
+        entry->host_range.state = MEMORY_FREED;
     }
     pthread_rwlock_unlock(&map->lock);
     return found;
@@ -612,12 +614,12 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
-    bool shared = entry->told.shared;
-    entry->told = describe(map, base, request);
-    entry->told.shared = shared;
-    MemoryRange told = entry->told;
+    bool shared = entry->host_range.shared;
+    entry->host_range = describe(map, base, request);
+    entry->host_range.shared = shared;
+    MemoryRange host_range = entry->host_range;
     pthread_rwlock_unlock(&map->lock);
-    return told;
+    return host_range;
 }
 
 void memory_map_begin(MemoryMap *map, const MemoryRange *range)

@@ -4,7 +4,7 @@
  * after each, so that an access one element past the end is found. Freed ranges are poisoned and kept in
  * quarantine before their addresses are used again. Host memory that the program registers is entered under
  * its own addresses. One map serves all virtual devices of the process (unified addressing):
- * MemoryRange.device tells them apart.
+ * MemoryRange.device distinguishes them.
  */
 #ifndef DEVICE_EXEC_MEMORY_MEMORY_MAP_H
 #define DEVICE_EXEC_MEMORY_MEMORY_MAP_H
@@ -33,7 +33,7 @@ typedef enum MemoryKind {
     MEMORY_KINDS
 } MemoryKind;
 
-/* Closed ranges are reserved addresses that nobody may access. No lookup finds them; messages name them. */
+/* Closed ranges are reserved, inaccessible addresses. No lookup finds them; messages name them. */
 typedef enum MemoryState { MEMORY_LIVE, MEMORY_FREED, MEMORY_CLOSED } MemoryState;
 
 typedef struct MemoryRange {
@@ -68,10 +68,10 @@ typedef struct MemoryRequest {
 MemoryMap *memory_map_create(void);
 /* The same where address space is scarce: `least` bytes of it will do, if that is less than usual. */
 MemoryMap *memory_map_create_least(uint64_t least);
-/* Unmaps everything; nobody may use the map or its memory anymore. */
+/* Unmaps everything; the map and its memory must not be used afterwards. */
 void memory_map_destroy(MemoryMap *map);
 
-/* A new range, readable and writable by the host, its content undefined. 0 when there is no room. */
+/* A new range, readable and writable by the host, its content undefined. 0 when no gap is large enough. */
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request);
 /* Ends the live range that starts at base (made by memory_map_alloc), or gives back what a pool kept there;
  * *freed (may be NULL) is what it was.
@@ -84,7 +84,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
  * kernel may be using them. Parts without an id get a new one, written back. false when that is not possible:
  * something else is there, or memory is short. */
 bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count);
-/* Whether one of the bytes has a reserved address that nobody may access now. */
+/* Whether one of the bytes has a reserved address that is inaccessible now. */
 bool memory_map_is_closed(MemoryMap *map, uint64_t address, uint64_t size);
 /* Removes a registered range that starts at base. */
 bool memory_map_unregister(MemoryMap *map, uint64_t base, MemoryRange *removed);
@@ -99,17 +99,17 @@ bool memory_map_find(MemoryMap *map, uint64_t address, MemoryRange *out);
 bool memory_map_find_span(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
 
 /* A pool's memory is freed and handed out again in the order of streams, while the program is ahead of them.
- * So there are two views of a range: what calls of the program are told, and what kernels find when they run.
+ * So there are two views of a range: that of the program's calls, and that of its kernels when they run.
  * The functions above give the second; for all other memory both are the same. */
 /* The range that contains [address, address + size) as calls see it; size 0 counts as 1, mapped memory as
  * above. */
-bool memory_map_told(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
-/* Calls find the range that starts at base no more; *out is what it was. false when they did not find it. */
+bool memory_map_find_host(MemoryMap *map, uint64_t address, uint64_t size, MemoryRange *out);
+/* Calls no longer find the range that starts at base (*out). false when they did not find it. */
 bool memory_map_withdraw(MemoryMap *map, uint64_t base, MemoryRange *out);
 /* Calls find a new range at base, where a pool's range was withdrawn. Returns it. */
 MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest *request);
 /* The stream has reached the point from which kernels find that range (unless one of the same place has come
- * since), and the point from which they find it no more. */
+ * since), and the point from which they no longer find it. */
 void memory_map_begin(MemoryMap *map, const MemoryRange *range);
 void memory_map_end(MemoryMap *map, const MemoryRange *range);
 
@@ -121,11 +121,11 @@ bool memory_map_mark(MemoryMap *map, uint64_t base, MemoryRange *out);
 /* Kernels find the first `size` bytes of it; 0: freed memory. */
 void memory_map_show(MemoryMap *map, const MemoryRange *marked, uint64_t size);
 
-/* Whether the address lies in a reservation, the map's own or the program's, where nothing but ranges may be
+/* Whether the address lies in a reservation, the map's own or the program's, where only ranges may be
  * touched. */
 bool memory_map_reserves(MemoryMap *map, uint64_t address);
 /* How another process finds a range: this process's descriptor of the file behind it, the file's inode, by
- * which it is told from another that has the same number, and the place in the file. */
+ * which distinguishes it from another of the same number, and the place in the file. */
 typedef struct MemoryExport {
     int descriptor;
     uint64_t inode, offset;
@@ -145,7 +145,7 @@ bool memory_map_watch(MemoryMap *map);
  * they were there. */
 void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
-void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
+void memory_map_copied(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);
 /* Managed memory was discarded: unwritten, until a call or a kernel writes it, or the host, which shows in
  * the bytes that are put there. */
 void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size);

@@ -1,6 +1,6 @@
 /* An unnamed file in memory whose pages several processes can map.
  *
- * The one that makes it tells the others its process number, its descriptor and the file's inode; they open
+ * The one that makes it sends the others its process number, its descriptor and the file's inode; they open
  * it through the system's table of that process's descriptors, which is allowed to the same user. A program
  * may close descriptors that it does not know, and their numbers come again: so a descriptor is never used
  * without a look at what it is now.
@@ -22,7 +22,7 @@ typedef struct SharedFile {
 /* A new file of that length, all zeros; pages appear when they are touched. False where the system gives
  * none. */
 bool shared_file_create(SharedFile *file, const char *name, uint64_t size);
-/* The file of another process. 0, or the errno that tells why not: ESTALE when something else has that
+/* The file of another process. 0, or the errno of the failure: ESTALE when something else has that
  * number there now. */
 int shared_file_open(SharedFile *file, pid_t process, int descriptor, uint64_t inode);
 /* The file of a descriptor of this process, by one of its own. False when it is none of a file. */

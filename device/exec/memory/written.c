@@ -62,11 +62,11 @@ bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint6
     return false;
 }
 
-void memory_map_moved(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)
+void memory_map_copied(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size)
 {
     uint64_t end = from + size, first;
-    const Unwritten *there = unwritten_of(map, to);
-    unwritten_clear(there, to, size);
+    const Unwritten *target = unwritten_of(map, to);
+    unwritten_clear(target, to, size);
     for (uint64_t at = from; at < end && memory_map_unwritten(map, at, end - at, &first); at = first + 1)
-        unwritten_set(there, to + (first - from), 1);
+        unwritten_set(target, to + (first - from), 1);
 }

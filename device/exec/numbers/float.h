@@ -60,7 +60,7 @@ LANE_FN f32 flush(f32 x)
 }
 
 /* The same for a rounded result r that may be a subnormal one rounded up to the least normal number: scaled,
- * the same result times 2^60, tells. (Sources that large as to overflow it do not give a result so small.) */
+ * the same result times 2^60, shows it. (Sources that overflow it do not give so small a result.) */
 LANE_FN f32 flush_tiny(f32 r, f32 scaled)
 {
     b32 bits = f32_bits(r), x = bits & ~F32_SIGN;

@@ -17,15 +17,15 @@
 #include "exec/numbers/lanes.h"
 #include "exec/state/ranges.h"
 
-enum { HALF = 16 };
+enum { HALF_WARP = 16 };
 #define VECTOR_256(p) _mm256_load_si256((const __m256i *)(const void *)(p))
 #define TERNARY_OR_XOR 0xf6 /* a | (b ^ c) */
 
 /* Memory that a kernel may touch never overlaps rows. */
 #ifdef __clang__
-#define HALF_LOOP _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < HALF; l++)
+#define HALF_WARP_LOOP _Pragma("clang loop vectorize(assume_safety)") for (int l = 0; l < HALF_WARP; l++)
 #else
-#define HALF_LOOP _Pragma("GCC ivdep") for (int l = 0; l < HALF; l++)
+#define HALF_WARP_LOOP _Pragma("GCC ivdep") for (int l = 0; l < HALF_WARP; l++)
 #endif
 
 /* Steps of 0, 1, 2, 4, 8, 16, 32 or 64 bytes from lane to lane: row ffs(size). */
@@ -35,8 +35,8 @@ enum { HALF = 16 };
 #define STEPS_ALL \
     {STEPS_OF(0), STEPS_OF(1),  STEPS_OF(2),  STEPS_OF(4), \
      STEPS_OF(8), STEPS_OF(16), STEPS_OF(32), STEPS_OF(64)}
-static const _Alignas(64) uint64_t steps_u64[8][HALF] = STEPS_ALL;
-static const _Alignas(64) uint32_t steps_u32[8][HALF] = STEPS_ALL;
+static const _Alignas(64) uint64_t steps_u64[8][HALF_WARP] = STEPS_ALL;
+static const _Alignas(64) uint32_t steps_u32[8][HALF_WARP] = STEPS_ALL;
 
 /* True when a[l] == a[0] + steps[l] and a[16 + l] == a[16] + steps[l] for all l of a half. */
 LANE_FN bool follows_u64(const uint64_t *a, const uint64_t *steps)
@@ -44,22 +44,22 @@ LANE_FN bool follows_u64(const uint64_t *a, const uint64_t *steps)
 #if defined(__AVX512DQ__)
     __m512i diff = _mm512_setzero_si512();
     for (int l = 0; l < WARP_LANES; l += 8) {
-        __m512i base = _mm512_set1_epi64((long long)a[l & HALF]);
-        __m512i wanted = _mm512_add_epi64(base, _mm512_load_si512(steps + l % HALF));
+        __m512i base = _mm512_set1_epi64((long long)a[l & HALF_WARP]);
+        __m512i wanted = _mm512_add_epi64(base, _mm512_load_si512(steps + l % HALF_WARP));
         diff = _mm512_ternarylogic_epi64(diff, wanted, _mm512_load_si512(a + l), TERNARY_OR_XOR);
     }
     return _mm512_test_epi64_mask(diff, diff) == 0;
 #elif defined(__AVX2__)
     __m256i diff = _mm256_setzero_si256();
     for (int l = 0; l < WARP_LANES; l += 4) {
-        __m256i base = _mm256_set1_epi64x((long long)a[l & HALF]);
-        __m256i wanted = _mm256_add_epi64(base, VECTOR_256(steps + l % HALF));
+        __m256i base = _mm256_set1_epi64x((long long)a[l & HALF_WARP]);
+        __m256i wanted = _mm256_add_epi64(base, VECTOR_256(steps + l % HALF_WARP));
         diff = _mm256_or_si256(diff, _mm256_xor_si256(wanted, VECTOR_256(a + l)));
     }
     return _mm256_testz_si256(diff, diff);
 #else
     uint64_t diff = 0;
-    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF] + steps[l % HALF]);
+    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF_WARP] + steps[l % HALF_WARP]);
     return diff == 0;
 #endif
 }
@@ -69,19 +69,19 @@ LANE_FN bool follows_u32(const uint32_t *a, const uint32_t *steps)
 #if defined(__AVX512F__)
     __m512i s = _mm512_load_si512(steps);
     __m512i x = _mm512_sub_epi32(_mm512_load_si512(a), _mm512_set1_epi32((int)a[0]));
-    __m512i y = _mm512_sub_epi32(_mm512_load_si512(a + HALF), _mm512_set1_epi32((int)a[HALF]));
+    __m512i y = _mm512_sub_epi32(_mm512_load_si512(a + HALF_WARP), _mm512_set1_epi32((int)a[HALF_WARP]));
     return _kortestz_mask16_u8(_mm512_cmpneq_epi32_mask(x, s), _mm512_cmpneq_epi32_mask(y, s));
 #elif defined(__AVX2__)
     __m256i diff = _mm256_setzero_si256();
     for (int l = 0; l < WARP_LANES; l += 8) {
-        __m256i base = _mm256_set1_epi32((int)a[l & HALF]);
-        __m256i wanted = _mm256_add_epi32(base, VECTOR_256(steps + l % HALF));
+        __m256i base = _mm256_set1_epi32((int)a[l & HALF_WARP]);
+        __m256i wanted = _mm256_add_epi32(base, VECTOR_256(steps + l % HALF_WARP));
         diff = _mm256_or_si256(diff, _mm256_xor_si256(wanted, VECTOR_256(a + l)));
     }
     return _mm256_testz_si256(diff, diff);
 #else
     uint32_t diff = 0;
-    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF] + steps[l % HALF]);
+    for (int l = 0; l < WARP_LANES; l++) diff |= a[l] ^ (a[l & HALF_WARP] + steps[l % HALF_WARP]);
     return diff == 0;
 #endif
 }
@@ -100,9 +100,9 @@ typedef struct Halves {
         const A step = a[1] - a[0]; \
         if (step != 0 && step != size) return false; \
         h->low = a[0] + imm; \
-        h->high = a[HALF] + imm; \
+        h->high = a[HALF_WARP] + imm; \
         h->dense = step != 0; \
-        h->bytes = step != 0 ? HALF * size : size; \
+        h->bytes = step != 0 ? HALF_WARP * size : size; \
         return follows_##A(a, steps_##A[step != 0 ? __builtin_ffs((int)size) : 0]); \
     }
 #define follows_uint64_t follows_u64
@@ -189,21 +189,22 @@ SPAN_FN(uint32_t)
 /* --- windows: both halves by permuting the 64 bytes that start at their first lanes -------------------- */
 
 /* False, and nothing done, unless all lanes lie in the window of their half and the windows in shared memory.
- * Shapes need not be told apart: same, following and mixed addresses take the same path. */
+ * Shapes need not be distinguished: same, following and mixed addresses take the same path. */
 #if defined(__AVX512F__)
 #define HAVE_WINDOWS 1
 LANE_FN bool load_windows(const Warp *w, const uint32_t *a, uint64_t imm, uint32_t *d)
 {
     const Block *block = w->block;
-    const uint64_t low = a[0] + imm, high = a[HALF] + imm, last = (uint64_t)block->shared_size - 64;
+    const uint64_t low = a[0] + imm, high = a[HALF_WARP] + imm, last = (uint64_t)block->shared_size - 64;
     const __m512i x = _mm512_sub_epi32(_mm512_load_si512(a), _mm512_set1_epi32((int)a[0]));
-    const __m512i y = _mm512_sub_epi32(_mm512_load_si512(a + HALF), _mm512_set1_epi32((int)a[HALF]));
+    const __m512i y =
+        _mm512_sub_epi32(_mm512_load_si512(a + HALF_WARP), _mm512_set1_epi32((int)a[HALF_WARP]));
     if (_mm512_test_epi32_mask(_mm512_or_si512(x, y), _mm512_set1_epi32(~60))) return false;
     if ((low | high) & 3 || (int64_t)(low | high | last | (last - low) | (last - high)) < 0) return false;
     _mm512_store_si512(
         d, _mm512_permutexvar_epi32(_mm512_srli_epi32(x, 2), _mm512_loadu_si512(block->shared + low)));
-    _mm512_store_si512(d + HALF, _mm512_permutexvar_epi32(_mm512_srli_epi32(y, 2),
-                                                          _mm512_loadu_si512(block->shared + high)));
+    _mm512_store_si512(d + HALF_WARP, _mm512_permutexvar_epi32(_mm512_srli_epi32(y, 2),
+                                                               _mm512_loadu_si512(block->shared + high)));
     return true;
 }
 #else

@@ -1,4 +1,4 @@
-/* Arithmetic and comparison of affine rows: three numbers where they are known and the result is affine too,
+/* Arithmetic and comparison of affine rows: three values where these are valid and the result is affine too,
  * else the operation on rows that the name comes from.
  *
  * Numbers of 32-bit rows are kept as the row has them: bases unsigned, the stride signed.
@@ -6,7 +6,7 @@
 #include "exec/ops/affine_rows.h"
 
 #ifndef __clang__
-#pragma GCC optimize("no-tree-slp-vectorize") /* three numbers are no vector */
+#pragma GCC optimize("no-tree-slp-vectorize") /* three values are no vector */
 #endif
 
 #define NOINLINE static __attribute__((noinline))
@@ -118,7 +118,7 @@ LANE_FN bool last_u64(s64 start, s64 stride, u64 *last)
 }
 
 /* A half's values lie between its first and its last: bits above those in which the two differ are the same
- * in all lanes. So what is kept of the low bits is affine, and what is kept of the high bits uniform. */
+ * in all lanes. So the kept low bits are affine, and the kept high bits uniform. */
 LANE_FN bool keep_low(s64 start, s64 stride, u32 mask, s64 *kept)
 {
     u32 last;
@@ -203,60 +203,60 @@ LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
             spread_##wd(w, i->d); \
             EXEC_NAME(op_##name##_part)(w, i); \
         } \
-        AFFINE_AT(w, i->d)->known = 0; \
+        AFFINE_AT(w, i->d)->valid = 0; \
         return i + 1; \
     }
 
-/* Where all lanes that are alive take part, what the others' lanes hold does not matter. */
-#define ON_NUMBERS(name, wd, wa, wb, wc, result) \
+/* Where all live lanes take part, the values of the other lanes do not matter. */
+#define ON_AFFINE(name, wd, wa, wb, wc, result) \
     ON_ROWS(name, wd, wa, wb, wc) \
-    LANE_FN bool numbers_##name(Warp *w, const Insn *i) \
+    LANE_FN bool compute_##name(Warp *w, const Insn *i) \
     { \
         const Affine *a = AFFINE_AT(w, i->a), *b = SOURCE_##wb(i->b), *c = SOURCE_##wc(i->c); \
-        Affine *d = AFFINE_AT(w, i->d), numbers, *r = &numbers; \
-        if (!(a->known & b->known & c->known & 1) || !(result)) return false; \
-        STORE_##wd(d, numbers); \
-        d->known = 1; \
+        Affine *d = AFFINE_AT(w, i->d), computed, *r = &computed; \
+        if (!(a->valid & b->valid & c->valid & 1) || !(result)) return false; \
+        STORE_##wd(d, computed); \
+        d->valid = 1; \
         d->spread = 0; \
         return true; \
     } \
-    HANDLER(affine_##name, full) { return numbers_##name(w, i) ? i + 1 : rows_##name(w, i); } \
+    HANDLER(affine_##name, full) { return compute_##name(w, i) ? i + 1 : rows_##name(w, i); } \
     HANDLER(affine_##name, part) \
     { \
-        return w->mask == w->live && numbers_##name(w, i) ? i + 1 : rows_##name(w, i); \
+        return w->mask == w->live && compute_##name(w, i) ? i + 1 : rows_##name(w, i); \
     }
 
-ON_NUMBERS(mov_b32, 32, 32, 0, 0, affine_copy(a, r))
-ON_NUMBERS(mov_b64, 64, 64, 0, 0, affine_copy(a, r))
-ON_NUMBERS(add_b32, 32, 32, 32, 0, affine_add(a, b, r))
-ON_NUMBERS(add_b64, 64, 64, 64, 0, affine_add(a, b, r))
-ON_NUMBERS(sub_b32, 32, 32, 32, 0, affine_sub(a, b, r))
-ON_NUMBERS(sub_b64, 64, 64, 64, 0, affine_sub(a, b, r))
-ON_NUMBERS(cvt_s64_s32, 64, 32, 0, 0, widen_s32(a, r))
-ON_NUMBERS(cvt_u64_u32, 64, 32, 0, 0, widen_u32(a, r))
-ON_NUMBERS(cvt_b32_b64, 32, 64, 0, 0, affine_copy(a, r))
-ON_NUMBERS(mul_lo_b32, 32, 32, 32, 0, affine_mul(a, b, r))
-ON_NUMBERS(mul_lo_b64, 64, 64, 64, 0, affine_mul(a, b, r))
-ON_NUMBERS(mad_lo_b32, 32, 32, 32, 32, affine_mad(a, b, c, r))
-ON_NUMBERS(mad_lo_b64, 64, 64, 64, 64, affine_mad(a, b, c, r))
-ON_NUMBERS(mul_wide_s32, 64, 32, 32, 0, wide_mul_s32(a, b, r))
-ON_NUMBERS(mul_wide_u32, 64, 32, 32, 0, wide_mul_u32(a, b, r))
-ON_NUMBERS(mad_wide_s32, 64, 32, 32, 64, wide_mad_s32(a, b, c, r))
-ON_NUMBERS(mad_wide_u32, 64, 32, 32, 64, wide_mad_u32(a, b, c, r))
-ON_NUMBERS(shl_b32, 32, 32, 32, 0, affine_shift_left(a, b, 32, r))
-ON_NUMBERS(shl_b64, 64, 64, 32, 0, affine_shift_left(a, b, 64, r))
-ON_NUMBERS(and_b32, 32, 32, 32, 0, affine_and(a, b, r))
-ON_NUMBERS(or_b32, 32, 32, 32, 0, UNIFORM(OR))
-ON_NUMBERS(shr_s32, 32, 32, 32, 0, UNIFORM(SHR_S))
-ON_NUMBERS(shr_u32, 32, 32, 32, 0, affine_shift_right(a, b, r))
-ON_NUMBERS(min_s32, 32, 32, 32, 0, UNIFORM(MIN_S))
-ON_NUMBERS(max_s32, 32, 32, 32, 0, UNIFORM(MAX_S))
-ON_NUMBERS(min_u32, 32, 32, 32, 0, UNIFORM(MIN_U))
-ON_NUMBERS(max_u32, 32, 32, 32, 0, UNIFORM(MAX_U))
-ON_NUMBERS(min_s64, 64, 64, 64, 0, UNIFORM_64(s64, <))
-ON_NUMBERS(max_s64, 64, 64, 64, 0, UNIFORM_64(s64, >))
-ON_NUMBERS(min_u64, 64, 64, 64, 0, UNIFORM_64(u64, <))
-ON_NUMBERS(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
+ON_AFFINE(mov_b32, 32, 32, 0, 0, affine_copy(a, r))
+ON_AFFINE(mov_b64, 64, 64, 0, 0, affine_copy(a, r))
+ON_AFFINE(add_b32, 32, 32, 32, 0, affine_add(a, b, r))
+ON_AFFINE(add_b64, 64, 64, 64, 0, affine_add(a, b, r))
+ON_AFFINE(sub_b32, 32, 32, 32, 0, affine_sub(a, b, r))
+ON_AFFINE(sub_b64, 64, 64, 64, 0, affine_sub(a, b, r))
+ON_AFFINE(cvt_s64_s32, 64, 32, 0, 0, widen_s32(a, r))
+ON_AFFINE(cvt_u64_u32, 64, 32, 0, 0, widen_u32(a, r))
+ON_AFFINE(cvt_b32_b64, 32, 64, 0, 0, affine_copy(a, r))
+ON_AFFINE(mul_lo_b32, 32, 32, 32, 0, affine_mul(a, b, r))
+ON_AFFINE(mul_lo_b64, 64, 64, 64, 0, affine_mul(a, b, r))
+ON_AFFINE(mad_lo_b32, 32, 32, 32, 32, affine_mad(a, b, c, r))
+ON_AFFINE(mad_lo_b64, 64, 64, 64, 64, affine_mad(a, b, c, r))
+ON_AFFINE(mul_wide_s32, 64, 32, 32, 0, wide_mul_s32(a, b, r))
+ON_AFFINE(mul_wide_u32, 64, 32, 32, 0, wide_mul_u32(a, b, r))
+ON_AFFINE(mad_wide_s32, 64, 32, 32, 64, wide_mad_s32(a, b, c, r))
+ON_AFFINE(mad_wide_u32, 64, 32, 32, 64, wide_mad_u32(a, b, c, r))
+ON_AFFINE(shl_b32, 32, 32, 32, 0, affine_shift_left(a, b, 32, r))
+ON_AFFINE(shl_b64, 64, 64, 32, 0, affine_shift_left(a, b, 64, r))
+ON_AFFINE(and_b32, 32, 32, 32, 0, affine_and(a, b, r))
+ON_AFFINE(or_b32, 32, 32, 32, 0, UNIFORM(OR))
+ON_AFFINE(shr_s32, 32, 32, 32, 0, UNIFORM(SHR_S))
+ON_AFFINE(shr_u32, 32, 32, 32, 0, affine_shift_right(a, b, r))
+ON_AFFINE(min_s32, 32, 32, 32, 0, UNIFORM(MIN_S))
+ON_AFFINE(max_s32, 32, 32, 32, 0, UNIFORM(MAX_S))
+ON_AFFINE(min_u32, 32, 32, 32, 0, UNIFORM(MIN_U))
+ON_AFFINE(max_u32, 32, 32, 32, 0, UNIFORM(MAX_U))
+ON_AFFINE(min_s64, 64, 64, 64, 0, UNIFORM_64(s64, <))
+ON_AFFINE(max_s64, 64, 64, 64, 0, UNIFORM_64(s64, >))
+ON_AFFINE(min_u64, 64, 64, 64, 0, UNIFORM_64(u64, <))
+ON_AFFINE(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
 
 /* --- comparisons --------------------------------------------------------------------------------------- */
 
@@ -272,7 +272,7 @@ ON_NUMBERS(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
     } \
     COMPARISON(name, wa, order_##name(a, b, &word))
-/* Where a half's values differ, none is equal to what lies outside of them. */
+/* Where the values of half a warp differ, none is equal to a value outside of them. */
 #define OUTSIDE_FN(T) \
     LANE_FN bool outside_##T(s64 start, s64 stride, s64 value) \
     { \
@@ -293,7 +293,7 @@ OUTSIDE_FN(u64)
                && outside_u##wa(a->high, a->stride, b->high); \
     } \
     COMPARISON(name, wa, equal_##name(a, b, &word))
-#define COMPARISON(name, wa, known_word) \
+#define COMPARISON(name, wa, compared) \
     NOINLINE const Insn *compare_##name(Warp *w, const Insn *i) \
     { \
         spread_##wa(w, i->a); \
@@ -304,7 +304,7 @@ OUTSIDE_FN(u64)
     { \
         const Affine *a = AFFINE_AT(w, i->a), *b = AFFINE_AT(w, i->b); \
         u32 word; \
-        if (!(a->known & b->known & 1) || !(known_word)) return compare_##name(w, i); \
+        if (!(a->valid & b->valid & 1) || !(compared)) return compare_##name(w, i); \
         PRED(w, i->d) = word; \
         return i + 1; \
     } \
@@ -312,7 +312,7 @@ OUTSIDE_FN(u64)
     { \
         const Affine *a = AFFINE_AT(w, i->a), *b = AFFINE_AT(w, i->b); \
         u32 word; \
-        if (!(a->known & b->known & 1) || !(known_word)) return compare_##name(w, i); \
+        if (!(a->valid & b->valid & 1) || !(compared)) return compare_##name(w, i); \
         pred_store(w, i->d, word); \
         return i + 1; \
     }

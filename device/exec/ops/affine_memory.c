@@ -1,7 +1,7 @@
 /* Loads and stores at affine addresses: no lane's address is computed.
  *
- * What is neither the same place nor dense within each half, what is not all there, and what only some lanes
- * do goes to the handler for rows of addresses, which also finds who is at fault.
+ * Addresses that are neither uniform nor dense within each half, accesses that leave the range, and those of
+ * some lanes alone go to the handler for rows of addresses, which also finds the lane at fault.
  */
 #include "exec/ops/places.h"
 #include "exec/ops/vector_rows.h"
@@ -27,7 +27,7 @@ LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
     HANDLER(affine_ld_##space##_##kind, full) \
     { \
         const Places at = places_##space(w, i, sizeof(T), false); \
-        if (__builtin_expect(!at.found, 0)) return rows_ld_##space##_##kind(w, i); \
+        if (__builtin_expect(!at.valid, 0)) return rows_ld_##space##_##kind(w, i); \
         load_places_##T(ROW(T, w, i->d), &at); \
         return i + 1; \
     }
@@ -37,7 +37,7 @@ LANE_FN void spread_address(Warp *w, const Insn *i, bool generic)
     HANDLER(affine_st_##space##_##kind, full) \
     { \
         const Places at = places_##space(w, i, sizeof(T), true); \
-        if (__builtin_expect(!at.found, 0)) return rows_st_##space##_##kind(w, i); \
+        if (__builtin_expect(!at.valid, 0)) return rows_st_##space##_##kind(w, i); \
         store_places_##T(ROW(const T, w, i->b), &at); \
         return i + 1; \
     }
@@ -62,7 +62,7 @@ STORE(shared, uint64_t, b64_64)
         const uint32_t count = i->mods & MEM_COUNT; \
         const Places at = places_generic(w, i, count * (uint32_t)sizeof(T), write); \
         void *rows[4]; \
-        if (!(at.found & at.dense) || !group_rows(w, i, count, rows)) return rows_##name(w, i); \
+        if (!(at.valid & at.dense) || !group_rows(w, i, count, rows)) return rows_##name(w, i); \
         move##_vectors_##T(rows, count, at.low, at.high); \
         return i + 1; \
     }

@@ -14,7 +14,7 @@
     { \
         Affine *s = AFFINE_AT(w, ref); \
         b##bits *row = ROW(b##bits, w, ref); \
-        if (!(s->known & ~s->spread & 1)) return; \
+        if (!(s->valid & ~s->spread & 1)) return; \
         const b##bits low = (b##bits)s->low, high = (b##bits)s->high, stride = (b##bits)s->stride; \
         for (int l = 0; l < WARP_LANES / 2; l++) { \
             row[l] = low + stride * (b##bits)l; \

@@ -1,27 +1,13 @@
 /* Atomic operations, lane after lane in ascending order; reductions are those without a destination.
  *
- * Each row below says what an op makes of the old value x with the operands b and c. Lanes that all address
- * one place are applied to it in one step, in the same order, which is one of the orders the lanes could
- * have come in. Shared memory belongs to one worker thread at a time and needs no locked instructions.
+ * A row (numbers/atomic.def) is the new value, from the old one x and the operands b and c. Lanes that all
+ * address one place are applied to it in one step, in the same order, which is one of the orders the lanes
+ * could have come in. Shared memory belongs to one worker thread at a time and needs no locked instructions.
  */
 #include "exec/ops/addresses.h"
-#include "exec/numbers/half_atomic.h"
+#include "exec/numbers/atomic.h"
 
-/* Subnormals in atom.add.f32 on global memory are flushed, as on a GPU; on shared memory they are kept. */
-LANE_FN u32 add_f32(u32 x, u32 b, bool keep)
-{
-    f32 p = f32_from(x), q = f32_from(b);
-    return f32_bits(canonical(keep ? p + q : flush(flush(p) + flush(q))));
-}
-
-/* A double that is not a number stays as it is in global memory, a signalling one too. */
-LANE_FN u64 add_f64(u64 x, u64 b, bool shared)
-{
-    f64 p = f64_from(x);
-    return !shared && p != p ? x : f64_bits(p + f64_from(b));
-}
-
-/* The same of two halves in a word. */
+/* Of two halves in a word. */
 #define PAIR_ATOMIC(name) \
     LANE_FN u32 name##x2(u32 x, u32 b) \
     { \
@@ -33,46 +19,6 @@ PAIR_ATOMIC(max_f16)
 PAIR_ATOMIC(add_bf16)
 PAIR_ATOMIC(min_bf16)
 PAIR_ATOMIC(max_bf16)
-
-/* name, type, new value from x, b, c; shared tells that the address is in shared memory */
-#define ATOMICS(X) \
-    X(add_u32, u32, x + b) \
-    X(add_u64, u64, x + b) \
-    X(add_f32, u32, add_f32(x, b, shared)) \
-    X(add_f64, u64, add_f64(x, b, shared)) \
-    X(add_f16, u16, add_f16(x, b)) \
-    X(add_f16x2, u32, add_f16x2(x, b)) \
-    X(add_bf16, u16, add_bf16(x, b)) \
-    X(add_bf16x2, u32, add_bf16x2(x, b)) \
-    X(min_u32, u32, b < x ? b : x) \
-    X(min_s32, u32, (s32)b < (s32)x ? b : x) \
-    X(min_u64, u64, b < x ? b : x) \
-    X(min_s64, u64, (s64)b < (s64)x ? b : x) \
-    X(max_u32, u32, b > x ? b : x) \
-    X(max_s32, u32, (s32)b > (s32)x ? b : x) \
-    X(max_u64, u64, b > x ? b : x) \
-    X(max_s64, u64, (s64)b > (s64)x ? b : x) \
-    X(min_f16, u16, min_f16(x, b)) \
-    X(min_f16x2, u32, min_f16x2(x, b)) \
-    X(min_bf16, u16, min_bf16(x, b)) \
-    X(min_bf16x2, u32, min_bf16x2(x, b)) \
-    X(max_f16, u16, max_f16(x, b)) \
-    X(max_f16x2, u32, max_f16x2(x, b)) \
-    X(max_bf16, u16, max_bf16(x, b)) \
-    X(max_bf16x2, u32, max_bf16x2(x, b)) \
-    X(inc_u32, u32, x >= b ? 0 : x + 1) \
-    X(dec_u32, u32, x == 0 || x > b ? b : x - 1) \
-    X(and_b32, u32, x & b) \
-    X(and_b64, u64, x & b) \
-    X(or_b32, u32, x | b) \
-    X(or_b64, u64, x | b) \
-    X(xor_b32, u32, x ^ b) \
-    X(xor_b64, u64, x ^ b) \
-    X(exch_b32, u32, b) \
-    X(exch_b64, u64, b) \
-    X(cas_b16, u16, x == b ? c : x) \
-    X(cas_b32, u32, x == b ? c : x) \
-    X(cas_b64, u64, x == b ? c : x)
 
 LANE_FN uint64_t atomic_address(const Access *x, int l)
 {
@@ -173,7 +119,19 @@ static uint32_t atomic_fuel(unsigned op)
     } \
     HANDLER(atom_##name, full) { return atom_##name(w, i); } \
     HANDLER(atom_##name, part) { return atom_##name(w, i); }
-ATOMICS(ATOMIC_FN)
+#define ATOMIC(name, bits, value) ATOMIC_FN(name, u##bits, value)
+#include "exec/numbers/atomic.def"
+ATOMIC(add_f16x2, 32, add_f16x2(x, b))
+ATOMIC(add_bf16x2, 32, add_bf16x2(x, b))
+ATOMIC(min_f16x2, 32, min_f16x2(x, b))
+ATOMIC(min_bf16x2, 32, min_bf16x2(x, b))
+ATOMIC(max_f16x2, 32, max_f16x2(x, b))
+ATOMIC(max_bf16x2, 32, max_bf16x2(x, b))
+ATOMIC(exch_b32, 32, b)
+ATOMIC(exch_b64, 64, b)
+ATOMIC(cas_b16, 16, x == b ? c : x)
+ATOMIC(cas_b32, 32, x == b ? c : x)
+ATOMIC(cas_b64, 64, x == b ? c : x)
 
 /* --- 128 bits: rows of low halves and of high halves --------------------------------------------------- */
 

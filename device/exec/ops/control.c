@@ -42,7 +42,7 @@ BOTH(bra, (void)w; return i->target;)
 
 BOTH(bra_back, return --w->fuel == 0 ? group_yield(w, i->target) : i->target;)
 
-/* Lanes part: those that do not jump. What is jumped over and is short they do at once, like one guarded
+/* Lanes part: those that do not jump. They run a short piece that is jumped over at once, like one guarded
  * instruction, and no group comes of it. */
 static const Insn *part_ways(Warp *w, const Insn *i, uint32_t taken)
 {

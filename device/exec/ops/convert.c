@@ -72,7 +72,7 @@ LANES_1(cvt_rni_s32_f32, s32, f32, f32_to_s32(__builtin_rintf(a)))
  * parts, would make -0 of 0: halved with the lost bit kept, doubled again. */
 #define TO_FLOAT(F, x) ((x) >> 63 ? 2 * (F)(s64)((x) >> 1 | ((x) & 1)) : (F)(s64)(x))
 LANES_1(cvt_f32_s32, f32, s32, a)
-#ifdef __clang__ /* it has such a way from u32, too */
+#ifdef __clang__ /* it converts u32 that way, too */
 LANES_1(cvt_f32_u32, f32, u32, a >> 31 ? 2 * (f32)(s32)(a >> 1 | (a & 1)) : (f32)(s32)a)
 #else
 LANES_1(cvt_f32_u32, f32, u32, a)

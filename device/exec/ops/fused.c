@@ -6,7 +6,6 @@
 
 #include "exec/numbers/fma.h"
 #include "exec/ops/places.h"
-#include "exec/ops/vector_rows.h"
 
 /* A vector of lanes, two or one to a half. Elsewhere nothing is fused: the plain loops would not be faster.
  */
@@ -32,7 +31,7 @@ typedef __m256 Lanes;
 #define HAVE_DOT (HAVE_LANES || HAVE_DOUBT) /* with sums of doubles where there is no fma */
 
 #if HAVE_LANES
-enum { PARTS = HALF / LANES_EACH }; /* vectors of a half */
+enum { PARTS = HALF_WARP / LANES_EACH }; /* vectors of a half */
 
 /* A sum of products, both halves at a time: the lanes' values at x are consecutive, at y too (dense) or
  * there is one. The offsets are those of the instructions at i and j. */
@@ -52,7 +51,7 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
     Lanes low[PARTS], high[PARTS];
     for (int p = 0; p < PARTS; p++) {
         low[p] = LANES_LOAD(c + LANES_EACH * p);
-        high[p] = LANES_LOAD(c + HALF + LANES_EACH * p);
+        high[p] = LANES_LOAD(c + HALF_WARP + LANES_EACH * p);
     }
     if (y->dense)
         DOT_STEPS(LANES_LOAD, 32)
@@ -60,7 +59,7 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
         DOT_STEPS(LANES_EVEN, 0)
     for (int p = 0; p < PARTS; p++) {
         LANES_STORE(d + LANES_EACH * p, low[p]);
-        LANES_STORE(d + HALF + LANES_EACH * p, high[p]);
+        LANES_STORE(d + HALF_WARP + LANES_EACH * p, high[p]);
     }
 }
 #elif HAVE_DOT
@@ -68,11 +67,11 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
 #define DOT_FOUR(x, y, z) \
     round_sums(r + l, _mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c + l)), \
                _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), sizes, doubt)
-LANE_FN void dot_half(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c, bool sizes,
-                      Doubt *doubt)
+LANE_FN void dot_half_warp(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c,
+                           bool sizes, Doubt *doubt)
 {
     const __m128d even = _mm_set1_pd(*(const float *)(const void *)y);
-    for (int l = 0; l < HALF; l += 4, x += 16, y += 16) {
+    for (int l = 0; l < HALF_WARP; l += 4, x += 16, y += 16) {
         if (dense) DOT_FOUR(x, two_doubles(y), two_doubles(y + 8));
         else DOT_FOUR(x, even, even);
     }
@@ -93,8 +92,8 @@ LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, 
     const Places b = {y->low + in_y, y->high + in_y, dense, true};
     doubt->tie = no_doubt().tie;
     if (sizes) doubt->tiny = no_doubt().tiny;
-    dot_half(r, a.low, b.low, dense, c, sizes, doubt);
-    dot_half(r + HALF, a.high, b.high, dense, c + HALF, sizes, doubt);
+    dot_half_warp(r, a.low, b.low, dense, c, sizes, doubt);
+    dot_half_warp(r + HALF_WARP, a.high, b.high, dense, c + HALF_WARP, sizes, doubt);
     if (in_doubt(doubt)) dot_again(r, &a, &b, c);
 }
 
@@ -133,7 +132,7 @@ static const Insn *dot_shared(Warp *w, const Insn *i)
     Places y = places_shared_between(w, other, 4, offsets.second_least, offsets.second_most);
     float *d = ROW(float, w, last->d);
     const float *c = ROW(const float, w, i[3].c);
-    if (!(x.found & y.found & (x.dense | y.dense))) return i + 1;
+    if (!(x.valid & y.valid & (x.dense | y.dense))) return i + 1;
     x.low -= offsets.first_least, x.high -= offsets.first_least;
     y.low -= offsets.second_least, y.high -= offsets.second_least;
     if (!x.dense) {
@@ -152,54 +151,3 @@ HANDLER(fused_dot_shared_f32, full) { return dot_shared(w, i); }
 HANDLER(fused_dot_shared_f32, full) { (void)w; return i + 1; }
 #endif
 HANDLER(fused_dot_shared_f32, part) { (void)w; return i + 1; }
-
-/* --- an address computed for one access ---------------------------------------------------------------- */
-
-LANE_FN Places places_of_sum(const Warp *w, const Insn *i, uint32_t size, bool write)
-{
-    const Affine *a = AFFINE_AT(w, i[1].a), *b = AFFINE_AT(w, i[1].b);
-    const Affine sum = {.low = (s64)((u64)a->low + (u64)b->low),
-                        .high = (s64)((u64)a->high + (u64)b->high),
-                        .stride = (s64)((u64)a->stride + (u64)b->stride),
-                        .known = a->known & b->known};
-    return places_generic_of(w, i + 2, &sum, size, write);
-}
-
-#define FUSED_LOAD(T, kind) \
-    HANDLER(fused_add_ld_generic_##kind, full) \
-    { \
-        const Places at = places_of_sum(w, i, sizeof(T), false); \
-        if (__builtin_expect(!at.found, 0)) return i + 1; \
-        load_places_##T(ROW(T, w, i[2].d), &at); \
-        return i + 3; \
-    } \
-    HANDLER(fused_add_ld_generic_##kind, part) { (void)w; return i + 1; }
-#define FUSED_STORE(T, kind) \
-    HANDLER(fused_add_st_generic_##kind, full) \
-    { \
-        const Places at = places_of_sum(w, i, sizeof(T), true); \
-        if (__builtin_expect(!at.found, 0)) return i + 1; \
-        store_places_##T(ROW(const T, w, i[2].b), &at); \
-        return i + 3; \
-    } \
-    HANDLER(fused_add_st_generic_##kind, part) { (void)w; return i + 1; }
-FUSED_LOAD(uint32_t, b32_32)
-FUSED_LOAD(uint64_t, b64_64)
-FUSED_STORE(uint32_t, b32_32)
-FUSED_STORE(uint64_t, b64_64)
-
-#define FUSED_VECTOR(T, name, move, write) \
-    HANDLER(fused_add_##name, full) \
-    { \
-        const uint32_t count = i[2].mods & MEM_COUNT; \
-        const Places at = places_of_sum(w, i, count * (uint32_t)sizeof(T), write); \
-        void *rows[4]; \
-        if (!(at.found & at.dense) || !group_rows(w, i + 2, count, rows)) return i + 1; \
-        move##_vectors_##T(rows, count, at.low, at.high); \
-        return i + 3; \
-    } \
-    HANDLER(fused_add_##name, part) { (void)w; return i + 1; }
-FUSED_VECTOR(u32, ldv_generic_b32_32, spread, false)
-FUSED_VECTOR(u64, ldv_generic_b64_64, spread, false)
-FUSED_VECTOR(u32, stv_generic_b32_32, collect, true)
-FUSED_VECTOR(u64, stv_generic_b64_64, collect, true)

@@ -131,17 +131,17 @@ BINARY(rem_s64, s64, b == 0 ? -1 : b == -1 ? 0 : a % b)
 /* Dot products of bytes, and of halves of a with two bytes of b. */
 #define BYTE_s32(x, k) ((s32)(s8)((x) >> 8 * (k)))
 #define BYTE_u32(x, k) ((s32)(u8)((x) >> 8 * (k)))
-#define HALF_s32(x, k) ((s32)(s16)((x) >> 16 * (k)))
-#define HALF_u32(x, k) ((s32)(u16)((x) >> 16 * (k)))
+#define SHORT_s32(x, k) ((s32)(s16)((x) >> 16 * (k)))
+#define SHORT_u32(x, k) ((s32)(u16)((x) >> 16 * (k)))
 #define DOT(A, B) \
     TERNARY(dp4a_##A##_##B, b32, c + (b32)(BYTE_##A(a, 0) * BYTE_##B(b, 0) + BYTE_##A(a, 1) * BYTE_##B(b, \
         1) + \
                                            BYTE_##A(a, 2) * BYTE_##B(b, 2) + BYTE_##A(a, 3) * BYTE_##B(b, \
                                                3))) \
     TERNARY(dp2a_lo_##A##_##B, b32, \
-            c + (b32)(HALF_##A(a, 0) * BYTE_##B(b, 0) + HALF_##A(a, 1) * BYTE_##B(b, 1))) \
+            c + (b32)(SHORT_##A(a, 0) * BYTE_##B(b, 0) + SHORT_##A(a, 1) * BYTE_##B(b, 1))) \
     TERNARY(dp2a_hi_##A##_##B, b32, \
-            c + (b32)(HALF_##A(a, 0) * BYTE_##B(b, 2) + HALF_##A(a, 1) * BYTE_##B(b, 3)))
+            c + (b32)(SHORT_##A(a, 0) * BYTE_##B(b, 2) + SHORT_##A(a, 1) * BYTE_##B(b, 3)))
 DOT(s32, s32)
 DOT(s32, u32)
 DOT(u32, s32)

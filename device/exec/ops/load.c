@@ -58,12 +58,12 @@
         return i + 1; \
     }
 
-#define MOVE_HALF(M, R, from, n) \
+#define MOVE_HALF_WARP(M, R, from, n) \
     if (h.dense) { \
-        HALF_LOOP d[n + l] = (R)((const M *)(const void *)(from))[l]; \
+        HALF_WARP_LOOP d[n + l] = (R)((const M *)(const void *)(from))[l]; \
     } else { \
         const R value = (R)PLAIN(M, from); \
-        HALF_LOOP d[n + l] = value; \
+        HALF_WARP_LOOP d[n + l] = value; \
     }
 
 /* Both halves at once, or the slow way. */
@@ -78,8 +78,8 @@
         if (!halves_##A(a, (uint64_t)i->imm, sizeof(M), &h)) return slow_##space##_##A##_##kind(w, i); \
         span = span_##space(&x, h.low); \
         if (!span_has_halves(&x, &span, &h)) return slow_##space##_##A##_##kind(w, i); \
-        MOVE_HALF(M, R, (uintptr_t)(h.low + span.shift), 0) \
-        MOVE_HALF(M, R, (uintptr_t)(h.high + span.shift), 16) \
+        MOVE_HALF_WARP(M, R, (uintptr_t)(h.low + span.shift), 0) \
+        MOVE_HALF_WARP(M, R, (uintptr_t)(h.high + span.shift), 16) \
         return i + 1; \
     }
 

@@ -6,11 +6,11 @@
 #include "exec/ops/addresses.h"
 #include "exec/ops/affine_rows.h"
 
-/* The host addresses of both halves' first lanes, at one place (uniform) or consecutive (dense). Not found:
+/* The host addresses of both halves' first lanes, at one place (uniform) or consecutive (dense). Not valid:
  * of another shape, misaligned, or not in the range at hand. */
 typedef struct Places {
     uint8_t *low, *high;
-    bool dense, found;
+    bool dense, valid;
 } Places;
 
 /* With the offset least added; with every other one up to most they are in the range as well. shift makes
@@ -20,8 +20,8 @@ LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_
 {
     const uint64_t low = (uint64_t)a->low + (uint64_t)least - range->base;
     const uint64_t high = (uint64_t)a->high + (uint64_t)least - range->base;
-    const uint64_t last = range->size - (uint64_t)(most - least) - (a->stride != 0 ? HALF * size : size);
-    const bool shaped = (a->known & 1) && (a->stride == 0 || a->stride == size);
+    const uint64_t last = range->size - (uint64_t)(most - least) - (a->stride != 0 ? HALF_WARP * size : size);
+    const bool shaped = (a->valid & 1) && (a->stride == 0 || a->stride == size);
     const bool inside = (int64_t)(low | high | last | (last - low) | (last - high)) >= 0;
     const bool aligned = (((uint64_t)a->low | (uint64_t)a->high | (uint64_t)least) & (size - 1)) == 0;
     shift += range->base;
@@ -29,17 +29,12 @@ LANE_FN Places find_places(const Affine *a, int64_t least, int64_t most, uint32_
                     shaped && inside && aligned};
 }
 
-/* The range that this instruction hit last must do: others are looked up by the handlers for rows. */
-LANE_FN Places places_generic_of(const Warp *w, const Insn *i, const Affine *a, uint32_t size, bool write)
+/* Only the range that this instruction hit last: others are looked up by the handlers for rows. */
+LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
 {
     const Worker *worker = w->worker;
     const RangeEntry *range = &(write ? worker->stores : worker->loads)[range_slot(i)];
-    return find_places(a, i->imm, i->imm, size, range, 0);
-}
-
-LANE_FN Places places_generic(const Warp *w, const Insn *i, uint32_t size, bool write)
-{
-    return places_generic_of(w, i, AFFINE_AT(w, i->a), size, write);
+    return find_places(AFFINE_AT(w, i->a), i->imm, i->imm, size, range, 0);
 }
 
 LANE_FN Places places_shared_between(const Warp *w, const Insn *i, uint32_t size, int64_t least, int64_t most)
@@ -60,21 +55,21 @@ LANE_FN Places places_shared(const Warp *w, const Insn *i, uint32_t size, bool w
         const T *low = (const T *)(const void *)at->low, *high = (const T *)(const void *)at->high; \
         const T first = *low, second = *high; \
         if (at->dense) { \
-            HALF_LOOP d[l] = low[l]; \
-            HALF_LOOP d[HALF + l] = high[l]; \
+            HALF_WARP_LOOP d[l] = low[l]; \
+            HALF_WARP_LOOP d[HALF_WARP + l] = high[l]; \
         } else { \
-            HALF_LOOP d[l] = first; \
-            HALF_LOOP d[HALF + l] = second; \
+            HALF_WARP_LOOP d[l] = first; \
+            HALF_WARP_LOOP d[HALF_WARP + l] = second; \
         } \
     } \
     LANE_FN void store_places_##T(const T *b, const Places *at) \
     { \
         T *low = (T *)(void *)at->low, *high = (T *)(void *)at->high; \
         if (at->dense) { \
-            HALF_LOOP low[l] = b[l]; \
-            HALF_LOOP high[l] = b[HALF + l]; \
+            HALF_WARP_LOOP low[l] = b[l]; \
+            HALF_WARP_LOOP high[l] = b[HALF_WARP + l]; \
         } else { \
-            *low = b[HALF - 1]; \
+            *low = b[HALF_WARP - 1]; \
             *high = b[WARP_LANES - 1]; \
         } \
     }

@@ -43,11 +43,11 @@
         return i + 1; \
     }
 
-#define MOVE_HALF(M, to, n) \
+#define MOVE_HALF_WARP(M, to, n) \
     if (h.dense) { \
-        HALF_LOOP ((M *)(void *)(to))[l] = (M)b[n + l]; \
+        HALF_WARP_LOOP ((M *)(void *)(to))[l] = (M)b[n + l]; \
     } else { \
-        PLAIN(M, to, (M)b[n + HALF - 1]); \
+        PLAIN(M, to, (M)b[n + HALF_WARP - 1]); \
     }
 
 #define STORE_FN(space, A, M, R, kind) \
@@ -62,8 +62,8 @@
         if (!halves_##A(a, (uint64_t)i->imm, sizeof(M), &h)) return slow_##space##_##A##_##kind(w, i); \
         span = span_##space(&x, h.low); \
         if (!span_has_halves(&x, &span, &h)) return slow_##space##_##A##_##kind(w, i); \
-        MOVE_HALF(M, (uintptr_t)(h.low + span.shift), 0) \
-        MOVE_HALF(M, (uintptr_t)(h.high + span.shift), 16) \
+        MOVE_HALF_WARP(M, (uintptr_t)(h.low + span.shift), 0) \
+        MOVE_HALF_WARP(M, (uintptr_t)(h.high + span.shift), 16) \
         return i + 1; \
     }
 

@@ -18,7 +18,7 @@ typedef struct TexelAccess {
     const Ref *detail;     /* what comes after them */
     Texture texture;
     u64 handle;            /* that texture is of */
-    bool known;
+    bool valid;
 } TexelAccess;
 
 static TexelAccess access_of(Warp *w, const Insn *i)
@@ -76,8 +76,8 @@ static bool find(TexelAccess *a, int lane, bool surface)
     u64 handle = ROW(const u64, a->w, a->i->a)[lane];
     const char *fault;
     char name[128];
-    if (a->known && handle == a->handle) return true;
-    a->known = false;
+    if (a->valid && handle == a->handle) return true;
+    a->valid = false;
     if (!handle) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
                    "the kernel uses a %s that is not bound", surface ? "surface" : "texture");
@@ -94,7 +94,7 @@ static bool find(TexelAccess *a, int lane, bool surface)
         return false;
     }
     a->handle = handle;
-    a->known = true;
+    a->valid = true;
     return true;
 }
 
@@ -245,7 +245,8 @@ static u64 get_element(const TexelAccess *a, int lane, int k)
 
 static unsigned element_count(const Insn *i) { return 1u << (i->mods >> TEX_COUNT_SHIFT & 3); }
 
-static const Insn *run_suld(Warp *w, const Insn *i)
+/* suld or sust; a load without a place gives zeros. */
+static const Insn *run_elements(Warp *w, const Insn *i, bool store)
 {
     TexelAccess a = access_of(w, i);
     uint32_t bytes = (uint32_t)i->imm;
@@ -254,25 +255,11 @@ static const Insn *run_suld(Warp *w, const Insn *i)
         if (!w->lanes[l]) continue;
         if (!place(&a, l, bytes * element_count(i), false, &p)) return NULL;
         for (unsigned k = 0; k < element_count(i); k++) {
-            u64 value = 0;
-            if (p.address) memcpy(&value, (const void *)(uintptr_t)(p.address + k * bytes), bytes);
-            put_element(&a, l, (int)k, value);
-        }
-    }
-    return i + 1;
-}
-
-static const Insn *run_sust(Warp *w, const Insn *i)
-{
-    TexelAccess a = access_of(w, i);
-    uint32_t bytes = (uint32_t)i->imm;
-    for (int l = 0; l < WARP_LANES; l++) {
-        SurfacePlace p;
-        if (!w->lanes[l]) continue;
-        if (!place(&a, l, bytes * element_count(i), false, &p)) return NULL;
-        for (unsigned k = 0; p.address && k < element_count(i); k++) {
-            u64 value = get_element(&a, l, (int)k);
-            memcpy((void *)(uintptr_t)(p.address + k * bytes), &value, bytes);
+            u64 value = store ? get_element(&a, l, (int)k) : 0;
+            void *at = (void *)(uintptr_t)(p.address + k * bytes);
+            if (p.address && store) memcpy(at, &value, bytes);
+            else if (p.address) memcpy(&value, at, bytes);
+            if (!store) put_element(&a, l, (int)k, value);
         }
     }
     return i + 1;
@@ -377,8 +364,8 @@ TEXTURE_OP(tex, run_tex(w, i, false))
 TEXTURE_OP(tld4, run_tex(w, i, true))
 TEXTURE_OP(txq, run_txq(w, i, false))
 TEXTURE_OP(suq, run_txq(w, i, true))
-TEXTURE_OP(suld, run_suld(w, i))
-TEXTURE_OP(sust, run_sust(w, i))
+TEXTURE_OP(suld, run_elements(w, i, false))
+TEXTURE_OP(sust, run_elements(w, i, true))
 TEXTURE_OP(sust_p, run_sust_p(w, i))
 TEXTURE_OP(sured, run_sured(w, i))
 TEXTURE_OP(istypep, run_istypep(w, i))

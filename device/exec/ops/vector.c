@@ -61,7 +61,7 @@ static bool is_aligned(const Access *x, uint64_t address, bool local)
 }
 
 /* fetch: the bytes of all lanes, x.size apart; store: writes the stage. NULL and false after a fault. Where
- * not all of a vector is there, what somebody reads may be. */
+ * not all of a vector is there, the elements that are read may be. */
 #define MOVE_FNS(space, local, shape) \
     static bool fetch_part_##space(Chunk *c, int l) \
     { \
@@ -181,7 +181,7 @@ static const uint8_t *fetch_param(Chunk *c)
     { \
         void *rows[4]; \
         if (!group_rows(w, i, count, rows)) return false; \
-        collect_vectors_##T(rows, count, bytes, bytes + count * (uint32_t)sizeof(T) * HALF); \
+        collect_vectors_##T(rows, count, bytes, bytes + count * (uint32_t)sizeof(T) * HALF_WARP); \
         return true; \
     }
 GROUP_FNS(u16, b16_16)
@@ -274,7 +274,7 @@ STORE_VECTORS(u64, u64, b64_64, b64_64)
 /* --- 128 bits ------------------------------------------------------------------------------------------ */
 
 /* One half of a 128-bit element. */
-static void spread_half(const Warp *w, uint8_t *row, const uint8_t *bytes, uint32_t stride)
+static void spread_8_bytes(const Warp *w, uint8_t *row, const uint8_t *bytes, uint32_t stride)
 {
     spread_b64_64(w, (u64 *)(void *)row, bytes, stride);
 }
@@ -285,7 +285,7 @@ static const Insn *spread_wide(Chunk *c, const uint8_t *bytes, uint32_t count)
     if (!bytes) return NULL;
     if (i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
     for (uint32_t h = 0; h < 2 * count; h++)
-        spread_half(c->x.w, element_row(c->x.w, i, h / 2, h % 2), bytes + 8 * h, c->step);
+        spread_8_bytes(c->x.w, element_row(c->x.w, i, h / 2, h % 2), bytes + 8 * h, c->step);
     return i + 1;
 }
 
@@ -301,8 +301,8 @@ static const Insn *spread_one(Chunk *c, const uint8_t *bytes)
     uint8_t *d = ref_rows(c->x.w, c->x.i->d);
     if (!bytes) return NULL;
     if (c->x.i->mods & MEM_STRONG) warp_may_spin(c->x.w, FUEL_SPIN);
-    spread_half(c->x.w, d, bytes, c->step);
-    spread_half(c->x.w, d + 8 * WARP_LANES, bytes + 8, c->step);
+    spread_8_bytes(c->x.w, d, bytes, c->step);
+    spread_8_bytes(c->x.w, d + 8 * WARP_LANES, bytes + 8, c->step);
     return c->x.i + 1;
 }
 

@@ -32,11 +32,11 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
 #define ROW_AT(T, rows, e, first) ((T *)__builtin_assume_aligned(rows[e], 64) + (first))
 
 /* first: the lane that the bytes start with, 0 or 16. */
-#define HALF_FNS(T) \
+#define HALF_WARP_FNS(T) \
     LANE_FN void spread_two_##T(void *const rows[4], int first, const T *from) \
     { \
         T *d0 = ROW_AT(T, rows, 0, first), *d1 = ROW_AT(T, rows, 1, first); \
-        HALF_LOOP \
+        HALF_WARP_LOOP \
         { \
             d0[l] = from[2 * l]; \
             d1[l] = from[2 * l + 1]; \
@@ -46,7 +46,7 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
     { \
         T *d0 = ROW_AT(T, rows, 0, first), *d1 = ROW_AT(T, rows, 1, first); \
         T *d2 = ROW_AT(T, rows, 2, first), *d3 = ROW_AT(T, rows, 3, first); \
-        HALF_LOOP \
+        HALF_WARP_LOOP \
         { \
             d0[l] = from[4 * l]; \
             d1[l] = from[4 * l + 1]; \
@@ -57,7 +57,7 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
     LANE_FN void collect_two_##T(void *const rows[4], int first, T *to) \
     { \
         const T *b0 = ROW_AT(T, rows, 0, first), *b1 = ROW_AT(T, rows, 1, first); \
-        HALF_LOOP \
+        HALF_WARP_LOOP \
         { \
             to[2 * l] = b0[l]; \
             to[2 * l + 1] = b1[l]; \
@@ -67,7 +67,7 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
     { \
         const T *b0 = ROW_AT(T, rows, 0, first), *b1 = ROW_AT(T, rows, 1, first); \
         const T *b2 = ROW_AT(T, rows, 2, first), *b3 = ROW_AT(T, rows, 3, first); \
-        HALF_LOOP \
+        HALF_WARP_LOOP \
         { \
             to[4 * l] = b0[l]; \
             to[4 * l + 1] = b1[l]; \
@@ -75,8 +75,8 @@ LANE_FN bool group_rows(Warp *w, const Insn *i, uint32_t count, void *rows[4])
             to[4 * l + 3] = b3[l]; \
         } \
     }
-HALF_FNS(u16)
-HALF_FNS(u64)
+HALF_WARP_FNS(u16)
+HALF_WARP_FNS(u64)
 
 #if defined(__AVX2__)
 /* The 16 bytes at p, and those at p + 64. */
@@ -90,7 +90,7 @@ LANE_FN __m256i load_apart(const u32 *p)
 #define STORE_BOTH(k, v) _mm256_storeu_si256((__m256i *)(void *)(to + (k)), v)
 #define LOW_HALVES(x, y) _mm256_permute2x128_si256(x, y, 0x20)
 #define HIGH_HALVES(x, y) _mm256_permute2x128_si256(x, y, 0x31)
-#define EIGHTS for (int l = 0; l < HALF; l += 8)
+#define EIGHTS for (int l = 0; l < HALF_WARP; l += 8)
 
 /* Four vectors of 4 in each half of the registers, transposed. */
 #define TRANSPOSE(a, b, c, d) \
@@ -148,7 +148,7 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
     }
 }
 #elif defined(__SSE2__)
-#define FOURS for (int l = 0; l < HALF; l += 4)
+#define FOURS for (int l = 0; l < HALF_WARP; l += 4)
 #define LOAD_FOUR(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define STORE_FOUR(p, v) _mm_storeu_si128((__m128i *)(void *)(p), v)
 #define TRANSPOSE(a, b, c, d) \
@@ -200,7 +200,7 @@ LANE_FN void collect_two_u32(void *const rows[4], int first, u32 *to)
     }
 }
 #else
-HALF_FNS(u32)
+HALF_WARP_FNS(u32)
 #endif
 
 /* The vectors of both halves. */
@@ -209,20 +209,20 @@ HALF_FNS(u32)
     { \
         if (count == 2) { \
             spread_two_##T(rows, 0, low); \
-            spread_two_##T(rows, HALF, high); \
+            spread_two_##T(rows, HALF_WARP, high); \
         } else { \
             spread_four_##T(rows, 0, low); \
-            spread_four_##T(rows, HALF, high); \
+            spread_four_##T(rows, HALF_WARP, high); \
         } \
     } \
     LANE_FN void collect_vectors_##T(void *const rows[4], uint32_t count, void *low, void *high) \
     { \
         if (count == 2) { \
             collect_two_##T(rows, 0, low); \
-            collect_two_##T(rows, HALF, high); \
+            collect_two_##T(rows, HALF_WARP, high); \
         } else { \
             collect_four_##T(rows, 0, low); \
-            collect_four_##T(rows, HALF, high); \
+            collect_four_##T(rows, HALF_WARP, high); \
         } \
     }
 VECTOR_FNS(u16)

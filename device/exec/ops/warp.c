@@ -28,7 +28,7 @@ LANE_FN const Insn *go_on(Warp *w, const Insn *i, Ref member_ref)
     return member_ref == REF_ABSENT || (uintptr_t)(i + 1) < w->next_pc ? i + 1 : group_rejoin(w, i + 1);
 }
 
-/* The general form tells a checker of the synchronization. */
+/* The general form reports the synchronization to the checker. */
 BOTH(bar_warp_sync, return all_here(w, i->a) && !w->block->checker ? go_on(w, i, i->a)
                                                                     : collective_enter(w, i, i->a);)
 

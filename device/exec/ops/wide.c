@@ -9,7 +9,7 @@
         void *at[4]; \
         memcpy(at, rows, sizeof at); \
         for (; warps; warps--, p += count * WARP_LANES) { \
-            spread_vectors_##T(at, count, p, p + count * HALF); \
+            spread_vectors_##T(at, count, p, p + count * HALF_WARP); \
             for (unsigned e = 0; e < count; e++) at[e] = (T *)at[e] + WARP_LANES; \
         } \
     }

@@ -62,7 +62,7 @@ static void warp_run(Warp *warp)
 
 /* --- deadlock --------------------------------------------------------------------------- */
 
-static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t capacity)
+static size_t describe_group(const Warp *warp, const Group *g, char *out, size_t capacity)
 {
     char place[256];
     int count;
@@ -84,13 +84,13 @@ static size_t tell_group(const Warp *warp, const Group *g, char *out, size_t cap
     return count < 0 ? 0 : (size_t)count < capacity ? (size_t)count : capacity;
 }
 
-static size_t tell_block(const Block *block, char *out, size_t capacity)
+static size_t describe_block(const Block *block, char *out, size_t capacity)
 {
     size_t used = 0;
     for (uint32_t k = 0; k < block->warp_count; k++) {
         const Warp *warp = &block->warps[k];
         for (uint32_t n = 0; !warp->done && n < warp->group_count && used < capacity; n++)
-            used += tell_group(warp, &warp->groups[n], out + used, capacity - used);
+            used += describe_group(warp, &warp->groups[n], out + used, capacity - used);
     }
     return used < capacity ? used : capacity;
 }
@@ -99,14 +99,14 @@ static size_t tell_block(const Block *block, char *out, size_t capacity)
 void block_fault_stuck(Block *block)
 {
     char waits[760] = "";
-    size_t used = tell_block(block, waits, sizeof waits);
+    size_t used = describe_block(block, waits, sizeof waits);
     for (uint32_t r = 0; r < block->cluster->size && used < sizeof waits; r++) {
         const Block *other = block->cluster->blocks[r];
         if (other == block || !other->live) continue;
         int count = snprintf(waits + used, sizeof waits - used, "; in block (%u,%u,%u)", other->id[0],
                              other->id[1], other->id[2]);
         used += count > 0 ? (size_t)count : 0;
-        if (used < sizeof waits) used += tell_block(other, waits + used, sizeof waits - used);
+        if (used < sizeof waits) used += describe_block(other, waits + used, sizeof waits - used);
     }
     exec_fault_plain(block->grid, CUDA_ERROR_LAUNCH_FAILED,
                      "kernel %s, block (%u,%u,%u): deadlock, its threads wait for each other%s",
@@ -136,8 +136,8 @@ static bool go_on_without(Block *block)
     return cluster_is_patient(block->cluster) && mbarrier_expire(block);
 }
 
-/* What a turn tells of its block: whether it may be waiting, and that it is not stuck. Lanes that sleep for
- * less than a pass takes are awake again in each. */
+/* Whether the block may be waiting, after a warp's turn, which may also show that it is not stuck. Lanes that
+ * sleep for less than a pass takes are awake again in each. */
 static bool is_waiting(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning))
@@ -158,7 +158,7 @@ static bool has_spun(Block *block, const Worker *worker)
  * outside. */
 BlockResult block_run(Block *block, Worker *worker)
 {
-    if (block->grid->function->front) front_run(block, worker);
+    if (block->grid->function->lockstep) lockstep_run(block, worker);
     for (bool first = true;; first = false) {
         bool alive = false, ran = false, waiting = true, failed = false;
         if (block->wake_at) sleep_wake(block);
@@ -211,10 +211,10 @@ static void block_free(Block *block)
 static void find_affine(SpecialRow *row, uint32_t lanes)
 {
     const uint32_t *lane = row->lane, step = lane[1] - lane[0];
-    bool known = true;
-    for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) known &= lane[l] == lane[l & 16] + step * (l & 15);
+    bool valid = true;
+    for (uint32_t l = 0; l < lanes && l < WARP_LANES; l++) valid &= lane[l] == lane[l & 16] + step * (l & 15);
     row->affine =
-        (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .known = known, .spread = 1};
+        (Affine){.low = lane[0], .high = lane[16], .stride = (int32_t)step, .valid = valid, .spread = 1};
 }
 
 static void fill_tids(Block *block, const uint32_t dims[3])
@@ -262,7 +262,7 @@ static bool reserve_block(Block *block, uint32_t warps, size_t shared)
 /* Most blocks have the y and z of the one before. */
 static void fill_even(SpecialRow *row, uint32_t value)
 {
-    if (row->affine.known && row->lane[0] == value) return;
+    if (row->affine.valid && row->lane[0] == value) return;
     for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
     affine_set_uniform(row->lane, value);
 }
@@ -368,7 +368,7 @@ void worker_destroy(Worker *worker)
         store_free(worker->free_stores);
         worker->free_stores = next;
     }
-    front_free(worker->front);
+    lockstep_free(worker->lockstep);
     grid_run_free(worker->run);
     free(worker);
 }

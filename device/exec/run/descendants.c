@@ -109,7 +109,7 @@ static void ask_help(LaunchTree *tree)
     worker_pool_call(tree->pool, &tree->job, open);
 }
 
-/* Runs what is ready until all is done; a helper leaves when nothing is. */
+/* Runs grids that are ready until all are done; a helper leaves when none is. */
 static void work(LaunchTree *tree, bool helper)
 {
     ExecFault fault;

@@ -1,4 +1,4 @@
-/* Runs a grid: hands its blocks out in ascending order to whoever works on it.
+/* Runs a grid: hands out its blocks in ascending order to the workers.
  *
  * A worker runs one block to its end before it takes the next; here a block stands for all of its cluster, by
  * its first one (cluster.c). When a block seems to wait for another one,
@@ -103,6 +103,7 @@ static void grid_init(Grid *grid, WorkerPool *pool, const GridLaunch *launch, Ex
     grid->share = share_of(grid);
     atomic_init(&grid->next_block, 0);
     atomic_init(&grid->faulted, false);
+    atomic_init(&grid->diverges, false);
     atomic_init(&grid->resident, 1);
     grid->stop = launch->stop ? launch->stop : &never_stopped;
     grid->fault = fault;
@@ -133,8 +134,8 @@ static bool take_number(Grid *grid, Worker *worker, uint64_t *number)
     return true;
 }
 
-/* The first block of the next cluster that nobody has taken, begun; NULL when there is none (or no memory for
- * it: *failed). */
+/* The first block of the next cluster that no worker has taken, begun; NULL when there is none (or no memory
+ * for it: *failed). */
 static Block *next_block(Grid *grid, Worker *worker, bool *failed)
 {
     uint64_t number;
@@ -176,8 +177,8 @@ static Block *pop_first(Worker *worker)
     return block;
 }
 
-/* A cluster more, where all that the worker holds seem to wait; NULL when there is none, or no room for
- * it. */
+/* A cluster more, where all that the worker holds seem to wait; NULL when there is none, or no memory
+ * for it. */
 static Block *one_more(Grid *grid, Worker *worker, bool *failed)
 {
     const GridLaunch *launch = grid->launch;
@@ -196,7 +197,7 @@ static BlockResult run_one(Grid *grid, Worker *worker, Block *block)
     if (worker->last != block) range_forget(worker);
     worker->last = block;
     range_check_generation(worker, grid->launch->memory);
-    if (grid->function->stream && stream_run(block, worker)) return BLOCK_DONE;
+    if (grid->function->elementwise && elementwise_run(block, worker)) return BLOCK_DONE;
     return cluster_run(block, worker);
 }
 
@@ -222,7 +223,7 @@ static void drop_all(Worker *worker)
     for (Block *block; (block = pop_first(worker)) != NULL;) cluster_give_back(worker, block);
 }
 
-/* Why a worker stopped: what was canceled has failed. True when the blocks it holds are to go on later. */
+/* Why a worker stopped: a canceled grid has failed. True when its blocks are to be resumed later. */
 static bool is_to_go_on(Grid *grid)
 {
     if (atomic_load(grid->stop) & GRID_CANCEL)
@@ -300,7 +301,7 @@ struct GridRun {
 
 void grid_run_free(GridRun *run) { free(run); }
 
-/* A worker with room for a run; NULL without memory. */
+/* A worker with memory for a run; NULL without memory. */
 static Worker *acquire_leader(WorkerPool *pool)
 {
     Worker *worker = worker_acquire(pool);

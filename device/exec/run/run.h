@@ -17,11 +17,11 @@ bool cluster_is_patient(Cluster *cluster);
 
 /* A warp gets registers and is at its first instruction; false without memory. */
 bool warp_begin(Warp *warp, Worker *worker);
-/* Runs a block of which nothing has run yet as a whole. False, and nothing was done, where that cannot be. */
-bool stream_run(Block *block, Worker *worker);
-/* Runs the first instructions of a block for all its warps at once, as far as that goes. */
-void front_run(Block *block, Worker *worker);
-void front_free(struct Front *front);
+/* Runs a fresh block as a whole. False, and nothing was done, where that is not possible. */
+bool elementwise_run(Block *block, Worker *worker);
+/* Runs the first instructions of a fresh block for all its warps at once, until they diverge. */
+void lockstep_run(Block *block, Worker *worker);
+void lockstep_free(struct Lockstep *lockstep);
 
 /* Clusters. As those of blocks, for the blocks of a cluster together; number: of the cluster in its grid. */
 Block *cluster_take(Worker *worker, Grid *grid);

@@ -2,26 +2,17 @@
 #ifndef DEVICE_EXEC_RUN_WHOLE_BLOCK_H
 #define DEVICE_EXEC_RUN_WHOLE_BLOCK_H
 
-#include "exec/code/lines.h"
+#include "exec/code/block_affine.h"
 #include "exec/state/grid.h"
 
 /* Nothing has run yet, threads are numbered along x alone, and nothing is to be watched one by one. */
-static inline bool block_is_line(const Block *block, const Worker *worker)
+static inline bool block_may_run_whole(const Block *block, const Worker *worker)
 {
     return block->dims[1] == 1 && block->dims[2] == 1 && !block->warps[0].started && !block->checker
            && !worker->random;
 }
 
-static inline bool ref_is_frame(Ref ref) { return ref >> REF_BASE_SHIFT == REF_FRAME; }
-
-/* The same value in all threads of the block, and no register. */
-static inline bool ref_is_value(Ref ref)
-{
-    const uint32_t base = ref >> REF_BASE_SHIFT;
-    return base == REF_CONST || base == REF_PARAM || base == REF_BLOCK;
-}
-
-/* The row of such a value. */
+/* The row of a value that is the same in all threads. */
 static inline const uint8_t *block_value_row(const Block *block, Ref ref)
 {
     const Grid *grid = block->grid;
@@ -31,12 +22,12 @@ static inline const uint8_t *block_value_row(const Block *block, Ref ref)
                                : (const uint8_t *)block->rows + offset;
 }
 
-/* The line of what is not a register: a value, %tid.x, or nothing. */
-static inline Line block_line(const Block *block, Ref ref, unsigned bits)
+/* A source that is not a register: a value, %tid.x, or absent. */
+static inline BlockAffine block_affine_of(const Block *block, Ref ref, unsigned bits)
 {
-    if (!ref_is_value(ref)) return (Line){0, ref >> REF_BASE_SHIFT == REF_WARP};
+    if (!ref_is_value(ref)) return (BlockAffine){0, ref >> REF_BASE_SHIFT == REF_WARP};
     const void *row = block_value_row(block, ref);
-    return (Line){bits == 64 ? *(const int64_t *)row : (int64_t)*(const uint32_t *)row, 0};
+    return (BlockAffine){bits == 64 ? *(const int64_t *)row : (int64_t)*(const uint32_t *)row, 0};
 }
 
 #endif

@@ -46,7 +46,7 @@ static bool count_pending(DeviceRuntime *runtime)
     return false;
 }
 
-/* A child with room for that many bytes, counted as pending. */
+/* A child with a buffer of that many bytes, counted as pending. */
 static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
 {
     *error = RUNTIME_TOO_MANY_PENDING;
@@ -121,12 +121,12 @@ uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t
     return child ? put_open(children, child) : 0;
 }
 
-/* Those whose call is told, or those without. */
-static Child *take_open_locked(Children *children, uint64_t buffer, bool told)
+/* Those whose function is set, or those without one. */
+static Child *take_open_locked(Children *children, uint64_t buffer, bool has_function)
 {
     for (Child **at = &children->open; *at; at = &(*at)->next) {
         Child *child = *at;
-        if (child->buffer != buffer || !child->function == told) continue;
+        if (child->buffer != buffer || !child->function == has_function) continue;
         *at = child->next;
         return child;
     }

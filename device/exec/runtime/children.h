@@ -50,7 +50,7 @@ struct Child {
     Children own; /* first: what it launches itself */
     Child *next;
     Children *siblings; /* among which it was launched */
-    const CodeFunction *function; /* NULL for a transfer, and while that is not told */
+    const CodeFunction *function; /* NULL for a transfer, and until the launch names it */
     ChildShape shape;
     uint64_t buffer; /* where its parameters are written; given back at the launch */
     uint32_t size; /* of the buffer and of params */

@@ -47,9 +47,9 @@ static uint64_t find(struct MemoryMap *memory, const char *strings, size_t size,
     MemoryRange range;
     uint64_t address = (uintptr_t)strings;
     pthread_mutex_lock(&lock);
-    bool there = memory_map_find(memory, address, &range) || memory_map_register(memory, address, &request);
+    bool mapped = memory_map_find(memory, address, &range) || memory_map_register(memory, address, &request);
     pthread_mutex_unlock(&lock);
-    if (!there) return 0;
+    if (!mapped) return 0;
     for (size_t k = 0; k < count && codes[k] != error; k++) strings += strlen(strings) + 1;
     return (uintptr_t)strings;
 }

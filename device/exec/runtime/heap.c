@@ -102,12 +102,12 @@ static void put_back_locked(DeviceHeap *heap, uint64_t unit)
 bool device_heap_free(DeviceHeap *heap, uint64_t address)
 {
     uint64_t offset = address - heap->base;
-    bool known = false;
+    bool found = false;
     pthread_mutex_lock(&heap->lock);
     if (offset < heap->size && offset % (1u << UNIT_BITS) == 0 && heap->class_of[offset >> UNIT_BITS]) {
         put_back_locked(heap, offset >> UNIT_BITS);
-        known = true;
+        found = true;
     }
     pthread_mutex_unlock(&heap->lock);
-    return known;
+    return found;
 }

@@ -26,8 +26,8 @@ uint64_t runtime_DeviceGetSharedMemConfig(RuntimeCall *c) { return ask_number(c,
 
 uint64_t runtime_GraphSetConditional(RuntimeCall *c)
 {
-    bool known = runtime_launch(c)->runtime->set_condition(c->values[0], (uint32_t)c->values[1]);
-    return known ? 0 : RUNTIME_INVALID_VALUE;
+    bool found = runtime_launch(c)->runtime->set_condition(c->values[0], (uint32_t)c->values[1]);
+    return found ? 0 : RUNTIME_INVALID_VALUE;
 }
 
 uint64_t runtime_DeviceGetAttribute(RuntimeCall *c)

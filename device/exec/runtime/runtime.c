@@ -1,8 +1,8 @@
 /* CUDA's device runtime: what device code calls to launch kernels, and the streams and events that go with
  * it.
  *
- * A stream is a number that tells launches apart; each block has its own NULL stream. To wait for an event is
- * to wait for all launches before (children.h). The last error is each thread's own.
+ * A stream is a number that distinguishes launches; each block has its own NULL stream. To wait for an event
+ * is to wait for all launches before (children.h). The last error is each thread's own.
  */
 #include "exec/runtime/runtime.h"
 

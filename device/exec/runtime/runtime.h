@@ -53,7 +53,7 @@ typedef struct RuntimeCall {
 #undef RUNTIME_SAME
 
 const GridLaunch *runtime_launch(const RuntimeCall *c);
-/* Writes a result to the address that the thread gave; a fault when that is nobody's. Returns 0. */
+/* Writes a result to the address that the thread gave; a fault when that is not accessible. Returns 0. */
 uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_t size);
 /* Where the stream puts a launch. RUNTIME_INVALID_HANDLE when it is none. */
 int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *queue);

@@ -51,7 +51,7 @@ static void move_row(const Transfer *transfer, struct MemoryMap *memory, uint64_
         memset((void *)(uintptr_t)target, transfer->value, transfer->width);
         memory_map_written(memory, target, transfer->width);
     } else {
-        memory_map_moved(memory, target, source, transfer->width);
+        memory_map_copied(memory, target, source, transfer->width);
         memmove((void *)(uintptr_t)target, (const void *)(uintptr_t)source, transfer->width);
     }
 }

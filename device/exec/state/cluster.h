@@ -6,7 +6,7 @@
 #include "exec/state/warp.h"
 
 /* Addresses of a cluster's shared memory have rank + CLUSTER_FIRST from this bit on, or 0: the own block.
- * What lies between is nobody's. */
+ * Addresses between them are invalid. */
 enum { CLUSTER_SHIFT = 24, CLUSTER_FIRST = 0x40 };
 
 /* The blocks of a cluster, which one worker runs in turn. A block without a cluster is one of its own. */

@@ -61,7 +61,7 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, co
     return NULL;
 }
 
-/* Why nobody may access the range, or NULL. */
+/* Why the range is not accessible, or NULL. */
 static const char *closed(const MemoryRange *range)
 {
     if (range->state != MEMORY_CLOSED) return NULL;

@@ -1,4 +1,4 @@
-/* A fault of a running kernel: recorded once per launch, first one wins, told to the user whole. */
+/* A fault of a running kernel: recorded once per launch, the first one wins, reported in full. */
 #ifndef DEVICE_EXEC_STATE_FAULT_H
 #define DEVICE_EXEC_STATE_FAULT_H
 

@@ -38,6 +38,7 @@ struct Grid {
     struct GlobalRace *global_race; /* what its blocks access, where that is checked; NULL */
     _Alignas(64) _Atomic uint64_t next_block; /* a cache line of its own: all workers write it */
     _Alignas(64) atomic_bool faulted;
+    atomic_bool diverges; /* a block's warps diverged before their first loop: lockstep.c leaves the others */
     const _Atomic uint32_t *stop; /* the launch's, never NULL */
     _Atomic uint64_t resident; /* clusters begun and not done: one of each worker, and those that wait */
     _Alignas(64) uint32_t workspace[32]; /* of grid-wide barriers: %envreg1 and 2 point at it */

@@ -82,8 +82,8 @@ uint8_t *range_look(Warp *warp, const Insn *insn, const Reach *reach)
 {
     if (reach->shared) return block_shared_at(warp->block, reach->address, reach->bytes, reach->unit);
     bool aligned = (reach->address & (reach->unit - 1)) == 0;
-    bool there = aligned && range_find(warp, insn, reach->address, reach->bytes, reach->write);
-    return there ? (uint8_t *)(uintptr_t)reach->address : NULL;
+    bool accessible = aligned && range_find(warp, insn, reach->address, reach->bytes, reach->write);
+    return accessible ? (uint8_t *)(uintptr_t)reach->address : NULL;
 }
 
 uint8_t *range_reach(Warp *warp, const Insn *insn, int lane, const Reach *reach)

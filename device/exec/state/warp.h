@@ -72,7 +72,7 @@ struct Warp {
     bool watching; /* in this turn, read memory that others may write */
     Group groups[WARP_LANES];
     uint32_t group_count;
-    uint32_t erred; /* lanes with an error of the device runtime that nobody has taken yet */
+    uint32_t erred; /* lanes with an error of the device runtime that has not been read yet */
     uint16_t last_error[WARP_LANES]; /* of those lanes */
     struct WarpStore *store; /* lends registers and local memory while the warp lives */
     uint8_t *registers;

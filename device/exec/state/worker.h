@@ -25,7 +25,7 @@ struct Worker {
     uint64_t random; /* state of the random scheduler's generator; 0: no random scheduler */
     uint32_t heeds; /* GridStop */
     struct GridRun *run; /* memory for the grid that it leads, or NULL */
-    struct Front *front; /* memory of front.c, or NULL */
+    struct Lockstep *lockstep; /* memory of run/lockstep.c, or NULL */
 };
 
 /* xorshift64* */

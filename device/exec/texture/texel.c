@@ -8,20 +8,6 @@
 
 #include "exec/numbers/half.h"
 
-static float to_float(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, 4);
-    return x;
-}
-
-static uint32_t to_bits(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, 4);
-    return bits;
-}
-
 static bool is_fraction(const Texture *t)
 {
     bool small = t->format == TEXTURE_U8 || t->format == TEXTURE_U16 || t->format == TEXTURE_S8
@@ -43,7 +29,7 @@ static uint32_t channel_read(unsigned format, const uint8_t *p)
     case TEXTURE_S8: return (uint32_t)(int8_t)*p;
     case TEXTURE_U16: memcpy(&word, p, 2); return word;
     case TEXTURE_S16: memcpy(&word, p, 2); return (uint32_t)(int16_t)word;
-    case TEXTURE_HALF: memcpy(&word, p, 2); return to_bits(f16_to_f32(word));
+    case TEXTURE_HALF: memcpy(&word, p, 2); return f32_bits(f16_to_f32(word));
     default: memcpy(&bits, p, 4); return bits;
     }
 }
@@ -69,7 +55,7 @@ static int32_t full_scale(unsigned format)
  * bits. */
 static uint32_t border_channel(const Texture *t, float value)
 {
-    uint32_t bits = to_bits(value);
+    uint32_t bits = f32_bits(value);
     if (is_fraction(t)) {
         float least = is_signed(t) ? -1 : 0, held = value > 1 ? 1 : value > least ? value : least;
         return (uint32_t)(int32_t)lrint((double)held * full_scale(t->format));
@@ -79,7 +65,7 @@ static uint32_t border_channel(const Texture *t, float value)
     case TEXTURE_U16: return bits & 65535;
     case TEXTURE_S8: return (uint32_t)(int8_t)bits;
     case TEXTURE_S16: return (uint32_t)(int16_t)bits;
-    case TEXTURE_HALF: return to_bits(f16_to_f32(f32_to_f16_round(value, MODS_RZ)));
+    case TEXTURE_HALF: return f32_bits(f16_to_f32(f32_to_f16_round(value, MODS_RZ)));
     default: return bits;
     }
 }
@@ -129,9 +115,9 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
     for (unsigned k = 0; k < t->channels; k++) {
         out[k] = texel.channel[k];
         if (is_curved(t, k))
-            out[k] = to_bits(f16_to_f32(linear_light[out[k] & 255]));
+            out[k] = f32_bits(f16_to_f32(linear_light[out[k] & 255]));
         else if (is_fraction(t))
-            out[k] = to_bits(fraction(t, out[k]));
+            out[k] = f32_bits(fraction(t, out[k]));
     }
 }
 
@@ -145,7 +131,7 @@ static double round_away(double x, int bits, int least)
     return ldexp(round(ldexp(x, bits - exponent)), exponent - bits);
 }
 
-static float nan_float(void) { return to_float(0x7fffffff); }
+static float nan_float(void) { return f32_from(0x7fffffff); }
 
 enum { NOTHING = INT_MIN / 2 };
 
@@ -154,7 +140,7 @@ static int common_exponent(const Texel *texels, const unsigned *weights, unsigne
 {
     int most = NOTHING, exponent;
     for (unsigned k = 0; k < 4; k++) {
-        float x = to_float(texels[k].channel[channel]);
+        float x = f32_from(texels[k].channel[channel]);
         if (!weights[k] || x == 0 || x - x != 0) continue;
         frexpf(x, &exponent);
         most = exponent > most ? exponent : most;
@@ -175,7 +161,7 @@ static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned
     SliceSum sum = {0, common_exponent(texels, weights, channel)};
     int unit = sum.exponent - bits;
     for (unsigned k = 0; k < 4; k++) {
-        double x = to_float(texels[k].channel[channel]);
+        double x = f32_from(texels[k].channel[channel]);
         if (!(used >> k & 1)) continue;
         if (x - x != 0)
             sum.value += x;
@@ -239,9 +225,9 @@ void texel_blend(const Texture *t, const TexelSum *sum, uint32_t out[4])
             texel_result(t, sum->texels[k], curved.texels[k].channel);
     }
     for (unsigned k = 0; k < t->channels; k++)
-        out[k] = to_bits(is_curved(t, k)  ? blend_floats(t, &curved, k)
-                         : is_fraction(t) ? blend_fractions(t, sum, k)
-                                          : blend_floats(t, sum, k));
+        out[k] = f32_bits(is_curved(t, k)  ? blend_floats(t, &curved, k)
+                          : is_fraction(t) ? blend_fractions(t, sum, k)
+                                           : blend_floats(t, sum, k));
 }
 
 /* --- sust.p ------------------------------------------------------------------------------------------- */
@@ -255,7 +241,7 @@ static uint32_t channel_write(unsigned format, uint32_t word)
     case TEXTURE_U16: return (uint32_t)clamped(word, 0, 65535);
     case TEXTURE_S8: return (uint32_t)clamped((int32_t)word, -128, 127);
     case TEXTURE_S16: return (uint32_t)clamped((int32_t)word, -32768, 32767);
-    case TEXTURE_HALF: return f32_to_f16_round(to_float(word), MODS_RZ);
+    case TEXTURE_HALF: return f32_to_f16_round(f32_from(word), MODS_RZ);
     default: return word;
     }
 }

@@ -195,9 +195,9 @@ static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordi
     unsigned sides = (f.axis[0].weight != 0) | (f.axis[1].weight != 0) << 1 | (f.axis[2].weight != 0) << 2;
     corner_weights(&f, share, sum->weights + at);
     for (unsigned k = 0; k < 8; k++) {
-        bool there = !(k & ~sides);
-        sum->texels[at + k] = there ? texel_at(level, &f, k) : (Texel){{0}};
-        sum->used |= (unsigned)there << (at + k);
+        bool exists = !(k & ~sides);
+        sum->texels[at + k] = exists ? texel_at(level, &f, k) : (Texel){{0}};
+        sum->used |= (unsigned)exists << (at + k);
     }
     sum->groups += 2;
 }

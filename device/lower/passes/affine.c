@@ -3,7 +3,7 @@
  * A dataflow analysis to the greatest fixed point: a register may be affine when everything written to it is
  * computed from constants, parameters, thread indices and other such registers by operations that keep rows
  * affine. Only those are taken that an address is computed from (a counter alone is as fast as a row, and
- * faster where lanes leave a loop one by one); they get rows with room for the Affine, and other operations
+ * faster where lanes leave a loop one by one); they get rows with an Affine before them, and other operations
  * have it expanded before they read one. Only kernels are analysed: the functions they call share their
  * frames.
  */

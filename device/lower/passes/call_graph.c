@@ -203,12 +203,12 @@ static StackState stack_below(Lower *lower, uint32_t id, uint8_t *states, int de
     if (states[id] == STACK_OPEN || depth > DEEPEST_CHAIN) return STACK_UNKNOWN;
     if (states[id] != STACK_NEW) return states[id];
     states[id] = STACK_OPEN;
-    bool known = !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
-    if (known && facts->code) {
+    bool bounded = !facts->calls_unknown && deepest_callee(lower, facts, states, depth, &deepest);
+    if (bounded && facts->code) {
         uint32_t size = facts->code->local_size + deepest;
         facts->code->stack_size = size ? size : 16;
     }
-    states[id] = known ? STACK_KNOWN : STACK_UNKNOWN;
+    states[id] = bounded ? STACK_KNOWN : STACK_UNKNOWN;
     return states[id];
 }
 

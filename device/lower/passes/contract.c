@@ -1,7 +1,7 @@
 /* FMA contraction within a basic block: a mul and an add or sub that name no rounding become one fma, as
  * ptxas makes them, so that results have a GPU's last bits.
  *
- * A product is contracted when all its uses are sums in its block, each of which uses it once, directly or
+ * A product is contracted when all its uses are sums in its block that use it once each, directly or
  * through a negation. Products that only one sum uses go first, then the others; of the two products of a
  * sum the one with fewer uses is contracted, or the first. A sum that took one product reads the other,
  * which is then a use that is not a contraction. (ptxas 13.0 does so in every one of a thousand generated
@@ -18,7 +18,7 @@ typedef struct Product {
 typedef struct FloatOps {
     Product products[3];
     uint16_t add, sub, neg;
-    uint16_t flush; /* .ftz, which changes nothing of such a product; or OP_COUNT */
+    uint16_t flush; /* .ftz, which does not change this product; or OP_COUNT */
     uint8_t class;
 } FloatOps;
 

@@ -111,7 +111,7 @@ static void emit_blocks(Emission *e)
 static bool may_be_guarded(uint16_t op)
 {
     return op == OP_guard || (op >= OP_ld_generic_u8_16 && op <= OP_stv_local_b128)
-           || (op >= OP_affine_mov_b32 && op <= OP_fused_add_stv_generic_b64_64) || op >= OP_mov_b16;
+           || (op >= OP_affine_mov_b32 && op <= OP_fused_dot_shared_f32) || op >= OP_mov_b16;
 }
 
 /* Marks the branches over a few such instructions. */

@@ -1,7 +1,7 @@
 /* Fused operations, put before the instructions that they run (exec/ops/fused.c).
  *
- * What a fused operation does not write, nobody else may read: the registers between its instructions have
- * one definition and one use. The instructions themselves stay, for when it cannot run.
+ * What a fused operation does not write, no other instruction may read: the registers between its
+ * instructions have one definition and one use. The instructions themselves stay, for when it cannot run.
  */
 #include "exec/code/fused.h"
 #include "lower/ir.h"
@@ -73,27 +73,6 @@ static uint32_t dot_length(const Fusion *x, const LowerInsn *i, uint32_t limit, 
     return count;
 }
 
-/* The fused operation for an addition whose sum is the address of the access after it, and nothing else;
- * OP_COUNT: none. */
-static uint16_t fused_access(const Fusion *x, const LowerInsn *i)
-{
-    const LowerInsn *access = i + 1;
-    if (i->op != OP_affine_add_b64 || i->guard != REF_ABSENT || access->guard != REF_ABSENT
-        || access->a != i->d || !used_once(x, i->d))
-        return OP_COUNT;
-    switch (access->op) {
-    case OP_affine_ld_generic_b32_32: return OP_fused_add_ld_generic_b32_32;
-    case OP_affine_ld_generic_b64_64: return OP_fused_add_ld_generic_b64_64;
-    case OP_affine_st_generic_b32_32: return OP_fused_add_st_generic_b32_32;
-    case OP_affine_st_generic_b64_64: return OP_fused_add_st_generic_b64_64;
-    case OP_affine_ldv_generic_b32_32: return OP_fused_add_ldv_generic_b32_32;
-    case OP_affine_ldv_generic_b64_64: return OP_fused_add_ldv_generic_b64_64;
-    case OP_affine_stv_generic_b32_32: return OP_fused_add_stv_generic_b32_32;
-    case OP_affine_stv_generic_b64_64: return OP_fused_add_stv_generic_b64_64;
-    default: return OP_COUNT;
-    }
-}
-
 static void fuse_dot(Fusion *x, const LowerInsn *i, uint32_t count, FusedDot offsets)
 {
     LowerInsn *fused = lower_new_insn(x->f, OP_fused_dot_shared_f32, i->line);
@@ -106,13 +85,9 @@ static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
 {
     FusedDot offsets = {0};
     uint32_t products = left >= 3 && is_shared_load(i) ? dot_length(x, i, left, &offsets) : 0, copied = 1;
-    uint16_t access = left >= 2 ? fused_access(x, i) : OP_COUNT;
     if (products) {
         fuse_dot(x, i, products, offsets);
         copied = 3 * products;
-    } else if (access != OP_COUNT) {
-        lower_new_insn(x->f, access, i->line);
-        copied = 2;
     }
     for (uint32_t n = 0; n < copied; n++) *lower_add_insn(x->f) = i[n];
     return copied;
@@ -121,7 +96,7 @@ static uint32_t fuse_at(Fusion *x, const LowerInsn *i, uint32_t left)
 static bool has_candidates(const LowerFunction *f)
 {
     uint32_t n = 0;
-    while (n < f->insn_count && f->insns[n].op != OP_affine_add_b64 && !is_shared_load(&f->insns[n])) n++;
+    while (n < f->insn_count && !is_shared_load(&f->insns[n])) n++;
     return n < f->insn_count;
 }
 

@@ -13,7 +13,7 @@
 typedef struct Liveness {
     LowerFunction *f;
     uint32_t *index;        /* number among the crossing registers, or LOCAL */
-    uint32_t *crossing;     /* the registers of these numbers */
+    uint32_t *crossing;     /* the registers with these indices */
     uint32_t crossing_count, words;
     uint64_t *in, *used, *defined;  /* rows of words, one a block */
     uint32_t *seen;         /* block + 1 that last wrote a register */

@@ -11,7 +11,7 @@ typedef struct BlockGraph {
     const uint32_t *next;
 } BlockGraph;
 
-/* Writes the blocks that can be reached into order, which has room for all; returns how many. The first
+/* Writes the blocks that can be reached into order, an array of block_count; returns how many. The first
  * successor of a block follows it at once where the order leaves a choice. */
 uint32_t lower_order(Arena *scratch, const BlockGraph *graph, uint32_t *order);
 

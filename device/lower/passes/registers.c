@@ -42,7 +42,7 @@ static const uint16_t row_offset[POOLS] = {[4] = AFFINE_BYTES, [5] = AFFINE_BYTE
 
 static SlotSet *slots_of(Packing *p, uint32_t r) { return &p->pools[class_pool[p->f->classes[r]]]; }
 
-/* Bits at which an aligned run of count free slots starts. A single slot beside a used one is preferred, to
+/* Bits at which an aligned run of count free slots starts. A single slot next to a used one is preferred, to
  * keep pairs whole. */
 static uint64_t run_starts(uint64_t free, uint32_t count)
 {

@@ -1,5 +1,5 @@
 /* Loops that only wait for memory: their loads count as ones that another thread's write may end, whatever
- * cache operation they name (ld.global.cg, or a plain ld beside a fence), so that the threads they wait for
+ * cache operation they name (ld.global.cg, or a plain ld next to a fence), so that the threads they wait for
  * get their turn.
  *
  * Such a loop is one block that carries nothing from one round to the next: each register that it writes is

@@ -4,27 +4,27 @@
 
 typedef struct Search {
     Lower *lower;
-    bool *told_functions, *told_variables; /* by id */
+    bool *reported_functions, *reported_variables; /* by id */
 } Search;
 
-static void tell(const Search *s, bool *told, const char *name, const PtxModule *home)
+static void report(const Search *s, bool *reported, const char *name, const PtxModule *home)
 {
-    if (*told) return;
-    *told = true;
+    if (*reported) return;
+    *reported = true;
     ptx_link_error(s->lower->log, "Undefined reference to '%s' in '%s'", name, home->name);
 }
 
 static void look_at_function(const Search *s, const PtxFunction *f, const PtxModule *home)
 {
     if (!s->lower->functions[f->id].code && !lower_is_provided(f->name))
-        tell(s, &s->told_functions[f->id], f->name, home);
+        report(s, &s->reported_functions[f->id], f->name, home);
 }
 
 /* Arrays of shared memory are the launch's; variables of functions are always there. */
 static void look_at_variable(const Search *s, const PtxVariable *v, const PtxModule *home)
 {
     if (!v->defined && !v->function && (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST))
-        tell(s, &s->told_variables[v->id], v->name, home);
+        report(s, &s->reported_variables[v->id], v->name, home);
 }
 
 static void look_at_operand(const Search *s, const PtxOperand *o, const PtxModule *home)
@@ -71,8 +71,8 @@ void lower_undefined(Lower *lower)
 {
     const PtxModule *tree = lower->tree;
     Search s = {.lower = lower,
-                .told_functions = ARENA_ZEROS(&lower->scratch, bool, tree->function_count),
-                .told_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
+                .reported_functions = ARENA_ZEROS(&lower->scratch, bool, tree->function_count),
+                .reported_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
     for (uint32_t i = 0; i < tree->function_count; i++)
         if (lower_reached(lower, i)) look_at_body(&s, tree->functions[i]);
     for (uint32_t i = 0; i < tree->global_count; i++) look_at_initialiser(&s, tree->globals[i]);

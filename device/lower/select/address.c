@@ -158,8 +158,7 @@ static void address_of_variable(Select *s, const PtxVariable *v, uint32_t column
     }
 }
 
-/* What a space is for exec/: parameters through a register are the buffer's memory, or local memory. */
-static PtxSpace space_of(const Select *s, PtxSpace space)
+PtxSpace select_space(const Select *s, PtxSpace space)
 {
     switch (space) {
     case PTX_SPACE_SHARED:
@@ -176,7 +175,7 @@ static PtxSpace space_of(const Select *s, PtxSpace space)
 
 bool select_address(Select *s, const PtxOperand *o, PtxSpace space, Address *a)
 {
-    *a = (Address){.row = REF_ABSENT, .offset = o->offset, .space = space_of(s, space)};
+    *a = (Address){.row = REF_ABSENT, .offset = o->offset, .space = select_space(s, space)};
     unsigned base = o->kind == PTX_OPERAND_VARIABLE ? PTX_BASE_VARIABLE : o->base;
     if ((o->kind != PTX_OPERAND_ADDRESS && o->kind != PTX_OPERAND_VARIABLE)
         || base == PTX_BASE_PARAM_NUMBER) {
@@ -224,10 +223,10 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
                           .element = elements[class],
                           .is_signed = is_signed && bytes < elements[class]};
     for (uint32_t i = 0; i < s->load_count; i++) {
-        const CodeParamLoad *known = &s->loads[i];
-        if (known->offset == offset && known->size == bytes && known->element == load.element
-            && known->is_signed == load.is_signed)
-            return REF_MAKE(REF_PARAM, known->row);
+        const CodeParamLoad *existing = &s->loads[i];
+        if (existing->offset == offset && existing->size == bytes && existing->element == load.element
+            && existing->is_signed == load.is_signed)
+            return REF_MAKE(REF_PARAM, existing->row);
     }
     load.affine = class != CLASS_16;
     load.row = s->code->param_rows_size + (load.affine ? AFFINE_BYTES : 0);

@@ -120,8 +120,8 @@ static uint16_t find_with(const PtxForm *form, Variant variant)
     name_add(&name, ptx_opcode_names[fused ? PTX_OP_fma : form->opcode]);
     memmove(name.text, name.text + 1, name.length--);
     name_add_modifiers(&name, form);
-    size_t room = sizeof name.text - name.length;
-    name.length += (size_t)snprintf(name.text + name.length, room, "%s", variants[variant]);
+    size_t capacity = sizeof name.text - name.length;
+    name.length += (size_t)snprintf(name.text + name.length, capacity, "%s", variants[variant]);
     char stem[NAME_SIZE];
     snprintf(stem, sizeof stem, "%s", name.text);
     name_add_type(&name, form);

@@ -94,11 +94,11 @@ static bool is_call_variable(const Select *s, const PtxOperand *o)
 static void note_place(Select *s, const PtxOperand *o, LocalPlace place, bool outgoing)
 {
     if (!is_call_variable(s, o)) return;
-    LocalPlace *known = &s->places[o->variable->id];
-    if (!outgoing || (known->kind == PLACE_OUTGOING && known->offset != place.offset))
-        known->kind = PLACE_FRAME;
-    else if (known->kind == PLACE_NONE)
-        *known = place;
+    LocalPlace *allocated = &s->places[o->variable->id];
+    if (!outgoing || (allocated->kind == PLACE_OUTGOING && allocated->offset != place.offset))
+        allocated->kind = PLACE_FRAME;
+    else if (allocated->kind == PLACE_NONE)
+        *allocated = place;
 }
 
 void select_call_places(Select *s)
@@ -166,12 +166,12 @@ static void move_value(Select *s, bool store, Ref row, uint32_t offset, PtxType 
 }
 
 /* One register of an argument or a result. */
-static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t there, bool result)
+static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t target, bool result)
 {
     if (!result)
-        move_value(s, true, select_source(s, o, type), there, type);
+        move_value(s, true, select_source(s, o, type), target, type);
     else if (o->kind != PTX_OPERAND_SINK)
-        move_value(s, false, select_dest(s, o, class_of(type)), there, type);
+        move_value(s, false, select_dest(s, o, class_of(type)), target, type);
 }
 
 /* Where a variable of the caller is, counted from the caller's frame. */
@@ -183,21 +183,21 @@ static uint32_t caller_offset(const Select *s, const PtxOperand *o)
 
 static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, LocalPlace place, bool result)
 {
-    uint32_t there = s->local_size + place.offset;
+    uint32_t target = s->local_size + place.offset;
     if (is_call_variable(s, o)) {
-        uint32_t here = caller_offset(s, o);
-        if (here == there) return;
+        uint32_t source = caller_offset(s, o);
+        if (source == target) return;
         if (result)
-            copy_local(s, here, there, formal->size);
+            copy_local(s, source, target, formal->size);
         else
-            copy_local(s, there, here, formal->size);
+            copy_local(s, target, source, formal->size);
     } else if (o->kind == PTX_OPERAND_VECTOR) {
         for (uint32_t k = 0; k < o->count; k++)
-            pass_register(s, &o->items[k], formal->type, there + k * ptx_type_bytes(formal->type), result);
+            pass_register(s, &o->items[k], formal->type, target + k * ptx_type_bytes(formal->type), result);
     } else if (formal->dim_count || (formal->vector > 1 && o->kind != PTX_OPERAND_SINK)) {
         select_error(s, o->column, "this argument is not supported by the CPU device");
     } else {
-        pass_register(s, o, formal->type, there, result);
+        pass_register(s, o, formal->type, target, result);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Instructions of which a GPU's compiler makes several blocks, so that no product before one is contracted
+/* Instructions that a GPU's compiler expands to several blocks, so that no product before one is contracted
  * with a sum after it: divisions and square roots with a slow path, fences, and what a guard jumps over. As
  * ptxas 13.0 was seen to do; it keeps guards on arithmetic. */
 #include "lower/select/select.h"

@@ -186,15 +186,15 @@ static uint8_t rounding_of(const PtxForm *form)
 static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
 {
     const PtxForm *form = s->insn->form;
-    bool half = wmma && form->type_count == 2;
-    MatrixType d = matrix_type(form->types[0]), a = half ? MATRIX_F16 : matrix_type(form->types[1]);
-    MatrixType b = half ? MATRIX_F16 : matrix_type(form->types[2]);
-    MatrixType c = matrix_type(form->types[half ? 1 : 3]);
+    bool is_f16 = wmma && form->type_count == 2;
+    MatrixType d = matrix_type(form->types[0]), a = is_f16 ? MATRIX_F16 : matrix_type(form->types[1]);
+    MatrixType b = is_f16 ? MATRIX_F16 : matrix_type(form->types[2]);
+    MatrixType c = matrix_type(form->types[is_f16 ? 1 : 3]);
     uint32_t ab = 1u << a | 1u << b;
     bool alike = a == b || (!wmma && (!(ab & ~WHOLE_8) || !(ab & ~WHOLE_4) || !(ab & ~NARROW)));
     bool whole = (ab & (WHOLE_8 | WHOLE_4)) != 0, bits = a == MATRIX_B1;
     bool combined = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
-    if ((!half && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
+    if ((!is_f16 && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
         || !(sums_of(ab) >> c & 1) || (!wmma && c != d)) {
         select_unsupported(s, "a product of this shape and these types");
         return false;

@@ -160,24 +160,10 @@ static uint16_t cvta_op(PtxSpace space, bool to)
     return OP_COUNT;
 }
 
-static PtxSpace cvta_space(const Select *s, PtxSpace space)
-{
-    switch (space) {
-    case PTX_SPACE_SHARED:
-    case PTX_SPACE_SHARED_CTA:
-    case PTX_SPACE_SHARED_CLUSTER: return PTX_SPACE_SHARED;
-    case PTX_SPACE_LOCAL: return PTX_SPACE_LOCAL;
-    case PTX_SPACE_PARAM:
-    case PTX_SPACE_PARAM_ENTRY:
-    case PTX_SPACE_PARAM_FUNC: return s->tree->is_entry ? PTX_SPACE_GLOBAL : PTX_SPACE_LOCAL;
-    default: return PTX_SPACE_GLOBAL;
-    }
-}
-
 void select_cvta(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    uint16_t op = cvta_op(cvta_space(s, form->spaces[0]), ptx_has(form, PTX_MOD_to));
+    uint16_t op = cvta_op(select_space(s, form->spaces[0]), ptx_has(form, PTX_MOD_to));
     if (ptx_type_bits(form->types[0]) != 64) {
         select_unsupported(s, "a 32-bit generic address");
         return;

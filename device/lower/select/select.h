@@ -105,6 +105,8 @@ typedef struct Address {
     bool narrow;           /* 32-bit row */
     bool relative;         /* LOCAL: the offset counts from the own frame */
 } Address;
+/* What a space is for exec/: parameters through a register are the buffer's memory, or local memory. */
+PtxSpace select_space(const Select *s, PtxSpace space);
 bool select_address(Select *s, const PtxOperand *operand, PtxSpace space, Address *address);
 /* An address as a value: the row with the offset added; of 32 bits, or of 64 where *wide. */
 Ref select_address_value(Select *s, const Address *address, bool *wide);

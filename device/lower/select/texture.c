@@ -151,10 +151,10 @@ static unsigned gradient_count(unsigned shape)
 static bool read_detail(Select *s, TextureOperands *t)
 {
     bool level = ptx_has(s->insn->form, PTX_MOD_level), gradients = ptx_has(s->insn->form, PTX_MOD_grad);
-    uint32_t known = level ? 3 : gradients ? 4 : 2;
+    uint32_t expected = level ? 3 : gradients ? 4 : 2;
     unsigned count = gradient_count(t->mods & TEX_SHAPE);
-    if (s->insn->operand_count > known) {
-        select_error(s, operand_at(s, known)->column,
+    if (s->insn->operand_count > expected) {
+        select_error(s, operand_at(s, expected)->column,
                      "offsets and depth comparison are not supported by the CPU device");
         return false;
     }

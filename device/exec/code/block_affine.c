@@ -1,5 +1,5 @@
-/* Arithmetic of lines: the operations of affine.def, for all threads of a block. */
-#include "exec/code/lines.h"
+/* The operations of affine.def for all threads of a block. */
+#include "exec/code/block_affine.h"
 
 typedef int32_t s32;
 typedef uint32_t u32;
@@ -7,7 +7,7 @@ typedef int64_t s64;
 typedef uint64_t u64;
 __extension__ typedef __int128 Exact;
 
-const uint8_t line_bits[OP_COUNT][4] = {
+const uint8_t affine_bits[OP_COUNT][4] = {
 #define AFFINE(name, rule, d, a, b, c) [OP_affine_##name] = {d, a, b, c},
 #include "exec/code/affine.def"
 #undef AFFINE
@@ -18,7 +18,7 @@ typedef struct Ends {
     Exact first, last;
 } Ends;
 
-/* False where the line leaves the type's range, least to most. */
+/* False where a value leaves the type's range, least to most. */
 static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact least, Exact most, Ends *ends)
 {
     ends->first = first;
@@ -26,7 +26,7 @@ static bool find_ends(Exact first, s64 stride, uint32_t threads, Exact least, Ex
     return ends->last >= least && ends->last <= most;
 }
 #define ENDS_FN(T, least, most) \
-    static bool ends_##T(Line x, uint32_t threads, Ends *ends) \
+    static bool ends_##T(BlockAffine x, uint32_t threads, Ends *ends) \
     { \
         return find_ends((T)x.base, x.stride, threads, least, most, ends); \
     }
@@ -36,7 +36,7 @@ ENDS_FN(s64, INT64_MIN, INT64_MAX)
 ENDS_FN(u64, 0, UINT64_MAX)
 
 #define WIDEN_FN(T) \
-    static bool widen_##T(Line *x, uint32_t threads) \
+    static bool widen_##T(BlockAffine *x, uint32_t threads) \
     { \
         Ends ends; \
         x->base = (T)x->base; \
@@ -47,45 +47,45 @@ WIDEN_FN(u32)
 
 /* --- results ------------------------------------------------------------------------------------------- */
 
-static Line sum(Line a, Line b)
+static BlockAffine sum(BlockAffine a, BlockAffine b)
 {
-    return (Line){(s64)((u64)a.base + (u64)b.base), (s64)((u64)a.stride + (u64)b.stride)};
+    return (BlockAffine){(s64)((u64)a.base + (u64)b.base), (s64)((u64)a.stride + (u64)b.stride)};
 }
 
-static Line scaled(Line a, s64 factor)
+static BlockAffine scaled(BlockAffine a, s64 factor)
 {
-    return (Line){(s64)((u64)a.base * (u64)factor), (s64)((u64)a.stride * (u64)factor)};
+    return (BlockAffine){(s64)((u64)a.base * (u64)factor), (s64)((u64)a.stride * (u64)factor)};
 }
 
 /* a * b + c; false where both factors vary. */
-static bool multiply(Line a, Line b, Line c, Line *r)
+static bool multiply(BlockAffine a, BlockAffine b, BlockAffine c, BlockAffine *r)
 {
     *r = sum(b.stride ? scaled(b, a.base) : scaled(a, b.base), c);
     return a.stride == 0 || b.stride == 0;
 }
 
-static bool shift_left(Line a, Line by, unsigned bits, Line *r)
+static bool shift_left(BlockAffine a, BlockAffine by, unsigned bits, BlockAffine *r)
 {
     *r = scaled(a, (u32)by.base < bits ? (s64)((u64)1 << by.base) : 0);
     return by.stride == 0;
 }
 
 /* Bits above those in which the first value and the last differ are the same in all threads. */
-static bool shift_right(Line a, Line by, uint32_t threads, Line *r)
+static bool shift_right(BlockAffine a, BlockAffine by, uint32_t threads, BlockAffine *r)
 {
     Ends ends;
     const u32 bits = (u32)by.base;
     if (by.stride || !ends_u32(a, threads, &ends)) return false;
-    *r = (Line){bits > 31 ? 0 : (u32)ends.first >> bits, 0};
+    *r = (BlockAffine){bits > 31 ? 0 : (u32)ends.first >> bits, 0};
     return bits > 31 || (u32)ends.first >> bits == (u32)ends.last >> bits;
 }
 
-static bool mask(Line a, Line b, uint32_t threads, Line *r)
+static bool mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
 {
     Ends ends;
-    const Line x = b.stride ? b : a;
+    const BlockAffine x = b.stride ? b : a;
     const u32 kept = (u32)(b.stride ? a.base : b.base);
-    *r = (Line){(u32)x.base & kept, x.stride};
+    *r = (BlockAffine){(u32)x.base & kept, x.stride};
     if (a.stride && b.stride) return false;
     if (x.stride == 0) return true;
     return (kept & (kept + 1)) == 0 && ends_u32(x, threads, &ends)
@@ -94,7 +94,7 @@ static bool mask(Line a, Line b, uint32_t threads, Line *r)
 
 /* Of values that are the same in all threads. */
 #define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, even)
-static bool choose(unsigned op, Line a, Line b, Line *r)
+static bool choose(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
 {
     const bool even = (a.stride | b.stride) == 0;
     const u32 by = (u32)b.base > 31 ? 31 : (u32)b.base;
@@ -114,7 +114,8 @@ static bool choose(unsigned op, Line a, Line b, Line *r)
     }
 }
 
-static bool find_line(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *r)
+static bool compute(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
+                    BlockAffine *r)
 {
     switch (op) {
     case OP_affine_mov_b32:
@@ -144,23 +145,24 @@ static bool find_line(unsigned op, uint32_t threads, Line a, Line b, Line c, Lin
     }
 }
 
-bool line_compute_any(unsigned op, uint32_t threads, Line a, Line b, Line c, Line *result)
+bool block_affine_compute_any(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
+                              BlockAffine *result)
 {
-    Line r;
-    if (!find_line(op, threads, a, b, c, &r)) return false;
-    *result = line_bits[op][0] == 32 ? (Line){(u32)r.base, (s32)r.stride} : r;
+    BlockAffine r;
+    if (!compute(op, threads, a, b, c, &r)) return false;
+    *result = affine_bits[op][0] == 32 ? (BlockAffine){(u32)r.base, (s32)r.stride} : r;
     return true;
 }
 
 /* --- comparisons --------------------------------------------------------------------------------------- */
 
-/* The difference of two lines rises or falls: an order that both ends have, all threads have. */
+/* The difference of two affine values rises or falls: an order that both ends have, all threads have. */
 #define ORDER(T, operator) \
-    known = ends_##T(a, threads, &x) && ends_##T(b, threads, &y); \
+    decided = ends_##T(a, threads, &x) && ends_##T(b, threads, &y); \
     first = x.first operator y.first; \
     last = x.last operator y.last
 #define EQUAL(operator) \
-    known = (a.stride | b.stride) == 0; \
+    decided = (a.stride | b.stride) == 0; \
     first = last = a.base operator b.base
 #define ORDERS(T) \
     case OP_affine_setp_lt_##T: ORDER(T, <); break; \
@@ -168,10 +170,10 @@ bool line_compute_any(unsigned op, uint32_t threads, Line a, Line b, Line c, Lin
     case OP_affine_setp_gt_##T: ORDER(T, >); break; \
     case OP_affine_setp_ge_##T: ORDER(T, >=); break;
 
-bool line_compare(unsigned op, uint32_t threads, Line a, Line b, bool *result)
+bool block_affine_compare(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, bool *result)
 {
     Ends x = {0, 0}, y = {0, 0};
-    bool known = false, first = false, last = false;
+    bool decided = false, first = false, last = false;
     switch (op) {
         ORDERS(s32)
         ORDERS(u32)
@@ -184,5 +186,26 @@ bool line_compare(unsigned op, uint32_t threads, Line a, Line b, bool *result)
     default: break;
     }
     *result = first;
-    return known && first == last;
+    return decided && first == last;
+}
+
+/* --- accesses ------------------------------------------------------------------------------------------ */
+
+bool block_access(const CodeFunction *function, const Insn *i, BlockAccess *access)
+{
+    const uint8_t count = i->mods & MEM_COUNT;
+    const Ref *list = function->refs + i->more;
+    if (i->mods & (MEM_STRONG | MEM_ADDR32)) return false;
+    switch (i->op) {
+    case OP_affine_ld_generic_b32_32: *access = (BlockAccess){false, 4, 1, &i->d}; break;
+    case OP_affine_ld_generic_b64_64: *access = (BlockAccess){false, 8, 1, &i->d}; break;
+    case OP_affine_st_generic_b32_32: *access = (BlockAccess){true, 4, 1, &i->b}; break;
+    case OP_affine_st_generic_b64_64: *access = (BlockAccess){true, 8, 1, &i->b}; break;
+    case OP_affine_ldv_generic_b32_32: *access = (BlockAccess){false, 4, count, list}; break;
+    case OP_affine_ldv_generic_b64_64: *access = (BlockAccess){false, 8, count, list}; break;
+    case OP_affine_stv_generic_b32_32: *access = (BlockAccess){true, 4, count, list}; break;
+    case OP_affine_stv_generic_b64_64: *access = (BlockAccess){true, 8, count, list}; break;
+    default: return false;
+    }
+    return true;
 }

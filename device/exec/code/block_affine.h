@@ -1,0 +1,42 @@
+/* What affine rows (affine.h) are for a warp, for all threads of a block of one dimension: value(thread) =
+ * base + stride * thread, modulo the width of the row. */
+#ifndef DEVICE_EXEC_CODE_BLOCK_AFFINE_H
+#define DEVICE_EXEC_CODE_BLOCK_AFFINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exec/code/code.h"
+
+typedef struct BlockAffine {
+    int64_t base, stride; /* as a row has them: a base of 32 bits is unsigned, a stride signed */
+} BlockAffine;
+
+/* Bits of result and sources of an operation on affine rows (1: a predicate); 0 of other operations. */
+extern const uint8_t affine_bits[OP_COUNT][4];
+
+/* The result of an operation; false where it is not affine: a widened source, for one, must not wrap between
+ * the first thread and the last. */
+bool block_affine_compute_any(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
+                              BlockAffine *result);
+static inline bool block_affine_compute(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b,
+                                        BlockAffine c, BlockAffine *result)
+{
+    if (op != OP_affine_add_b64) return block_affine_compute_any(op, threads, a, b, c, result);
+    *result = (BlockAffine){(int64_t)((uint64_t)a.base + (uint64_t)b.base),
+                            (int64_t)((uint64_t)a.stride + (uint64_t)b.stride)};
+    return true; /* half of all operations are these sums */
+}
+
+/* What a comparison gives in all threads; false where they differ, or may. */
+bool block_affine_compare(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, bool *result);
+
+/* A load or store of `count` elements in each thread, at an affine address. */
+typedef struct BlockAccess {
+    bool write;
+    uint8_t element, count; /* bytes of an element */
+    const Ref *rows;        /* of each element */
+} BlockAccess;
+bool block_access(const CodeFunction *function, const Insn *i, BlockAccess *access);
+
+#endif

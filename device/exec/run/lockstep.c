@@ -1,0 +1,359 @@
+/* Runs the first instructions of a block for all its warps at once (lockstep.h).
+ *
+ * A frame of the whole block holds the rows of all warps side by side: the plane of a row that lies at some
+ * offset in a warp's frame lies at as many times that offset as there are warps.
+ */
+#include "exec/code/lockstep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exec/run/run.h"
+#include "exec/run/whole_block.h"
+#include "exec/state/ranges.h"
+
+enum { PREDICATES = 64, SPARE_PLANES = 3, SPARE_BYTES = SPARE_PLANES * WARP_LANES * 8 };
+enum { WHOLE_WARP = 31, WARPS_LEAST = 4 }; /* fewer are as fast one by one */
+
+typedef enum RowKind { ROW_UNKNOWN, ROW_AFFINE_32, ROW_AFFINE_64, ROW_PLANE_32, ROW_PLANE_64 } RowKind;
+
+typedef struct Lockstep {
+    Block *block;
+    Worker *worker;
+    const WideTable *wide;
+    const Ref *refs;
+    uint32_t threads, warps;
+    uint8_t *planes; /* three spare ones, then those of the frame */
+    size_t size;
+    uint32_t written_count;
+    uint16_t written[LOCKSTEP_ROWS]; /* rows that have a value */
+    uint8_t kinds[LOCKSTEP_ROWS];
+    uint64_t predicates, predicate_values; /* those that have a value, and hold */
+    BlockAffine affine[LOCKSTEP_ROWS];
+} Lockstep;
+
+void lockstep_free(Lockstep *lockstep)
+{
+    if (lockstep) free(lockstep->planes);
+    free(lockstep);
+}
+
+#define CLASS_SUM LOCKSTEP_AFFINE
+#define CLASS_PRODUCT LOCKSTEP_AFFINE
+#define CLASS_SHIFT LOCKSTEP_AFFINE
+#define CLASS_UNIFORM LOCKSTEP_AFFINE
+#define CLASS_COMPARE LOCKSTEP_COMPARE
+#define CLASS_ACCESS LOCKSTEP_ACCESS
+const uint8_t lockstep_classes[OP_COUNT] = {
+#define AFFINE(name, rule, d, a, b, c) [OP_affine_##name] = CLASS_##rule,
+#include "exec/code/affine.def"
+#undef AFFINE
+#define WIDE(name, size, sources) [OP_##name] = LOCKSTEP_ELEMENTS,
+#include "exec/code/wide.def"
+#undef WIDE
+    [OP_label] = LOCKSTEP_SKIP,        [OP_bra] = LOCKSTEP_JUMP,          [OP_bra_back] = LOCKSTEP_JUMP,
+    [OP_bra_p] = LOCKSTEP_BRANCH,      [OP_bra_p_back] = LOCKSTEP_BRANCH, [OP_mov_b32] = LOCKSTEP_MOVE,
+    [OP_mov_b64] = LOCKSTEP_MOVE,      [OP_selp_b32] = LOCKSTEP_CHOOSE,   [OP_selp_b64] = LOCKSTEP_CHOOSE,
+    [OP_shfl_bfly] = LOCKSTEP_EXCHANGE};
+
+/* --- rows ---------------------------------------------------------------------------------------------- */
+
+static void set_kind(Lockstep *x, Ref row, RowKind kind)
+{
+    const uint32_t n = row / LOCKSTEP_UNIT;
+    if (!x->kinds[n]) x->written[x->written_count++] = (uint16_t)n;
+    x->kinds[n] = (uint8_t)kind;
+}
+
+static uint8_t *plane_at(const Lockstep *x, uint32_t offset)
+{
+    return x->planes + (size_t)x->warps * (SPARE_BYTES + offset);
+}
+
+static bool read_affine(const Lockstep *x, Ref ref, unsigned bits, BlockAffine *value)
+{
+    if (ref_is_register(ref)) {
+        *value = x->affine[ref / LOCKSTEP_UNIT];
+        return x->kinds[ref / LOCKSTEP_UNIT] == (bits == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
+    }
+    *value = block_affine_of(x->block, ref, bits);
+    return ref >> REF_BASE_SHIFT != REF_WARP || ref == REF_ROW_32(REF_WARP, WARP_ROW_TID);
+}
+
+/* The elements of all threads, a uniform value's in a spare plane; NULL where the row has none. */
+static const void *read_plane(Lockstep *x, Ref ref, uint32_t size, uint32_t spare)
+{
+    if (ref_is_register(ref)) {
+        const uint8_t kind = x->kinds[ref / LOCKSTEP_UNIT];
+        return kind == (size == 8 ? ROW_PLANE_64 : ROW_PLANE_32) ? plane_at(x, ref) : NULL;
+    }
+    if (!ref_is_value(ref)) return NULL;
+    uint8_t *plane = x->planes + (size_t)x->warps * spare * WARP_LANES * 8;
+    const uint8_t *row = block_value_row(x->block, ref);
+    for (uint32_t w = 0; w < x->warps; w++)
+        memcpy(plane + (size_t)w * size * WARP_LANES, row, size * WARP_LANES);
+    return plane;
+}
+
+static void *new_plane(Lockstep *x, Ref row, uint32_t size)
+{
+    set_kind(x, row, size == 8 ? ROW_PLANE_64 : ROW_PLANE_32);
+    return plane_at(x, row);
+}
+
+/* --- instructions: false where they do not fit, and nothing was done ----------------------------------- */
+
+static bool do_affine(Lockstep *x, const Insn *i)
+{
+    const uint8_t *bits = affine_bits[i->op];
+    BlockAffine a, b, c, d;
+    if (!read_affine(x, i->a, bits[1], &a) || !read_affine(x, i->b, bits[2], &b)
+        || !read_affine(x, i->c, bits[3], &c) || !block_affine_compute(i->op, x->threads, a, b, c, &d))
+        return false;
+    set_kind(x, i->d, bits[0] == 64 ? ROW_AFFINE_64 : ROW_AFFINE_32);
+    x->affine[i->d / LOCKSTEP_UNIT] = d;
+    return true;
+}
+
+static bool set_predicate(Lockstep *x, Ref ref, bool value)
+{
+    const uint64_t bit = UINT64_C(1) << ref / 4 % PREDICATES;
+    if (ref / 4 >= PREDICATES) return false;
+    x->predicates |= bit;
+    x->predicate_values = value ? x->predicate_values | bit : x->predicate_values & ~bit;
+    return true;
+}
+
+static bool do_compare(Lockstep *x, const Insn *i)
+{
+    const uint8_t *bits = affine_bits[i->op];
+    BlockAffine a, b;
+    bool result;
+    return read_affine(x, i->a, bits[1], &a) && read_affine(x, i->b, bits[2], &b)
+           && block_affine_compare(i->op, x->threads, a, b, &result) && set_predicate(x, i->d, result);
+}
+
+/* A predicate that is the same in all threads. */
+static bool read_predicate(const Lockstep *x, const Insn *i, Ref ref, bool *value)
+{
+    const uint32_t n = ref / 4;
+    if (!ref_is_register(ref) || n >= PREDICATES) return false;
+    *value = (x->predicate_values >> n & 1) != ((i->mods & MODS_NEGATE) != 0);
+    return x->predicates >> n & 1;
+}
+
+/* Whether there is a row for each element, and a loop that writes them. */
+static bool can_split(const BlockAccess *load)
+{
+    bool fits = load->count == 1 || load->count == 2 || load->count == 4;
+    for (uint32_t k = 0; k < load->count; k++) fits &= ref_is_register(load->rows[k]);
+    return fits;
+}
+
+/* Of consecutive elements. */
+static bool do_load(Lockstep *x, const Insn *i)
+{
+    BlockAccess load;
+    BlockAffine a;
+    if (!block_access(x->block->grid->function, i, &load) || load.write || !can_split(&load)
+        || !read_affine(x, i->a, 64, &a))
+        return false;
+    const uint64_t address = (uint64_t)a.base + (uint64_t)i->imm, bytes = (uint64_t)load.element * load.count;
+    if (a.stride != (int64_t)bytes || address % bytes
+        || !range_has_block(x->block, x->worker, i, address, bytes * x->threads, false))
+        return false;
+    const void *from = (const void *)(uintptr_t)address;
+    void *to[4] = {NULL};
+    for (uint32_t k = 0; k < load.count; k++) to[k] = new_plane(x, load.rows[k], load.element);
+    if (load.count == 1)
+        memcpy(to[0], from, bytes * x->threads);
+    else
+        (load.element == 8 ? x->wide->split_64 : x->wide->split_32)(to, load.count, from, x->warps);
+    return true;
+}
+
+static bool do_elements(Lockstep *x, const Insn *i)
+{
+    const WideForm *form = &wide_forms[i->op];
+    const Ref refs[] = {i->a, i->b, i->c};
+    const void *sources[3] = {NULL};
+    for (uint32_t k = 0; k < 3; k++) {
+        sources[k] = k < form->sources ? read_plane(x, refs[k], form->size, k) : sources[0];
+        if (!sources[k]) return false;
+    }
+    if (i->mods) return false;
+    x->wide->ops[form->op](new_plane(x, i->d, form->size), sources[0], sources[1], sources[2], x->threads);
+    return true;
+}
+
+static bool copy_plane(Lockstep *x, Ref to, Ref from, uint32_t size)
+{
+    const void *source = read_plane(x, from, size, 0);
+    if (!source) return false;
+    memmove(new_plane(x, to, size), source, (size_t)size * x->threads);
+    return true;
+}
+
+static bool do_choose(Lockstep *x, const Insn *i)
+{
+    bool first;
+    return read_predicate(x, i, i->c, &first)
+           && copy_plane(x, i->d, first ? i->a : i->b, i->op == OP_selp_b64 ? 8 : 4);
+}
+
+/* All lanes of all warps with those at a distance that the code names. */
+static bool do_exchange(Lockstep *x, const Insn *i)
+{
+    const Ref member = x->refs[i->more];
+    const Ref constants[] = {i->b, i->c, member};
+    uint32_t values[3];
+    for (int k = 0; k < 3; k++) {
+        if (constants[k] >> REF_BASE_SHIFT != REF_CONST) return false;
+        values[k] = *(const uint32_t *)(const void *)block_value_row(x->block, constants[k]);
+    }
+    const void *source = read_plane(x, i->a, 4, 0);
+    if (!source || values[1] != WHOLE_WARP || values[2] != FULL_MASK) return false;
+    if (i->e != REF_ABSENT && !set_predicate(x, i->e, true)) return false;
+    x->wide->exchange(new_plane(x, i->d, 4), source, values[0] & 31, x->warps);
+    return true;
+}
+
+/* --- control ------------------------------------------------------------------------------------------- */
+
+/* Where a jump goes; NULL: the block is to stop, or its threads diverge. */
+static const Insn *jump(const Lockstep *x, const Insn *i)
+{
+    return i->target > i || !grid_stops(x->block->grid, x->worker) ? i->target : NULL;
+}
+
+static const Insn *branch(const Lockstep *x, const Insn *i)
+{
+    bool taken;
+    if (!read_predicate(x, i, i->a, &taken)) return NULL;
+    return taken ? jump(x, i) : i + 1;
+}
+
+/* Whether the instruction fits, and was done. */
+static bool compute(Lockstep *x, const Insn *i)
+{
+    if (lockstep_classes[i->op] == LOCKSTEP_ACCESS) return do_load(x, i);
+    if (!ref_is_register(i->d)) return false;
+    switch (lockstep_classes[i->op]) {
+    case LOCKSTEP_AFFINE: return do_affine(x, i);
+    case LOCKSTEP_COMPARE: return do_compare(x, i);
+    case LOCKSTEP_ELEMENTS: return do_elements(x, i);
+    case LOCKSTEP_MOVE: return copy_plane(x, i->d, i->a, i->op == OP_mov_b64 ? 8 : 4);
+    case LOCKSTEP_CHOOSE: return do_choose(x, i);
+    case LOCKSTEP_EXCHANGE: return do_exchange(x, i);
+    default: return false;
+    }
+}
+
+static const Insn *step(Lockstep *x, const Insn *i)
+{
+    switch (lockstep_classes[i->op]) {
+    case LOCKSTEP_NONE: return NULL;
+    case LOCKSTEP_SKIP: return i + 1;
+    case LOCKSTEP_JUMP: return jump(x, i);
+    case LOCKSTEP_BRANCH: return branch(x, i);
+    default: return compute(x, i) ? i + 1 : NULL;
+    }
+}
+
+/* --- warps --------------------------------------------------------------------------------------------- */
+
+static void write_affine(uint8_t *row, BlockAffine value, bool wide, uint32_t warp)
+{
+    const uint64_t low = (uint64_t)value.base + (uint64_t)value.stride * warp * WARP_LANES;
+    const uint64_t high = low + (uint64_t)value.stride * (WARP_LANES / 2);
+    *affine_of(row) = (Affine){.low = wide ? (int64_t)low : (int64_t)(uint32_t)low,
+                               .high = wide ? (int64_t)high : (int64_t)(uint32_t)high,
+                               .stride = value.stride,
+                               .valid = 1};
+}
+
+static void write_row(const Lockstep *x, uint8_t *frame, uint32_t n, uint32_t warp)
+{
+    const uint32_t offset = n * LOCKSTEP_UNIT;
+    const bool wide = x->kinds[n] == ROW_AFFINE_64 || x->kinds[n] == ROW_PLANE_64;
+    const size_t bytes = (wide ? 8 : 4) * WARP_LANES;
+    if (x->kinds[n] <= ROW_AFFINE_64)
+        write_affine(frame + offset, x->affine[n], wide, warp);
+    else
+        memcpy(frame + offset, plane_at(x, offset) + bytes * warp, bytes);
+}
+
+/* The written rows that may still be read from i on. */
+static uint32_t live_rows(const Lockstep *x, const Insn *i, uint16_t *rows)
+{
+    const CodeFunction *function = x->block->grid->function;
+    uint32_t count = 0;
+    for (uint32_t k = 0; k < x->written_count; k++)
+        if (function->lockstep->needed_before[x->written[k]] > i - function->insns)
+            rows[count++] = x->written[k];
+    return count;
+}
+
+/* Lets a warp continue at i with these rows; false without memory: it starts from the beginning. */
+static bool resume_warp(const Lockstep *x, Warp *warp, const Insn *i, const uint16_t *rows, uint32_t count)
+{
+    if (!warp_begin(warp, x->worker)) return false;
+    warp->current->pc = i;
+    uint8_t *frame = warp->registers;
+    for (uint32_t k = 0; k < count; k++) write_row(x, frame, rows[k], warp->index);
+    for (uint64_t rest = x->predicates; rest; rest &= rest - 1) {
+        const int n = __builtin_ctzll(rest);
+        ((uint32_t *)(void *)frame)[n] = x->predicate_values >> n & 1 ? FULL_MASK : 0;
+    }
+    return true;
+}
+
+static void reset(Lockstep *x)
+{
+    for (uint32_t k = 0; k < x->written_count; k++) x->kinds[x->written[k]] = ROW_UNKNOWN;
+    x->written_count = 0;
+    x->predicates = 0;
+}
+
+/* The worker's state, with planes for the block; NULL without memory. */
+static Lockstep *lockstep_prepare(Block *block, Worker *worker)
+{
+    const size_t size = (size_t)block->warp_count * (SPARE_BYTES + block->grid->function->frame_size);
+    if (!worker->lockstep) worker->lockstep = calloc(1, sizeof *worker->lockstep);
+    Lockstep *x = worker->lockstep;
+    if (!x) return NULL;
+    if (x->size < size) {
+        free(x->planes);
+        x->planes = aligned_alloc(64, (size + 63) / 64 * 64);
+        x->size = x->planes ? size : 0;
+    }
+    x->block = block;
+    x->worker = worker;
+    x->wide = block->grid->function->module->wide;
+    x->refs = block->grid->function->refs;
+    x->threads = block->threads;
+    x->warps = block->warp_count;
+    return x->planes ? x : NULL;
+}
+
+void lockstep_run(Block *block, Worker *worker)
+{
+    const Insn *start = block->grid->function->insns, *i = start, *next = start;
+    const bool fits = block->warp_count >= WARPS_LEAST && block->threads % WARP_LANES == 0
+                      && !atomic_load_explicit(&block->grid->diverges, memory_order_relaxed);
+    Lockstep *x = fits && block_may_run_whole(block, worker) ? lockstep_prepare(block, worker) : NULL;
+    if (!x) return;
+    bool looped = false;
+    while (next) {
+        looped |= next < i;
+        i = next;
+        next = step(x, i);
+    }
+    if (!looped) atomic_store_explicit(&block->grid->diverges, true, memory_order_relaxed);
+    uint16_t rows[LOCKSTEP_ROWS];
+    const uint32_t count = live_rows(x, i, rows);
+    for (uint32_t k = 0; i != start && k < block->warp_count; k++)
+        if (!resume_warp(x, &block->warps[k], i, rows, count)) break;
+    reset(x);
+    grid_ask_help(block->grid);
+}

@@ -1,0 +1,313 @@
+/* Looks for a path through a kernel on which blocks can be run as a whole (exec/code/elementwise.h).
+ *
+ * The path starts at the entry. At a branch both sides are tried, the fall-through first; backward branches
+ * end the search. A row has one of three contents: an affine value, a comparison, or part k of an operand,
+ * which is element k of the vector that each thread loads. An operation on all parts of an operand, one
+ * instruction each, becomes one on the operand.
+ */
+#include "exec/code/elementwise.h"
+
+#include "exec/code/block_affine.h"
+#include "exec/code/lockstep.h"
+#include "lower/module.h"
+
+#include <string.h>
+
+enum { ROWS_MOST = 96, INSNS_MOST = 256, BRANCHES_MOST = 4 };
+
+typedef enum Content { HAS_AFFINE, HAS_TEST, HAS_PART } Content;
+
+typedef struct RowContent {
+    Ref row;
+    uint8_t content, part;
+    uint32_t index; /* of the value or operand; of a comparison, the operation */
+    Ref a, b;        /* of a comparison */
+} RowContent;
+
+typedef struct Path {
+    const CodeFunction *function;
+    CodeElementwise code;
+    RowContent rows[ROWS_MOST];
+    uint32_t row_count, value_count, access_count, walked, branches;
+    ElementwiseStep accesses[ELEMENTWISE_OPERANDS];
+    uint8_t parts[ELEMENTWISE_OPERANDS]; /* of each operand, a bit for those computed so far */
+    uint8_t copies[ELEMENTWISE_OPERANDS][2], copy_count; /* operands stored: to, from */
+} Path;
+
+/* --- contents of rows ---------------------------------------------------------------------------------- */
+
+static uint32_t find_row(const Path *x, Ref row)
+{
+    uint32_t n = 0;
+    while (n < x->row_count && x->rows[n].row != row) n++;
+    return n;
+}
+
+static const RowContent *content_of(const Path *x, Ref row)
+{
+    const uint32_t n = find_row(x, row);
+    return n < x->row_count ? &x->rows[n] : NULL;
+}
+
+static bool set_content(Path *x, RowContent content)
+{
+    const uint32_t n = find_row(x, content.row);
+    if (n == ROWS_MOST) return false;
+    if (n == x->row_count) x->row_count++;
+    x->rows[n] = content;
+    return true;
+}
+
+/* A source of an affine value: registers by the index of theirs. */
+static bool affine_source(const Path *x, Ref ref, Ref *source)
+{
+    *source = ref;
+    if (ref_is_value(ref) || ref == REF_ABSENT || ref == REF_ROW_32(REF_WARP, WARP_ROW_TID)) return true;
+    const RowContent *row = ref_is_register(ref) ? content_of(x, ref) : NULL;
+    if (!row || row->content != HAS_AFFINE) return false;
+    *source = REF_MAKE(REF_FRAME, row->index);
+    return true;
+}
+
+static bool add_affine(Path *x, const Insn *i)
+{
+    ElementwiseStep step = {.op = i->op, .d = x->value_count};
+    if (x->value_count == ELEMENTWISE_VALUES || x->code.step_count == ELEMENTWISE_STEPS) return false;
+    if (!affine_source(x, i->a, &step.a) || !affine_source(x, i->b, &step.b)
+        || !affine_source(x, i->c, &step.c))
+        return false;
+    x->code.steps[x->code.step_count++] = step;
+    return set_content(x, (RowContent){.row = i->d, .content = HAS_AFFINE, .index = x->value_count++});
+}
+
+static bool add_comparison(Path *x, const Insn *i)
+{
+    RowContent row = {.row = i->d, .content = HAS_TEST, .index = i->op};
+    return affine_source(x, i->a, &row.a) && affine_source(x, i->b, &row.b) && set_content(x, row);
+}
+
+/* --- operands ------------------------------------------------------------------------------------------ */
+
+static bool add_operand(Path *x, ElementwiseOperand operand, uint8_t *index)
+{
+    if (x->code.operand_count == ELEMENTWISE_OPERANDS) return false;
+    *index = (uint8_t)x->code.operand_count++;
+    x->code.operands[*index] = operand;
+    return true;
+}
+
+static bool value_operand(Path *x, Ref ref, uint32_t size, uint8_t *index)
+{
+    for (uint32_t k = 0; k < x->code.operand_count; k++) {
+        const ElementwiseOperand *o = &x->code.operands[k];
+        *index = (uint8_t)k;
+        if (o->kind == OPERAND_VALUE && o->value == ref && o->size == size) return true;
+    }
+    return add_operand(x, (ElementwiseOperand){OPERAND_VALUE, (uint8_t)size, ref}, index);
+}
+
+/* All arrays have elements of one size, and the same number a thread. */
+static bool same_shape(Path *x, uint32_t element, uint32_t bytes)
+{
+    if (!x->code.bytes) {
+        x->code.bytes = bytes;
+        x->code.element = (uint8_t)element;
+    }
+    return x->code.bytes == bytes && x->code.element == element;
+}
+
+static bool add_load(Path *x, const BlockAccess *access, uint8_t operand)
+{
+    if (x->copy_count) return false; /* it might read what was stored */
+    x->parts[operand] = (uint8_t)((1u << access->count) - 1);
+    for (uint8_t k = 0; k < access->count; k++)
+        if (!set_content(x, (RowContent){access->rows[k], HAS_PART, k, operand, 0, 0})) return false;
+    return true;
+}
+
+/* What is stored: all parts of an operand in their order, or one value. */
+static bool add_store(Path *x, const BlockAccess *access, uint8_t operand)
+{
+    uint8_t from = 0;
+    const Ref first = access->rows[0];
+    const RowContent *row = content_of(x, first);
+    if (ref_is_value(first)) {
+        if (!value_operand(x, first, access->element, &from)) return false;
+    } else if (!row || row->content != HAS_PART || x->parts[row->index] != (1u << access->count) - 1) {
+        return false;
+    } else {
+        from = (uint8_t)row->index;
+    }
+    for (uint8_t k = 0; k < access->count; k++) {
+        const RowContent *part = content_of(x, access->rows[k]);
+        if (ref_is_value(first)
+                ? access->rows[k] != first
+                : !part || part->content != HAS_PART || part->index != from || part->part != k)
+            return false;
+    }
+    x->copies[x->copy_count][0] = operand;
+    x->copies[x->copy_count++][1] = from;
+    return true;
+}
+
+static bool add_access(Path *x, const Insn *i)
+{
+    BlockAccess access;
+    uint8_t operand;
+    ElementwiseStep step = {.op = i->op, .insn = (uint32_t)(i - x->function->insns), .imm = i->imm};
+    if (!block_access(x->function, i, &access) || !affine_source(x, i->a, &step.a)) return false;
+    if (!same_shape(x, access.element, (uint32_t)access.element * access.count)) return false;
+    for (uint8_t k = 0; k < access.count; k++)
+        if (access.rows[k] == REF_ABSENT) return false;
+    if (!add_operand(x, (ElementwiseOperand){OPERAND_MEMORY, access.element, REF_ABSENT}, &operand))
+        return false;
+    step.d = operand;
+    step.bytes = (uint8_t)x->code.bytes;
+    step.write = access.write;
+    x->accesses[x->access_count++] = step;
+    return access.write ? add_store(x, &access, operand) : add_load(x, &access, operand);
+}
+
+/* --- operations on elements ---------------------------------------------------------------------------- */
+
+/* The operand that a source is part `*part` of, or any part of. */
+static bool source_operand(Path *x, Ref ref, uint32_t size, int *part, uint8_t *operand)
+{
+    if (ref_is_value(ref)) return value_operand(x, ref, size, operand);
+    const RowContent *row = content_of(x, ref);
+    if (!row || row->content != HAS_PART || (*part >= 0 && *part != row->part)) return false;
+    *part = row->part;
+    *operand = (uint8_t)row->index;
+    return x->code.operands[*operand].size == size;
+}
+
+/* The operation that computes the other parts already, or a new one. */
+static bool find_op(Path *x, const ElementwiseOp *wanted, unsigned part, uint8_t *result)
+{
+    for (uint32_t n = 0; n < x->code.op_count; n++) {
+        const ElementwiseOp *op = &x->code.ops[n];
+        *result = op->d;
+        if (op->op == wanted->op && memcmp(op->s, wanted->s, sizeof op->s) == 0
+            && !(x->parts[op->d] >> part & 1))
+            return true;
+    }
+    if (x->code.op_count == ELEMENTWISE_OPS) return false;
+    const ElementwiseOperand operand = {OPERAND_RESULT, x->code.element, REF_ABSENT};
+    if (!add_operand(x, operand, result)) return false;
+    x->code.ops[x->code.op_count] = *wanted;
+    x->code.ops[x->code.op_count++].d = *result;
+    return true;
+}
+
+static bool add_op(Path *x, const Insn *i)
+{
+    const WideForm *form = &wide_forms[i->op];
+    const Ref sources[] = {i->a, i->b, i->c};
+    ElementwiseOp wanted = {.op = form->op};
+    int part = -1;
+    uint8_t result;
+    if (i->mods || !x->code.bytes || form->size != x->code.element) return false;
+    for (int n = 0; n < 3; n++) {
+        if (n >= form->sources)
+            wanted.s[n] = wanted.s[0];
+        else if (!source_operand(x, sources[n], form->size, &part, &wanted.s[n]))
+            return false;
+    }
+    if (part < 0 || !find_op(x, &wanted, (unsigned)part, &result)) return false;
+    x->parts[result] |= (uint8_t)(1u << part);
+    return set_content(x, (RowContent){i->d, HAS_PART, (uint8_t)part, result, 0, 0});
+}
+
+/* --- the path ------------------------------------------------------------------------------------------ */
+
+/* The last result may go to memory at once where it is all that is stored. Else copies come last; of several
+ * none may come from memory, which another might have overwritten. */
+static bool finish_ops(Path *x)
+{
+    CodeElementwise *code = &x->code;
+    const uint8_t to = x->copies[0][0], from = x->copies[0][1];
+    ElementwiseOp *last = code->op_count ? &code->ops[code->op_count - 1] : NULL;
+    if (x->copy_count == 1 && last && last->d == from) {
+        last->d = to;
+        code->operands[from] = (ElementwiseOperand){OPERAND_UNUSED, 0, REF_ABSENT};
+        return true;
+    }
+    for (uint32_t k = 0; k < x->copy_count; k++) {
+        if (code->op_count == ELEMENTWISE_OPS) return false;
+        if (x->copy_count > 1 && code->operands[x->copies[k][1]].kind == OPERAND_MEMORY) return false;
+        code->ops[code->op_count++] = (ElementwiseOp){WIDE_COUNT, x->copies[k][0], {x->copies[k][1]}};
+    }
+    return x->copy_count != 0;
+}
+
+static bool finish(Path *x)
+{
+    CodeElementwise *code = &x->code;
+    uint32_t buffers = 0;
+    if (!finish_ops(x) || code->step_count + x->access_count > ELEMENTWISE_STEPS) return false;
+    memcpy(code->steps + code->step_count, x->accesses, x->access_count * sizeof *x->accesses);
+    code->step_count += x->access_count;
+    for (uint32_t k = 0; k < code->operand_count; k++) buffers += code->operands[k].kind >= OPERAND_RESULT;
+    code->buffered = buffers != 0;
+    return buffers <= ELEMENTWISE_BUFFERS;
+}
+
+static bool walk(Path *x, const Insn *i);
+
+/* Continues on one side, where the comparison gives `holds`. */
+static bool walk_if(Path *x, const RowContent *test, bool holds, const Insn *next)
+{
+    if (x->code.step_count == ELEMENTWISE_STEPS) return false;
+    x->code.steps[x->code.step_count++] = (ElementwiseStep){
+        .op = (uint16_t)test->index, .holds = holds, .a = test->a, .b = test->b, .c = REF_ABSENT};
+    return walk(x, next);
+}
+
+static bool walk_branch(Path *x, const Insn *i)
+{
+    const RowContent *row = content_of(x, i->a);
+    if (!row || row->content != HAS_TEST || x->branches++ == BRANCHES_MOST) return false;
+    const RowContent test = *row;
+    const bool taken = !(i->mods & MODS_NEGATE);
+    Path other = *x;
+    if (walk_if(x, &test, !taken, i + 1)) return true;
+    *x = other;
+    return walk_if(x, &test, taken, i->target);
+}
+
+static bool step_over(Path *x, const Insn *i)
+{
+    switch (lockstep_classes[i->op]) {
+    case LOCKSTEP_AFFINE: return add_affine(x, i);
+    case LOCKSTEP_COMPARE: return add_comparison(x, i);
+    case LOCKSTEP_ACCESS: return add_access(x, i);
+    case LOCKSTEP_ELEMENTS: return add_op(x, i);
+    default: return false;
+    }
+}
+
+static bool walk(Path *x, const Insn *i)
+{
+    for (; x->walked < INSNS_MOST; x->walked++) {
+        switch (i->op) {
+        case OP_label: i++; break;
+        case OP_bra: i = i->target; break;
+        case OP_bra_p: return walk_branch(x, i);
+        case OP_ret:
+        case OP_exit: return i->a == REF_ABSENT && finish(x);
+        default:
+            if (!step_over(x, i)) return false;
+            i++;
+        }
+    }
+    return false;
+}
+
+void lower_elementwise(Lower *lower, CodeFunction *code)
+{
+    Path x = {.function = code};
+    if (!walk(&x, code->insns)) return;
+    CodeElementwise *elementwise = ARENA_ARRAY(lower->keep, CodeElementwise, 1);
+    *elementwise = x.code;
+    code->elementwise = elementwise;
+}
