@@ -248,6 +248,61 @@ static void test_per_thread(void)
     OK(cuStreamDestroy_v2(other));
 }
 
+/* A fill and a copy that the calling thread would do itself come after what all streams wait for, too. */
+typedef struct LateFill {
+    CUcontext context;
+    CUdeviceptr memory;
+    char found;
+    _Atomic int done;
+} LateFill;
+
+static void *fill_late(void *argument)
+{
+    LateFill *fill = argument;
+    bool good = !cuCtxSetCurrent(fill->context) && !cuMemsetD8_v2(fill->memory, 7, 4)
+                && !cuMemcpyDtoH_v2(&fill->found, fill->memory, 1);
+    atomic_store(&fill->done, 1);
+    return good ? NULL : fill;
+}
+
+static void test_wait_of_all_streams(void)
+{
+    _Atomic int gate = 0, ran = 0;
+    LateFill fill = {0};
+    CUstream held, later;
+    CUevent event;
+    pthread_t thread;
+    void *answer = &fill;
+    OK(cuCtxGetCurrent(&fill.context));
+    OK(cuMemAlloc_v2(&fill.memory, 4));
+    OK(cuMemsetD8_v2(fill.memory, 1, 4));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING));
+    OK(cuLaunchHostFunc(held, wait_gate, &gate));
+    OK(cuEventRecord(event, held));
+    OK(cuCtxWaitEvent(fill.context, event));
+    OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamQuery(NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuStreamQuery(later));
+    CHECK(!pthread_create(&thread, NULL, fill_late, &fill));
+    sleep_ms(20);
+    CHECK(!atomic_load(&fill.done));
+    OK(cuLaunchHostFunc(later, count, &ran));
+    CHECK(is_busy(later));
+    CHECK_EQUAL(atomic_load(&ran), 0);
+    atomic_store(&gate, 1);
+    pthread_join(thread, &answer);
+    CHECK(!answer);
+    OK(cuCtxSynchronize());
+    CHECK_EQUAL(atomic_load(&ran), 1);
+    CHECK_EQUAL(fill.found, 7);
+    OK(cuStreamDestroy_v2(later));
+    OK(cuStreamDestroy_v2(held));
+    OK(cuEventDestroy_v2(event));
+    OK(cuMemFree_v2(fill.memory));
+}
+
 typedef struct Heard {
     _Atomic int calls;
     CUstream stream;
@@ -410,6 +465,7 @@ int main(void)
     CHECK_GROUP(test_wait_event);
     CHECK_GROUP(test_legacy);
     CHECK_GROUP(test_per_thread);
+    CHECK_GROUP(test_wait_of_all_streams);
     CHECK_GROUP(test_callback);
     CHECK_GROUP(test_times);
     CHECK_GROUP(test_queries);
