@@ -165,7 +165,7 @@ static void test_arrays(void)
 {
     CUarray array;
     CUDA_ARRAY_DESCRIPTOR flat = {8, 4, CU_AD_FORMAT_FLOAT, 2}, described;
-    CUDA_ARRAY3D_DESCRIPTOR deep = {4, 3, 2, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0}, deep_told;
+    CUDA_ARRAY3D_DESCRIPTOR deep = {4, 3, 2, CU_AD_FORMAT_UNSIGNED_INT8, 4, 0}, deep_out;
     float image[64], back[64];
     for (int i = 0; i < 64; i++) image[i] = (float)i / 3;
     OK(cuArrayCreate_v2(&array, &flat));
@@ -194,8 +194,8 @@ static void test_arrays(void)
     unsigned char volume[96], returned[96];
     for (int i = 0; i < 96; i++) volume[i] = (unsigned char)(200 - i);
     OK(cuArray3DCreate_v2(&array, &deep));
-    OK(cuArray3DGetDescriptor_v2(&deep_told, array));
-    CHECK(deep_told.Depth == 2 && deep_told.NumChannels == 4);
+    OK(cuArray3DGetDescriptor_v2(&deep_out, array));
+    CHECK(deep_out.Depth == 2 && deep_out.NumChannels == 4);
     CUDA_MEMCPY3D in = {
         .srcMemoryType = CU_MEMORYTYPE_HOST,
         .srcHost = volume,

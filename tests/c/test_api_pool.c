@@ -124,7 +124,7 @@ static void test_order(void)
 }
 
 /* Calls know at once what was freed and handed out, whatever the stream is doing. */
-static void test_what_calls_are_told(void)
+static void test_ranges_of_host_calls(void)
 {
     CUdeviceptr base = 0;
     size_t size = 0;
@@ -367,7 +367,7 @@ int main(void)
     OK(cuDeviceGetDefaultMemPool(&pool, 0));
     CHECK_GROUP(test_a_loop_gets_the_same_memory);
     CHECK_GROUP(test_order);
-    CHECK_GROUP(test_what_calls_are_told);
+    CHECK_GROUP(test_ranges_of_host_calls);
     CHECK_GROUP(test_other_streams);
     CHECK_GROUP(test_indirect_order);
     CHECK_GROUP(test_short_of_memory);

@@ -252,7 +252,7 @@ static void test_lifetime(void)
     OK(cuMemAddressFree(range, UNIT));
 }
 
-static void test_told(void)
+static void test_ranges_of_host_calls(void)
 {
     CUmemGenericAllocationHandle memory = create(UNIT, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
     CUdeviceptr range = reserve(4 * UNIT), inside = range + UNIT + 100, base = 0;
@@ -475,7 +475,7 @@ int main(void)
     CHECK_GROUP(test_aliases);
     CHECK_GROUP(test_mapping_errors);
     CHECK_GROUP(test_lifetime);
-    CHECK_GROUP(test_told);
+    CHECK_GROUP(test_ranges_of_host_calls);
     CHECK_GROUP(test_descriptors);
     CHECK_GROUP(test_devices);
     CHECK_GROUP(test_faults);

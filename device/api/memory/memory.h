@@ -4,7 +4,7 @@
 
 #include "api/context/context.h"
 
-/* New memory of the context; CUDA_ERROR_OUT_OF_MEMORY (told in the log) when the device is full. */
+/* New memory of the context; CUDA_ERROR_OUT_OF_MEMORY (with a log entry) when the device is full. */
 CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdeviceptr *out);
 /* For the driver's own needs: also while captures forbid the program to allocate. The caller keeps the
  * context open, or is a task of it. */

@@ -122,22 +122,22 @@ static bool show_locked(Reservation *r)
 
 /* ---- Reserving ---- */
 
-/* Address space of that alignment without pages, at the hint if that is free. 0 when there is none. */
+/* Address space of that alignment without pages, at the hint if that is free. 0 when mapped is none. */
 static uint64_t take_addresses(uint64_t size, uint64_t align, uint64_t hint)
 {
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    uint64_t room;
+    uint64_t padded;
     if (hint && hint % align == 0) {
-        void *there = mmap((void *)(uintptr_t)hint, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
-        if (there == (void *)(uintptr_t)hint) return hint;
-        if (there != MAP_FAILED) munmap(there, size);
+        void *mapped = mmap((void *)(uintptr_t)hint, size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
+        if (mapped == (void *)(uintptr_t)hint) return hint;
+        if (mapped != MAP_FAILED) munmap(mapped, size);
     }
-    if (__builtin_add_overflow(size, align, &room)) return 0;
-    void *start = mmap(NULL, room, PROT_NONE, flags, -1, 0);
+    if (__builtin_add_overflow(size, align, &padded)) return 0;
+    void *start = mmap(NULL, padded, PROT_NONE, flags, -1, 0);
     if (start == MAP_FAILED) return 0;
     uint64_t first = (uint64_t)(uintptr_t)start, base = (first + align - 1) & ~(align - 1);
     if (base > first) munmap(start, base - first);
-    munmap((void *)(uintptr_t)(base + size), first + room - base - size);
+    munmap((void *)(uintptr_t)(base + size), first + padded - base - size);
     return base;
 }
 

@@ -46,7 +46,7 @@ struct Task {
     unsigned dependency_count;
 };
 
-/* What a stream waited for by an event, told by names that never come again. */
+/* What a stream waited for by an event, as names that are never reused. */
 typedef struct Waited {
     unsigned long long life, stream;
     uint64_t number;

@@ -270,7 +270,7 @@ static CUresult submit_callback(CUstream handle, CUhostFn function, CUstreamCall
         task->task.run = run_callback;
         task->task.release = free_callback;
         task->task.on_worker = true;
-        task->task.always = callback != NULL; /* it is told of the fault; a host function is not called */
+        task->task.always = callback != NULL; /* it receives the fault; a host function is not called */
         task->handle = handle;
         task->function = function;
         task->callback = callback;

@@ -20,7 +20,7 @@ CUresult stream_enter_to_wait(CUstream handle, Stream **out);
 CUresult stream_enter_itself(CUstream handle, Stream **out);
 /* The same, but with a faulted context as well. */
 CUresult stream_enter_any(CUstream handle, Stream **out);
-/* Whether the stream's context has failed: the fault, told again. */
+/* Whether the stream's context has failed: the fault is reported again. */
 CUresult stream_error(const Stream *stream);
 /* A new stream of the context, and of a green one or NULL. */
 CUresult stream_create(Context *context, struct CUgreenCtx_st *green, CUstream *out, unsigned flags,

@@ -1,4 +1,4 @@
-/* Attributes of streams. What only tunes is kept and told; it changes nothing here. */
+/* Attributes of streams. Those that only tune are stored and returned; they have no effect here. */
 #include <stdlib.h>
 #include <string.h>
 
