@@ -402,10 +402,7 @@ ENDINGS = {
 @cpu_only
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_program_ends_with_an_endless_kernel(program, ending):
-    it = program(
-        "loop(stream=stream, **SHAPE)\n" + textwrap.dedent(ENDINGS[ending]),
-        PYCUDA_EXIT_WAIT="0.5",
-    )
+    it = program("loop(stream=stream, **SHAPE)\n" + textwrap.dedent(ENDINGS[ending]), PYCUDA_EXIT_WAIT="0.5")
     code, said, error = it.end()
     assert code == {"sys.exit": 3, "daemon threads": 3, "a host function": 3, "an exception": 1}.get(
         ending, 0

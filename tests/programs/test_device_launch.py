@@ -97,10 +97,7 @@ def test_mandelbrot_in_squares():
     for _ in range(50):
         inside &= zx * zx + zy * zy <= 4
         wanted += inside
-        zx, zy = (
-            np.where(inside, zx * zx - zy * zy + c[0], zx),
-            np.where(inside, 2 * zx * zy + c[1], zy),
-        )
+        zx, zy = (np.where(inside, zx * zx - zy * zy + c[0], zx), np.where(inside, 2 * zx * zy + c[1], zy))
     assert (out == wanted).all()
 
 

@@ -268,8 +268,7 @@ FORM = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f0, f1, f2, f3}, {r0, 
 
 
 @pytest.mark.parametrize(
-    ("threads", "text"),
-    [(16, FORM), (32, f"@p {FORM}"), (32, f"@p exit; {FORM}"), (33, FORM)],
+    ("threads", "text"), [(16, FORM), (32, f"@p {FORM}"), (32, f"@p exit; {FORM}"), (33, FORM)]
 )
 @pytest.mark.cpu("a GPU does not see it")
 def test_needs_all_lanes(at_capability, threads, text):

@@ -89,14 +89,7 @@ def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):
     found = run(text or load_text(len(shape)), tensor, [], corner, tile.nbytes)
     wanted = swizzled(tile, swizzle)
     sent = swizzled(np.ones(tile.nbytes, bool), swizzle).astype(bool)
-    assert (found[: len(wanted)][sent] == wanted[sent]).all(), (
-        kind,
-        shape,
-        box,
-        corner,
-        steps,
-        swizzle,
-    )
+    assert (found[: len(wanted)][sent] == wanted[sent]).all(), (kind, shape, box, corner, steps, swizzle)
     untouched = np.concatenate([~sent, np.ones(ROOM - len(sent), bool)])
     assert (found[untouched] == 0xA5).all(), (kind, shape, box, corner, steps, swizzle)
 

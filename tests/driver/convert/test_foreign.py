@@ -153,8 +153,7 @@ def test_events_do_not_stay(code, late):
 
 
 @pytest.mark.parametrize(
-    "interface",
-    [5, None, {}, {"data": None}, {"data": ()}, {"data": ("x", False)}, {"data": (1.5, False)}],
+    "interface", [5, None, {}, {"data": None}, {"data": ()}, {"data": ("x", False)}, {"data": (1.5, False)}]
 )
 def test_malformed_interfaces(code, interface):
     array = Array(drv.mem_alloc(16))

@@ -10,12 +10,7 @@ from graph_kernels import COUNT, KINDS, SHAPE, kinds, u32, value
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda.tools import (
-    DeviceMemoryPool,
-    ExternalMemoryPool,
-    ManagedMemoryPool,
-    StreamOrderedMemoryPool,
-)
+from pycuda.tools import DeviceMemoryPool, ExternalMemoryPool, ManagedMemoryPool, StreamOrderedMemoryPool
 
 pytestmark = pytest.mark.driver(12030, "captures into a graph")
 

@@ -138,38 +138,9 @@ def test_shared_size(module):
 def test_every_code(module):
     out = gpuarray.zeros(13, np.float64)
     function = module.get_function("all_codes").prepare("P?bBhHiIlLfdF")
-    function.prepared_call(
-        (1, 1),
-        (1, 1, 1),
-        out,
-        True,
-        -100,
-        200,
-        -30000,
-        60000,
-        -(2**31),
-        2**32 - 1,
-        -(2**40),
-        2**50,
-        0.5,
-        1e-300,
-        3 - 4j,
-    )
-    assert out.get().tolist() == [
-        1,
-        -100,
-        200,
-        -30000,
-        60000,
-        -(2**31),
-        2**32 - 1,
-        -(2**40),
-        2**50,
-        0.5,
-        1e-300,
-        3,
-        -4,
-    ]
+    numbers = [-100, 200, -30000, 60000, -(2**31), 2**32 - 1, -(2**40), 2**50, 0.5, 1e-300]
+    function.prepared_call((1, 1), (1, 1, 1), out, True, *numbers, 3 - 4j)
+    assert out.get().tolist() == [1, *numbers, 3, -4]
     types = [
         np.intp,
         np.bool_,

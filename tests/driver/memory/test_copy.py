@@ -90,12 +90,7 @@ def test_strided_buffers_are_refused(strided):
 
 
 @pytest.mark.parametrize(
-    "target",
-    [
-        b"12345678",
-        np.frombuffer(b"12345678", np.uint8),
-        memoryview(b"12345678"),
-    ],
+    "target", [b"12345678", np.frombuffer(b"12345678", np.uint8), memoryview(b"12345678")]
 )
 def test_read_only_targets_are_refused(target):
     memory = drv.to_device(np.arange(1))

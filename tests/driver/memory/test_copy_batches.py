@@ -126,14 +126,7 @@ class TestShapes:
         assert words(third) == [5] * 8 + [0] * 56
 
     @pytest.mark.parametrize(
-        "change",
-        [
-            {"extent": (8, 2, 0)},
-            {"order": 0},
-            {"to": {"row": 4}},
-            {"flags": 1},
-        ],
-        ids=str,
+        "change", [{"extent": (8, 2, 0)}, {"order": 0}, {"to": {"row": 4}}, {"flags": 1}], ids=str
     )
     def test_what_cannot_be(self, copy_shapes, change):
         first, second = filled(5), filled(0)

@@ -7,16 +7,7 @@ from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_void_p
 
 import numpy as np
 import pytest
-from external import (
-    DMABUF_FD,
-    INVALID_VALUE,
-    NOT_SUPPORTED,
-    OPAQUE_WIN32,
-    SIZE,
-    SUCCESS,
-    UNKNOWN,
-    External,
-)
+from external import DMABUF_FD, INVALID_VALUE, NOT_SUPPORTED, OPAQUE_WIN32, SIZE, SUCCESS, UNKNOWN, External
 
 import pycuda.driver as drv
 

@@ -159,11 +159,7 @@ def make_host():
 
 
 @pytest.mark.parametrize(
-    "wait",
-    [
-        lambda stream: stream.synchronize(),
-        lambda stream: drv.Context.synchronize(),
-    ],
+    "wait", [lambda stream: stream.synchronize(), lambda stream: drv.Context.synchronize()]
 )
 def test_a_host_buffer_lives_until_it_was_waited_for(wait):
     stream, memory = drv.Stream(), drv.mem_alloc(8000)

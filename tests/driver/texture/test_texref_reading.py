@@ -2,18 +2,7 @@
 
 import numpy as np
 import pytest
-from texture_model import (
-    BORDER,
-    CLAMP,
-    LINEAR,
-    MIRROR,
-    POINT,
-    WRAP,
-    array_of,
-    format_of,
-    points,
-    sample,
-)
+from texture_model import BORDER, CLAMP, LINEAR, MIRROR, POINT, WRAP, array_of, format_of, points, sample
 
 import pycuda.autoinit  # noqa: F401
 import pycuda.driver as drv

@@ -85,10 +85,7 @@ def test_export_and_import(table, host, ours):
 
 def test_what_cannot_be_exported(table):
     structure, out, tensor = gpuarray.zeros(3, [("a", "i4")]), ctypes.POINTER(Versioned)(), Tensor()
-    for call in (
-        lambda: table.export(structure, out),
-        lambda: table.borrow(structure, tensor),
-    ):
+    for call in (lambda: table.export(structure, out), lambda: table.borrow(structure, tensor)):
         with pytest.raises(BufferError, match="dtype"):
             call()
     for call in (lambda: table.export(5, out), lambda: table.borrow(5, tensor)):

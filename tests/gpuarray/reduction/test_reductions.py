@@ -172,10 +172,7 @@ def test_out():
     double = gpuarray.zeros(7, np.float64)
     same(array.sum(0, out=double).get(), host.sum(0, dtype="d"))
     assert array.max(0, out=array[2])[3].get() == host[:, 3].max()
-    for wrong, error in (
-        (gpuarray.zeros(5, np.float32), ValueError),
-        (np.zeros(6, np.float32), TypeError),
-    ):
+    for wrong, error in ((gpuarray.zeros(5, np.float32), ValueError), (np.zeros(6, np.float32), TypeError)):
         with pytest.raises(error):
             array.mean(1, out=wrong)
     whole = gpuarray.zeros(6, np.int32)

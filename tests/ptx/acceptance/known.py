@@ -217,11 +217,7 @@ OLDER = [
     (r"^cp\.async\..*pred_\d", ".", "the same of a predicate"),
     (r"^cp\.async\.\S*shared::cta", ".", "ptxas takes the longer name in any version"),
     (r"^atom\..*b128", ".", "generic ones are of sm_90"),
-    (
-        r"^cvt\.\S*bf16\S*bf16 |^cvt\S*\.f32\.bf16 |^cvt\S*e[45]m\dx2",
-        ".",
-        "a version of one target only",
-    ),
+    (r"^cvt\.\S*bf16\S*bf16 |^cvt\S*\.f32\.bf16 |^cvt\S*e[45]m\dx2", ".", "a version of one target only"),
     (r"^cp\.async\.bulk\.shared::cta", ".", "the same"),
     (r"^(tex|txq|suld|sust|suq)\.", "sm_20", "handles in registers are of sm_20"),
 ]
