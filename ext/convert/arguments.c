@@ -177,10 +177,15 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
     return arg_count == total ? 0 : check_required(signature, given, arg_count, total);
 }
 
-/* Of a target that is a number, from what most numbers are: small and not negative. */
+/* What most arguments are: True, False, an object of the type, a small number that is not negative. */
 static bool read_plain(PyObject *value, const ArgumentTarget *target)
 {
     long number;
+    if (target->kind == INTO_TYPE) return PyObject_TypeCheck(value, target->type);
+    if (target->kind == INTO_BOOL && PyBool_Check(value)) {
+        *(bool *)target->variable = value == Py_True;
+        return true;
+    }
     if (!plain_int(value, &number) || number < 0) return false;
     switch (target->kind) {
     case INTO_INT: *(int *)target->variable = (int)number; return true;
@@ -222,18 +227,24 @@ static int read_value(PyObject *value, const char *what, const ArgumentTarget *t
     }
 }
 
+static void name_parameter(const char *signature, int number, char what[NAME_MAX_SIZE])
+{
+    const char *at = first_parameter(signature);
+    Parameter parameter = {"", 0, false};
+    for (int i = 0; i <= number && next_parameter(&at, &parameter); i++) continue;
+    snprintf(what, NAME_MAX_SIZE, "%.*s", (int)parameter.length, parameter.name);
+}
+
 static int read_values(const char *signature, PyObject *const *given, const ArgumentTarget *targets,
                        int total)
 {
-    const char *at = first_parameter(signature);
-    Parameter parameter;
     char what[NAME_MAX_SIZE];
-    for (int i = 0; i < total && next_parameter(&at, &parameter); i++) {
+    for (int i = 0; i < total; i++) {
         const ArgumentTarget *target = &targets[i];
-        bool object = target->kind == INTO_OBJECT || target->kind == INTO_TYPE;
-        if (object) *(PyObject **)target->variable = given[i];
+        if (target->kind == INTO_OBJECT || target->kind == INTO_TYPE)
+            *(PyObject **)target->variable = given[i];
         if (target->kind == INTO_OBJECT || !given[i] || read_plain(given[i], target)) continue;
-        snprintf(what, sizeof what, "%.*s", (int)parameter.length, parameter.name);
+        name_parameter(signature, i, what);
         if (read_value(given[i], what, target) < 0) return -1;
     }
     return 0;
