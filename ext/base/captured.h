@@ -1,6 +1,6 @@
 /* Objects that captured work uses: they live as long as the graph.
  *
- * Whatever queues work tells here, by the stream, what the work needs. Where that stream is captured the
+ * Whatever queues work notes here, by the stream, what the work needs. Where that stream is captured the
  * objects go to the graph's own dict, and nothing else is to be done about them: no event is recorded,
  * nothing waits.
  */
@@ -21,7 +21,7 @@ typedef struct KeptObjects {
  * lasts. With the GIL. */
 typedef struct Captured {
     struct Captured *next;
-    bool foreign; /* of others: nobody tells when it ends */
+    bool foreign; /* of others: there is no notice of its end */
     unsigned long long id; /* the driver's */
     CUstream stream; /* where it began */
     PyObject *before; /* owned Event: after what was queued there before; NULL when there is none */
@@ -39,7 +39,7 @@ void captured_open(ModuleState *state, Captured *captured);
 /* False when it was closed before. */
 bool captured_close(ModuleState *state, Captured *captured);
 
-/* captured_foreign.c. Captures that others begin, by calls of the driver, are not told to us, and no launch
+/* captured_foreign.c. Captures that others begin, by calls of the driver, are not reported, and no launch
  * asks for them. This does, at `with stream:`, for streams of others, and where memory for the work is at
  * stake: from then on such a capture is one in the list, and its graph, and what is made of that, keeps what
  * the work uses. object: the stream's, whose handle that is. Whether the stream is captured; -1 with an

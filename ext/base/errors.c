@@ -221,7 +221,7 @@ static bool says_something(const char *log) { return *log && !strstr(log, "Stick
  * knows why later calls in its context fail, in whatever context he is by then. */
 static bool is_of_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
 
-/* A release met a fault. The driver tells of it once; without a word of it, after one that was shown, it is
+/* A release met a fault. The driver reports it once; without a word of it, after one that was shown, it is
  * that one again: of a context that was given up for another. */
 static void keep_fault(ModuleState *state, CUresult result, const char *routine)
 {
@@ -286,7 +286,7 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
         va_end(values);
     }
     if (state->captured && result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
-        && strcmp(routine, "cuStreamEndCapture") != 0) /* whose capture is told */
+        && strcmp(routine, "cuStreamEndCapture") != 0) /* whose message names the capture */
         tell_end(state, given);
     if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))

@@ -1,6 +1,6 @@
 /* What the driver answers, as exceptions.
  *
- * Two channels: raise where there is a caller to tell, report where there is none (deallocation, exit).
+ * Two channels: raise where there is a caller, report where there is none (deallocation, exit).
  * Messages are "cuMemAlloc failed: out of memory - detail"; exceptions carry .code, .name and .routine.
  */
 #ifndef EXT_BASE_ERRORS_H
@@ -32,7 +32,7 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
 /* Whether work that is requested with this result is over: it, its context or the driver is gone. */
 bool errors_is_loss(CUresult result);
 
-/* Whether it tells that a kernel has failed, which need not be what the call that gives it is about. */
+/* Whether it says that a kernel has failed, which need not be what the call that gives it is about. */
 bool errors_is_fault(CUresult result);
 
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.

@@ -2,7 +2,7 @@
  *
  * A driver takes about a thousand calls that are still to run, for each of its channels to the device, and
  * lets whoever queues one more wait. Who waits there with the GIL stops all other threads, perhaps the one
- * that the device waits for, and notices no signal. No driver tells how full a queue is. So the calls are
+ * that the device waits for, and notices no signal. No driver says how full a queue is. So the calls are
  * counted, for each stream, from when its work was last known to be done. A call is made
  *
  *   as it is, with the GIL, while there are not many

@@ -1,4 +1,4 @@
-/* Where launches come from: the file and line of the program that a kernel's fault is told with.
+/* Where launches come from: the file and line of the program that a kernel's fault is reported with.
  *
  * Noted where the driver numbers launches, as the CPU device does, and says which one failed; elsewhere the
  * array is NULL, and a launch costs a test of that. What is noted is the code object and the place in it: the

@@ -8,7 +8,7 @@
 typedef struct LostContext {
     struct LostContext *next;
     CUcontext handle;
-    char text[]; /* of the exception that told of the fault */
+    char text[]; /* of the exception that reported the fault */
 } LostContext;
 
 /* With the GIL. NULL where none is current. */

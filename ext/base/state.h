@@ -27,7 +27,7 @@ typedef struct ModuleState ModuleState;
 typedef void (*ContextEndFn)(struct ContextObject *context);
 enum { STATE_CONTEXT_END_MAX = 3 };
 
-/* This stream of the context is about to be destroyed. False when it may not be: a pool could not be told. */
+/* This stream of the context is about to be destroyed. False when it may not be: a pool could not note it. */
 typedef bool (*StreamGoneFn)(struct ContextObject *context, CUstream stream);
 
 /* Makes the default device's primary context current if this thread has none. 0 when it did: call again. 1

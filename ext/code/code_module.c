@@ -166,7 +166,7 @@ static PyObject *get_surfref(PyObject *self, FAST_PARAMETERS)
 
 /* Loading */
 
-/* Drivers are not told the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
+/* Drivers do not get the size of an image: one cut off in its header gets zeros for the rest. Takes bytes
  * over. */
 static PyObject *with_header(PyObject *bytes)
 {

@@ -354,7 +354,7 @@ static void tell_end(ContextObject *context)
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
 }
 
-/* Where the driver does not tell, the thread's stack does. */
+/* Where the driver does not say, the thread's stack does. */
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;

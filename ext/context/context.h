@@ -106,7 +106,7 @@ static inline bool context_check(ContextObject *context, const char *what)
 }
 
 /* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
- * asked. *was_there tells which. A new reference, NULL with an exception. */
+ * asked. *was_there: whether it was registered. A new reference, NULL with an exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 

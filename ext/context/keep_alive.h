@@ -41,8 +41,8 @@ struct KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *conte
 void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
 
 /* Keeps the object until the work queued up to now is done, found by an event of its own: what is large is
- * not to wait for the next synchronize, and nobody tells of the end of others' streams. -1 with MemoryError.
- */
+ * not to wait for the next synchronize, and there is no notice of the end of others' streams. -1 with
+ * MemoryError. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
 
 /* The stream is about to be destroyed: an event takes its place, unless its work is done. Who destroys it is

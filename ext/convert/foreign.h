@@ -39,7 +39,7 @@ void foreign_form_clear(ForeignForm *form);
 
 /* Whether it may be one: false, at little cost, for what callables are given besides arrays. */
 bool foreign_is_possible(ModuleState *state, PyObject *object);
-/* Whether it is one, as far as its attributes tell. No exception is set. */
+/* Whether it is one, as far as its attributes show. No exception is set. */
 bool foreign_is_array(ModuleState *state, PyObject *object);
 
 /* The part of it that reads the interface, for foreign_describe. */

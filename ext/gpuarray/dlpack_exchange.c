@@ -1,6 +1,6 @@
 /* GPUArray's exchange table: DLPack for callers in C, without capsules and in a few tens of nanoseconds.
  *
- * Nothing here synchronizes: work on arrays is on the current stream, which the table tells.
+ * Nothing here synchronizes: work on arrays is on the current stream, which the table gives.
  */
 #include <string.h>
 
@@ -98,7 +98,8 @@ static PyObject *new_array(ModuleState *state, const DLPackTensor *like)
 }
 
 /* Hands the exception to a caller that may know nothing of Python. */
-static void tell(void *context, void (*set_error)(void *context, const char *kind, const char *message))
+static void pass_exception(void *context,
+                           void (*set_error)(void *context, const char *kind, const char *message))
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -123,7 +124,7 @@ static int allocate(DLPackTensor *like, DLPackVersioned **out, void *context,
     PyObject *array = state ? new_array(state, like) : NULL;
     *out = array ? dlpack_export(gpuarray_cast(array)) : NULL;
     Py_XDECREF(array);
-    if (!*out) tell(context, set_error);
+    if (!*out) pass_exception(context, set_error);
     PyGILState_Release(held);
     return *out ? 0 : -1;
 }

@@ -34,8 +34,8 @@ static int borrowed_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-/* What is kept does not keep the stream: the end of one of ours seals the batch, of others' nobody tells.
- * Keeping may fail for want of memory: then the owner's own rules are all there is. */
+/* What is kept does not keep the stream: the end of one of ours seals the batch, that of others is not
+ * reported. Keeping may fail for want of memory: then the owner's own rules are all there is. */
 static void keep_owner(BorrowedObject *borrowed)
 {
     ModuleState *state = borrowed->state;

@@ -148,7 +148,7 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
                          "\nNotes\n-----\n"
                          "Calls cuGraphUpload.");
 
-/* Tells the pools where their memory is used. What was told stays true: an allocation that was noted on a
+/* Notes in the pools where their memory is used. What was noted stays true: an allocation that was noted on a
  * stream keeps the stream, but for one of others. */
 static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
 {

@@ -141,7 +141,7 @@ int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *fu
                     Py_ssize_t count);
 
 /* The bodies of a conditional node, for GraphNode.bodies: a tuple of handles, kept with the node's key, which
- * the driver does not tell. The second is borrowed, NULL without an exception where there is none. */
+ * the driver does not say. The second is borrowed, NULL without an exception where there is none. */
 int graph_keep_bodies(GraphNodeObject *node, PyObject *handles);
 PyObject *graph_find_bodies(GraphNodeObject *node);
 /* The node is gone. -1 with an exception. */

@@ -85,17 +85,20 @@ static PyObject *make_and_keep(const Target *target, Change change, const void *
                    : name(self, given[0], given + 1); \
     }
 
+/* The Change by one of two routines, for work that has a context. */
+#define CHANGE(name, in_graph, in_exec) \
+    static CUresult name(const Target *target, const void *params) \
+    { \
+        ModuleState *state = target->state; \
+        CUgraphNode node = target->node->handle; \
+        return target->exec ? try_##in_exec(state, target->exec->handle, node, params, context_of(target)) \
+                            : try_##in_graph(state, node, params); \
+    }
+
 DOCS(set_memcpy, "dest, src, size=None", "Change the source and destination of a copy", GRAPH_COPY,
      "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams")
 
-static CUresult change_copy(const Target *target, const void *params)
-{
-    const CUDA_MEMCPY3D *shape = params;
-    CUgraphNode node = target->node->handle;
-    return target->exec ? try_cuGraphExecMemcpyNodeSetParams(target->state, target->exec->handle, node, shape,
-                                                             context_of(target))
-                        : try_cuGraphMemcpyNodeSetParams(target->state, node, shape);
-}
+CHANGE(change_copy, cuGraphMemcpyNodeSetParams, cuGraphExecMemcpyNodeSetParams)
 
 static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *given)
 {
@@ -114,14 +117,7 @@ METHODS(set_memcpy, 3)
 DOCS(set_memset, "dest, data, size, itemsize=4", "Change what a fill writes", GRAPH_FILL,
      "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams")
 
-static CUresult change_fill(const Target *target, const void *params)
-{
-    const CUDA_MEMSET_NODE_PARAMS *fill = params;
-    CUgraphNode node = target->node->handle;
-    return target->exec ? try_cuGraphExecMemsetNodeSetParams(target->state, target->exec->handle, node, fill,
-                                                             context_of(target))
-                        : try_cuGraphMemsetNodeSetParams(target->state, node, fill);
-}
+CHANGE(change_fill, cuGraphMemsetNodeSetParams, cuGraphExecMemsetNodeSetParams)
 
 static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *given)
 {

@@ -7,7 +7,7 @@
 
 /* --- how many fit -------------------------------------------------------------------------------------- */
 
-/* The driver looks at the blocks and, where it is told one, at the shape of a cluster: the grid is one. */
+/* The driver looks at the blocks and, where there is one, at the shape of a cluster: the grid is one. */
 static CUlaunchConfig config_of(int threads, size_t shared, const unsigned grid[3])
 {
     return (CUlaunchConfig){.gridDimX = grid[0],

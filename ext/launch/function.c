@@ -30,7 +30,7 @@ static bool explain_shape(FunctionObject *function, const LaunchShape *shape, ch
     return explained;
 }
 
-/* Why the driver refused, as far as can be told from outside. */
+/* Why the driver refused, as far as can be seen from outside. */
 static void explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
                     CUstream stream, CUresult result, char *text, size_t size)
 {

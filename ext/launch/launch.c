@@ -19,7 +19,7 @@ typedef struct LaunchKeywords {
     bool has_extras;
 } LaunchKeywords;
 
-/* Where the value of this keyword goes, or NULL. Interned names are told by their address. */
+/* Where the value of this keyword goes, or NULL. Interned names are compared by their address. */
 static PyObject **keyword_slot(ModuleState *state, LaunchKeywords *given, PyObject *name, bool by_address)
 {
 #define MATCH(field) \
@@ -152,7 +152,7 @@ static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras
     return -1;
 }
 
-/* Calls a method of every handler that has it; *any tells whether one had. */
+/* Calls a method of every handler that has it; *any: whether one had. */
 static int call_handlers(PyObject *handlers, PyObject *method, PyObject *stream, bool only_ask, bool *any)
 {
     *any = false;

@@ -353,7 +353,7 @@ PyObject *prepared_async_call(PyObject *self, FAST_PARAMETERS)
     Py_RETURN_NONE;
 }
 
-/* What prepared_timed_call returns: called, it waits and tells the seconds. */
+/* What prepared_timed_call returns: called, it waits and returns the seconds. */
 typedef struct TimedCallObject {
     PyObject_HEAD
     vectorcallfunc vectorcall;

@@ -6,7 +6,7 @@
  * that mappings go one by one and whole.
  *
  * Calls that change mappings let go of the GIL. So each claims its mappings before, a new one too, and other
- * threads' calls leave them alone; free() beside such a call releases the range after it.
+ * threads' calls leave them alone; free() during such a call releases the range after it.
  */
 #include "ext/base/constants.h"
 #include "ext/base/deferred.h"

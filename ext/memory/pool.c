@@ -428,18 +428,18 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
     ModuleState *state = context->state;
     ContextScope scope;
     CUresult result;
-    bool told = true;
+    bool noted = true;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
         if (!context_is_akin(pool->context, context)) continue;
         if (!context_enter(context, &scope) && !context_enter(pool->context, &scope)) {
-            told = false;
+            noted = false;
             continue;
         }
         CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_gone(&pool->core, stream));
         context_leave(&scope);
         (void)result; /* never fails */
     }
-    return told;
+    return noted;
 }
 
 /* Others find such a pool in the list until the context is over: who drops it waits for that. */

@@ -1,4 +1,4 @@
-/* MemoryPool, the type that all kinds of pools share: what users ask a pool, and tell it. */
+/* MemoryPool, the type that all kinds of pools share: what users ask of a pool, and set. */
 #include <stdlib.h>
 
 #include "ext/base/deferred.h"

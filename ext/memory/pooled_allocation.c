@@ -80,7 +80,7 @@ bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstrea
     return true;
 }
 
-/* Nobody tells when the stream of another library is destroyed. */
+/* There is no notice when the stream of another library is destroyed. */
 static bool is_foreign(ModuleState *state, PyObject *stream)
 {
     return stream && !PyObject_TypeCheck(stream, state->Stream_type);

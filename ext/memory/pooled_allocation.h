@@ -19,7 +19,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
 /* The stream that the memory belongs to: NULL for the default one, and for what is not from a pool. The
  * allocation may be NULL. */
 CUstream pooled_stream(const DeviceAllocationObject *allocation);
-/* Work that uses it may be queued on a stream of which nobody says when it ends: the memory is not used again
+/* Work that uses it may be queued on a stream whose end is not reported: the memory is not used again
  * but given back to the driver, which waits. The allocation may be NULL or not of a pool. */
 void pooled_lend(DeviceAllocationObject *allocation);
 /* The i-th other stream that it was used on. False when there are not that many. */

@@ -1,4 +1,4 @@
-/* Profiler control: a profiler that watches the process is told which part of it to record. */
+/* Profiler control: which part of the process a profiler that watches it records. */
 #include "ext/convert/driver_method.h"
 
 PyDoc_STRVAR(initialize_profiler_doc, "initialize_profiler(config_file, output_file, output_mode)\n--\n\n"

@@ -60,7 +60,7 @@ PyDoc_STRVAR(memcpy_atoh_doc, "memcpy_atoh(dest, ary, index)\n--\n\n"
                               "\nNotes\n-----\n"
                               "Calls cuMemcpyAtoH.");
 
-/* Between an Array and device memory, of which pools are told. */
+/* Between an Array and device memory, whose use pools note. */
 static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);

@@ -94,7 +94,7 @@ void references_free(References *references)
     PyMem_Free(references);
 }
 
-/* Of a binding that is not the reference's anymore, those who hold it tell nothing: what it owns lives
+/* Of a binding that is not the reference's anymore, those who hold it note nothing: what it owns lives
  * on. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {

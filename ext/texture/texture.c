@@ -297,7 +297,7 @@ static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOU
     return -1;
 }
 
-/* Why the driver refused, as far as can be told from outside. */
+/* Why the driver refused, as far as can be seen from outside. */
 static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource)
 {
     bool memory =
