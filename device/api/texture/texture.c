@@ -1,4 +1,4 @@
-/* Texture objects: what they read is checked once, at creation. */
+/* Texture and surface objects: what they read is checked once, at creation. */
 #include "api/texture/texture.h"
 
 #include <string.h>
@@ -222,6 +222,16 @@ static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
     return CUDA_SUCCESS;
 }
 
+/* An object of either kind; its handle is its address. */
+typedef struct TextureObject {
+    Object object;
+    Texture texture;
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC description;
+    CUDA_RESOURCE_VIEW_DESC view;
+    bool has_view;
+} TextureObject;
+
 CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
                            const CUDA_TEXTURE_DESC *description, const CUDA_RESOURCE_VIEW_DESC *view)
 {
@@ -245,7 +255,24 @@ CUresult cuTexObjectCreate(CUtexObject *out, const CUDA_RESOURCE_DESC *resource,
     return result;
 }
 
-CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject **out)
+CUresult cuSurfObjectCreate(CUsurfObject *out, const CUDA_RESOURCE_DESC *resource)
+{
+    Context *context;
+    TRY(context_enter(&context));
+    if (!out || !resource || resource->resType != CU_RESOURCE_TYPE_ARRAY) return CUDA_ERROR_INVALID_VALUE;
+    TextureObject *object = object_new(OBJECT_SURFACE, sizeof *object, context, NULL);
+    if (!object) return CUDA_ERROR_OUT_OF_MEMORY;
+    object->texture.surface = true;
+    object->resource = *resource;
+    CUresult result = texture_bind(&object->texture, resource);
+    if (!result) result = object_publish(OBJECT(object));
+    if (!result) *out = (CUsurfObject)(uintptr_t)object;
+    PUT(object);
+    return result;
+}
+
+/* A live object of that kind, with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
+static CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject **out)
 {
     Context *context;
     TRY(context_enter_any(&context));
@@ -253,7 +280,7 @@ CUresult texture_enter(unsigned long long handle, ObjectKind kind, TextureObject
     return *out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
+static CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
 {
     TextureObject *object;
     if (!handle) return CUDA_SUCCESS;
@@ -263,6 +290,8 @@ CUresult texture_destroy(unsigned long long handle, ObjectKind kind)
     PUT(object);
     return result;
 }
+
+CUresult cuSurfObjectDestroy(CUsurfObject handle) { return texture_destroy(handle, OBJECT_SURFACE); }
 
 CUresult cuTexObjectDestroy(CUtexObject handle) { return texture_destroy(handle, OBJECT_TEXTURE); }
 
@@ -276,7 +305,7 @@ bool texture_find(uint64_t handle, bool surface, Texture *out)
     return true;
 }
 
-CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOURCE_DESC *out)
+static CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOURCE_DESC *out)
 {
     TextureObject *object;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -289,6 +318,11 @@ CUresult texture_resource(unsigned long long handle, ObjectKind kind, CUDA_RESOU
 CUresult cuTexObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUtexObject handle)
 {
     return texture_resource(handle, OBJECT_TEXTURE, out);
+}
+
+CUresult cuSurfObjectGetResourceDesc(CUDA_RESOURCE_DESC *out, CUsurfObject handle)
+{
+    return texture_resource(handle, OBJECT_SURFACE, out);
 }
 
 CUresult cuTexObjectGetTextureDesc(CUDA_TEXTURE_DESC *out, CUtexObject handle)
