@@ -4,3 +4,5 @@ VERSION = (2026, 2)
 VERSION_STATUS = ""
 VERSION_TEXT = ".".join(map(str, VERSION)) + VERSION_STATUS
 __version__ = VERSION_TEXT
+
+from ._same_bits import same_bits as same_bits  # noqa: E402

@@ -384,6 +384,9 @@ static const ExceptionRow derived[] = {
     EXCEPTION(LogicError, "A call that cannot succeed as it was made: most likely a mistake of the program."),
     EXCEPTION(LaunchError, "A kernel could not be launched or failed, often noticed by a later call."),
     EXCEPTION(RuntimeError, "A failure that depends on outer circumstances."),
+    EXCEPTION(LibraryError,
+              "A function of cuBLAS or another library of NVIDIA's failed: code and name are its "
+              "status."),
 };
 #undef EXCEPTION
 

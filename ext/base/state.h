@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include "core/library_table.h"
 #include "core/word_map.h"
 #include "ext/base/free_list.h"
 #include "ext/base/launch_queue.h"
@@ -90,6 +91,7 @@ struct ModuleState {
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
     atomic_long streams_entered; /* `with stream:` blocks so far, and calls in progress (stream.h) */
     bool deferred_asked; /* the main thread was asked to make them */
+    LibraryTable libraries; /* with the GIL */
     struct Compilation *left; /* compilations that nobody waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;

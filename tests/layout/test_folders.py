@@ -19,6 +19,7 @@ EXT = [
     "ext/texture",
     "ext/launch",
     "ext/code",
+    "ext/library",
     "ext/gpuarray",
     "ext/graph",
     "ext/gl",

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,16 @@ def test_nvtx_memory_agrees_with_its_header(tmp_path):
     subprocess.run(["gcc", *parts, "-o", program, "-ldl"], check=True)
     done = subprocess.run([program], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_rows_of_libraries_agree_with_their_headers():
+    folders = [str(path) for path in HEADERS if path.is_dir()]
+    folders += [str(path) for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
+    if not any((Path(folder) / "cublas_v2.h").is_file() for folder in folders) or shutil.which("gcc") is None:
+        pytest.skip("no headers of cuBLAS, or no gcc here")
+    command = ["gcc", "-std=gnu11", "-fsyntax-only", f"-I{ROOT}", *(f"-I{folder}" for folder in folders)]
+    done = subprocess.run([*command, HERE / "check_libraries.c"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_no_symbol_has_two_rows():

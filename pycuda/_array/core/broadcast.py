@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def broadcast_strides(array, shape) -> tuple[int, ...]:
     """The strides with which an array has this shape: 0 along axes that it does not have."""
-    missing = len(shape) - array.ndim
+    missing = len(shape) - len(array.shape)
     return (0,) * missing + tuple(
         0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
     )

@@ -11,6 +11,7 @@ from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides, fit
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.linear import library_matmul
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
@@ -113,6 +114,8 @@ def _with_axes(ndim, x1, x2) -> tuple:
 
 
 def _launch(a, b, c, batch, stream) -> None:
+    if library_matmul.multiply(a, b, c, stream):
+        return
     rows, columns = c.shape[-2:]
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))

@@ -1,0 +1,62 @@
+/* NVIDIA's mathematical libraries as a table of function pointers: one per row of abi/library_functions.def.
+ * A library is loaded from a path that the caller chooses, and stays loaded for the life of the process.
+ */
+#ifndef CORE_LIBRARY_TABLE_H
+#define CORE_LIBRARY_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* As NVIDIA's headers name them, where they are not included. */
+#ifndef CUBLAS_VERSION
+typedef struct cublasContext *cublasHandle_t;
+typedef int cublasAtomicsMode_t, cublasComputeType_t, cublasGemmAlgo_t, cublasMath_t, cublasOperation_t,
+    cublasPointerMode_t, cudaDataType;
+typedef struct CUstream_st *cudaStream_t;
+typedef struct cuComplex cuComplex;
+typedef struct cuDoubleComplex cuDoubleComplex;
+#endif
+
+typedef enum LibraryId {
+#define LIBRARY(library, name) LIBRARY_##library,
+#define LIB_STATUS(library, code, name)
+#include "abi/libraries.def"
+#undef LIBRARY
+#undef LIB_STATUS
+    LIBRARY_COUNT
+} LibraryId;
+
+typedef enum LibraryFn {
+#define LIB_FN(library, name, params, args) LIB_FN_##name,
+#include "abi/library_functions.def"
+#undef LIB_FN
+    LIB_FN_COUNT
+} LibraryFn;
+
+typedef struct LibraryRow {
+    const char *name, *params; /* "(cublasHandle_t handle, int *version)" */
+    LibraryId library;
+} LibraryRow;
+extern const LibraryRow library_rows[LIB_FN_COUNT];
+
+typedef void (*LibraryAddress)(void);
+
+typedef struct LibraryTable {
+    void *handles[LIBRARY_COUNT]; /* from dlopen, never closed; NULL: not loaded */
+    LibraryAddress
+        functions[LIB_FN_COUNT]; /* NULL where the library is not loaded, or has no such function */
+} LibraryTable;
+
+/* The row of a library or function of this name; -1 when there is none. */
+int library_find(const char *name);
+int library_find_function(const char *name);
+
+/* Loads the library at `path` into its part of the table. False, with the reason in `problem`, when it cannot
+ * be loaded or has none of the functions. */
+bool library_load(LibraryTable *table, LibraryId library, const char *path, char *problem,
+                  size_t problem_size);
+
+/* "CUBLAS_STATUS_ALLOC_FAILED"; NULL for a status that is in no row. */
+const char *library_status_name(LibraryId library, int status);
+
+#endif

@@ -1,0 +1,114 @@
+"""Products of matrices by NVIDIA's library, where it is there and takes the operands."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import pycuda.driver as drv
+from pycuda import _driver
+from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._driver import _collapse_axes
+from pycuda._libraries import blas
+from pycuda._same_bits import is_wanted
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+# What our own kernel does in less time than a call of the library takes.
+_LEAST_WORK = 1 << 22
+# Calls for one product whose axes before the last two are not a single one.
+_MOST_CALLS = 64
+
+
+class Form(NamedTuple):
+    """An array without its memory."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def layout(self, itemsize: int) -> blas.Layout | None:
+        """Of its last two axes."""
+        return blas.layout(self.shape[-2:], self.strides[-2:], itemsize)
+
+    def is_packed(self, itemsize: int) -> bool:
+        """Whether it is C-contiguous."""
+        steps = itertools.accumulate((itemsize, *self.shape[:0:-1]), int.__mul__)
+        return all(
+            length == 1 or stride == step
+            for length, stride, step in zip(self.shape[::-1], self.strides[::-1], steps, strict=True)
+        )
+
+    def as_one_matrix(self, itemsize: int) -> Form:
+        """With all axes before the last as one; of a packed array."""
+        columns = self.shape[-1]
+        return Form((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
+
+
+def _form(array: GPUArray) -> Form:
+    return Form(array.shape, array.strides)
+
+
+def _batch_axes(a: Form, b: Form, c: Form) -> list[tuple[int, int, int, int]]:
+    """(length, stride in a, in b, in c) of the axes before the last two, as few as possible."""
+    batch = c.shape[:-2]
+    strides = [broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c)]
+    return _collapse_axes(list(zip(batch, *strides, strict=True)), len(strides))[0]
+
+
+def _has_one_second(a: Form, b: Form, c: Form) -> bool:
+    """Whether many matrices are multiplied by one: then so are all their rows."""
+    return len(c.shape) > 2 and math.prod(b.shape[:-2]) == 1 and a.shape[:-2] == c.shape[:-2]
+
+
+@functools.lru_cache(1024)
+def _plan(a: Form, b: Form, c: Form, itemsize: int):
+    """(product, where each of its calls begins in a, b and c), or None for what the library does not take."""
+    if _has_one_second(a, b, c) and a.is_packed(itemsize) and c.is_packed(itemsize):
+        a, b, c = a.as_one_matrix(itemsize), Form(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
+    layouts = [each.layout(itemsize) for each in (a, b, c)]
+    sizes = *c.shape[-2:], a.shape[-1]
+    axes = sorted(_batch_axes(a, b, c))
+    steps = [step for _, *each in axes for step in each]
+    if None in layouts or max(sizes) > blas.LARGEST or any(step < 0 or step % itemsize for step in steps):
+        return None
+    outer, inner = axes[:-1], axes[-1] if axes else (1, 0, 0, 0)
+    if math.prod(length for length, *_ in outer) > _MOST_CALLS or inner[0] > blas.LARGEST:
+        return None
+    starts = [
+        tuple(sum(i * axis[which] for i, axis in zip(index, outer, strict=True)) for which in (1, 2, 3))
+        for index in itertools.product(*(range(length) for length, *_ in outer))
+    ]
+    return blas.Product(sizes, tuple(layouts), inner), starts
+
+
+def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
+    """The matrices, or a copy of them that the library takes."""
+    if matrices.dtype != dtype:
+        return matrices.astype(dtype, stream=stream)
+    return matrices if _form(matrices).layout(dtype.itemsize) else matrices.copy("C", stream)
+
+
+def multiply(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
+    """c = a @ b, with the last two axes as matrices. False, and c is as it was, where the library is not
+    there, does not take the operands or the stream, takes longer than our own kernel, or would give other
+    bits than are wanted.
+    """
+    if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype) or is_wanted():
+        return False
+    if stream is None:
+        stream = drv.current_stream()
+    if not (stream is None or isinstance(stream, drv.Stream)):  # nothing says when such a stream is gone
+        return False
+    a, b = _as_taken(a, c.dtype, stream), _as_taken(b, c.dtype, stream)
+    plan = _plan(_form(a), _form(b), _form(c), c.itemsize)
+    if plan is None:
+        return False
+    product, starts = plan
+    _driver._library_uses(stream, (a, b, c))
+    for start in starts:
+        addresses = [each.ptr + offset for each, offset in zip((a, b, c), start, strict=True)]
+        blas.gemm(product, c.dtype, addresses, stream)
+    return True

@@ -1,0 +1,159 @@
+"""Matrix products by cuBLAS."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import _driver
+from pycuda._driver import _is_captured
+from pycuda._kernels.plans.caches import ContextCache, current
+
+from .finding import problem
+
+# cudaDataType, cublasComputeType_t and the dtype of alpha and beta, by the dtype of the operands. float32 is
+# computed in float32, never in TF32.
+_COMPUTED_IN_FLOAT, _COMPUTED_IN_DOUBLE = 68, 70
+_TYPES_BY_NAME = {
+    "float16": (2, _COMPUTED_IN_FLOAT, np.float32),
+    "bfloat16": (14, _COMPUTED_IN_FLOAT, np.float32),
+    "float32": (0, _COMPUTED_IN_FLOAT, np.float32),
+    "float64": (1, _COMPUTED_IN_DOUBLE, np.float64),
+    "complex64": (4, _COMPUTED_IN_FLOAT, np.complex64),
+    "complex128": (5, _COMPUTED_IN_DOUBLE, np.complex128),
+}
+_CONSTANTS = {dtype: (np.ones(1, dtype), np.zeros(1, dtype)) for *_, dtype in _TYPES_BY_NAME.values()}
+_DEFAULT_ALGORITHM = -1
+
+
+@functools.cache
+def _types(dtype):
+    """By a dtype, whose name NumPy computes each time; None where there are no such products."""
+    return _TYPES_BY_NAME.get(dtype.name)
+
+
+_AS_IT_IS, _TRANSPOSED = 0, 1
+LARGEST = 2**31 - 1  # of an int
+
+# NVIDIA's advice for a workspace of the caller's.
+_WORKSPACE, _WORKSPACE_OF_HOPPER = 4 << 20, 32 << 20
+
+_gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
+
+
+# ---- handles
+
+
+class _Handle:
+    """A cuBLAS handle that one stream uses, with memory that its kernels use meanwhile. When the stream is
+    gone the next one takes the handle over: destroying it would wait for all work of the context.
+    """
+
+    def __init__(self, stream, spare: list, captured: bool):
+        self.spare = spare
+        try:
+            self.blas = spare.pop()
+        except IndexError:
+            self.blas = _driver._BlasHandle()
+        if not captured:
+            self.blas.use(stream, *_workspace(stream, False))
+
+    def __del__(self):
+        self.spare.append(self.blas)
+
+
+_handles: ContextCache = ContextCache()
+
+
+def _workspace(stream, captured: bool):
+    """(memory, its size). Each product of a graph has its own: graphs may run at the same time."""
+    major = drv.Context.get_device().compute_capability()[0]
+    size = _WORKSPACE_OF_HOPPER if major >= 9 else _WORKSPACE
+    memory = _driver.GPUArray(size, np.uint8) if captured else drv.mem_alloc(size)
+    return memory, size
+
+
+def _handle(stream):
+    """The _BlasHandle of a stream of the current context."""
+    captured = _is_captured(stream)
+    found = _handles.get(current())
+    if found is None:
+        found = _handles[current()] = weakref.WeakKeyDictionary(), {}, []
+    by_stream, by_none, spare = found
+    handles = by_none if stream is None else by_stream
+    # Per stream: one handle for captures, another one else.
+    pair = handles.get(stream)
+    if pair is None:
+        pair = handles[stream] = {}
+    if captured not in pair:
+        pair[captured] = _Handle(stream, spare, captured)
+    blas = pair[captured].blas
+    if captured:
+        blas.use(stream, *_workspace(stream, True))
+    return blas
+
+
+# ---- products
+
+
+class Layout(NamedTuple):
+    """A matrix as BLAS has it: whether it is the transposed one that lies there in columns, and how far apart
+    they begin, in elements.
+    """
+
+    transposed: int
+    leading: int
+
+    def turned(self) -> Layout:
+        """Of the transposed matrix."""
+        return Layout(_TRANSPOSED - self.transposed, self.leading)
+
+
+def layout(shape, strides, itemsize: int) -> Layout | None:
+    """None for a matrix of which neither rows nor columns are contiguous, or that is too large for an int."""
+    (rows, columns), (row_stride, column_stride) = shape, strides
+    for transposed, length, stride, count, step in (
+        (_AS_IT_IS, rows, row_stride, columns, column_stride),
+        (_TRANSPOSED, columns, column_stride, rows, row_stride),
+    ):
+        if length > 1 and stride != itemsize:
+            continue
+        least = max(length, 1)
+        leading, rest = (least, 0) if count <= 1 else divmod(step, itemsize)
+        if not rest and least <= leading <= LARGEST and count <= LARGEST:
+            return Layout(transposed, leading)
+    return None
+
+
+def has(dtype) -> bool:
+    """Whether the library is there and has products of this dtype."""
+    return _types(dtype) is not None and problem("cublas") is None
+
+
+class Product(NamedTuple):
+    """c = a @ b for matrices of one dtype."""
+
+    sizes: tuple[int, int, int]  # rows, columns, and the length of what is summed
+    layouts: tuple[Layout, Layout, Layout]  # of a, b and c
+    batch: tuple[int, int, int, int]  # how many, and the bytes from one to the next in a, b and c
+
+
+def gemm(product: Product, dtype, addresses, stream) -> None:
+    """Queues the product of matrices at these addresses."""
+    kind, computed, scale = _types(dtype)
+    one, zero = _CONSTANTS[scale]
+    (rows, columns, inner), (left, right, result), (count, *strides) = product
+    step, other_step, result_step = (stride // dtype.itemsize for stride in strides)
+    a, b, c = addresses
+    if result.transposed:  # c' = b' a'
+        rows, columns, left, right = columns, rows, right.turned(), left.turned()
+        a, b, step, other_step = b, a, other_step, step
+    _gemm(
+        _handle(stream), left.transposed, right.transposed, rows, columns, inner, one,
+        a, kind, left.leading, step, b, kind, right.leading, other_step, zero,
+        c, kind, result.leading, result_step, count, computed, _DEFAULT_ALGORITHM,
+    )  # fmt: skip

@@ -1,0 +1,48 @@
+"""Whether results are to have the same bits on every device."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import os
+from collections.abc import Iterator
+
+_asked: contextvars.ContextVar[bool | None] = contextvars.ContextVar("pycuda.same_bits", default=None)
+
+
+@contextlib.contextmanager
+def same_bits(wanted: bool = True) -> Iterator[None]:
+    """Products of matrices with the same bits on every GPU, in every run and on the CPU device.
+
+    In the block they are computed by this package's own kernels, which add in a fixed order, and not by
+    NVIDIA's library, whose order depends on the GPU and the version. That takes 3 to 80 times as long where
+    products are large. Everything else has the same bits anyway. The environment variable PYCUDA_SAME_BITS=1
+    does the same for a whole program.
+
+    Parameters
+    ----------
+    wanted : bool
+        False lets the library be used in the block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pycuda
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.autoprimaryctx
+    >>> a = gpuarray.to_gpu(np.ones((300, 300), np.float32))
+    >>> with pycuda.same_bits():
+    ...     print((a @ a).get().max())
+    300.0
+    """
+    token = _asked.set(bool(wanted))
+    try:
+        yield
+    finally:
+        _asked.reset(token)
+
+
+def is_wanted() -> bool:
+    """Here and now."""
+    asked = _asked.get()
+    return os.environ.get("PYCUDA_SAME_BITS") == "1" if asked is None else asked

@@ -1,0 +1,205 @@
+"""Products of matrices by cuBLAS: by the library itself on a GPU that has it, on the CPU device by one that
+computes on the host.
+"""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pycuda
+from pycuda import gpuarray
+from pycuda._libraries import finding
+
+HERE = Path(__file__).parent
+
+PROGRAM = """
+import itertools, sys
+import numpy as np
+import pycuda, pycuda.autoprimaryctx
+import pycuda.driver as drv
+from pycuda import _driver, gpuarray
+from pycuda._array.linear import library_matmul
+from pycuda._libraries import blas, finding
+
+if _driver._is_cpu_device():
+    _driver._library_open("cublas", lambda name: {library!r})
+    finding.problem = blas.problem = lambda name: None
+else:
+    finding.need("cublas")
+library_matmul._LEAST_WORK = 1
+made, gemm = [], blas.gemm
+
+def gemm_after_the_rest(product, dtype, addresses, stream):
+    made.append(product)
+    if _driver._is_cpu_device() and not _driver._is_captured(stream):
+        drv.Context.synchronize()
+    gemm(product, dtype, addresses, stream)
+
+blas.gemm = gemm_after_the_rest
+
+def product(a, b, out=None):
+    "a @ b, and how many calls of the library it took."
+    before = len(made)
+    result = np.matmul(a, b, out=out)
+    return result.get(), len(made) - before
+"""
+
+LAYOUTS = (
+    PROGRAM
+    + """
+rng = np.random.default_rng(3)
+
+def number(*shape, dtype):
+    values = rng.integers(-4, 5, shape) + (1j * rng.integers(-4, 5, shape) if dtype in "FD" else 0)
+    return values.astype(dtype)
+
+def laid(host, how):
+    "The array on the device in another layout of memory."
+    if how == "rows" or (how == "columns" and host.ndim == 1):
+        return gpuarray.to_gpu(host)
+    if how == "columns":
+        return gpuarray.to_gpu(np.ascontiguousarray(host.swapaxes(-1, -2))).swapaxes(-1, -2)
+    wide = np.zeros((*host.shape[:-1], 2 * host.shape[-1] + 3), host.dtype)
+    if how == "padded":
+        wide[..., : host.shape[-1]] = host
+        return gpuarray.to_gpu(wide)[..., : host.shape[-1]]
+    if how == "reversed":
+        return gpuarray.to_gpu(np.ascontiguousarray(host[..., ::-1]))[..., ::-1]
+    wide[..., : 2 * host.shape[-1] : 2] = host
+    return gpuarray.to_gpu(wide)[..., : 2 * host.shape[-1] : 2]
+
+HOW = "rows", "columns", "padded", "strided", "reversed"
+SHAPES = [((3, 4), (4, 5)), ((1, 4), (4, 1)), ((3, 1), (1, 5)), ((2, 3, 4), (4, 5)), ((3, 4), (2, 4, 5)),
+          ((2, 1, 3, 4), (1, 3, 4, 2)), ((2, 2, 3, 4), (2, 2, 4, 2)), ((4,), (4, 5)), ((3, 4), (4,)),
+          ((2, 3, 4), (4,)), ((5, 1, 4), (4, 3)), ((2, 1, 1, 4), (3, 4, 1))]
+for dtype in "fdFD":
+    for (first, second), one, other in itertools.product(SHAPES, HOW, HOW):
+        a, b = number(*first, dtype=dtype), number(*second, dtype=dtype)
+        x, y = laid(a, one), laid(b, other)
+        got, calls = product(x, y)
+        want = a @ b
+        assert calls >= 1, (first, second, one, other)
+        assert got.dtype == want.dtype and got.shape == want.shape
+        assert (got == want).all(), (dtype, first, second, one, other, got, want)
+
+# Into arrays of every layout; what the library does not take is computed all the same.
+a, b = number(6, 4, dtype="f"), number(4, 5, dtype="f")
+x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+for how, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 0), ("reversed", 0)):
+    out = laid(np.zeros((6, 5), "f"), how)
+    got, calls = product(x, y, out)
+    assert calls == by_library and (got == a @ b).all() and (out.get() == a @ b).all(), how
+# Several dtypes, and one that the library does not have.
+assert product(x, gpuarray.to_gpu(b.astype("d")))[1] == 1
+assert product(x, gpuarray.to_gpu(b.astype("i")))[1] == 1
+assert product(gpuarray.to_gpu(a.astype("i")), gpuarray.to_gpu(b.astype("i")))[1] == 0
+# The same bits everywhere: not by the library.
+with pycuda.same_bits():
+    assert product(x, y)[1] == 0
+    with pycuda.same_bits(False):
+        assert product(x, y)[1] == 1
+"""
+)
+
+STREAMS = (
+    PROGRAM
+    + """
+host = np.arange(64 * 64, dtype=np.float32).reshape(64, 64) % 7
+want = host @ host
+handles = lambda: _driver._live_objects()["BlasHandle"]
+
+def product_in_a_stream():
+    "Arrays remember the streams that they are used on, so they go as well."
+    stream = drv.Stream()
+    with stream:
+        a = gpuarray.to_gpu(host)
+        c = a @ a
+    stream.synchronize()
+    assert (c.get() == want).all()
+
+for _ in range(5):
+    product_in_a_stream()
+assert handles() == 1, handles()  # which one stream after the other took over
+a = gpuarray.to_gpu(host)
+assert (product(a, a)[0] == want).all()
+stream = drv.Stream()
+out = gpuarray.empty_like(a)
+with stream.capture() as graph:
+    np.matmul(a, a, out=out)
+if not _driver._is_cpu_device():
+    graph.instantiate().launch(stream)
+stream.synchronize()
+assert (out.get() == want).all()
+
+# With their context all handles go.
+own = drv.Device(0).make_context()
+b = gpuarray.to_gpu(np.ones((8, 8), np.float64))
+assert (product(b, b)[0] == 8).all()
+count = handles()
+del b
+own.pop()
+del own
+assert handles() == count - 1, (handles(), count)
+"""
+)
+
+
+@pytest.fixture
+def host_cublas(compiled):
+    """The path of the library that stands in for cuBLAS on the CPU device."""
+    return compiled((HERE / "host_cublas.c").read_text())
+
+
+@pytest.fixture(autouse=True)
+def library_is_there(primary_context):
+    if not finding._driver._is_cpu_device() and finding.problem("cublas"):
+        pytest.skip("no cuBLAS here")
+
+
+def test_layouts(run_python, host_cublas):
+    run_python(LAYOUTS.replace("{library!r}", repr(host_cublas)), check=True)
+
+
+def test_streams_captures_contexts(run_python, host_cublas):
+    run_python(STREAMS.replace("{library!r}", repr(host_cublas)), check=True)
+
+
+@pytest.mark.cpu("a library that fails on request")
+@pytest.mark.parametrize("status, name", [(14, "CUBLAS_STATUS_INTERNAL_ERROR"), (99, "status 99")])
+def test_failures_are_raised_with_the_status(run_python, host_cublas, status, name):
+    program = PROGRAM + f"""
+x = gpuarray.to_gpu(np.ones((4, 4)))
+try:
+    x @ x
+except drv.LibraryError as error:
+    assert str(error) == "cublasGemmStridedBatchedEx failed: {name}", error
+    assert (error.code, error.routine) == ({status}, "cublasGemmStridedBatchedEx")
+    assert error.name == ("{name}" if "CUBLAS" in "{name}" else None)
+else:
+    raise AssertionError("nothing was raised")
+"""  # fmt: skip
+    environment = {"HOST_CUBLAS_STATUS": str(status)}
+    run_python(program.replace("{library!r}", repr(host_cublas)), env=environment, check=True)
+
+
+def test_a_library_that_is_not_there_is_named(monkeypatch):
+    monkeypatch.setattr(finding, "problem", lambda name: "not found")
+    with pytest.raises(finding.LibraryNotFound, match=r"libcublas cannot be used \(not found\): pip install"):
+        finding.need("cublas")
+
+
+def test_products_do_without_the_library(monkeypatch):
+    monkeypatch.setattr("pycuda._libraries.blas.problem", lambda name: "not found")
+    host = np.ones((200, 200), np.float32)
+    array = gpuarray.to_gpu(host)
+    assert ((array @ array).get() == 200).all()
+
+
+def test_same_bits_is_a_setting(run_python):
+    source = "import pycuda._same_bits as bits; print(bits.is_wanted())"
+    for value in (None, "0", "1"):
+        done = run_python(source, env={"PYCUDA_SAME_BITS": value}, check=True)
+        assert done.stdout.strip() == str(value == "1")
+    assert os.environ.get("PYCUDA_SAME_BITS") == "1" or not pycuda._same_bits.is_wanted()

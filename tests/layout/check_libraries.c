@@ -1,0 +1,14 @@
+/* Compares the rows of abi/library_functions.def with NVIDIA's headers: the compiler does. */
+#include <cublas_v2.h>
+
+#include "core/library_table.h"
+
+#define LIB_FN(library, name, params, args) \
+    _Static_assert(__builtin_types_compatible_p(__typeof__(&name), cublasStatus_t(*) params), \
+                   #name ": parameters differ from NVIDIA's header");
+#include "abi/library_functions.def"
+#undef LIB_FN
+
+#define LIBRARY(library, name)
+#define LIB_STATUS(library, code, name) _Static_assert(name == (code), #name ": has another value");
+#include "abi/libraries.def"
