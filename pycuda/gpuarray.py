@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import builtins
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 import pycuda.driver as drv
+from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.editing import repeats
-from pycuda._array.indexing import mask
+from pycuda._array.indexing import mask, take_put
+from pycuda._array.indexing.where import choose as _choose
+from pycuda._array.interop import dask
 from pycuda._array.math import elementwise as _elementwise
+from pycuda._array.numpy_api import protocols
 from pycuda._array.reduction import reductions, scans
-from pycuda._array.shape import joining
+from pycuda._array.shape import joining, views
 from pycuda._array.sorting import sorting
 from pycuda._driver import _empty_like, _GPUArrayBase, _packed_strides, _register_array_class
 from pycuda._driver import _to_gpu as to_gpu
@@ -23,9 +27,11 @@ from pycuda.compyte.array import ArrayFlags, get_common_dtype
 from pycuda.tools import get_or_register_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike
 
-    from pycuda._array.core.types import Allocator, Array, Shape, Stream
+    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Operand, Shape, Stream
 
 __all__ = [
     "ArrayFlags",
@@ -155,9 +161,288 @@ class GPUArray(_GPUArrayBase):
     argmax, argmin = reductions.argmax, reductions.argmin
     cumsum, cumprod = scans.cumsum, scans.cumprod
 
-    nonzero, repeat, flatten = mask.nonzero, repeats.repeat, joining.flatten
+    take, put, choose, nonzero = take_put.take, take_put.put, _choose, mask.nonzero
+    swapaxes, flatten, repeat = views.swapaxes, joining.flatten, repeats.repeat
     argsort, argpartition, searchsorted = sorting.argsort, sorting.argpartition, sorting.searchsorted
-    clip, round = _elementwise.clip, _elementwise.round
+    astype, fill, conj, reverse = (
+        _elementwise.astype,
+        _elementwise.fill,
+        _elementwise.conj,
+        _elementwise.reverse,
+    )
+    clip, round, mul_add = _elementwise.clip, _elementwise.round, _elementwise.mul_add
+    conjugate = conj
+
+    _axpbyz, _axpbz = _elementwise._axpbyz, _elementwise._axpbz
+    _elwise_multiply, _div = _elementwise._elwise_multiply, _elementwise._div
+    _new_like_me = _elementwise._new_like_me
+
+    __array_ufunc__, __array_function__ = protocols.__array_ufunc__, protocols.__array_function__
+
+    # In the arguments' order, or in place, other than the functions of the same names.
+
+    @takes_arrays
+    def compress(
+        self,
+        condition: HostOrDevice,
+        axis: int | None = None,
+        out: Array | None = None,
+        *,
+        stream: Stream = None,
+    ) -> GPUArray:
+        """The elements along an axis where the condition is true, as numpy.compress.
+
+        Parameters
+        ----------
+        condition : GPUArray or array of bool
+        axis : int, optional
+            The flattened array by default.
+        out : GPUArray, optional
+            Where the result goes.
+        stream : Stream, optional
+        """
+        return take_put.compress(condition, self, axis, out, stream=stream)
+
+    @writes_array
+    def sort(
+        self,
+        axis: int = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+        descending: bool | None = None,
+        stream: Stream = None,
+    ) -> None:
+        """Sort in place along an axis, as numpy.ndarray.sort: NaNs last, equal elements in the order they had.
+
+        Parameters
+        ----------
+        axis : int, optional
+        kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
+            All sort alike.
+        order : None
+            There are no fields.
+        stable, descending : bool, optional
+        stream : Stream, optional
+        """
+        sorting.sort_in_place(self, axis, kind, order, stable, descending, stream)
+
+    @writes_array
+    def partition(
+        self,
+        kth: int | Sequence[int],
+        axis: int = -1,
+        kind: str = "introselect",
+        order: None = None,
+        *,
+        stream: Stream = None,
+    ) -> None:
+        """Bring element kth where sorting would, as numpy.ndarray.partition. The array is sorted.
+
+        Parameters
+        ----------
+        kth : int or sequence of int
+        axis : int, optional
+        kind : {"introselect"}, optional
+        order : None
+            There are no fields.
+        stream : Stream, optional
+        """
+        sorting.partition_in_place(self, kth, axis, kind, order, stream)
+
+    # What few programs call is imported when it is called.
+
+    @takes_arrays
+    def dot(self, b: Operand, out: Array | None = None) -> GPUArray:
+        """Sums of products over the last axis of this array and the last but one, or only one, of the other,
+        as numpy.dot.
+
+        Parameters
+        ----------
+        b : GPUArray or number
+        out : GPUArray, optional
+            Where the result goes.
+        """
+        from pycuda._array.linear import products
+
+        return products.dot(self, b, out)
+
+    @takes_arrays
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GPUArray:
+        """A view of the elements whose indices along two axes differ by `offset`; their axis is the last one.
+
+        Parameters
+        ----------
+        offset : int, optional
+        axis1, axis2 : int, optional
+        """
+        from pycuda._array.linear import diagonals
+
+        return diagonals.diagonal(self, offset, axis1, axis2)
+
+    @takes_arrays
+    def trace(
+        self,
+        offset: int = 0,
+        axis1: int = 0,
+        axis2: int = 1,
+        dtype: DTypeLike | None = None,
+        out: Array | None = None,
+    ) -> GPUArray:
+        """The sum of a diagonal, as numpy.trace.
+
+        Parameters
+        ----------
+        offset : int, optional
+        axis1, axis2 : int, optional
+        dtype : dtype, optional
+            Of the computation and of a new result.
+        out : GPUArray, optional
+            Where the result goes.
+        """
+        from pycuda._array.linear import diagonals
+
+        return diagonals.trace(self, offset, axis1, axis2, dtype, out)
+
+    def bind_to_texref(self, texref: drv.TextureReference, allow_offset: bool = False) -> float:
+        """Let a texture reference read this array as linear memory (tex1Dfetch). Its format stays as it is.
+
+        Parameters
+        ----------
+        texref : TextureReference
+        allow_offset : bool, optional
+
+        Returns
+        -------
+        float
+            Offset of the first element, 0 unless `allow_offset` lets an array begin anywhere.
+
+        Raises
+        ------
+        ValueError
+            For an array that is not contiguous.
+        """
+        from pycuda._array.interop import textures
+
+        return textures.bind(self, texref, allow_offset)
+
+    def bind_to_texref_ext(
+        self,
+        texref: drv.TextureReference,
+        channels: int = 1,
+        allow_double_hack: bool = False,
+        allow_complex_hack: bool = False,
+        allow_offset: bool = False,
+    ) -> float:
+        """bind_to_texref, and the texture takes the dtype of the array with so many channels as its format.
+
+        Integers are read as such. With allow_double_hack and allow_complex_hack float64 and complex arrays
+        are held as integers, for the fp_tex functions of pycuda-helpers.hpp; they have one channel.
+
+        Parameters
+        ----------
+        texref : TextureReference
+        channels : {1, 2, 4}, optional
+        allow_double_hack : bool, optional
+        allow_complex_hack : bool, optional
+        allow_offset : bool, optional
+
+        Returns
+        -------
+        float
+            Offset of the first element.
+
+        Raises
+        ------
+        ValueError
+            For a number of channels that there is not.
+        TypeError
+            For other dtypes.
+        """
+        from pycuda._array.interop import textures
+
+        return textures.bind_with_format(
+            self, texref, channels, allow_double_hack, allow_complex_hack, allow_offset
+        )
+
+    def item(self, *args: int | tuple[int, ...]) -> Any:
+        """One element as a Python number: the only one, or that at an index.
+
+        Parameters
+        ----------
+        *args : int or tuple of int
+
+        Raises
+        ------
+        ValueError
+            For an array of several elements without an index.
+        """
+        from pycuda._array.interop import scalars
+
+        return scalars.item(self, *args)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        return self.get().tolist()
+
+    def tobytes(self, order: Literal["C", "F", "A"] = "C") -> bytes:
+        """The bytes of the elements, copied to the host.
+
+        Parameters
+        ----------
+        order : {"C", "F", "A"}, optional
+        """
+        return self.get().tobytes(order)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: shape, dtype, device and the values as str() has them, of which no more are copied.
+        It does not raise where they cannot be read.
+        """
+        from pycuda._array.interop import printing
+
+        return printing.to_html(self)
+
+    def __bytes__(self) -> bytes:
+        """The bytes of the elements, in C order."""
+        return self.get().tobytes()  # without this method bytes() would take the elements for bytes
+
+    def __complex__(self) -> complex:
+        """The only element as a Python number."""
+        return complex(self.item())
+
+    def __format__(self, format_spec: str, /) -> str:
+        """The value of a 0-d array, formatted."""
+        return format(self.item(), format_spec) if self.ndim == 0 else super().__format__(format_spec)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refused: get() copies an array to the host."""
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed, as it would hide a copy to the host: use "
+            "get()"
+        )
+
+    def __reduce_ex__(self, protocol: Any, /) -> Any:
+        """Pickled as an array of NumPy."""
+        from pycuda._array.interop import scalars
+
+        return scalars.reduced(self)
+
+    def __copy__(self) -> Any:
+        """copy(), with the attributes that were set."""
+        from pycuda._array.interop import scalars
+
+        return scalars.copied(self)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        """copy(), with copies of the attributes that were set."""
+        from pycuda._array.interop import scalars
+
+        return scalars.deep_copied(self, memo)
+
+    def __dask_tokenize__(self) -> Any:
+        """A name for dask that no other array has."""
+        return dask.token(self)
 
 
 # ---- vector types
@@ -336,10 +621,9 @@ from pycuda._array.core.creation import (
     triu,
 )  # fmt: skip
 from pycuda._array.editing.repeats import repeat, tile
-from pycuda._array.indexing.mask import nonzero
-from pycuda._array.indexing.take_put import put, take_along_axis
+from pycuda._array.indexing.mask import flatnonzero, nonzero
+from pycuda._array.indexing.take_put import compress, extract, put, take_along_axis
 from pycuda._array.indexing.where import if_positive, where
-from pycuda._array.interop.dask import register_beside_dask as _register_beside_dask
 from pycuda._array.interop.interchange import from_dlpack
 from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
 from pycuda._array.linear.matmul import matmul
@@ -370,21 +654,20 @@ from pycuda._array.shape.joining import (
     transpose,
     vstack,
 )
-from pycuda._array.sorting.facade_sorting import (
-    compress,
-    extract,
-    flatnonzero,
+from pycuda._array.sorting.greatest import topk
+from pycuda._array.sorting.sorting import (
+    argpartition,
+    argsort,
     lexsort,
     partition,
+    searchsorted,
     sort,
     sort_by_key,
-    topk,
 )  # fmt: skip
-from pycuda._array.sorting.sorting import argpartition, argsort, searchsorted
 from pycuda._array.sorting.unique import unique
 from pycuda._array.statistics.bincount import bincount
 from pycuda._array.statistics.histogram import histogram
 
 _taking_arrays(globals())
 _name_public_module(globals())
-_register_beside_dask()
+dask.register_beside_dask()

@@ -1,12 +1,9 @@
-/* See foreign_arguments.h. */
-#include "ext/gpuarray/foreign_arguments.h"
-
-#include <string.h>
-
+/* Functions of Python that take arrays of other libraries among their arguments, and obey a stream. */
 #include "ext/base/numpy_api.h"
 #include "ext/base/types.h"
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/elementwise.h"
+#include "ext/gpuarray/foreign_view.h"
 #include "ext/gpuarray/launch_cache.h"
 #include "ext/stream/stream.h"
 
@@ -39,7 +36,8 @@ static bool holds_foreign(ModuleState *state, PyObject *value, int depth)
     return foreign_is_possible(state, value);
 }
 
-bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
+/* Whether some of the values, or of what lists, tuples and dicts among them hold, may be such arrays. */
+static bool foreign_among(ModuleState *state, PyObject *const *values, Py_ssize_t count)
 {
     return any_foreign(state, values, count, DEPTH);
 }
@@ -103,58 +101,6 @@ static bool is_stream(ModuleState *state, PyObject *value)
            || (foreign_is_possible(state, value) && PyObject_HasAttr(value, state->str___cuda_stream__));
 }
 
-/* The stream among the arguments, borrowed, or NULL. */
-static PyObject *stream_among(ModuleState *state, PyObject *const *args, Py_ssize_t arg_count,
-                              PyObject *keywords)
-{
-    Py_ssize_t named = keywords ? PyTuple_GET_SIZE(keywords) : 0;
-    for (Py_ssize_t i = 0; i < named; i++)
-        if (PyTuple_GET_ITEM(keywords, i) == state->str_stream) return args[arg_count + i];
-    for (Py_ssize_t i = 0; i < arg_count; i++)
-        if (Py_TYPE(args[i]) != state->GPUArray_type && is_stream(state, args[i])) return args[i];
-    return NULL;
-}
-
-PyObject *stream_call(ModuleState *state, PyObject *function, FAST_PARAMETERS)
-{
-    PyObject *stream = stream_among(state, args, arg_count, keywords), *token = NULL;
-    if (!stream || !is_stream(state, stream))
-        return PyObject_Vectorcall(function, args, (size_t)arg_count, keywords);
-    if (!(token = stream_push(state, stream))) return NULL;
-    PyObject *result = PyObject_Vectorcall(function, args, (size_t)arg_count, keywords);
-    stream_pop(state, token);
-    return result;
-}
-
-/* Of a view that was made here what it is a view of. Takes the reference. */
-static PyObject *given_back(const Replacing *work, PyObject *result)
-{
-    for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(work->pairs); i += 2) {
-        if (PyList_GET_ITEM(work->pairs, i) != result) continue;
-        Py_DECREF(result);
-        return Py_NewRef(PyList_GET_ITEM(work->pairs, i + 1));
-    }
-    return result;
-}
-
-PyObject *foreign_call(ModuleState *state, PyObject *function, FAST_PARAMETERS)
-{
-    Py_ssize_t total = arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0), done = 0;
-    Replacing work = {.state = state, .pairs = PyList_New(0)};
-    PyObject *result = NULL, **values = PyMem_New(PyObject *, (size_t)(total ? total : 1));
-    if (!values) PyErr_NoMemory();
-    work.mode.host_too = true;
-    if (values && work.pairs
-        && transfer_stream(state, stream_among(state, args, arg_count, keywords), &work.mode) == 0)
-        while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
-    if (!PyErr_Occurred())
-        result = given_back(&work, stream_call(state, function, values, arg_count, keywords));
-    while (done > 0) Py_DECREF(values[--done]);
-    PyMem_Free(values);
-    Py_XDECREF(work.pairs);
-    return result;
-}
-
 PyDoc_STRVAR(views_doc, "_views(values, stream=None)\n--\n\n"
                         "The tuple, with GPUArrays in place of other libraries' arrays, for work on the\n"
                         "stream; the same one where there are none.");
@@ -175,20 +121,73 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* ---- Functions that take them ---- */
 
-/* A function of Python, which is called with views of such arrays. A call with one GPUArray and nothing else
- * need not go through Python when the quick way is known: the name of an elementwise operation, or a
- * _LaunchCache that remembers the launch. */
+/* A function of Python, which is called with views of such arrays. The stream that it is given as its
+ * parameter of that name is the current one meanwhile: what it copies and allocates without a word of streams
+ * is for that one, too. A call with one GPUArray and nothing else need not go through Python when the quick
+ * way is known: the name of an elementwise operation, or a _LaunchCache that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
     ModuleState *state;
     PyObject *function; /* owned */
     PyObject *quick; /* owned, or NULL: an interned name, or a _LaunchCache */
+    bool writes; /* to its first argument */
+    bool has_stream; /* among its parameters */
+    Py_ssize_t stream_at; /* of those that may be given by position; -1 for none */
     PyObject *attributes; /* __dict__ */
     PyObject *weak_references;
 } ArrayFunctionObject;
 
 static ArrayFunctionObject *array_function_cast(PyObject *object) { return (ArrayFunctionObject *)object; }
+
+/* The stream given, borrowed, or NULL. */
+static PyObject *given_stream(const ArrayFunctionObject *outer, FAST_PARAMETERS)
+{
+    Py_ssize_t named = keywords && outer->has_stream ? PyTuple_GET_SIZE(keywords) : 0;
+    for (Py_ssize_t i = 0; i < named; i++)
+        if (PyTuple_GET_ITEM(keywords, i) == outer->state->str_stream) return args[arg_count + i];
+    return outer->stream_at >= 0 && outer->stream_at < arg_count ? args[outer->stream_at] : NULL;
+}
+
+static PyObject *call_on_stream(const ArrayFunctionObject *outer, PyObject *stream, FAST_PARAMETERS)
+{
+    PyObject *token = NULL;
+    if (!stream || !is_stream(outer->state, stream))
+        return PyObject_Vectorcall(outer->function, args, (size_t)arg_count, keywords);
+    if (!(token = stream_push(outer->state, stream))) return NULL;
+    PyObject *result = PyObject_Vectorcall(outer->function, args, (size_t)arg_count, keywords);
+    stream_pop(outer->state, token);
+    return result;
+}
+
+/* Of a view that was made here what it is a view of. Takes the reference. */
+static PyObject *given_back(const Replacing *work, PyObject *result)
+{
+    for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(work->pairs); i += 2) {
+        if (PyList_GET_ITEM(work->pairs, i) != result) continue;
+        Py_DECREF(result);
+        return Py_NewRef(PyList_GET_ITEM(work->pairs, i + 1));
+    }
+    return result;
+}
+
+/* With views of such arrays in their place, made for work on the stream. */
+static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *stream, FAST_PARAMETERS)
+{
+    Py_ssize_t total = arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0), done = 0;
+    Replacing work = {.state = outer->state, .pairs = PyList_New(0)};
+    PyObject *result = NULL, **values = PyMem_New(PyObject *, (size_t)(total ? total : 1));
+    if (!values) PyErr_NoMemory();
+    work.mode.host_too = true;
+    if (values && work.pairs && transfer_stream(outer->state, stream, &work.mode) == 0)
+        while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
+    if (!PyErr_Occurred())
+        result = given_back(&work, call_on_stream(outer, stream, values, arg_count, keywords));
+    while (done > 0) Py_DECREF(values[--done]);
+    PyMem_Free(values);
+    Py_XDECREF(work.pairs);
+    return result;
+}
 
 /* NULL without an exception where that way is none. */
 static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const *value)
@@ -208,10 +207,11 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
         PyObject *result = call_quickly(outer, args);
         if (result || PyErr_Occurred()) return result;
     }
-    if (gpuarray_check_out_kept(outer->state, outer->function, 0, args, count, keywords) < 0) return NULL;
-    if (!foreign_among(outer->state, args, total))
-        return stream_call(outer->state, outer->function, args, count, keywords);
-    return foreign_call(outer->state, outer->function, args, count, keywords);
+    if (outer->writes && count && gpuarray_check_kept(outer->state, args[0]) < 0) return NULL;
+    if (gpuarray_check_out_kept(outer->state, outer->function, args, count, keywords) < 0) return NULL;
+    PyObject *stream = given_stream(outer, args, count, keywords);
+    return foreign_among(outer->state, args, total) ? call_with_views(outer, stream, args, count, keywords)
+                                                    : call_on_stream(outer, stream, args, count, keywords);
 }
 
 /* A method __call__ of kernels: calls that were seen before need not go through Python. */
@@ -225,11 +225,41 @@ static PyObject *call_kernel(PyObject *self, PyObject *const *args, size_t flags
     return PyObject_Vectorcall(outer->function, args, flags, keywords);
 }
 
+static Py_ssize_t code_count(PyObject *code, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(code, name);
+    Py_ssize_t count = value ? PyLong_AsSsize_t(value) : -1;
+    Py_XDECREF(value);
+    return count;
+}
+
+/* Where the function has a stream among its parameters. -1 with an exception. */
+static int find_stream(ArrayFunctionObject *outer)
+{
+    PyObject *code = PyObject_GetAttrString(outer->function, "__code__");
+    PyObject *names = code ? PyObject_GetAttrString(code, "co_varnames") : NULL;
+    Py_ssize_t placed = names ? code_count(code, "co_argcount") : -1;
+    Py_ssize_t by_name = placed < 0 ? -1 : code_count(code, "co_kwonlyargcount");
+    outer->stream_at = -1;
+    for (Py_ssize_t i = 0; by_name >= 0 && i < placed + by_name; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        bool is_named = PyUnicode_CompareWithASCIIString(name, "stream") == 0;
+        bool is_either = PyUnicode_CompareWithASCIIString(name, "stream_or_out") == 0;
+        outer->has_stream = outer->has_stream || is_named;
+        if ((is_named || is_either) && i < placed) outer->stream_at = i;
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(code);
+    return by_name < 0 ? -1 : 0;
+}
+
 static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *function, *quick = NULL;
+    int writes = 0;
     ModuleState *state = state_of_type(type);
-    if (kwargs || !PyArg_ParseTuple(args, "O|O:_ArrayFunction", &function, &quick)) return NULL;
+    if (kwargs || !PyArg_ParseTuple(args, "O|Op:_ArrayFunction", &function, &quick, &writes)) return NULL;
+    if (quick == Py_None) quick = NULL;
     if (quick && !PyUnicode_CheckExact(quick) && Py_TYPE(quick) != state->_LaunchCache_type)
         return PyErr_Format(PyExc_TypeError, "expected the name of a function or a _LaunchCache object");
     ArrayFunctionObject *outer = array_function_cast(type->tp_alloc(type, 0));
@@ -238,7 +268,9 @@ static PyObject *array_function_new(PyTypeObject *type, PyObject *args, PyObject
     outer->state = state;
     outer->function = Py_NewRef(function);
     outer->quick = Py_XNewRef(quick);
+    outer->writes = writes;
     if (quick && PyUnicode_Check(quick)) PyUnicode_InternInPlace(&outer->quick);
+    if (find_stream(outer) < 0) Py_CLEAR(outer);
     return (PyObject *)outer;
 }
 

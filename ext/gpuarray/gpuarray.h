@@ -88,9 +88,8 @@ PyObject *gpuarray_view_part(PyObject *self, void *closure);
 int gpuarray_check_kept(ModuleState *state, PyObject *object);
 /* The same where this value is assigned to elements of it. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
-/* The same for the argument that is out= of a Python function, which has that many parameters before
- * these. */
-int gpuarray_check_out_kept(ModuleState *state, PyObject *function, Py_ssize_t before, FAST_PARAMETERS);
+/* The same for the argument that is out= of a Python function. */
+int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS);
 /* Whether an array is such a copy or a view of one, held or not. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
 
@@ -119,7 +118,7 @@ extern const PyGetSetDef gpuarray_getset[];
 
 /* ext/gpuarray/methods.c */
 extern const PyMethodDef gpuarray_methods[];
-/* pycuda._array.<module>.<name>(self, ...). NULL with an exception. */
+/* pycuda._array.<module>.<name>(self, ...), imported with the first call. NULL with an exception. */
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
                              FAST_PARAMETERS);
 

@@ -1,6 +1,7 @@
-/* The methods of GPUArray. Those of methods.def have bodies in Python, imported with the first call. */
+/* The methods of GPUArray that are C: transfers, views, the protocol of DLPack. The others stand in the class
+ * of pycuda/gpuarray.py; of some slots and of rare arguments the body is a function of pycuda._array. */
 #include "ext/gpuarray/dlpack.h"
-#include "ext/gpuarray/foreign_arguments.h"
+#include "ext/gpuarray/gpuarray.h"
 
 #include <string.h>
 
@@ -35,44 +36,21 @@ static PyObject *body_of(ModuleState *state, const char *module, const char *nam
     return PyErr_NoMemory();
 }
 
-/* The methods of methods.def that write to the array itself. */
-static bool writes_to_self(const char *name)
-{
-    static const char *const names[] = {"fill", "put", "sort", "partition"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
-}
-
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
                              FAST_PARAMETERS)
 {
     Py_ssize_t count = 1 + arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
     PyObject *few[FEW_ARGUMENTS], **all = count > FEW_ARGUMENTS ? PyMem_New(PyObject *, (size_t)count) : few;
     if (!all) return PyErr_NoMemory();
-    PyObject *function = Py_XNewRef(body_of(state, module, name)), *result = NULL;
+    PyObject *function = Py_XNewRef(body_of(state, module, name));
     all[0] = self;
     if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
-    if (function && gpuarray_check_out_kept(state, function, 1, args, arg_count, keywords) < 0)
-        Py_CLEAR(function);
-    if (function && foreign_among(state, all, count))
-        result = foreign_call(state, function, all, 1 + arg_count, keywords);
-    else if (function)
-        result = stream_call(state, function, all, 1 + arg_count, keywords);
+    PyObject *result =
+        function ? PyObject_Vectorcall(function, all, (size_t)(1 + arg_count), keywords) : NULL;
     Py_XDECREF(function);
     if (all != few) PyMem_Free(all);
     return result;
 }
-
-#define METHOD(name, module, signature, doc) \
-    static PyObject *method_##name(PyObject *self, FAST_PARAMETERS) \
-    { \
-        ModuleState *state = gpuarray_cast(self)->state; \
-        if (writes_to_self(#name) && gpuarray_check_kept(state, self) < 0) return NULL; \
-        return gpuarray_call_body(state, #module, #name, self, args, arg_count, keywords); \
-    }
-#include "ext/gpuarray/methods.def"
-#undef METHOD
 
 const PyMethodDef gpuarray_methods[] = {
     {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
@@ -88,9 +66,5 @@ const PyMethodDef gpuarray_methods[] = {
     {"__setitem__", AS_METHOD(gpuarray_setitem), METH_FASTCALL | METH_COEXIST, gpuarray_setitem_doc},
     {"__dlpack__", AS_METHOD(gpuarray_dlpack), FAST_KEYWORDS, gpuarray_dlpack_doc},
     {"__dlpack_device__", gpuarray_dlpack_device, METH_NOARGS, gpuarray_dlpack_device_doc},
-#define METHOD(name, module, signature, doc) \
-    {#name, AS_METHOD(method_##name), FAST_KEYWORDS, #name signature "\n--\n\n" doc},
-#include "ext/gpuarray/methods.def"
-#undef METHOD
     {NULL, NULL, 0, NULL},
 };

@@ -127,11 +127,10 @@ static bool is_out_at(PyObject *function, Py_ssize_t position)
     return found;
 }
 
-int gpuarray_check_out_kept(ModuleState *state, PyObject *function, Py_ssize_t before, FAST_PARAMETERS)
+int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS)
 {
     for (Py_ssize_t i = 0; i < arg_count; i++)
-        if (is_lost(state, args[i]) && is_out_at(function, before + i))
-            return gpuarray_check_kept(state, args[i]);
+        if (is_lost(state, args[i]) && is_out_at(function, i)) return gpuarray_check_kept(state, args[i]);
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++)
         if (is_out(PyTuple_GET_ITEM(keywords, i))) return gpuarray_check_kept(state, args[arg_count + i]);
     return 0;

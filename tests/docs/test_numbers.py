@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pycuda._array.sorting import facade_sorting, topk
+from pycuda._array.sorting import greatest, topk
 from pycuda._compile import progress
 from pycuda._kernels.builtin import sort
 from pycuda._kernels.builtin import topk as top_kernels
@@ -40,7 +40,7 @@ NUMBERS = [
     ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
     ("order", "`topk` of a row of 2^# elements or more", [topk._LEAST_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),
-    ("order", "rows have 2^# or more", [facade_sorting._LEAST_LENGTH.bit_length() - 1]),
+    ("order", "rows have 2^# or more", [greatest._LEAST_LENGTH.bit_length() - 1]),
     (
         "order",
         "# sums of every # where the bin has more than # then",

@@ -11,19 +11,26 @@ from pycuda._driver import _ArrayFunction
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-def array_function(function: _Function, *quick: Any) -> _Function:
+def array_function(function: _Function, quick: Any = None, writes: bool = False) -> _Function:
     """takes_arrays for a function that need not be entered for one array alone: `quick` is the elementwise
     operation that it is for inexact numbers, or the _LaunchCache that remembers its launches.
     """
-    return cast(_Function, functools.update_wrapper(_ArrayFunction(function, *quick), function))
+    return cast(_Function, functools.update_wrapper(_ArrayFunction(function, quick, writes), function))
 
 
 def takes_arrays(function: _Function) -> _Function:
     """A function, or a method, that takes other libraries' arrays wherever it takes GPUArrays, and is run
-    with its argument `stream` as the current one: what it copies and allocates without a word of streams is
-    for that one, too.
+    with its parameter `stream`, where it has one, as the current one: what it copies and allocates without a
+    word of streams is for that one, too.
     """
     return array_function(function)
+
+
+def writes_array(function: _Function) -> _Function:
+    """takes_arrays for a method that writes to its array, which is refused where that is a copy that nothing
+    keeps, as in z.real.fill(0).
+    """
+    return array_function(function, writes=True)
 
 
 _PARAMETERS = {

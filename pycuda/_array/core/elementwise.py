@@ -8,8 +8,7 @@ import warnings
 
 import numpy as np
 
-from pycuda._driver import Event, Stream, _elementwise
-from pycuda._kernels.builtin import elements
+from pycuda._driver import _elementwise
 from pycuda._kernels.builtin.functions import TABLE
 
 # The row of the table that a ufunc is.
@@ -100,109 +99,12 @@ def apply(name, *operands, out=None, dtype=None, stream=None, allocator=None, ca
     return result
 
 
-# ---- methods of GPUArray (ext/gpuarray/methods.def)
-
-
 def new_like(array, dtype, order):
     from pycuda.gpuarray import empty_like
 
     return empty_like(array, dtype, order)
 
 
-def astype(array, dtype, order="K", copy=True, *, casting="unsafe", subok=True, stream=None):
-    """GPUArray.astype, in PyCUDA's form astype(dtype, stream), too."""
-    if isinstance(order, Stream):
-        order, stream = "K", order
-    dtype = np.dtype(dtype)
-    if casting != "unsafe" and not np.can_cast(array.dtype, dtype, casting):
-        raise TypeError(
-            f"Cannot cast array data from {array.dtype!r} to {dtype!r} according to the rule '{casting}'"
-        )
-    lies = {"C": array.flags.c_contiguous, "F": array.flags.f_contiguous}.get(order, True)
-    if dtype == array.dtype and lies and not copy:
-        return array
-    return apply("copy", array, out=new_like(array, dtype, order), stream=stream, casting="unsafe")
-
-
-def fill(array, value, stream=None):
-    """GPUArray.fill."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        value = value[()]
-    if isinstance(value, type(array)):
-        return apply("copy", value, out=array, stream=stream, casting="unsafe")
-    if elements.kind(array.dtype) == "V" or elements.kind(np.asarray(value).dtype) == "V":
-        from pycuda.gpuarray import to_gpu
-
-        value = to_gpu(np.asarray(value, array.dtype))
-    else:
-        value = array.dtype.type(value)
-    return apply("copy", value, out=array, stream=stream, casting="unsafe")
-
-
 def constant_like(array, value):
     """A bool array of this shape, all of one value."""
-    return fill(new_like(array, np.dtype(bool), "K"), value)
-
-
-def conj(array, out=None, *, stream=None):
-    """GPUArray.conj."""
-    if array.dtype.kind != "c" and out is None:
-        return array
-    return apply("conjugate", array, out=out, stream=stream)
-
-
-conjugate = conj
-
-
-def mul_add(array, selffac, other, otherfac, add_timer=None, stream=None, out=None):
-    """GPUArray.mul_add."""
-    start = None if add_timer is None else Event().record(stream)
-    result = apply("sum_of_products", array, selffac, other, otherfac, out=out, stream=stream)
-    if start is not None:
-        add_timer(3 * array.size, _timer(start, Event().record(stream)))
-    return result
-
-
-def _timer(start, end):
-    """A function that waits for the second event and gives the seconds since the first."""
-
-    def seconds():
-        end.synchronize()
-        return start.time_till(end) * 1e-3
-
-    return seconds
-
-
-def reverse(array, stream=None):
-    """GPUArray.reverse."""
-    backwards = array[(slice(None, None, -1),) * array.ndim]
-    return apply("copy", backwards, out=new_like(array, None, "K"), stream=stream)
-
-
-# Names that programs written for PyCUDA use, though it does not document them.
-
-
-def _axpbyz(array, selffac, other, otherfac, out, add_timer=None, stream=None):
-    """out = selffac * array + otherfac * other"""
-    return mul_add(array, selffac, other, otherfac, add_timer, stream, out)
-
-
-def _axpbz(array, selffac, other, out, stream=None):
-    """out = selffac * array + other, both numbers"""
-    return apply("sum_of_products", array, selffac, other, 1, out=out, stream=stream)
-
-
-def _elwise_multiply(array, other, out, stream=None):
-    """out = array * other"""
-    return apply("multiply", array, other, out=out, stream=stream)
-
-
-def _div(array, other, out, stream=None):
-    """out = array / other"""
-    return apply("divide", array, other, out=out, stream=stream)
-
-
-def _new_like_me(array, dtype=None, order="C"):
-    """GPUArray._new_like_me."""
-    same = dtype is None or np.dtype(dtype) == array.dtype
-    return new_like(array, dtype, "K" if same else order)
+    return apply("copy", np.bool_(value), out=new_like(array, np.dtype(bool), "K"))

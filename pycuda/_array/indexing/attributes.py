@@ -7,6 +7,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.assign import assign
 from pycuda._array.core.creation import arange
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.shape.views import matrix_transpose
 
 mT = matrix_transpose
@@ -73,6 +74,7 @@ def flat(a, refusal: Exception | None = None) -> Flat:
     return Flat(a, refusal)
 
 
+@takes_arrays
 def set_flat(a, value) -> None:
     """a.flat = value"""
     if not isinstance(value, _driver.GPUArray) and np.ndim(value) == 0:

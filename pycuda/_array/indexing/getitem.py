@@ -12,6 +12,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides, fit
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.gather import (
     Positions,
     combined_offsets,
@@ -199,6 +200,7 @@ def fits_whole(mask, a) -> bool:
     return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
 
 
+@takes_arrays
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
     if is_plain_gather(a, index) and index.dtype.kind in "iu":
@@ -210,9 +212,3 @@ def getitem(a, index) -> GPUArray:
     result = new(target.shape, a.dtype, a.allocator)
     indexed_copy(target.view, target.positions, target.axes(result), result)
     return result
-
-
-# ---- assignment
-
-
-# ---- functions

@@ -137,3 +137,15 @@ def nonzero(a: Array, *, stream: Stream = None) -> tuple[GPUArray, ...]:
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead."
         )
     return coordinates_of_true(a, stream)
+
+
+@takes_arrays
+def flatnonzero(a: Array, *, stream: Stream = None) -> GPUArray:
+    """The indices of the elements of the flattened array that are not 0, as numpy.flatnonzero.
+
+    Parameters
+    ----------
+    a : GPUArray
+    stream : Stream, optional
+    """
+    return coordinates_of_true(a.ravel(), stream, what="flatnonzero()")[0]

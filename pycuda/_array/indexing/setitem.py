@@ -7,6 +7,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.assign import as_scalar, assign, values_for
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import indexed_copy
 from pycuda._array.core.operands import is_number
@@ -44,6 +45,7 @@ def _refuse_sequence(a, items, value) -> None:
         )
 
 
+@takes_arrays
 def setitem(a, index, value) -> None:
     """a[index] = value."""
     if isinstance(index, str):

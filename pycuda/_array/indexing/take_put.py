@@ -12,6 +12,7 @@ from pycuda._array.core.assign import values_for
 from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.creation import arange
+from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import (
     MODES,
@@ -28,7 +29,7 @@ from pycuda._array.indexing.mask import coordinates_of_true, take_true
 from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
-    from pycuda._array.core.types import Array, HostOrDevice, Stream
+    from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
     from pycuda.gpuarray import GPUArray
 
 
@@ -66,8 +67,33 @@ def _into(result, out, stream):
     return write_back(result, out, stream)
 
 
-def take(self, indices, axis=None, out=None, mode="raise", *, stream=None, allocator=None) -> GPUArray:
-    """Elements by index along an axis, or of the flattened array, as numpy.take."""
+@takes_arrays
+def take(
+    self: Array,
+    indices: HostOrDevice | int,
+    axis: int | None = None,
+    out: Array | None = None,
+    mode: str = "raise",
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """Elements by index along an axis, or of the flattened array, as numpy.take. Indices on the device are
+    checked there, which waits for the stream; mode "wrap" and "clip" do not.
+
+    Parameters
+    ----------
+    indices : int, array of int or GPUArray
+    axis : int, optional
+        The flattened array by default.
+    out : GPUArray, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}, optional
+        What becomes of indices out of bounds.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
     indices, mode = _as_indices(indices), _read_mode(mode)
     if axis is None or self.ndim == 0:
         self, axis = self.ravel(), axis or 0
@@ -131,10 +157,21 @@ def take_along_axis(
     return result
 
 
+@writes_array
 def put(
     self: Array, indices: HostOrDevice, values: Any, mode: str = "raise", *, stream: Stream = None
 ) -> None:
-    """self.ravel()[indices] = values, values repeated as needed, as numpy.put. In place for any strides."""
+    """Assigns to elements of the flattened array by index, values repeated as needed, as numpy.put. In place
+    for any strides.
+
+    Parameters
+    ----------
+    indices : int, array of int or GPUArray
+    values : array or number
+    mode : {"raise", "wrap", "clip"}, optional
+        What becomes of indices out of bounds.
+    stream : Stream, optional
+    """
     check_writable(self)
     indices = _as_indices(indices)
     if not isinstance(values, _driver.GPUArray):
@@ -176,13 +213,34 @@ def put_along_axis(arr, indices, values, axis) -> None:
     arr[tuple(grid)] = values
 
 
-def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
-    """The elements along an axis where the condition is true, as numpy.compress."""
+@takes_arrays
+def compress(
+    condition: HostOrDevice,
+    a: Array,
+    axis: int | None = None,
+    out: Array | None = None,
+    *,
+    stream: Stream = None,
+) -> GPUArray:
+    """The elements along an axis where the condition is true, as numpy.compress.
+
+    Parameters
+    ----------
+    condition : GPUArray or array
+        With one axis.
+    a : GPUArray
+    axis : int, optional
+        The flattened array by default.
+    out : GPUArray, optional
+        Where the result goes.
+    stream : Stream, optional
+        The call waits for it: the length of the result depends on the condition.
+    """
     condition = condition if isinstance(condition, _driver.GPUArray) else np.asarray(condition)
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
-    if isinstance(condition, _driver.GPUArray) and out is None and (axis is None or self.ndim == 1):
-        flat = self.ravel()
+    if isinstance(condition, _driver.GPUArray) and out is None and (axis is None or a.ndim == 1):
+        flat = a.ravel()
         if fits_whole(condition, flat):
             normalized_axes(operator.index(axis or 0), 1)
             return take_true(flat, condition, stream, what="compress()")
@@ -190,4 +248,18 @@ def compress(self, condition, axis=None, out=None, *, stream=None) -> GPUArray:
         (indices,) = coordinates_of_true(condition, stream, what="compress()")
     else:
         (indices,) = np.nonzero(condition)
-    return take(self, indices, axis, out, stream=stream)
+    return take(a, indices, axis, out, stream=stream)
+
+
+@takes_arrays
+def extract(condition: HostOrDevice, arr: Array, *, stream: Stream = None) -> GPUArray:
+    """The elements of the flattened array where the condition is true, as numpy.extract.
+
+    Parameters
+    ----------
+    condition : GPUArray or array
+    arr : GPUArray
+    stream : Stream, optional
+    """
+    condition = condition if isinstance(condition, _driver.GPUArray) else np.asarray(condition)
+    return compress(condition.ravel(), arr.ravel(), 0, stream=stream)

@@ -9,12 +9,15 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.broadcast import fit
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, into, operand
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pycuda._array.core.types import Array, Operand, Stream
     from pycuda.gpuarray import GPUArray
 
@@ -57,9 +60,18 @@ def select(condlist, choicelist, default=0) -> GPUArray:
     return result
 
 
-def choose(a, choices, out=None, mode="raise") -> GPUArray:
-    """At each position the element of the choice with this index. mode "raise" waits for the stream, the
-    others do not."""
+@takes_arrays
+def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode: str = "raise") -> GPUArray:
+    """At each position the element of the choice with this index, as numpy.choose.
+
+    Parameters
+    ----------
+    choices : sequence of GPUArray
+    out : GPUArray, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}, optional
+        What becomes of indices out of bounds; "raise" waits for the stream.
+    """
     a = as_array(a)
     choices = list(choices)
     if not choices:

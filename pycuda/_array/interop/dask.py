@@ -69,7 +69,7 @@ def register_beside_dask() -> None:
         register_once()
 
 
-def __dask_tokenize__(array):
+def token(array):
     """What an array's name in a graph is made of. Unlike others' arrays, one is never equal to another: its
     elements are not copied to the host to be looked at.
     """

@@ -68,7 +68,7 @@ def _device(array) -> str:
     return f"{number}: {drv.Device(number).name()}"
 
 
-def _repr_html_(array) -> str:
+def to_html(array) -> str:
     """What notebooks show."""
     rows = {
         "shape": str(array.shape),

@@ -1,12 +1,15 @@
-"""Elements as Python's numbers, pickling and copying."""
+"""Elements as Python's numbers, pickling and copying: what the methods of GPUArray do."""
 
 from __future__ import annotations
 
 import operator
 
+from pycuda import _driver
+from pycuda._array.core.decorators import takes_arrays
+
 
 def item(array, *args):
-    """GPUArray.item."""
+    """array.item(*args)"""
     if not args and array.size != 1:
         raise ValueError(
             f"can only convert an array of size 1 to a Python scalar: this one has size {array.size}"
@@ -32,32 +35,11 @@ def item(array, *args):
     return array[tuple(reversed(position))].get().item()
 
 
-def tolist(array):
-    """GPUArray.tolist."""
-    return array.get().tolist()
-
-
-def tobytes(array, order="C"):
-    """GPUArray.tobytes."""
-    return array.get().tobytes(order)
-
-
+@takes_arrays
 def contains(array, value):
     """value in array"""
     equal = array == value
     return bool(equal.any()) if isinstance(equal, type(array)) else bool(equal)
-
-
-def __format__(array, format_spec):
-    """A number as its format says, for a 0-d array."""
-    if array.ndim == 0:
-        return format(array.get().item(), format_spec)
-    return object.__format__(array, format_spec)
-
-
-def __bytes__(array):
-    """GPUArray.__bytes__: without it bytes() would take the elements for those of the result."""
-    return array.get().tobytes()
 
 
 # ---- pickling and copying
@@ -78,33 +60,27 @@ def _as_class(array, cls):
 
 
 def _unpickled(host, cls=None):
-    from pycuda.gpuarray import to_gpu
-
-    array = to_gpu(host)
+    array = _driver._to_gpu(host)
     return _as_class(array, cls or type(array))
 
 
-def __reduce_ex__(array, protocol):
-    """With protocol 5 the elements may travel out of band: NumPy sees to that."""
-    from pycuda.gpuarray import GPUArray
-
-    cls = () if type(array) is GPUArray else (type(array),)
+def reduced(array):
+    """array.__reduce_ex__(). With protocol 5 the elements may travel out of band: NumPy sees to that."""
+    cls = () if type(array) is _driver.GPUArray else (type(array),)
     return _unpickled, (array.get(), *cls), _attributes(array)
 
 
-def __copy__(array):
+def copied(array):
+    """copy.copy(array)"""
     result = _as_class(array.copy(), type(array))
     vars(result).update(vars(array))
     return result
 
 
-def __deepcopy__(array, memo):
+def deep_copied(array, memo):
+    """copy.deepcopy(array, memo)"""
     import copy
 
     result = memo[id(array)] = _as_class(array.copy(), type(array))
     vars(result).update(copy.deepcopy(vars(array), memo))
     return result
-
-
-def __complex__(array):
-    return complex(item(array))

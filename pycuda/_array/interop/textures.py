@@ -7,15 +7,11 @@ import numpy as np
 import pycuda.driver as drv
 
 
-def _bind(array, texref, allow_offset):
+def bind(array, texref, allow_offset):
+    """GPUArray.bind_to_texref."""
     if not array.flags.forc:
         raise ValueError("a texture needs contiguous memory: the array is not C-contiguous")
     return texref.set_address(array, array.nbytes, allow_offset=allow_offset) / array.dtype.itemsize
-
-
-def bind_to_texref(self, texref, allow_offset=False):
-    """GPUArray.bind_to_texref."""
-    return _bind(self, texref, allow_offset)
 
 
 # dtypes that textures do not have: format, channels, which permission reading them takes.
@@ -26,9 +22,7 @@ _HELD_AS = {
 }
 
 
-def bind_to_texref_ext(
-    self, texref, channels=1, allow_double_hack=False, allow_complex_hack=False, allow_offset=False
-):
+def bind_with_format(self, texref, channels, allow_double_hack, allow_complex_hack, allow_offset):
     """GPUArray.bind_to_texref_ext."""
     held = _HELD_AS.get(self.dtype)
     allowed = {"allow_double_hack": allow_double_hack, "allow_complex_hack": allow_complex_hack}
@@ -40,7 +34,7 @@ def bind_to_texref_ext(
         array_format, channels, as_integer = *held[:2], True
     else:
         array_format, as_integer = drv.dtype_to_array_format(self.dtype), self.dtype.kind in "iu"
-    offset = _bind(self, texref, allow_offset)
+    offset = bind(self, texref, allow_offset)
     texref.set_format(array_format, channels)
     if as_integer:
         texref.set_flags(texref.get_flags() | drv.TRSF_READ_AS_INTEGER)

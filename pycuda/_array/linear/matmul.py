@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides, fit
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.linear import library_matmul
@@ -39,6 +40,7 @@ def _result_dtype(first, second) -> np.dtype:
     return ufunc_dtypes(np.matmul, (first, second))[2]
 
 
+@takes_arrays
 def matmul(
     x1: Array,
     x2: Array,
@@ -94,6 +96,7 @@ def matmul(
     return c if direct or out is None else write_back(c, out, stream)
 
 
+@takes_arrays
 def matmul_into_first(x1, x2) -> GPUArray:
     """x1 @= x2"""
     if x1.ndim < 1 or x2.ndim < 2:

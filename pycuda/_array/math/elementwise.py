@@ -5,14 +5,19 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pycuda._array.core.decorators import takes_arrays
+from pycuda import _driver
+from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.core.elementwise import apply, new_like
+from pycuda._kernels.builtin import elements
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from pycuda._array.core.types import Allocator, Array, Operand, Stream
     from pycuda.gpuarray import GPUArray
 
@@ -135,3 +140,170 @@ def _round_parts(a, decimals, out, stream):
     for part in (result._real, result._imag):
         round(part, decimals, part, stream=stream)
     return result if out is None else apply("copy", result, out=out, stream=stream)
+
+
+@takes_arrays
+def astype(
+    self: Array,
+    dtype: DTypeLike,
+    order: str | Stream = "K",
+    copy: bool = True,
+    *,
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"] = "unsafe",
+    subok: bool = True,
+    stream: Stream = None,
+) -> GPUArray:
+    """A copy converted to another dtype.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Any values are taken: what does not fit is truncated as in C.
+    order : {"K", "C", "F", "A"}, optional
+        Of the result in memory; "K" keeps this array's. Or the stream, as in PyCUDA.
+    copy : bool, optional
+        False: this array itself when it has the dtype already.
+    casting : {"unsafe", "same_kind", "safe", "equiv", "no"}, optional
+        What it does not allow is a TypeError.
+    subok : bool, optional
+        Not looked at.
+    stream : Stream, optional
+    """
+    if isinstance(order, _driver.Stream):
+        return astype(self, dtype, "K", copy, casting=casting, stream=order)
+    dtype = np.dtype(dtype)
+    if casting != "unsafe" and not np.can_cast(self.dtype, dtype, casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {dtype!r} according to the rule '{casting}'"
+        )
+    lies = {"C": self.flags.c_contiguous, "F": self.flags.f_contiguous}.get(order, True)
+    if dtype == self.dtype and lies and not copy:
+        return self
+    return apply("copy", self, out=new_like(self, dtype, order), stream=stream, casting="unsafe")
+
+
+@writes_array
+def fill(self: Array, value: Any, stream: Stream = None) -> GPUArray:
+    """Set every element to one value, converted to the dtype of the array, which is returned.
+
+    Parameters
+    ----------
+    value : number
+    stream : Stream, optional
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, type(self)):
+        return apply("copy", value, out=self, stream=stream, casting="unsafe")
+    if elements.kind(self.dtype) == "V" or elements.kind(np.asarray(value).dtype) == "V":
+        value = _driver._to_gpu(np.asarray(value, self.dtype))
+    else:
+        value = self.dtype.type(value)
+    return apply("copy", value, out=self, stream=stream, casting="unsafe")
+
+
+@takes_arrays
+def conj(self: Array, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
+    """The complex conjugate; the array itself when it is not complex.
+
+    Parameters
+    ----------
+    out : GPUArray, optional
+        Where the result goes.
+    stream : Stream, optional
+    """
+    if self.dtype.kind != "c" and out is None:
+        return self
+    return apply("conjugate", self, out=out, stream=stream)
+
+
+@takes_arrays
+def reverse(self: Array, stream: Stream = None) -> GPUArray:
+    """A copy of this shape and order with the last element first, along every axis.
+
+    Parameters
+    ----------
+    stream : Stream, optional
+    """
+    backwards = self[(slice(None, None, -1),) * self.ndim]
+    return apply("copy", backwards, out=new_like(self, None, "K"), stream=stream)
+
+
+@takes_arrays
+def mul_add(
+    self: Array,
+    selffac: complex,
+    other: Operand,
+    otherfac: complex,
+    add_timer: Callable[[int, Callable[[], float]], object] | None = None,
+    stream: Stream = None,
+    out: Array | None = None,
+) -> GPUArray:
+    """selffac * self + otherfac * other.
+
+    Parameters
+    ----------
+    selffac : number
+    other : GPUArray
+    otherfac : number
+    add_timer : callable, optional
+        Called with the number of operations (3 * size), and a function that waits and gives seconds.
+    stream : Stream, optional
+    out : GPUArray, optional
+    """
+    start = None if add_timer is None else _driver.Event().record(stream)
+    result = apply("sum_of_products", self, selffac, other, otherfac, out=out, stream=stream)
+    if add_timer is not None:
+        add_timer(3 * self.size, _timer(start, _driver.Event().record(stream)))
+    return result
+
+
+def _timer(start, end):
+    """A function that waits for the second event and gives the seconds since the first."""
+
+    def seconds():
+        end.synchronize()
+        return start.time_till(end) * 1e-3
+
+    return seconds
+
+
+# ---- methods that programs written for PyCUDA call, though it does not document them
+
+
+@takes_arrays
+def _axpbyz(
+    self: Array,
+    selffac: complex,
+    other: Operand,
+    otherfac: complex,
+    out: Array,
+    add_timer: Any = None,
+    stream: Stream = None,
+) -> GPUArray:
+    """out = selffac * self + otherfac * other"""
+    return mul_add(self, selffac, other, otherfac, add_timer, stream, out)
+
+
+@takes_arrays
+def _axpbz(self: Array, selffac: complex, other: complex, out: Array, stream: Stream = None) -> GPUArray:
+    """out = selffac * self + other, both numbers"""
+    return apply("sum_of_products", self, selffac, other, 1, out=out, stream=stream)
+
+
+@takes_arrays
+def _elwise_multiply(self: Array, other: Operand, out: Array, stream: Stream = None) -> GPUArray:
+    """out = self * other"""
+    return apply("multiply", self, other, out=out, stream=stream)
+
+
+@takes_arrays
+def _div(self: Array, other: Operand, out: Array, stream: Stream = None) -> GPUArray:
+    """out = self / other"""
+    return apply("divide", self, other, out=out, stream=stream)
+
+
+def _new_like_me(self: GPUArray, dtype: DTypeLike | None = None, order: str = "C") -> GPUArray:
+    """A new array, unset, of this shape; of this order too when the dtype is the same."""
+    same = dtype is None or np.dtype(dtype) == self.dtype
+    return new_like(self, dtype, "K" if same else order)

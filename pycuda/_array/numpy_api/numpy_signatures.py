@@ -15,7 +15,7 @@ from pycuda._array.indexing import take_put
 from pycuda._array.interop import printing
 from pycuda._array.math import elementwise
 from pycuda._array.shape import joining
-from pycuda._array.sorting import facade_sorting
+from pycuda._array.sorting.sorting import sort
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -183,7 +183,7 @@ def searchsorted(a, v, side="left", sorter=None) -> GPUArray:
 
 def sort_complex(a) -> GPUArray:
     """np.sort_complex"""
-    result = facade_sorting.sort(a)
+    result = sort(a)
     if a.dtype.kind == "c":
         return result
     small = a.dtype.kind in "iu" and a.dtype.itemsize < 4

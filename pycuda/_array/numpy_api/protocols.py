@@ -9,18 +9,18 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pycuda import _driver
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import ELEMENTWISE, apply
 from pycuda._array.interop import dask
 
-
-def __array__(array, *args, **kwargs):
-    raise TypeError(
-        "Implicit conversion to a NumPy array is not allowed, as it would hide a copy to the host: use get()"
-    )
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _is_taken(kind, protocol: str) -> bool:
@@ -54,7 +54,9 @@ _IN_PLACE = frozenset("copyto fill_diagonal place put put_along_axis putmask".sp
 # ---- ufuncs
 
 
-def __array_ufunc__(array, ufunc, method, *inputs, **kwargs):
+@takes_arrays
+def __array_ufunc__(self: GPUArray, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's ufuncs on GPUArrays: np.sin(a) is a GPUArray."""
     for each in inputs:
         if type(each) is not _driver.GPUArray and not _is_taken(type(each), "__array_ufunc__"):
             return NotImplemented
@@ -80,7 +82,8 @@ _FUNCTIONS = {
     "editing.pad": "pad",
     "indexing.multi_index": "argwhere ix_ packbits ravel_multi_index unpackbits unravel_index",
     "indexing.putmask": "copyto place putmask",
-    "indexing.take_put": "put_along_axis",
+    "indexing.mask": "flatnonzero",
+    "indexing.take_put": "compress extract put_along_axis",
     "indexing.where": "choose piecewise select",
     "linear.diagonals": """diag diag_indices_from diagflat diagonal fill_diagonal trace tril_indices_from
         triu_indices_from""",
@@ -104,7 +107,7 @@ _FUNCTIONS = {
     "shape.views": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit
         expand_dims fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split
         squeeze swapaxes unstack vsplit""",
-    "sorting.facade_sorting": "compress extract flatnonzero lexsort partition sort",
+    "sorting.sorting": "lexsort partition sort",
     "sorting.sets": "in1d intersect1d isin setdiff1d setxor1d union1d",
     "sorting.unique": "unique unique_all unique_counts unique_inverse unique_values",
     "statistics.bincount": "bincount",
@@ -140,13 +143,11 @@ def places() -> dict:
 @functools.cache
 def implementation(function):
     """Ours of NumPy's function, None where there is none. It takes other libraries' arrays."""
-    from pycuda._driver import _ArrayFunction
-
     if function not in places():
         return None
     module, name = places()[function]
     body = getattr(importlib.import_module(f"pycuda._array.{module}"), name)
-    found = functools.update_wrapper(_ArrayFunction(body), body)
+    found = takes_arrays(getattr(body, "__wrapped__", body))
     found.__name__ = found.__qualname__ = name
     return found
 
@@ -158,7 +159,15 @@ def _place_of_out(function) -> int | None:
     return parameters.index("out") if "out" in parameters else None
 
 
-def __array_function__(array, func, types, args, kwargs):
+@takes_arrays
+def __array_function__(
+    self: GPUArray,
+    func: Callable[..., Any],
+    types: Collection[type],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """NumPy's functions on GPUArrays, as far as this package has them."""
     dask.register_once()
     for kind in types:
         if kind is not _driver.GPUArray and not _is_taken(kind, "__array_function__"):

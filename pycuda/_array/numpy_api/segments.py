@@ -18,7 +18,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.take_put import put
-from pycuda._array.sorting.facade_sorting import sort_by_key
+from pycuda._array.sorting.sorting import sort_by_key
 from pycuda._array.sorting.unique import unique
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.sharing import check_writable

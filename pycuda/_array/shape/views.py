@@ -12,10 +12,12 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from pycuda import _driver
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
 
 if TYPE_CHECKING:
+    from pycuda._array.core.types import Array
     from pycuda.gpuarray import GPUArray
 
 
@@ -59,6 +61,7 @@ def in_order(a, order) -> GPUArray:
     return a.transpose(_axes_by_distance(a))
 
 
+@takes_arrays
 def ravel(a, order="C", stream=None) -> GPUArray:
     """The elements along one axis, read in this order: a view where strides allow it."""
     if order not in ("C", "F", "A", "K"):
@@ -81,6 +84,7 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArra
     return reshaped(a, shape, order=order, copy=copy)
 
 
+@takes_arrays
 def reshaped(a, *shape, order="C", copy=None, stream=None) -> GPUArray:
     """GPUArray.reshape with all that it takes."""
     if order == "A":
@@ -112,7 +116,8 @@ def expand_dims(a, axis) -> GPUArray:
     return a[tuple(None if each in axes else slice(None) for each in range(a.ndim + len(axes)))]
 
 
-def swapaxes(a, axis1, axis2) -> GPUArray:
+@takes_arrays
+def swapaxes(a: Array, axis1: int, axis2: int) -> GPUArray:
     """A view with two axes swapped."""
     order = list(range(a.ndim))
     first, second = one_axis(axis1, a.ndim, "axis1"), one_axis(axis2, a.ndim, "axis2")

@@ -13,8 +13,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.mask import take_true
 from pycuda._array.shape.joining import concatenate
-from pycuda._array.sorting.facade_sorting import sort
-from pycuda._array.sorting.sorting import argsort, searchsorted
+from pycuda._array.sorting.sorting import argsort, searchsorted, sort
 from pycuda._array.sorting.unique import unique
 
 if TYPE_CHECKING:

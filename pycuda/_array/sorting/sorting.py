@@ -1,4 +1,4 @@
-"""Sorting, the methods of GPUArray: NumPy's, always stable, so that there is one result."""
+"""Sorting and searching: NumPy's, always stable, so that there is one result."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
+from pycuda._array.indexing.take_put import take, take_along_axis
 from pycuda._array.sorting.row_sort import Work
 from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.sharing import check_writable
@@ -79,22 +80,100 @@ def sort_rows(keys, out, descending, stream, allocator=None) -> None:
         apply("negative", out, out=out, stream=stream)
 
 
-# ---- methods
+# ---- sorted arrays
 
 
-def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None, stream=None) -> None:
-    """In place, along an axis, as numpy.ndarray.sort."""
+def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
+    """GPUArray.sort"""
     check_kind(kind, order, stable)
-    axis = one_axis(axis, self.ndim)
-    check_writable(self)
-    kernels.order(self.dtype)
-    if self.size == 0 or self.shape[axis] == 1:
+    axis = one_axis(axis, a.ndim)
+    check_writable(a)
+    kernels.order(a.dtype)
+    if a.size == 0 or a.shape[axis] == 1:
         return
-    rows = axis_last(self, axis)
+    rows = axis_last(a, axis)
     keys = rows if packed(rows) else packed_copy(rows, stream)
     sort_rows(keys, keys, descending, stream)
     if keys is not rows:
         apply("copy", keys, out=rows, stream=stream)
+
+
+@takes_arrays
+def sort(
+    a: Array,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    stable: bool | None = None,
+    descending: bool | None = None,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """A sorted copy, as numpy.sort.
+
+    Parameters
+    ----------
+    a : GPUArray
+        NaNs come last; complex numbers are ordered by their real parts, then the imaginary ones.
+    axis : int or None, optional
+        None: the flattened array.
+    kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
+        All sort alike, and keep the order of equal elements.
+    order : None
+        There are no fields.
+    stable : bool, optional
+    descending : bool, optional
+        The greatest first, NaNs last all the same.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+
+    Returns
+    -------
+    GPUArray
+        In C order.
+    """
+    check_kind(kind, order, stable)
+    kernels.order(a.dtype)
+    a, axis = flat_or_axis(a, axis)
+    allocator = allocator or a.allocator
+    rows = axis_last(a, axis)
+    keys = as_packed(rows, stream)
+    result = new(keys.shape, a.dtype, allocator) if keys is rows else keys
+    sort_rows(keys, result, descending, stream, allocator)
+    return in_c_order(axis_back(result, axis), stream)
+
+
+@takes_arrays
+def partition(
+    a: Array,
+    kth: int | Sequence[int],
+    axis: int | None = -1,
+    kind: str = "introselect",
+    order: None = None,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """A copy in which element kth is where sorting would bring it, as numpy.partition. It is a sorted one.
+
+    Parameters
+    ----------
+    a : GPUArray
+    kth : int or sequence of int
+    axis : int or None, optional
+        None: the flattened array.
+    kind : {"introselect"}, optional
+    order : None
+        There are no fields.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
+    a, axis = flat_or_axis(a, axis)
+    check_partition(kth, a.shape[axis], kind, order)
+    return sort(a, axis, stream=stream, allocator=allocator)
 
 
 @takes_arrays
@@ -155,11 +234,11 @@ def in_c_order(a, stream) -> GPUArray:
     return a if a.flags.c_contiguous or not a.size else packed_copy(a, stream)
 
 
-def partition(self, kth, axis=-1, kind="introselect", order=None, *, stream=None) -> None:
-    """In place: element kth is where sorting would bring it. The array is sorted."""
-    axis = one_axis(axis, self.ndim)
-    check_partition(kth, self.shape[axis], kind, order)
-    sort(self, axis, stream=stream)
+def partition_in_place(a, kth, axis, kind, order, stream) -> None:
+    """GPUArray.partition: the array is sorted."""
+    axis = one_axis(axis, a.ndim)
+    check_partition(kth, a.shape[axis], kind, order)
+    sort_in_place(a, axis, None, None, None, None, stream)
 
 
 @takes_arrays
@@ -191,6 +270,80 @@ def argpartition(
     a, axis = flat_or_axis(a, axis, scalars=True)
     check_partition(kth, a.shape[axis], kind, order)
     return ordered(a, axis, False, stream, allocator)
+
+
+# ---- by keys
+
+
+@takes_arrays
+def lexsort(
+    keys: Array | Sequence[GPUArray],
+    axis: int | None = -1,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> GPUArray:
+    """The indices that sort by several keys, the last of which counts most, as numpy.lexsort.
+
+    Parameters
+    ----------
+    keys : sequence of GPUArray, or GPUArray
+        Of one shape; of an array, its first axis.
+    axis : int, optional
+    stream : Stream, optional
+    allocator : callable, optional
+        For the result.
+    """
+    keys = [keys[number] for number in range(len(keys))] if isinstance(keys, _driver.GPUArray) else list(keys)
+    if not keys:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    if any(key.shape != keys[0].shape for key in keys):
+        raise ValueError("all keys need to be the same shape")
+    if keys[0].ndim == 0:
+        return argsort(keys[0], stream=stream, allocator=allocator).reshape(())
+    axis = one_axis(axis, keys[0].ndim)
+    result = argsort(keys[0], axis, stream=stream, allocator=allocator)
+    for key in keys[1:]:
+        moved = take_along_axis(key, result, axis, mode="clip", stream=stream)  # there are no wrong ones
+        step = argsort(moved, axis, stream=stream)
+        result = take_along_axis(result, step, axis, mode="clip", stream=stream)
+    return result
+
+
+@takes_arrays
+def sort_by_key(
+    keys: Array, values: Array, *, stream: Stream = None, allocator: Allocator = None
+) -> tuple[GPUArray, GPUArray]:
+    """Keys sorted, and what belongs to them in the same order; that of equal keys is kept.
+
+    Parameters
+    ----------
+    keys : GPUArray
+        With one axis.
+    values : GPUArray
+        As many, of any dtype; with more axes a value is what belongs to one index of the first.
+    stream : Stream, optional
+    allocator : callable, optional
+        For the results.
+
+    Returns
+    -------
+    (GPUArray, GPUArray)
+        The keys and the values.
+    """
+    if keys.ndim != 1 or values.ndim == 0 or len(values) != len(keys):
+        raise ValueError(f"keys and values must be 1-d and of the same length: {keys.shape}, {values.shape}")
+    allocator = allocator or keys.allocator
+    kernels.order(keys.dtype)
+    packed = as_packed(keys, stream)
+    sorted_keys = new(keys.shape, keys.dtype, allocator)
+    if keys.size > kernels.ROW_SLOTS and values.ndim == 1 and kernels.raw_value(values.dtype):
+        sorted_values = new(values.shape, values.dtype, allocator)
+        Work(packed, sorted_keys, as_packed(values, stream), sorted_values).run(stream, allocator)
+        return sorted_keys, sorted_values
+    places = new(keys.shape, INDEX, allocator)
+    Work(packed, sorted_keys, values_out=places).run(stream, allocator)
+    return sorted_keys, take(values, places, 0, mode="clip", stream=stream, allocator=allocator)
 
 
 # ---- places in a sorted array

@@ -17,7 +17,7 @@ from pycuda._array.core.operands import as_array, into
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
-from pycuda._array.sorting.facade_sorting import sort
+from pycuda._array.sorting.sorting import sort
 from pycuda._array.statistics.statistics import nanmean, weights_for
 
 if TYPE_CHECKING:

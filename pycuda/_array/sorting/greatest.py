@@ -1,0 +1,154 @@
+"""The greatest elements along an axis, or the least."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from pycuda._array.core import captures
+from pycuda._array.core.axes import INDEX, flat_or_axis
+from pycuda._array.core.decorators import takes_arrays
+from pycuda._array.core.memory import new
+from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed_copy
+from pycuda._array.indexing import mask
+from pycuda._array.indexing.take_put import take
+from pycuda._array.shape.joining import concatenate
+from pycuda._array.sorting.row_sort import Work
+from pycuda._array.sorting.sorting import in_c_order, read_count
+from pycuda._array.sorting.topk import first_of_rows, suits
+from pycuda._kernels.builtin import select
+from pycuda._kernels.builtin import sort as kernels
+
+if TYPE_CHECKING:
+    from pycuda._array.core.types import Allocator, Array, Stream
+    from pycuda.gpuarray import GPUArray
+
+
+_LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
+_SAMPLE = kernels.ROW_SLOTS
+
+
+class TopK(NamedTuple):
+    """What topk gives."""
+
+    values: GPUArray
+    indices: GPUArray
+
+
+@takes_arrays
+def topk(
+    a: Array,
+    k: int,
+    axis: int | None = -1,
+    largest: bool = True,
+    *,
+    stream: Stream = None,
+    allocator: Allocator = None,
+) -> TopK:
+    """The k greatest elements along an axis, the greatest first, and their indices.
+
+    Parameters
+    ----------
+    a : GPUArray
+    k : int
+    axis : int or None, optional
+        None: the flattened array.
+    largest : bool, optional
+        False: the least ones, the least first.
+    stream : Stream, optional
+        For more than 1024 elements of a long row the call waits for it.
+    allocator : callable, optional
+        For the results.
+
+    Returns
+    -------
+    TopK
+        `values` and `indices`. Of equal elements those with the lesser indices come first. A NaN is greater
+        than every number.
+    """
+    a, axis = flat_or_axis(a, axis)
+    length = a.shape[axis]
+    k = read_count(k, length)
+    allocator = allocator or a.allocator
+    kernels.order(a.dtype)
+    rows = as_packed(axis_last(a, axis), stream)
+    shape = (*rows.shape[:-1], k)
+    if not math.prod(shape):
+        return TopK(
+            *(new((*a.shape[:axis], k, *a.shape[axis + 1 :]), each, allocator) for each in (a.dtype, INDEX))
+        )
+    flat = rows.reshape(-1, length)
+    if suits(len(flat), length, k):
+        parts = first_of_rows(flat, k, largest, stream, allocator)
+    elif length >= _LEAST_LENGTH and len(flat) <= max(length >> 20, 1):
+        found = [_top_of_long(flat[row], k, largest, stream, allocator) for row in range(len(flat))]
+        parts = (
+            found[0]
+            if len(found) == 1
+            else [concatenate(each, stream=stream) for each in zip(*found, strict=True)]
+        )
+    else:
+        parts = _top_of_sorted(flat, k, largest, stream, allocator)
+    return TopK(*(in_c_order(axis_back(part.reshape(shape), axis), stream) for part in parts))
+
+
+def _top_of_sorted(rows, k, largest, stream, allocator):
+    """(values, indices) of every row, by"""
+    keys, places = new(rows.shape, rows.dtype, allocator), new(rows.shape, INDEX, allocator)
+    Work(rows, keys, values_out=places, descending=largest).run(stream, allocator)
+    if k == rows.shape[-1]:
+        return keys, places
+    return tuple(packed_copy(each[..., :k], stream, allocator) for each in (keys, places))
+
+
+class _Row(NamedTuple):
+    """A long row, in which elements are compared with one of them."""
+
+    keys: GPUArray
+    order: kernels.Order
+    limit: GPUArray
+    stream: object
+    allocator: object
+
+    def mark(self, relation):
+        function = select.mark_by_limit(self.order, relation)
+        return mask.mark(
+            function, self.keys.size, self.keys, self.limit, stream=self.stream, allocator=self.allocator
+        )
+
+    def elements(self, marked, most=None):
+        """(values, indices) of those marked, of the first ones where `most` says how many."""
+        count = marked.total if most is None else min(marked.total, most)
+        values, places = new((count,), self.keys.dtype, self.allocator), new((count,), INDEX, self.allocator)
+        if count:
+            function = select.write_elements(self.order.raw)
+            marked.write(function, self.keys, values, places, 0, 0, count, stream=self.stream)
+        return values, places
+
+
+def _top_of_long(keys, k, largest, stream, allocator):
+    """(values, indices) of one row: all that is not after a limit, which comes from a sample, sorted."""
+    whole = keys.reshape(1, -1)
+    expected = k * _SAMPLE / keys.size
+    rank = int(expected + 4 * math.sqrt(expected)) + 3
+    if rank > _SAMPLE // 4 or captures.is_captured(stream):  # which cannot wait to hear how many there are
+        return _top_of_sorted(whole, k, largest, stream, allocator)
+    # An odd step, so that no column of a table is all that is seen of it.
+    sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
+    Work(sample, sample, descending=largest).run(stream)
+    row = _Row(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
+    most = keys.size // 8
+    marked = row.mark("not after")
+    if k <= marked.total <= most:
+        values, places = row.elements(marked)
+    else:
+        # Many are equal to the limit, or the sample was bad luck.
+        before = row.mark("before") if marked.total > most else None
+        if before is None or before.total > most:
+            return _top_of_sorted(whole, k, largest, stream, allocator)
+        parts = [row.elements(before)]
+        if before.total < k:
+            parts.append(row.elements(row.mark("equal"), k - before.total))
+        values, places = (concatenate(each, stream=stream) for each in zip(*parts, strict=True))
+    keys, order = _top_of_sorted(values.reshape(1, -1), k, largest, stream, allocator)
+    return keys, take(places, order, stream=stream, mode="clip", allocator=allocator)
