@@ -7,6 +7,8 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar
 
+from pycuda._driver import _ArrayFunction
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -32,5 +34,7 @@ def name_public_module(namespace: dict[str, Any], names: list[str] | None = None
     """
     for name in namespace["__all__"] if names is None else names:
         value = namespace[name]
-        if isinstance(value, FunctionType | type) and value.__module__.startswith("pycuda._"):
+        if isinstance(value, FunctionType | _ArrayFunction | type) and value.__module__.startswith(
+            "pycuda._"
+        ):
             value.__module__ = namespace["__name__"]

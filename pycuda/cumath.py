@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
+from pycuda._array.core.decorators import array_function, takes_arrays
 from pycuda._array.core.elementwise import apply
-from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
@@ -38,7 +38,6 @@ def _unary(name):
             _check_out(array, out)
         return apply(numpy_name, array, out=out, stream=stream)
 
-    function._quick = numpy_name
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{name} of each element.
 
@@ -65,7 +64,7 @@ def _unary(name):
     TypeError
         When the function is not defined for the dtype, or `out` does not hold the result for integers.
     """
-    return function
+    return array_function(function, numpy_name)
 
 
 fabs = _unary("fabs")
@@ -86,6 +85,7 @@ cosh = _unary("cosh")
 tanh = _unary("tanh")
 
 
+@takes_arrays
 def fmod(arg, mod, stream=None):
     """Remainder of arg / mod with the sign of arg.
 
@@ -101,6 +101,7 @@ def fmod(arg, mod, stream=None):
     return apply("fmod", arg, mod, stream=stream)
 
 
+@takes_arrays
 def ldexp(significand, exponent, stream=None):
     """significand * 2 ** exponent.
 
@@ -120,6 +121,7 @@ def ldexp(significand, exponent, stream=None):
     return apply("ldexp", significand, exponent, stream=stream)
 
 
+@takes_arrays
 def frexp(arg, stream=None):
     """Significands of 0.5 or more and less than 1, and exponents of 2.
 
@@ -137,6 +139,7 @@ def frexp(arg, stream=None):
     return significand, exponent.astype(significand.dtype, stream=stream)
 
 
+@takes_arrays
 def modf(arg, stream=None):
     """Fractional and whole parts, each with the sign of the value.
 
@@ -150,6 +153,3 @@ def modf(arg, stream=None):
     (GPUArray, GPUArray)
     """
     return apply("modf", arg, stream=stream)
-
-
-_taking_arrays(globals())

@@ -164,14 +164,9 @@ class GPUArray(_GPUArrayBase):
     take, put, choose, nonzero = take_put.take, take_put.put, _choose, mask.nonzero
     swapaxes, flatten, repeat = views.swapaxes, joining.flatten, repeats.repeat
     argsort, argpartition, searchsorted = sorting.argsort, sorting.argpartition, sorting.searchsorted
-    astype, fill, conj, reverse = (
-        _elementwise.astype,
-        _elementwise.fill,
-        _elementwise.conj,
-        _elementwise.reverse,
-    )
+    astype, fill, reverse = _elementwise.astype, _elementwise.fill, _elementwise.reverse
     clip, round, mul_add = _elementwise.clip, _elementwise.round, _elementwise.mul_add
-    conjugate = conj
+    conj = conjugate = _elementwise.conj
 
     _axpbyz, _axpbz = _elementwise._axpbyz, _elementwise._axpbz
     _elwise_multiply, _div = _elementwise._elwise_multiply, _elementwise._div
@@ -214,7 +209,7 @@ class GPUArray(_GPUArrayBase):
         descending: bool | None = None,
         stream: Stream = None,
     ) -> None:
-        """Sort in place along an axis, as numpy.ndarray.sort: NaNs last, equal elements in the order they had.
+        """Sort in place along an axis, as numpy.ndarray.sort: NaNs last, equal elements stay in order.
 
         Parameters
         ----------
@@ -537,6 +532,7 @@ def _compact_strides(ary):
     return _packed_strides(ary.shape, ary.dtype.itemsize, ary.strides)
 
 
+@takes_arrays
 def zeros(
     shape: Shape,
     dtype: DTypeLike = np.float64,
@@ -546,19 +542,20 @@ def zeros(
     stream: Stream = None,
 ) -> GPUArray:
     """zeros(shape, dtype=float64, allocator=None, order="C", *, stream=None) -> GPUArray of zeros."""
-    return _zeroed(GPUArray(shape, dtype, allocator, order=order))
+    return _zeroed(GPUArray(shape, dtype, allocator, order=order), stream)
 
 
-def _zeroed(result):
+def _zeroed(result, stream):
     if result.nbytes:
         # Not queued where it need not be: that would keep unpooled memory until the stream is idle.
-        if drv.current_stream() is None:
+        if stream is None and drv.current_stream() is None:
             drv.memset_d8(result.gpudata, 0, result.nbytes)
         else:
-            drv.memset_d8_async(result.gpudata, 0, result.nbytes)
+            drv.memset_d8_async(result.gpudata, 0, result.nbytes, stream)
     return result
 
 
+@takes_arrays
 def empty_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:
@@ -578,11 +575,12 @@ def empty_like(
     return GPUArray(other.shape, dtype, allocator, strides=strides)
 
 
+@takes_arrays
 def zeros_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:
     """zeros_like(other_ary, dtype=None, order="K", *, stream=None) -> GPUArray of this shape, of zeros."""
-    return _zeroed(empty_like(other_ary, dtype, order))
+    return _zeroed(empty_like(other_ary, dtype, order, stream=stream), stream)
 
 
 # ---- names that programs written for PyCUDA use, though it does not document them
@@ -625,7 +623,6 @@ from pycuda._array.indexing.mask import flatnonzero, nonzero
 from pycuda._array.indexing.take_put import compress, extract, put, take_along_axis
 from pycuda._array.indexing.where import if_positive, where
 from pycuda._array.interop.interchange import from_dlpack
-from pycuda._array.interop.interchange import taking_arrays as _taking_arrays
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.math.elementwise import clip, logical_and, logical_not, logical_or, maximum, minimum, round
 from pycuda._array.pycuda_api.facade_indexing import multi_put, multi_take, multi_take_put, take
@@ -668,6 +665,5 @@ from pycuda._array.sorting.unique import unique
 from pycuda._array.statistics.bincount import bincount
 from pycuda._array.statistics.histogram import histogram
 
-_taking_arrays(globals())
 _name_public_module(globals())
 dask.register_beside_dask()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda import _driver
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._driver import _forbid_writing
@@ -31,16 +32,16 @@ def fit(*shapes) -> bool:
     return all(len({*lengths} - {1}) < 2 for lengths in columns)
 
 
-def broadcasts(shape, to) -> bool:
+
+        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
+        and min(to, default=0) >= 0
+        missing >= 0
     """Whether an array of this shape can be repeated to the other."""
+    )
     missing = len(to) - len(shape)
     return (
-        missing >= 0
-        and min(to, default=0) >= 0
-        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
-    )
-
-
+@takes_arrays
+def broadcasts(shape, to) -> bool:
 def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -12,6 +12,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.assign import assign
 from pycuda._array.core.broadcast import broadcast_to
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._kernels.builtin import creation
@@ -31,6 +32,7 @@ def _grid(count: int) -> tuple[int, int]:
     return min(ceil_div(count, creation.THREADS), (1 << 31) - 1), 1
 
 
+@takes_arrays
 def full(
     shape: Shape,
     fill_value: Any,
@@ -47,6 +49,7 @@ def full(
     return result
 
 
+@takes_arrays
 def ones(
     shape: Shape,
     dtype: DTypeLike = np.float64,
@@ -59,6 +62,7 @@ def ones(
     return full(shape, 1, dtype, allocator, order, stream=stream)
 
 
+@takes_arrays
 def full_like(
     other_ary: Array,
     fill_value: Any,
@@ -75,6 +79,7 @@ def full_like(
     return result
 
 
+@takes_arrays
 def ones_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:
@@ -113,6 +118,7 @@ def _read_range(args, kwargs) -> _Range:
     return _Range(**given)
 
 
+@takes_arrays
 def arange(*args: Any, **kwargs: Any) -> GPUArray:
     """``arange([start,] stop[, step][, dtype], *, allocator=None, stream=None)``: the numbers start,
     start + step, ... before stop.
@@ -165,6 +171,7 @@ def steps(start, step, count: int, dtype, allocator=None, stream=None) -> GPUArr
     return result
 
 
+@takes_arrays
 def linspace(
     start: Any,
     stop: Any,
@@ -198,6 +205,7 @@ def linspace(
     return (result, step) if retstep else result
 
 
+@takes_arrays
 def eye(
     N: int,
     M: int | None = None,
@@ -219,6 +227,7 @@ def eye(
     return result
 
 
+@takes_arrays
 def identity(
     n: int, dtype: DTypeLike = np.float64, *, allocator: Allocator = None, stream: Stream = None
 ) -> GPUArray:
@@ -234,6 +243,7 @@ def _below(rows: int, columns: int, k: int, allocator, stream) -> GPUArray:
     return apply("greater_equal", down[:, None], across[None, :], stream=stream)
 
 
+@takes_arrays
 def tri(
     N: int,
     M: int | None = None,
@@ -266,16 +276,19 @@ def _triangle(m, k, lower: bool, stream) -> GPUArray:
     return result
 
 
+@takes_arrays
 def tril(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros above the diagonal k."""
     return _triangle(m, operator.index(k), True, stream)
 
 
+@takes_arrays
 def triu(m: Array, k: int = 0, *, stream: Stream = None) -> GPUArray:
     """The array with zeros below the diagonal k."""
     return _triangle(m, operator.index(k), False, stream)
 
 
+@takes_arrays
 def meshgrid(
     *xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy", stream: Stream = None
 ) -> list[GPUArray]:

@@ -63,6 +63,7 @@ def repeat(
     return result.reshape(*before, self.shape[axis] * count, *after)
 
 
+@takes_arrays
 def tile(
     a: Array, reps: int | Sequence[int], *, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:

@@ -128,6 +128,7 @@ def _values_along(a, indices, axis):
     return a, axis
 
 
+@takes_arrays
 def take_along_axis(
     a: Array, indices: HostOrDevice, axis: int | None = -1, *, mode: str = "raise", stream: Stream = None
 ) -> GPUArray:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+@takes_arrays
 def if_positive(
     criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
 ) -> GPUArray:
@@ -29,6 +30,7 @@ def if_positive(
     return apply("if_positive", criterion, then_, else_, out=out, stream=stream)
 
 
+@takes_arrays
 def where(
     criterion: Operand, then_: Operand, else_: Operand, out: Array | None = None, stream: Stream = None
 ) -> GPUArray:

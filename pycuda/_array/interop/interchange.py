@@ -1,16 +1,14 @@
-"""Arrays of other libraries: what takes them, and how they become GPUArrays."""
+"""Arrays of other libraries as GPUArrays: from_dlpack."""
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._array.core.decorators import array_function
 from pycuda._array.core.elementwise import apply
-from pycuda._driver import _ArrayFunction, _from_capsule, _from_table
+from pycuda._driver import _from_capsule, _from_table
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Stream
@@ -19,26 +17,6 @@ if TYPE_CHECKING:
 _CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLPack's device types
 _VERSION = 1, 3
 _LEGACY = 1
-
-
-def taking_arrays(namespace: dict[str, Any]) -> None:
-    """Every public function of a module takes other libraries' arrays wherever it takes GPUArrays; those of
-    this module are about them. An attribute _quick names the elementwise operation that the function is for
-    an array of inexact numbers alone, or is the _Calls that remembers launches for one array alone.
-    """
-    for name, value in list(namespace.items()):
-        ours = (
-            isinstance(value, FunctionType)
-            and value.__module__.startswith("pycuda.")
-            and value.__module__ != __name__
-        )
-        if isinstance(value, _ArrayFunction):
-            value.__module__ = namespace["__name__"]
-        elif ours and not name.startswith("_"):
-            quick = getattr(value, "_quick", None)
-            function = array_function(value) if quick is None else array_function(value, quick)
-            function.__module__ = namespace["__name__"]
-            namespace[name] = function
 
 
 def _is_here(device) -> bool:

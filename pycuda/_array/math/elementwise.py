@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+@takes_arrays
 def maximum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The greater of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmax", a, b, out=out, stream=stream)
 
 
+@takes_arrays
 def minimum(a: Operand, b: Operand, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The less of both at each place, the number where one is NaN. Operands broadcast."""
     return apply("fmin", a, b, out=out, stream=stream)
@@ -38,6 +40,7 @@ def _check_no_host(*operands) -> None:
             raise ValueError("arrays in host memory cannot be operands: copy them to the device with to_gpu")
 
 
+@takes_arrays
 def logical_and(
     x1: Operand,
     x2: Operand,
@@ -51,6 +54,7 @@ def logical_and(
     return apply("logical_and", x1, x2, out=out, allocator=allocator, stream=stream)
 
 
+@takes_arrays
 def logical_or(
     x1: Operand,
     x2: Operand,
@@ -64,6 +68,7 @@ def logical_or(
     return apply("logical_or", x1, x2, out=out, allocator=allocator, stream=stream)
 
 
+@takes_arrays
 def logical_not(
     x: Operand, out: Array | None = None, *, allocator: Allocator = None, stream: Stream = None
 ) -> GPUArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.indexing import take_put
 from pycuda._kernels.plans.sharing import check_writable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+@takes_arrays
 def take(a: Array, indices: HostOrDevice, out: Array | None = None, stream: Stream = None) -> GPUArray:
     """The elements of the flattened array whose numbers are in `indices`; negative ones count from the end.
 
@@ -59,6 +61,7 @@ def _check_flat(name, indices) -> None:
         raise ValueError(f"{name} must be 1-d, not {len(indices.shape)}-d")
 
 
+@takes_arrays
 def multi_take(
     arrays: Arrays, indices: HostOrDevice, out: Arrays | None = None, stream: Stream = None
 ) -> list[GPUArray]:
@@ -72,6 +75,7 @@ def multi_take(
     return outputs
 
 
+@takes_arrays
 def multi_take_put(
     arrays: Arrays,
     dest_indices: Array,
@@ -108,6 +112,7 @@ def multi_take_put(
     return outputs
 
 
+@takes_arrays
 def multi_put(
     arrays: Arrays,
     dest_indices: Array,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pycuda._array.core.decorators import array_function, takes_arrays
 from pycuda._array.indexing.take_put import take
 from pycuda._array.reduction.reduce import plan_reduction, reduce, reduce_by, reduce_products
 from pycuda._kernels.plans.caches import launches
@@ -33,6 +34,11 @@ def _plan_sum(a):
 _SUMS = _plan_sum, 1
 
 
+def _quick_sum(function):
+    return array_function(function, launches[_SUMS])
+
+
+@_quick_sum
 def sum(
     a: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:
@@ -63,9 +69,6 @@ def sum(
     return reduce_by(_SUMS, (a,), stream, allocator) if result is None else result
 
 
-sum._quick = launches[_SUMS]
-
-
 def _extreme(name):
     def extreme(a: Array, stream: Stream = None) -> GPUArray:
         if a.dtype.kind == "c":
@@ -92,22 +95,25 @@ def _extreme(name):
     ValueError
         Without elements.
     """
-    return extreme
+    return takes_arrays(extreme)
 
 
 max, min = _extreme("max"), _extreme("min")
 
 
+@takes_arrays
 def any(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether an element is not 0: a 0-d bool array."""
     return reduce("any", a, None, None, None, False, stream, allocator)
 
 
+@takes_arrays
 def all(a: Array, stream: Stream = None, allocator: Allocator = None) -> GPUArray:
     """Whether no element is 0: a 0-d bool array."""
     return reduce("all", a, None, None, None, False, stream, allocator)
 
 
+@takes_arrays
 def dot(
     a: Array, b: Array, dtype: DTypeLike | None = None, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:
@@ -138,6 +144,7 @@ def dot(
     return reduce_products(a, b, result, stream, allocator)
 
 
+@takes_arrays
 def subset_sum(
     subset: Array,
     a: Array,
@@ -149,6 +156,7 @@ def subset_sum(
     return sum(take(a, subset, stream=stream), dtype, stream, allocator)
 
 
+@takes_arrays
 def subset_dot(
     subset: Array,
     a: Array,
@@ -161,11 +169,13 @@ def subset_dot(
     return dot(take(a, subset, stream=stream), take(b, subset, stream=stream), dtype, stream, allocator)
 
 
+@takes_arrays
 def subset_max(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
     """max() of the elements whose numbers, in C order, are in `subset`."""
     return max(take(a, subset, stream=stream), stream)
 
 
+@takes_arrays
 def subset_min(subset: Array, a: Array, stream: Stream = None) -> GPUArray:
     """min() of the elements whose numbers, in C order, are in `subset`."""
     return min(take(a, subset, stream=stream), stream)

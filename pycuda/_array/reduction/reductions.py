@@ -322,6 +322,7 @@ def _into(name, result, out, stream) -> GPUArray:
     return write_back(result, out, stream)
 
 
+@takes_arrays
 def count_nonzero(
     a: Array, axis: Axes = None, *, keepdims: bool = False, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:

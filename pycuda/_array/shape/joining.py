@@ -44,6 +44,7 @@ def _target(arrays, shape, dtype, out, allocator):
     return out
 
 
+@takes_arrays
 def concatenate(
     arrays: Arrays,
     axis: int | None = 0,
@@ -101,6 +102,7 @@ def concatenate(
     return result
 
 
+@takes_arrays
 def stack(
     arrays: Arrays,
     axis: int = 0,
@@ -122,6 +124,7 @@ def stack(
     )
 
 
+@takes_arrays
 def vstack(
     arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
 ) -> GPUArray:
@@ -130,6 +133,7 @@ def vstack(
     return concatenate(arrays, 0, allocator, dtype=dtype, stream=stream)
 
 
+@takes_arrays
 def hstack(
     arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
 ) -> GPUArray:
@@ -138,12 +142,14 @@ def hstack(
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, allocator, dtype=dtype, stream=stream)
 
 
+@takes_arrays
 def flip(a: Array, axis: Axes = None) -> GPUArray:
     """A view with the order along these axes reversed (all by default), as numpy.flip."""
     axes = normalized_axes(axis, a.ndim, scalars=False)
     return a[tuple(slice(None, None, -1) if each in axes else slice(None) for each in range(a.ndim))]
 
 
+@takes_arrays
 def roll(
     a: Array,
     shift: int | tuple[int, ...],
@@ -198,6 +204,7 @@ def places_of_parts(length: int, count: int) -> list[int]:
     return [part * each + min(part, longer) for part in range(1, count)]
 
 
+@takes_arrays
 def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
     """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
     axis = one_axis(axis, a.ndim)
@@ -231,11 +238,13 @@ def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUAr
     return result.reshape(-1) if result.ndim != 1 and result.size else result.reshape(self.size)
 
 
+@takes_arrays
 def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
     """a.transpose(axes): a view with the axes in another order, reversed by default."""
     return a.transpose(axes)
 
 
+@takes_arrays
 def reshape(a: Array, *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray:
     """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
     return a.reshape(*shape, order=order, stream=stream)

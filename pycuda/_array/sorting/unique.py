@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda._array.core.axes import INDEX, one_axis
 from pycuda._array.core.creation import arange
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import as_packed, packed_copy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
+@takes_arrays
 def unique(
     ar: Array,
     return_index: bool = False,

@@ -17,6 +17,7 @@ import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed
@@ -75,6 +76,7 @@ def _count_numbers(x, stream, allocator):
     return counts[: kernels.NUMBERS], int(greatest) + 1
 
 
+@takes_arrays
 def bincount(
     x: Array,
     /,

@@ -10,6 +10,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import full
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
@@ -84,6 +85,7 @@ def _sum_between(a, weights, there, edge, bins, stream, allocator) -> GPUArray:
     return sums.astype(weights.dtype, copy=False, stream=stream)
 
 
+@takes_arrays
 def histogram(
     a: Array,
     bins: int | str | HostOrDevice = 10,
