@@ -625,32 +625,28 @@ from pycuda._array.indexing.where import if_positive, where
 from pycuda._array.interop.interchange import from_dlpack
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.math.elementwise import clip, logical_and, logical_not, logical_or, maximum, minimum, round
-from pycuda._array.pycuda_api.facade_indexing import multi_put, multi_take, multi_take_put, take
-from pycuda._array.pycuda_api.facade_reductions import (
+from pycuda._array.pycuda_api.pycuda_signatures import (
     all,
     any,
     dot,
     max,
     min,
+    multi_put,
+    multi_take,
+    multi_take_put,
+    reshape,
+    split,
     subset_dot,
     subset_max,
     subset_min,
     subset_sum,
     sum,
+    take,
+    transpose,
 )  # fmt: skip
 from pycuda._array.reduction.reductions import argmax, argmin, count_nonzero, mean, prod, std, var
 from pycuda._array.reduction.scans import cumprod, cumsum
-from pycuda._array.shape.joining import (
-    concatenate,
-    flip,
-    hstack,
-    reshape,
-    roll,
-    split,
-    stack,
-    transpose,
-    vstack,
-)
+from pycuda._array.shape.joining import concatenate, flip, hstack, roll, stack, vstack
 from pycuda._array.sorting.greatest import topk
 from pycuda._array.sorting.sorting import (
     argpartition,

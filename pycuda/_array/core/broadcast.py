@@ -32,16 +32,17 @@ def fit(*shapes) -> bool:
     return all(len({*lengths} - {1}) < 2 for lengths in columns)
 
 
-
-        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
-        and min(to, default=0) >= 0
-        missing >= 0
+def broadcasts(shape, to) -> bool:
     """Whether an array of this shape can be repeated to the other."""
-    )
     missing = len(to) - len(shape)
     return (
+        missing >= 0
+        and min(to, default=0) >= 0
+        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
+    )
+
+
 @takes_arrays
-def broadcasts(shape, to) -> bool:
 def broadcast_to(a: Array, shape: Shape) -> GPUArray:
     """A view of this shape with the elements of `a` repeated by strides of 0. It is read-only."""
     shape = (shape,) if isinstance(shape, int) else tuple(shape)

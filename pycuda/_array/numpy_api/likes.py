@@ -1,4 +1,4 @@
-"""New arrays by NumPy's functions: np.zeros(..., like=a), np.zeros_like(a), np.linspace of arrays.
+"""New arrays by NumPy's functions: np.asarray(..., like=a), np.geomspace of arrays.
 
 What `like=` names is requested explicitly: data of the host is copied to the device.
 """
@@ -17,7 +17,6 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array
 from pycuda._array.shape.views import at, moveaxis
-from pycuda._array.shape.views import copy as copied
 from pycuda._driver import _empty_like as packed_like
 from pycuda._driver import _packed_strides
 from pycuda._driver import _to_gpu as to_gpu
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 # ---- np.f(..., like=a): NumPy takes like= away
 
 
-def _no_device(device) -> None:
+def no_device(device) -> None:
     if device is not None:
         raise ValueError(f"device is {device!r}: GPUArrays are on the device of the current context")
 
@@ -72,7 +71,7 @@ def _converted(a, dtype, order, copy) -> GPUArray:
 
 def asarray(a, dtype=None, order=None, *, device=None, copy=None) -> GPUArray:
     """np.asarray(..., like=a)"""
-    _no_device(device)
+    no_device(device)
     return _converted(a, dtype, order, copy if copy is not None else None)
 
 
@@ -97,87 +96,6 @@ def require(a, dtype=None, requirements=None) -> GPUArray:
     order = "F" if "F" in asked else "C" if "C" in asked else "A"
     result = _converted(a, dtype, order, None)
     return result.copy() if "O" in asked and result.base is not None else result
-
-
-def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
-    """np.empty(..., like=a)"""
-    _no_device(device)
-    return _driver.GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
-
-
-def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
-    """np.zeros(..., like=a)"""
-    return full(shape, 0, np.float64 if dtype is None else dtype, order, device=device)
-
-
-def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
-    """np.ones(..., like=a)"""
-    return full(shape, 1, np.float64 if dtype is None else dtype, order, device=device)
-
-
-def _cast_to(value, dtype):
-    """Values for an array of the dtype, with NumPy's warnings where they lose something."""
-    if isinstance(value, _driver.GPUArray):
-        return value
-    cast = np.empty(np.shape(value), dtype)
-    np.copyto(cast, value, casting="unsafe")
-    return cast
-
-
-def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
-    """np.full(..., like=a)"""
-    _no_device(device)
-    if isinstance(fill_value, _driver.GPUArray):
-        result = _driver.GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
-        result[...] = fill_value
-        return result
-    value = fill_value if dtype is None else _cast_to(fill_value, dtype)
-    return creation.full(shape, value, dtype, order=order)
-
-
-def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
-    """np.eye(..., like=a)"""
-    _no_device(device)
-    result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
-    return result if order == "C" else copied(result, order)
-
-
-def identity(n, dtype=None) -> GPUArray:
-    """np.identity(..., like=a)"""
-    return creation.identity(n, np.float64 if dtype is None else dtype)
-
-
-def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
-    """np.tri(..., like=a)"""
-    return creation.tri(N, M, k, np.float64 if dtype is None else dtype)
-
-
-def _range_dtype(start, stop, step) -> np.dtype:
-    """That of np.arange, of at most one element: all three numbers have a say, with their values."""
-    return np.result_type(np.arange(start, start, step), np.arange(stop, stop, step))
-
-
-def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
-    """np.arange(..., like=a), which has NumPy's dtype."""
-    _no_device(device)
-    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
-    start, stop, step = (
-        each.item() if isinstance(each, _driver.GPUArray) else each for each in (start, stop, step)
-    )
-    step = 1 if step is None else step
-    if not step:
-        return np.arange(start, stop, step, dtype)  # which raises
-    if dtype is None:
-        dtype = _range_dtype(start, stop, step)
-    dtype, count = np.dtype(dtype), creation.length_of_range(start, stop, step)
-    if count <= 2 or dtype.kind == "b":
-        return on_device(np.arange(start, stop, step, dtype))
-    # As NumPy does it: the first two numbers are converted, and their difference is the step.
-    first, second = np.asarray([start, start + step]).astype(dtype)
-    if dtype.itemsize == 2 and dtype.kind not in "iu":
-        first, second = np.float32(first), np.float32(second)
-    with np.errstate(over="ignore"):
-        return creation.steps(first, second - first, count, dtype)
 
 
 def fromfunction(function, shape, *, dtype=float, **kwargs):
@@ -207,11 +125,40 @@ frombuffer, fromfile, fromiter, fromstring = map(
 genfromtxt, loadtxt = map(_read_by, ("genfromtxt", "loadtxt"))
 
 
+# ---- numbers in NumPy's dtype
+
+
+def _range_dtype(start, stop, step) -> np.dtype:
+    """That of np.arange, of at most one element: all three numbers have a say, with their values."""
+    return np.result_type(np.arange(start, start, step), np.arange(stop, stop, step))
+
+
+def numbers_from(start, stop, step, dtype) -> GPUArray:
+    """np.arange(..., like=a), which has NumPy's dtype."""
+    start, stop, step = (
+        each.item() if isinstance(each, _driver.GPUArray) else each for each in (start, stop, step)
+    )
+    step = 1 if step is None else step
+    if not step:
+        return np.arange(start, stop, step, dtype)  # which raises
+    if dtype is None:
+        dtype = _range_dtype(start, stop, step)
+    dtype, count = np.dtype(dtype), creation.length_of_range(start, stop, step)
+    if count <= 2 or dtype.kind == "b":
+        return on_device(np.arange(start, stop, step, dtype))
+    # As NumPy does it: the first two numbers are converted, and their difference is the step.
+    first, second = np.asarray([start, start + step]).astype(dtype)
+    if dtype.itemsize == 2 and dtype.kind not in "iu":
+        first, second = np.float32(first), np.float32(second)
+    with np.errstate(over="ignore"):
+        return creation.steps(first, second - first, count, dtype)
+
+
 # ---- np.f_like(a)
 
 
-def _fresh(a, dtype, order, shape, device) -> GPUArray:
-    _no_device(device)
+def fresh(a, dtype, order, shape, device) -> GPUArray:
+    no_device(device)
     a = as_array(a)
     if shape is None and order != "A":
         return packed_like(a, dtype, order)
@@ -227,32 +174,6 @@ def _fresh(a, dtype, order, shape, device) -> GPUArray:
     return _driver.GPUArray(shape, dtype, a.allocator, order=order)
 
 
-def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
-    """np.empty_like. A structure for numbers is a TypeError: by that question dask learns whether results may
-    be kept in the fields of one array, which it makes on the host.
-    """
-    if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
-        raise TypeError(f"{dtype} for elements of {prototype.dtype}: use pycuda.gpuarray.empty_like()")
-    return _fresh(prototype, dtype, order, shape, device)
-
-
-def _filled_like(number):
-    def function(a, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
-        return full_like(a, number, dtype, order, subok, shape, device=device)
-
-    return function
-
-
-zeros_like, ones_like = _filled_like(0), _filled_like(1)
-
-
-def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
-    """np.full_like"""
-    result = _fresh(a, dtype, order, shape, device)
-    result[...] = _cast_to(fill_value, result.dtype)
-    return result
-
-
 # ---- numbers at equal distances
 
 
@@ -261,9 +182,8 @@ def _number(*values) -> np.dtype:
     return np.result_type(*(each.dtype if isinstance(each, _driver.GPUArray) else each for each in values))
 
 
-def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
-    """np.linspace between arrays."""
-    _no_device(device)
+def between(start, stop, num, endpoint, dtype, axis) -> tuple[GPUArray, GPUArray | float]:
+    """np.linspace between arrays: the numbers, and their distance."""
     num = operator.index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
@@ -286,12 +206,12 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if dtype.kind in "iu":
         result = apply("floor", result)
     result = moveaxis(result, 0, axis).astype(dtype, copy=False)
-    return (result, step) if retstep else result
+    return result, step
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0) -> GPUArray:
     """np.logspace between arrays."""
-    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    exponents, _ = between(start, stop, num, endpoint, None, axis)
     if isinstance(base, _driver.GPUArray) and base.ndim:
         base = moveaxis(base[None], 0, axis)
     result = apply("power", base, exponents)
@@ -314,23 +234,6 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0) -> GPUArra
             result[-1] = apply("divide", stop, sign)
     result = moveaxis(apply("multiply", result, sign), 0, axis)
     return result.astype(number if dtype is None else dtype, copy=False)
-
-
-def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...]:
-    """np.meshgrid"""
-    arrays = [each if each.ndim == 1 else each.reshape(each.size) for each in map(as_array, xi)]
-    if not sparse:
-        return tuple(creation.meshgrid(*arrays, indexing=indexing, copy=copy))
-    if indexing not in ("xy", "ij"):
-        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    places = list(range(len(arrays)))
-    if indexing == "xy" and len(arrays) > 1:
-        places[:2] = [1, 0]
-    result = []
-    for place, each in zip(places, arrays, strict=True):
-        view = each[tuple(slice(None) if axis == place else None for axis in range(len(arrays)))]
-        result.append(view.copy() if copy else view)
-    return tuple(result)
 
 
 def vander(x, N=None, increasing=False) -> GPUArray:

@@ -1,4 +1,4 @@
-"""Methods of GPUArray and functions of pycuda.gpuarray with the signatures that NumPy gives them."""
+"""NumPy's functions in its signatures, over the methods of GPUArray and functions of the other folders."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda import _driver
-from pycuda._array.core import broadcast
+from pycuda._array.core import broadcast, creation
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import as_array
 from pycuda._array.editing import repeats
 from pycuda._array.indexing import take_put
 from pycuda._array.interop import printing
 from pycuda._array.math import elementwise
-from pycuda._array.shape import joining
+from pycuda._array.numpy_api import likes
+from pycuda._array.shape import joining, views
 from pycuda._array.sorting.sorting import sort
 
 if TYPE_CHECKING:
@@ -190,9 +191,118 @@ def sort_complex(a) -> GPUArray:
     return result.astype(np.complex64 if small else np.complex128)
 
 
+def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArray:
+    """np.reshape; `newshape` is an older name of `shape`."""
+    shape = newshape if shape is None else shape
+    if shape is None:
+        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
+    return views.reshaped(a, shape, order=order, copy=copy)
+
+
 def transpose(a, axes=None) -> GPUArray:
     """np.transpose"""
     return a.transpose(axes)
+
+
+# ---- new arrays: np.f(..., like=a), from which NumPy takes like= away, and np.f_like(a)
+
+
+def empty(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.empty(..., like=a)"""
+    likes.no_device(device)
+    return _driver.GPUArray(shape, np.float64 if dtype is None else dtype, order=order)
+
+
+def zeros(shape, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.zeros(..., like=a)"""
+    return full(shape, 0, np.float64 if dtype is None else dtype, order, device=device)
+
+
+def ones(shape, dtype=None, order="C", *, device=None) -> GPUArray:
+    """np.ones(..., like=a)"""
+    return full(shape, 1, np.float64 if dtype is None else dtype, order, device=device)
+
+
+def _cast_to(value, dtype):
+    """Values for an array of the dtype, with NumPy's warnings where they lose something."""
+    if isinstance(value, _driver.GPUArray):
+        return value
+    cast = np.empty(np.shape(value), dtype)
+    np.copyto(cast, value, casting="unsafe")
+    return cast
+
+
+def full(shape, fill_value, dtype=None, order="C", *, device=None) -> GPUArray:
+    """np.full(..., like=a)"""
+    likes.no_device(device)
+    if isinstance(fill_value, _driver.GPUArray):
+        result = _driver.GPUArray(shape, fill_value.dtype if dtype is None else dtype, order=order)
+        result[...] = fill_value
+        return result
+    value = fill_value if dtype is None else _cast_to(fill_value, dtype)
+    return creation.full(shape, value, dtype, order=order)
+
+
+def eye(N, M=None, k=0, dtype=np.float64, order="C", *, device=None) -> GPUArray:
+    """np.eye(..., like=a)"""
+    likes.no_device(device)
+    result = creation.eye(N, M, k, np.float64 if dtype is None else dtype)
+    return result if order == "C" else views.copy(result, order)
+
+
+def identity(n, dtype=None) -> GPUArray:
+    """np.identity(..., like=a)"""
+    return creation.identity(n, np.float64 if dtype is None else dtype)
+
+
+def tri(N, M=None, k=0, dtype=np.float64) -> GPUArray:
+    """np.tri(..., like=a)"""
+    return creation.tri(N, M, k, np.float64 if dtype is None else dtype)
+
+
+def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None) -> GPUArray:
+    """np.arange(..., like=a)"""
+    likes.no_device(device)
+    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    return likes.numbers_from(start, stop, step, dtype)
+
+
+def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
+    """np.linspace between arrays."""
+    likes.no_device(device)
+    result, step = likes.between(start, stop, num, endpoint, dtype, axis)
+    return (result, step) if retstep else result
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...]:
+    """np.meshgrid"""
+    return tuple(creation.meshgrid(*map(as_array, xi), copy=copy, sparse=sparse, indexing=indexing))
+
+
+def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+    """np.empty_like. A structure for numbers is a TypeError: by that question dask learns whether results may
+    be kept in the fields of one array, which it makes on the host.
+    """
+    if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
+        raise TypeError(f"{dtype} for elements of {prototype.dtype}: use pycuda.gpuarray.empty_like()")
+    return likes.fresh(prototype, dtype, order, shape, device)
+
+
+def _filled_like(number):
+    def function(a, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+        return full_like(a, number, dtype, order, subok, shape, device=device)
+
+    return function
+
+
+zeros_like, ones_like = _filled_like(0), _filled_like(1)
+
+
+def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
+    """np.full_like"""
+    result = likes.fresh(a, dtype, order, shape, device)
+    result[...] = _cast_to(fill_value, result.dtype)
+    return result
 
 
 # ---- joining

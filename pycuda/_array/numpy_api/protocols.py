@@ -94,18 +94,17 @@ _FUNCTIONS = {
     "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
         isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
         result_type shares_memory size""",
-    "numpy_api.likes": """arange array asarray asarray=asanyarray ascontiguousarray asfortranarray empty
-        empty_like eye frombuffer fromfile fromfunction fromiter fromstring full full_like genfromtxt
-        geomspace identity linspace loadtxt logspace meshgrid ones ones_like require tri vander zeros
-        zeros_like""",
-    "numpy_api.numpy_signatures": """all any angle argmax argmin argpartition argsort array2string
-        array_repr array_str astype broadcast_to clip concatenate cumprod cumsum fix flip hstack imag max
-        max=amax mean min min=amin ndim nonzero prod put real repeat roll round round=around save savetxt
-        savez savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile
-        transpose var vstack vstack=row_stack where""",
+    "numpy_api.likes": """array asarray asarray=asanyarray ascontiguousarray asfortranarray frombuffer
+        fromfile fromfunction fromiter fromstring genfromtxt geomspace loadtxt logspace require vander""",
+    "numpy_api.numpy_signatures": """all any angle arange argmax argmin argpartition argsort array2string
+        array_repr array_str astype broadcast_to clip concatenate cumprod cumsum empty empty_like eye fix
+        flip full full_like hstack identity imag linspace max max=amax mean meshgrid min min=amin ndim
+        nonzero ones ones_like prod put real repeat reshape roll round round=around save savetxt savez
+        savez_compressed searchsorted shape sort_complex stack std sum take take_along_axis tile transpose
+        tri var vstack vstack=row_stack where zeros zeros_like""",
     "reduction.reductions": "count_nonzero",
     "shape.views": """array_split atleast_1d atleast_2d atleast_3d broadcast_arrays copy dsplit
-        expand_dims fliplr flipud hsplit matrix_transpose moveaxis ravel reshape rollaxis rot90 split
+        expand_dims fliplr flipud hsplit matrix_transpose moveaxis ravel rollaxis rot90 split
         squeeze swapaxes unstack vsplit""",
     "sorting.sorting": "lexsort partition sort",
     "sorting.sets": "in1d intersect1d isin setdiff1d setxor1d union1d",

@@ -1,10 +1,8 @@
-"""Arrays joined, flipped, rolled and split: views where strides can express the result, copies otherwise."""
+"""Arrays joined, flipped and rolled: views where strides can express the result, copies otherwise."""
 
 from __future__ import annotations
 
-import itertools
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.shape.views import in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import DTypeLike
 
     from pycuda._array.core.types import Allocator, Array, Arrays, Axes, Stream
@@ -191,35 +187,6 @@ def _move(source, target, moves, done, stream) -> None:
         _move(source, target, moves, (*done, (slice(0, move), slice(length - move, None))), stream)
 
 
-_MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
-
-
-def places_of_parts(length: int, count: int) -> list[int]:
-    """Where all but the first of that many parts, as equal as can be, begin."""
-    if count > sys.maxsize:
-        raise OverflowError(f"{count} sections are too many")
-    if count > max(length, _MOST_PARTS):
-        raise MemoryError(f"{count} sections of an axis of length {length}")
-    each, longer = divmod(length, count)
-    return [part * each + min(part, longer) for part in range(1, count)]
-
-
-@takes_arrays
-def split(a: Array, parts: int | Sequence[int], axis: int = 0) -> list[GPUArray]:
-    """Views of the parts along an axis: `parts` equal ones, or cut at these places, as numpy.split."""
-    axis = one_axis(axis, a.ndim)
-    length = a.shape[axis]
-    if isinstance(parts, int | np.integer):
-        if parts <= 0 or length % parts:
-            raise ValueError("array split does not result in an equal division")
-        places = places_of_parts(length, int(parts))
-    else:
-        places = list(parts)
-    edges = [0, *places, None]
-    before = (slice(None),) * axis
-    return [a[(*before, slice(start, end))] for start, end in itertools.pairwise(edges)]
-
-
 @takes_arrays
 def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUArray:
     """The elements along one axis in this order, always a copy, as numpy.ndarray.flatten.
@@ -236,15 +203,3 @@ def flatten(self: GPUArray, order: str = "C", *, stream: Stream = None) -> GPUAr
     if result.size:
         apply("copy", source, out=result, stream=stream)
     return result.reshape(-1) if result.ndim != 1 and result.size else result.reshape(self.size)
-
-
-@takes_arrays
-def transpose(a: Array, axes: Sequence[int] | None = None) -> GPUArray:
-    """a.transpose(axes): a view with the axes in another order, reversed by default."""
-    return a.transpose(axes)
-
-
-@takes_arrays
-def reshape(a: Array, *shape: Any, order: str = "C", stream: Stream = None) -> GPUArray:
-    """``a.reshape(*shape, order=order)``: the elements in another shape, a view where strides allow it."""
-    return a.reshape(*shape, order=order, stream=stream)

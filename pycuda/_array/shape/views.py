@@ -4,6 +4,7 @@ result."""
 from __future__ import annotations
 
 import itertools
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -74,14 +75,6 @@ def copy(a, order="K", subok=False) -> GPUArray:
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return a.copy() if order == "K" else a.astype(a.dtype, order=order)
-
-
-def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None) -> GPUArray:
-    """The elements in another shape, as numpy.reshape; `newshape` is an older name of `shape`."""
-    shape = newshape if shape is None else shape
-    if shape is None:
-        raise TypeError("reshape() missing 1 required positional argument: 'shape'")
-    return reshaped(a, shape, order=order, copy=copy)
 
 
 @takes_arrays
@@ -218,10 +211,21 @@ def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
 # ---- cuts
 
 
+_MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
+
+
+def _places_of_parts(length: int, count: int) -> list[int]:
+    """Where all but the first of that many parts, as equal as can be, begin."""
+    if count > sys.maxsize:
+        raise OverflowError(f"{count} sections are too many")
+    if count > max(length, _MOST_PARTS):
+        raise MemoryError(f"{count} sections of an axis of length {length}")
+    each, longer = divmod(length, count)
+    return [part * each + min(part, longer) for part in range(1, count)]
+
+
 def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
     """Views of the parts along an axis: that many, as equal as can be, or cut at these places."""
-    from pycuda._array.shape.joining import places_of_parts
-
     axis = one_axis(axis, ary.ndim)
     length = ary.shape[axis]
     try:
@@ -230,7 +234,7 @@ def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
         count = int(indices_or_sections)
         if count <= 0:
             raise ValueError("number sections must be larger than 0.") from None
-        edges = [0, *places_of_parts(length, count), None]
+        edges = [0, *_places_of_parts(length, count), None]
     return [ary[at(axis, slice(start, end))] for start, end in itertools.pairwise(edges)]
 
 

@@ -1,0 +1,35 @@
+"""Functions of arrays: each name is defined in one module of pycuda/_array. PyCUDA's and NumPy's signatures of
+them, where they differ, are in two modules."""
+
+import ast
+from pathlib import Path
+
+ARRAY = Path(__file__).resolve().parents[2] / "pycuda" / "_array"
+SIGNATURES = {"numpy_api/numpy_signatures.py", "pycuda_api/pycuda_signatures.py"}
+
+
+def defined(path):
+    """The public functions and classes of a module, and what is assigned to names in small letters."""
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            targets = (name for target in node.targets for name in ast.walk(target))
+            yield from (name.id for name in targets if isinstance(name, ast.Name))
+
+
+def places():
+    found = {}
+    for path in sorted(ARRAY.rglob("*.py")):
+        module = path.relative_to(ARRAY).as_posix()
+        for name in defined(path):
+            if not name.startswith("_"):
+                found.setdefault(name, []).append(module)
+    return found
+
+
+def test_each_name_is_defined_once():
+    found = places()
+    assert found["sort"] == ["sorting/sorting.py"] and len(found) > 400
+    twice = {name: {*modules} - SIGNATURES for name, modules in found.items()}
+    assert {name: modules for name, modules in twice.items() if len(modules) > 1} == {}
