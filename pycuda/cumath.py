@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from pycuda._array.core.decorators import array_function, takes_arrays
+from pycuda._array.core import decorators
 from pycuda._array.core.elementwise import apply
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
@@ -64,7 +64,7 @@ def _unary(name):
     TypeError
         When the function is not defined for the dtype, or `out` does not hold the result for integers.
     """
-    return array_function(function, numpy_name)
+    return decorators.array_function(function, numpy_name)
 
 
 fabs = _unary("fabs")
@@ -85,7 +85,7 @@ cosh = _unary("cosh")
 tanh = _unary("tanh")
 
 
-@takes_arrays
+@decorators.takes_arrays
 def fmod(arg, mod, stream=None):
     """Remainder of arg / mod with the sign of arg.
 
@@ -101,7 +101,7 @@ def fmod(arg, mod, stream=None):
     return apply("fmod", arg, mod, stream=stream)
 
 
-@takes_arrays
+@decorators.takes_arrays
 def ldexp(significand, exponent, stream=None):
     """significand * 2 ** exponent.
 
@@ -121,7 +121,7 @@ def ldexp(significand, exponent, stream=None):
     return apply("ldexp", significand, exponent, stream=stream)
 
 
-@takes_arrays
+@decorators.takes_arrays
 def frexp(arg, stream=None):
     """Significands of 0.5 or more and less than 1, and exponents of 2.
 
@@ -139,7 +139,7 @@ def frexp(arg, stream=None):
     return significand, exponent.astype(significand.dtype, stream=stream)
 
 
-@takes_arrays
+@decorators.takes_arrays
 def modf(arg, stream=None):
     """Fractional and whole parts, each with the sign of the value.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import builtins
 import functools
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import pycuda.driver as drv
-from pycuda._array.core.decorators import takes_arrays, writes_array
+from pycuda._array.core import decorators
 from pycuda._array.editing import repeats
 from pycuda._array.indexing import mask, take_put
 from pycuda._array.indexing.where import choose as _choose
@@ -28,6 +28,7 @@ from pycuda.tools import get_or_register_dtype
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from numpy.typing import DTypeLike
 
@@ -176,7 +177,7 @@ class GPUArray(_GPUArrayBase):
 
     # In the arguments' order, or in place, other than the functions of the same names.
 
-    @takes_arrays
+    @decorators.takes_arrays
     def compress(
         self,
         condition: HostOrDevice,
@@ -198,7 +199,7 @@ class GPUArray(_GPUArrayBase):
         """
         return take_put.compress(condition, self, axis, out, stream=stream)
 
-    @writes_array
+    @decorators.writes_array
     def sort(
         self,
         axis: int = -1,
@@ -223,7 +224,7 @@ class GPUArray(_GPUArrayBase):
         """
         sorting.sort_in_place(self, axis, kind, order, stable, descending, stream)
 
-    @writes_array
+    @decorators.writes_array
     def partition(
         self,
         kth: int | Sequence[int],
@@ -248,7 +249,7 @@ class GPUArray(_GPUArrayBase):
 
     # What few programs call is imported when it is called.
 
-    @takes_arrays
+    @decorators.takes_arrays
     def dot(self, b: Operand, out: Array | None = None) -> GPUArray:
         """Sums of products over the last axis of this array and the last but one, or only one, of the other,
         as numpy.dot.
@@ -263,7 +264,7 @@ class GPUArray(_GPUArrayBase):
 
         return products.dot(self, b, out)
 
-    @takes_arrays
+    @decorators.takes_arrays
     def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> GPUArray:
         """A view of the elements whose indices along two axes differ by `offset`; their axis is the last one.
 
@@ -276,7 +277,7 @@ class GPUArray(_GPUArrayBase):
 
         return diagonals.diagonal(self, offset, axis1, axis2)
 
-    @takes_arrays
+    @decorators.takes_arrays
     def trace(
         self,
         offset: int = 0,
@@ -532,7 +533,7 @@ def _compact_strides(ary):
     return _packed_strides(ary.shape, ary.dtype.itemsize, ary.strides)
 
 
-@takes_arrays
+@decorators.takes_arrays
 def zeros(
     shape: Shape,
     dtype: DTypeLike = np.float64,
@@ -555,7 +556,7 @@ def _zeroed(result, stream):
     return result
 
 
-@takes_arrays
+@decorators.takes_arrays
 def empty_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:
@@ -575,7 +576,7 @@ def empty_like(
     return GPUArray(other.shape, dtype, allocator, strides=strides)
 
 
-@takes_arrays
+@decorators.takes_arrays
 def zeros_like(
     other_ary: Array, dtype: DTypeLike | None = None, order: str = "K", *, stream: Stream = None
 ) -> GPUArray:

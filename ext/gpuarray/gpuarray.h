@@ -61,17 +61,20 @@ int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t
 /* A view as another dtype, which is a reference given away: where its size differs this axis, which is
  * contiguous, changes its length; -1: no such axis. */
 PyObject *gpuarray_view_as(GPUArrayObject *array, struct _PyArray_Descr *dtype, int axis);
-PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
-int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
-PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count);
-PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
 PyObject *gpuarray_transpose_py(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS);
 PyObject *gpuarray_view(PyObject *self, FAST_PARAMETERS);
 extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_ravel_doc[],
-    gpuarray_squeeze_doc[], gpuarray_view_doc[], gpuarray_setitem_doc[];
+    gpuarray_squeeze_doc[], gpuarray_view_doc[];
+
+/* ext/gpuarray/indexing.c */
+PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
+int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
+PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count);
+PyObject *gpuarray_item(PyObject *self, Py_ssize_t i);
+extern const char gpuarray_setitem_doc[];
 
 /* ext/gpuarray/flags.c */
 PyObject *gpuarray_flags(PyObject *self, void *closure);

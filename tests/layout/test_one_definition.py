@@ -1,5 +1,5 @@
-"""Functions of arrays: each name is defined in one module of pycuda/_array. PyCUDA's and NumPy's signatures of
-them, where they differ, are in two modules."""
+"""Functions of arrays: each name is defined in one module of pycuda/_array. Where PyCUDA's signature or
+NumPy's differs, it is in the module of such signatures."""
 
 import ast
 from pathlib import Path

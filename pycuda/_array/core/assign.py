@@ -10,6 +10,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
+from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import Positions, indexed_copy
 from pycuda._array.core.memory import new, on_device, overlap
@@ -57,6 +58,18 @@ def values_for(value, a, shape, stream=None, refusal=REFUSAL) -> GPUArray:
     return value if value.shape == short else value.reshape(short)
 
 
+@takes_arrays
+def assign_element(view, value) -> None:
+    """a[i, j] = value for integers, which name one element. ValueError for a value with axes."""
+    if not view.dtype.names and np.ndim(value):
+        raise ValueError(
+            f"setting an array element with a sequence: the value has the shape {np.shape(value)}. Assign "
+            "value[0], or assign to a view, a[0, ...] = value"
+        )
+    assign(view, value)
+
+
+@takes_arrays
 def assign(view, value, stream=None) -> None:
     """Every element of a view, of any strides, from a number or an array that broadcasts to it."""
     if view.dtype.names and not isinstance(value, _driver.GPUArray):

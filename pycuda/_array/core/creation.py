@@ -153,7 +153,7 @@ def arange(*args: Any, **kwargs: Any) -> GPUArray:
     count = length_of_range(asked.start, asked.stop, asked.step)
     number = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind not in "iu" else dtype
     start, step = (np.asarray(each).astype(number)[()] for each in (asked.start, asked.step))
-    return steps(start, step, count, dtype, asked.allocator, asked.stream)
+    return _driver._on_stream(asked.stream, steps, start, step, count, dtype, asked.allocator, asked.stream)
 
 
 def length_of_range(start, stop, step) -> int:

@@ -1,0 +1,304 @@
+/* a[index] and a[index] = value. Integers, slices, one ellipsis and None are read here, also for Python; an
+ * index with arrays is for pycuda/_array/indexing/. */
+#include <string.h>
+
+#include "core/layout/strides.h"
+#include "ext/base/numpy_api.h"
+#include "ext/convert/convert.h"
+#include "ext/gpuarray/elementwise.h"
+#include "ext/gpuarray/foreign_view.h"
+
+typedef struct Indexing {
+    GPUArrayObject *array;
+    Py_ssize_t offset;
+    int axis, ndim; /* next axis of the array, axes of the view so far */
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* of those axes */
+} Indexing;
+
+static int add_axis(Indexing *view_of, Py_ssize_t length, Py_ssize_t stride)
+{
+    if (view_of->ndim == STRIDES_MAX_DIMS) {
+        PyErr_SetString(PyExc_IndexError, "too many axes");
+        return -1;
+    }
+    view_of->shape[view_of->ndim] = length;
+    view_of->strides[view_of->ndim++] = stride;
+    return 0;
+}
+
+static int take_slice(Indexing *view_of, PyObject *slice)
+{
+    Py_ssize_t start, stop, step, stride = view_of->array->strides[view_of->axis];
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return -1;
+    Py_ssize_t length = PySlice_AdjustIndices(view_of->array->shape[view_of->axis++], &start, &stop, step);
+    if (length > 0) view_of->offset += start * stride;
+    return add_axis(view_of, length, length > 1 ? stride * step : stride);
+}
+
+static int take_integer(Indexing *view_of, PyObject *index)
+{
+    Py_ssize_t length = view_of->array->shape[view_of->axis], i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) return -1;
+    if (i < -length || i >= length) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for axis %d with size %zd", i,
+                     view_of->axis, length);
+        return -1;
+    }
+    view_of->offset += (i < 0 ? i + length : i) * view_of->array->strides[view_of->axis++];
+    return 0;
+}
+
+static int take_one(Indexing *view_of, PyObject *item, int rest)
+{
+    if (item == Py_None) return add_axis(view_of, 1, 0);
+    if (item == Py_Ellipsis) {
+        for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
+            if (add_axis(view_of, view_of->array->shape[view_of->axis],
+                         view_of->array->strides[view_of->axis])
+                < 0)
+                return -1;
+        return 0;
+    }
+    if (PySlice_Check(item)) return take_slice(view_of, item);
+    return take_integer(view_of, item);
+}
+
+/* How many axes these items take. */
+static int axes_of(PyObject *const *items, Py_ssize_t count)
+{
+    int axes = 0;
+    for (Py_ssize_t i = 0; i < count; i++) axes += items[i] != Py_None && items[i] != Py_Ellipsis;
+    return axes;
+}
+
+static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ssize_t count)
+{
+    Indexing view_of;
+    bool dots = false;
+    view_of.array = array;
+    view_of.offset = view_of.axis = view_of.ndim = 0;
+    int wanted = axes_of(items, count);
+    if (wanted > array->ndim)
+        return PyErr_Format(PyExc_IndexError,
+                            "too many indices for array: array is %d-dimensional, but %d were indexed",
+                            array->ndim, wanted);
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *item = items[i];
+        if (item == Py_Ellipsis && dots)
+            return PyErr_Format(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
+        dots = dots || item == Py_Ellipsis;
+        if (take_one(&view_of, item, axes_of(items + i + 1, count - i - 1)) < 0) return NULL;
+    }
+    if (take_one(&view_of, Py_Ellipsis, 0) < 0) return NULL;
+    return gpuarray_new_view(array, (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype), view_of.ndim,
+                             view_of.shape, view_of.strides, array->pointer + (CUdeviceptr)view_of.offset);
+}
+
+/* NumPy's are integers, too, before NumPy 2.3. */
+static bool is_truth(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
+
+/* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing/getitem.py. */
+static bool is_basic_item(ModuleState *state, PyObject *item)
+{
+    return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
+           || (PyIndex_Check(item) && !is_truth(item) && !PyArray_Check(item) && !gpuarray_check(state, item)
+               && !foreign_is_array(state, item));
+}
+
+static bool is_basic(ModuleState *state, PyObject *index)
+{
+    if (!PyTuple_Check(index)) return is_basic_item(state, index);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(index); i++)
+        if (!is_basic_item(state, PyTuple_GET_ITEM(index, i))) return false;
+    return true;
+}
+
+/* False with ValueError. */
+static bool is_aligned(const GPUArrayObject *view)
+{
+    return convert_aligned(view->dtype, view->ndim, view->shape, view->strides, view->pointer) == 0;
+}
+
+/* The view for elements of this dtype, a subarray or not, which begin `offset` bytes after each element. A
+ * new reference. */
+static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t offset)
+{
+    Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
+    int ndim = array->ndim, inner = 0;
+    PyObject *subarray = PyObject_GetAttrString((PyObject *)dtype, "subdtype"), *lengths = NULL;
+    if (!subarray) return NULL;
+    if (subarray != Py_None) {
+        dtype = (PyArray_Descr *)PyTuple_GET_ITEM(subarray, 0);
+        lengths = PyTuple_GET_ITEM(subarray, 1);
+        inner = (int)PyTuple_GET_SIZE(lengths);
+    }
+    PyObject *view = NULL;
+    if (ndim + inner > STRIDES_MAX_DIMS) {
+        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
+    } else {
+        memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
+        memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
+        for (int i = 0; i < inner; i++) shape[ndim + i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(lengths, i));
+        strides_fill('C', inner, shape + ndim, PyDataType_ELSIZE(dtype), strides + ndim);
+        Py_INCREF(dtype);
+        view = gpuarray_new_view(array, dtype, ndim + inner, shape, strides,
+                                 array->pointer + (CUdeviceptr)(array->size ? offset : 0));
+    }
+    Py_DECREF(subarray);
+    return view;
+}
+
+/* What `name` is in each element, as a view. */
+static PyObject *view_field(GPUArrayObject *array, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)array->dtype, "fields"), *view = NULL,
+             *title = NULL;
+    PyArray_Descr *dtype = NULL;
+    Py_ssize_t offset = 0;
+    if (!fields) return NULL;
+    PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
+    if (fields == Py_None)
+        PyErr_SetString(PyExc_IndexError, "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis "
+                                          "(`None`) and integer or boolean arrays are valid indices");
+    else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
+        PyErr_Format(PyExc_ValueError, "no field of name %U", name);
+    else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))
+        view = view_at(array, dtype, offset);
+    if (view) gpuarray_cast(view)->is_interleaved = true;
+    if (view && !is_aligned(gpuarray_cast(view))) {
+        Py_CLEAR(view);
+        PyErr_Format(PyExc_ValueError,
+                     "the field %U is not aligned, as kernels need it: create the dtype with align=True",
+                     name);
+    }
+    Py_XDECREF(field);
+    Py_DECREF(fields);
+    return view;
+}
+
+/* The view that an index without arrays stands for. */
+static PyObject *basic_view(GPUArrayObject *array, PyObject *index)
+{
+    bool many = PyTuple_Check(index); /* which the caller holds */
+    if (PyUnicode_Check(index)) return view_field(array, index);
+    return index_view(array, many ? &PyTuple_GET_ITEM(index, 0) : &index, many ? PyTuple_GET_SIZE(index) : 1);
+}
+
+PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
+{
+    ModuleState *state = gpuarray_cast(self)->state;
+    if (PyUnicode_Check(index) || is_basic(state, index)) return basic_view(gpuarray_cast(self), index);
+    return gpuarray_call_body(state, "indexing.getitem", "getitem", self, &index, 1, NULL);
+}
+
+/* ---- Assignment ---- */
+
+static bool is_number(PyObject *value)
+{
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyComplex_CheckExact(value)
+           || is_truth(value) || PyArray_IsScalar(value, Number);
+}
+
+static bool holds_numbers(const GPUArrayObject *array)
+{
+    return PyTypeNum_ISNUMBER(array->dtype->type_num) || PyTypeNum_ISBOOL(array->dtype->type_num);
+}
+
+/* Whether a kernel may copy an array to a view without a word from NumPy: of the lost imaginary parts, of
+ * shapes that do not fit. */
+static bool is_copied_as_it_is(const GPUArrayObject *view, const GPUArrayObject *value)
+{
+    int more = view->ndim - value->ndim;
+    bool fits =
+        more >= 0 && holds_numbers(value)
+        && (PyTypeNum_ISCOMPLEX(view->dtype->type_num) || !PyTypeNum_ISCOMPLEX(value->dtype->type_num));
+    for (int axis = 0; fits && axis < value->ndim; axis++)
+        fits = value->shape[axis] == 1 || value->shape[axis] == view->shape[more + axis];
+    return fits;
+}
+
+/* Every element of the view from a number, in the view's dtype, or from an array. */
+static int copy_to_view(GPUArrayObject *view, PyObject *value)
+{
+    ModuleState *state = view->state;
+    PyObject *dtype = Py_NewRef((PyObject *)view->dtype), *operand = value;
+    if (gpuarray_check(state, value)) {
+        Py_INCREF(value);
+        Py_DECREF(dtype);
+    } else if (!(operand = PyArray_FromAny(value, (PyArray_Descr *)dtype, 0, 0, 0, NULL))) {
+        return -1;
+    }
+    ElementwiseCall call = {.name = state->str_copy, .operands = &operand, .count = 1};
+    call.out = (PyObject *)view;
+    call.casting = state->str_unsafe;
+    PyObject *result = elementwise_call(state, &call);
+    Py_DECREF(operand);
+    Py_XDECREF(result);
+    return result ? 0 : -1;
+}
+
+static int assign_by(ModuleState *state, const char *module, const char *name, PyObject *self,
+                     PyObject *const *arguments, Py_ssize_t count)
+{
+    PyObject *none = gpuarray_call_body(state, module, name, self, arguments, count, NULL);
+    Py_XDECREF(none);
+    return none ? 0 : -1;
+}
+
+/* Whether the index, one without arrays, is of integers alone. */
+static bool is_of_integers(PyObject *index)
+{
+    PyObject *const *items = PyTuple_Check(index) ? &PyTuple_GET_ITEM(index, 0) : &index;
+    Py_ssize_t count = PyTuple_Check(index) ? PyTuple_GET_SIZE(index) : 1;
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (!PyIndex_Check(items[i])) return false;
+    return true;
+}
+
+static int assign_basic(GPUArrayObject *array, PyObject *index, PyObject *value)
+{
+    ModuleState *state = array->state;
+    PyObject *object = basic_view(array, index);
+    if (!object) return -1;
+    GPUArrayObject *view = gpuarray_cast(object);
+    bool quick = view->size && holds_numbers(view)
+                 && (is_number(value)
+                     || (gpuarray_check(state, value) && is_copied_as_it_is(view, gpuarray_cast(value))));
+    bool is_element = view->ndim == 0 && is_of_integers(index);
+    int failed =
+        quick ? copy_to_view(view, value)
+              : assign_by(state, "core.assign", is_element ? "assign_element" : "assign", object, &value, 1);
+    Py_DECREF(object);
+    return failed;
+}
+
+int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
+{
+    GPUArrayObject *array = gpuarray_cast(self);
+    PyObject *arguments[] = {index, value};
+    if (!value) {
+        PyErr_SetString(PyExc_ValueError, "cannot delete array elements");
+        return -1;
+    }
+    if (gpuarray_check_kept_of(array->state, self, value) < 0) return -1;
+    if (PyUnicode_Check(index) || is_basic(array->state, index)) return assign_basic(array, index, value);
+    return assign_by(array->state, "indexing.setitem", "setitem", self, arguments, 2);
+}
+
+const char gpuarray_setitem_doc[] = "__setitem__($self, key, value, /)\n--\n\nSet self[key] to value.";
+
+/* In place of the slot's: the call shows whether anybody else holds the array. */
+PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count)
+{
+    if (arg_count != 2)
+        return PyErr_Format(PyExc_TypeError, "__setitem__() takes 2 arguments (%zd given)", arg_count);
+    return gpuarray_assign_subscript(self, args[0], args[1]) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+PyObject *gpuarray_item(PyObject *self, Py_ssize_t i)
+{
+    PyObject *index = PyLong_FromSsize_t(i);
+    PyObject *result = index ? gpuarray_subscript(self, index) : NULL;
+    Py_XDECREF(index);
+    return result;
+}
