@@ -6,8 +6,7 @@ import warnings
 
 import numpy as np
 
-from pycuda._array.core import decorators
-from pycuda._array.core.elementwise import apply
+from pycuda._array.core import decorators, elementwise
 
 _NUMPY_NAMES = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
 _FUNCTIONS = """fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh""".split()
@@ -36,7 +35,7 @@ def _unary(name):
                 stream = stream_or_out
         if hasattr(array, "dtype") and not isinstance(array, np.generic):
             _check_out(array, out)
-        return apply(numpy_name, array, out=out, stream=stream)
+        return elementwise.apply(numpy_name, array, out=out, stream=stream)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{name} of each element.
@@ -98,7 +97,7 @@ def fmod(arg, mod, stream=None):
     -------
     GPUArray
     """
-    return apply("fmod", arg, mod, stream=stream)
+    return elementwise.apply("fmod", arg, mod, stream=stream)
 
 
 @decorators.takes_arrays
@@ -118,7 +117,7 @@ def ldexp(significand, exponent, stream=None):
     """
     if getattr(exponent, "dtype", np.dtype(int)).kind == "f":
         exponent = exponent.astype(np.int32, stream=stream)
-    return apply("ldexp", significand, exponent, stream=stream)
+    return elementwise.apply("ldexp", significand, exponent, stream=stream)
 
 
 @decorators.takes_arrays
@@ -135,7 +134,7 @@ def frexp(arg, stream=None):
     (GPUArray, GPUArray)
         Both of the dtype of `arg`.
     """
-    significand, exponent = apply("frexp", arg, stream=stream)
+    significand, exponent = elementwise.apply("frexp", arg, stream=stream)
     return significand, exponent.astype(significand.dtype, stream=stream)
 
 
@@ -152,4 +151,4 @@ def modf(arg, stream=None):
     -------
     (GPUArray, GPUArray)
     """
-    return apply("modf", arg, stream=stream)
+    return elementwise.apply("modf", arg, stream=stream)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pycuda._driver import _packed_strides
+from pycuda._driver import _packed_strides, _views
 
 
 def f_contiguous_strides(itemsize: int, shape: Sequence[int]) -> tuple[int, ...]:
@@ -128,6 +128,7 @@ def get_common_dtype(obj1: Any, obj2: Any, allow_double: bool) -> np.dtype[Any]:
     -------
     numpy.dtype
     """
+    obj1, obj2 = _views((obj1, obj2))
     result = np.result_type(*(each.dtype if hasattr(each, "dtype") else each for each in (obj1, obj2)))
     narrow = {np.dtype(np.float64): np.float32, np.dtype(np.complex128): np.complex64}
     return np.dtype(result if allow_double else narrow.get(result, result))
