@@ -44,7 +44,7 @@ const TypeSpec PageLockedAllocator_spec = {
 /* ---- PooledHostAllocation ---- */
 
 typedef struct PooledHostObject {
-    HostMemoryObject memory; /* its context is the pool's, borrowed */
+    HostMemoryObject memory; /* its context is the pool's */
     MemoryPool *pool; /* a reference */
     PoolBlock *block; /* until memory.freed */
 } PooledHostObject;
@@ -66,7 +66,7 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     }
     memory_pool_hold(pool);
     allocation->pool = pool;
-    allocation->memory.context = pool->context;
+    allocation->memory.context = context_hold(pool->context);
     allocation->memory.memory = (void *)(uintptr_t)allocation->block->pointer;
     allocation->memory.size = size;
     atomic_store(&allocation->memory.freed, false);

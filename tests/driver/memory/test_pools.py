@@ -631,3 +631,26 @@ def test_debug_pool():
     assert text[0].startswith("[pool] 100 bytes for ") and os.path.basename(__file__) in text[0]
     assert text[-1].strip().startswith("2 x 100 bytes for ") and "[pool] 40 bytes" in text[-2]
     assert pool.active_blocks == len(kept) == 2
+
+
+def test_page_locked_blocks_hold_their_context(run_python):
+    """The context stays while memory is in it, however many blocks of a page-locked pool came and went."""
+    run_python(
+        """
+        import pycuda.driver as drv
+        from pycuda import _driver, tools
+
+        drv.init()
+        context = drv.Device(0).make_context()
+        count = _driver._live_objects()["Context"]
+        memory, pool = drv.mem_alloc(16), tools.PageLockedMemoryPool()
+        for _ in range(2):
+            pool.allocate(8, "u1")
+        context.pop()
+        del context, pool
+        assert _driver._live_objects()["Context"] == count
+        del memory
+        assert _driver._live_objects()["Context"] == count - 1
+        """,
+        check=True,
+    )
