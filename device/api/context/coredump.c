@@ -57,12 +57,14 @@ static CUresult get(const CoredumpSettings *from, const Setting *setting, void *
         *size = setting->size;
         return CUDA_SUCCESS;
     }
-    if (!fits(setting, *size)) return CUDA_ERROR_INVALID_VALUE;
+    const char *field = (const char *)from + setting->offset;
+    if (!fits(setting, *size) || (setting->size == TEXT && strlen(field) >= *size))
+        return CUDA_ERROR_INVALID_VALUE;
     if (setting->mask)
         *(bool *)value =
             setting->unless ? !(from->flags & setting->mask) : (from->flags & setting->mask) == setting->mask;
     else
-        memcpy(value, (const char *)from + setting->offset, *size);
+        memcpy(value, field, *size);
     return CUDA_SUCCESS;
 }
 

@@ -42,7 +42,11 @@ CUresult cuImportExternalMemory(CUexternalMemory *out, const CUDA_EXTERNAL_MEMOR
         return CUDA_ERROR_INVALID_VALUE;
     TRY(check_type(handle->type));
     CUresult result = physical_import(handle->handle.fd, &physical);
-    if (result) return result == CUDA_ERROR_INVALID_VALUE ? CUDA_ERROR_UNKNOWN : result;
+    if (result == CUDA_ERROR_INVALID_VALUE) {
+        close(handle->handle.fd); /* NVIDIA's driver does so, too */
+        return CUDA_ERROR_UNKNOWN;
+    }
+    if (result) return result;
     ExternalMemory *memory = object_new(OBJECT_EXTERNAL_MEMORY, sizeof *memory, context, NULL);
     if (!memory) {
         PUT(physical);

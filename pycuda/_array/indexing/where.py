@@ -68,6 +68,8 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
 
     Parameters
     ----------
+    a : GPUArray
+        Of integers.
     choices : sequence of GPUArray
     out : GPUArray, optional
         Where the result goes.

@@ -111,7 +111,13 @@ def expand_dims(a, axis) -> GPUArray:
 
 @takes_arrays
 def swapaxes(a: Array, axis1: int, axis2: int) -> GPUArray:
-    """A view with two axes swapped."""
+    """A view with two axes swapped.
+
+    Parameters
+    ----------
+    a : GPUArray
+    axis1, axis2 : int
+    """
     order = list(range(a.ndim))
     first, second = one_axis(axis1, a.ndim, "axis1"), one_axis(axis2, a.ndim, "axis2")
     order[first], order[second] = second, first

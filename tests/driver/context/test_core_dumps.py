@@ -76,7 +76,8 @@ def test_other_sizes(settings, which, size):
 def test_texts_may_be_shorter_and_not_longer(own):
     assert own.set(FILE, b"abc") == SUCCESS
     assert own.get(FILE) == b"abc".ljust(TEXT, b"\0")
-    assert own.get(FILE, 2) == b"ab"
+    assert own.get(FILE, 4) == b"abc\0"
+    assert own.get(FILE, 2) == INVALID_VALUE
     assert own.set(FILE, b"x" * (TEXT - 1) + b"\0") == SUCCESS
     assert own.set(FILE, bytes(2000)) == INVALID_VALUE
 

@@ -42,13 +42,17 @@ class TestImport:
             os.fstat(fd)
         assert external.cuda.cuDestroyExternalMemory(memory) == SUCCESS
 
-    def test_refused_descriptors_stay_open(self, external):
+    def test_refused_descriptors(self, external):
+        """The caller's stays open when the description is refused; one that is not the driver's memory is
+        closed, as recorded.
+        """
         kept, fd = External.exported()
         assert external.import_memory(fd, size=0)[0] == INVALID_VALUE
         os.close(fd)
         other = os.memfd_create("other")
         assert external.import_memory(other)[0] == UNKNOWN
-        os.close(other)
+        with pytest.raises(OSError):
+            os.close(other)
         assert external.import_memory(-1)[0] == external.import_memory(12345)[0] == UNKNOWN
 
     @pytest.mark.parametrize(

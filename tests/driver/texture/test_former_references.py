@@ -181,6 +181,7 @@ def test_a_reference_ends_with_its_module(cuda, context):
     assert image.SetFlags(0) == DESTROYED
 
 
+@pytest.mark.cpu("NVIDIA's driver 580 refuses a module's own reference in cuParamSetTexRef")
 def test_created_references(cuda, module, image, array):
     assert cuda.cuTexRefCreate(None) == INVALID_VALUE
     created = Reference(cuda, c_void_p())
@@ -281,6 +282,7 @@ def bind(linear, memory, size=64, by=0):
     assert linear.SetAddress(byref(c_size_t()), address(memory, by), c_size_t(size)) == SUCCESS
 
 
+@pytest.mark.cpu("a GPU reads the element at the address")
 @pytest.mark.parametrize("size", [0, 2])
 def test_memory_without_an_element(linear, module, memory, size):
     bind(linear, memory, size, by=512)
@@ -304,6 +306,7 @@ def test_how_elements_are_read(linear, module, memory):
     assert (run(module, "fetch", 2) == red([0, 1])).all()
 
 
+@pytest.mark.cpu("a GPU reads what is there")
 def test_a_size_beyond_the_allocation(linear, module, context):
     """The runtime's cudaBindTexture binds as much as there can be."""
     memory = drv.to_device(np.arange(6, dtype=np.float32))
@@ -313,6 +316,7 @@ def test_a_size_beyond_the_allocation(linear, module, context):
         run(module, "fetch", 8)
 
 
+@pytest.mark.cpu("a GPU's fault names no reference, and the process cannot use the GPU after it")
 @pytest.mark.parametrize("freed", [False, True])
 def test_memory_that_is_not_there(linear, module, memory, freed):
     if freed:
