@@ -131,7 +131,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     a, b = as_array(a), as_array(b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
-        raise ValueError("incompatible dimensions for cross product\n(dimension must be 2 or 3)")
+        raise numpy_error(np.cross, a, b)
 
     def product(i, j):
         """a[i] * b[j] - a[j] * b[i], or what of it there is."""

@@ -344,6 +344,7 @@ def test_pitched_memory(image, module, memory):
     assert (run(module, "sample") == red([0, 1, 2, 3])).all()
 
 
+@pytest.mark.cpu("which pitches and widths a driver refuses differs: 580 takes all but the first")
 @pytest.mark.parametrize(
     "by, width, pitch, expected",
     [(4, 4, 512, 1), (0, 4, 16, 1), (0, 4, 48, 1), (0, 4, 32, 0), (0, 1 << 20, 1 << 22, 1), (0, 0, 512, 0)],
@@ -445,6 +446,7 @@ def test_a_graph_reads_what_is_bound_when_it_runs(linear, module, memory):
         assert (drv.from_device(out, (4, 4), np.float32) == red(np.arange(4) + 128 * k)).all()
 
 
+@pytest.mark.cpu("a GPU samples it as it can")
 def test_what_cannot_be_read_is_a_fault_of_the_kernel_that_reads_it(image, module, array):
     assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
     assert image.SetAddressMode(0, 4) == SUCCESS
