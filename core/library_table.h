@@ -10,11 +10,8 @@
 /* As NVIDIA's headers name them, where they are not included. */
 #ifndef CUBLAS_VERSION
 typedef struct cublasContext *cublasHandle_t;
-typedef int cublasAtomicsMode_t, cublasComputeType_t, cublasGemmAlgo_t, cublasMath_t, cublasOperation_t,
-    cublasPointerMode_t, cudaDataType;
+typedef int cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType;
 typedef struct CUstream_st *cudaStream_t;
-typedef struct cuComplex cuComplex;
-typedef struct cuDoubleComplex cuDoubleComplex;
 #endif
 
 typedef enum LibraryId {
@@ -43,8 +40,7 @@ typedef void (*LibraryAddress)(void);
 
 typedef struct LibraryTable {
     void *handles[LIBRARY_COUNT]; /* from dlopen, never closed; NULL: not loaded */
-    LibraryAddress
-        functions[LIB_FN_COUNT]; /* NULL where the library is not loaded, or has no such function */
+    LibraryAddress functions[LIB_FN_COUNT]; /* NULL: not loaded, or the library has no such function */
 } LibraryTable;
 
 /* The row of a library or function of this name; -1 when there is none. */

@@ -7,7 +7,7 @@ import contextvars
 import os
 from collections.abc import Iterator
 
-_asked: contextvars.ContextVar[bool | None] = contextvars.ContextVar("pycuda.same_bits", default=None)
+_asked = contextvars.ContextVar("pycuda.same_bits", default=os.environ.get("PYCUDA_SAME_BITS") == "1")
 
 
 @contextlib.contextmanager
@@ -44,5 +44,4 @@ def same_bits(wanted: bool = True) -> Iterator[None]:
 
 def is_wanted() -> bool:
     """Here and now."""
-    asked = _asked.get()
-    return os.environ.get("PYCUDA_SAME_BITS") == "1" if asked is None else asked
+    return _asked.get()

@@ -66,8 +66,7 @@ static PyObject *handle_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 {
     ModuleState *state = state_of_type(type);
     PyObject *self;
-    if (convert_call(handle_doc, args, kwargs, NOTHING_GIVEN) < 0
-        || !library_is_callable(state, LIB_FN_cublasCreate_v2) || !(self = owner_new(state, type)))
+    if (convert_call(handle_doc, args, kwargs, NOTHING_GIVEN) < 0 || !(self = owner_new(state, type)))
         return NULL;
     if (create(handle_cast(self)) == 0) return owner_own(self, &state->live_BlasHandle);
     Py_DECREF(self);

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._driver import _is_captured
-from pycuda._kernels.plans.caches import ContextCache, current
+from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from .finding import problem
 
@@ -53,23 +52,19 @@ class _Handle:
     gone the next one takes the handle over: destroying it would wait for all work of the context.
     """
 
-    def __init__(self, stream, spare: list, captured: bool):
+    def __init__(self, spare: list):
         self.spare = spare
-        try:
-            self.blas = spare.pop()
-        except IndexError:
-            self.blas = _driver._BlasHandle()
-        if not captured:
-            self.blas.use(stream, *_workspace(stream, False))
+        self.blas = spare.pop() if spare else _driver._BlasHandle()
 
     def __del__(self):
         self.spare.append(self.blas)
 
 
-_handles: ContextCache = ContextCache()
+# By streams: what queues at once, and what is captured. And those that no stream has.
+_handles, _captured_handles, _spare = ContextCache(), ContextCache(), ContextCache()
 
 
-def _workspace(stream, captured: bool):
+def _workspace(captured: bool):
     """(memory, its size). Each product of a graph has its own: graphs may run at the same time."""
     major = drv.Context.get_device().compute_capability()[0]
     size = _WORKSPACE_OF_HOPPER if major >= 9 else _WORKSPACE
@@ -80,21 +75,14 @@ def _workspace(stream, captured: bool):
 def _handle(stream):
     """The _BlasHandle of a stream of the current context."""
     captured = _is_captured(stream)
-    found = _handles.get(current())
+    handles, key = of_stream(_captured_handles if captured else _handles, stream)
+    found = handles.get(key)
     if found is None:
-        found = _handles[current()] = weakref.WeakKeyDictionary(), {}, []
-    by_stream, by_none, spare = found
-    handles = by_none if stream is None else by_stream
-    # Per stream: one handle for captures, another one else.
-    pair = handles.get(stream)
-    if pair is None:
-        pair = handles[stream] = {}
-    if captured not in pair:
-        pair[captured] = _Handle(stream, spare, captured)
-    blas = pair[captured].blas
-    if captured:
-        blas.use(stream, *_workspace(stream, True))
-    return blas
+        found = _Handle(_spare.setdefault(current(), []))
+    if captured or key not in handles:
+        found.blas.use(stream, *_workspace(captured))
+        handles[key] = found
+    return found.blas
 
 
 # ---- products

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides
-from pycuda._driver import _collapse_axes
+from pycuda._driver import _collapse_axes, _packed_strides
+from pycuda._kernels.plans.caches import is_own_stream
 from pycuda._libraries import blas
 from pycuda._same_bits import is_wanted
 
@@ -29,16 +30,12 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
-    def layout(self, itemsize: int) -> blas.Layout | None:
-        """Of its last two axes."""
-        return blas.layout(self.shape[-2:], self.strides[-2:], itemsize)
-
     def is_packed(self, itemsize: int) -> bool:
         """Whether it is C-contiguous."""
-        steps = itertools.accumulate((itemsize, *self.shape[:0:-1]), int.__mul__)
+        packed = _packed_strides(self.shape, itemsize)
         return all(
             length == 1 or stride == step
-            for length, stride, step in zip(self.shape[::-1], self.strides[::-1], steps, strict=True)
+            for length, stride, step in zip(self.shape, self.strides, packed, strict=True)
         )
 
     def as_one_matrix(self, itemsize: int) -> Form:
@@ -49,6 +46,12 @@ class Form(NamedTuple):
 
 def _form(array: GPUArray) -> Form:
     return Form(array.shape, array.strides)
+
+
+@functools.lru_cache(1024)
+def _layout(form: Form, itemsize: int) -> blas.Layout | None:
+    """Of its last two axes."""
+    return blas.layout(form.shape[-2:], form.strides[-2:], itemsize)
 
 
 def _batch_axes(a: Form, b: Form, c: Form) -> list[tuple[int, int, int, int]]:
@@ -68,7 +71,7 @@ def _plan(a: Form, b: Form, c: Form, itemsize: int):
     """(product, where each of its calls begins in a, b and c), or None for what the library does not take."""
     if _has_one_second(a, b, c) and a.is_packed(itemsize) and c.is_packed(itemsize):
         a, b, c = a.as_one_matrix(itemsize), Form(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
-    layouts = [each.layout(itemsize) for each in (a, b, c)]
+    layouts = [_layout(each, itemsize) for each in (a, b, c)]
     sizes = *c.shape[-2:], a.shape[-1]
     axes = sorted(_batch_axes(a, b, c))
     steps = [step for _, *each in axes for step in each]
@@ -88,7 +91,7 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     """The matrices, or a copy of them that the library takes."""
     if matrices.dtype != dtype:
         return matrices.astype(dtype, stream=stream)
-    return matrices if _form(matrices).layout(dtype.itemsize) else matrices.copy("C", stream)
+    return matrices if _layout(_form(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
 def multiply(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
@@ -100,7 +103,7 @@ def multiply(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
         return False
     if stream is None:
         stream = drv.current_stream()
-    if not (stream is None or isinstance(stream, drv.Stream)):  # nothing says when such a stream is gone
+    if not is_own_stream(stream):
         return False
     a, b = _as_taken(a, c.dtype, stream), _as_taken(b, c.dtype, stream)
     plan = _plan(_form(a), _form(b), _form(c), c.itemsize)

@@ -9,7 +9,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from pycuda._driver import _context_serial, _forget_kernels, _forget_with_contexts, _KernelCall, _LaunchCache
+from pycuda._driver import (
+    Stream,
+    _context_serial,
+    _forget_kernels,
+    _forget_with_contexts,
+    _KernelCall,
+    _LaunchCache,
+)
 
 current = _context_serial
 
@@ -30,6 +37,27 @@ class ContextCache(dict):
         """Drop the entries of the context with this serial number."""
         for key in [key for key in self if (key[0] if isinstance(key, tuple) else key) == serial]:
             self.pop(key, None)
+
+
+def is_own_stream(stream) -> bool:
+    """Whether it is the default stream or one of this package's. Nothing says when a stream of others is gone
+    and its handle another's.
+    """
+    return stream is None or isinstance(stream, Stream)
+
+
+def of_stream(cache: ContextCache, stream) -> tuple[Any, Any]:
+    """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
+    streams of others.
+    """
+    if not is_own_stream(stream):
+        return None, None
+    serial = current()
+    found = cache.get(serial)
+    if found is None:
+        found = cache[serial] = weakref.WeakKeyDictionary(), {}
+    by_stream, by_none = found
+    return (by_none, None) if stream is None else (by_stream, stream)
 
 
 _caches: weakref.WeakSet[ContextCache] = weakref.WeakSet()

@@ -10,7 +10,6 @@ kernels has an area of its own, which is set to 0 before it.
 from __future__ import annotations
 
 import itertools
-import weakref
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._driver import _is_captured
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
-from pycuda._kernels.plans.caches import ContextCache, current
+from pycuda._kernels.plans.caches import ContextCache, of_stream
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -42,20 +41,6 @@ def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
     return memory
 
 
-def _of_stream(cache, stream):
-    """(dict, key): where the cache has what belongs to a stream of the current context. The dict is None for
-    streams of others: a destroyed stream's handle may be reused without notice.
-    """
-    if stream is not None and not isinstance(stream, drv.Stream):
-        return None, None
-    serial = current()
-    found = cache.get(serial)
-    if found is None:
-        found = cache[serial] = weakref.WeakKeyDictionary(), {}
-    by_stream, by_none = found
-    return (by_none, None) if stream is None else (by_stream, stream)
-
-
 class Area(NamedTuple):
     """Words that are 0 between kernels, and memory for anything. Both keep the memory alive."""
 
@@ -73,7 +58,7 @@ def area(stream, nbytes: int) -> Area:
     stream = drv.current_stream() if stream is None else stream
     if _is_captured(stream):
         return _new_area(nbytes, stream, True)
-    areas, key = _of_stream(_areas, stream)
+    areas, key = of_stream(_areas, stream)
     if areas is None:
         return _new_area(nbytes, stream, False)  # freeing it waits for the kernel
     found = areas.get(key)
@@ -136,7 +121,7 @@ def states(stream, partials: Partials, itemsize: int) -> tuple:
         entries, value_bytes = entries * ceil_div(itemsize, 4), 0
     stream = drv.current_stream() if stream is None else stream
     captured = _is_captured(stream)
-    known, key = (None, None) if captured else _of_stream(_states, stream)
+    known, key = (None, None) if captured else of_stream(_states, stream)
     if known is None:
         found = States(stream, partials.counts, entries, value_bytes, captured)
         return *found.parts, found.launch()
