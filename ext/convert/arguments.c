@@ -196,13 +196,6 @@ static bool read_plain(PyObject *value, const ArgumentTarget *target)
     }
 }
 
-static int read_truth(PyObject *value, bool *out)
-{
-    int truth = PyObject_IsTrue(value);
-    *out = truth > 0;
-    return truth < 0 ? -1 : 0;
-}
-
 static int read_text(PyObject *value, const char **out) { return (*out = PyUnicode_AsUTF8(value)) ? 0 : -1; }
 
 static int read_double(PyObject *value, double *out)
@@ -217,7 +210,7 @@ static int read_value(PyObject *value, const char *what, const ArgumentTarget *t
     switch (target->kind) {
     case INTO_TYPE: return convert_check_type(value, target->type, what) ? 0 : -1;
     case INTO_TEXT: return read_text(value, target->variable);
-    case INTO_BOOL: return read_truth(value, target->variable);
+    case INTO_BOOL: return convert_bool(value, target->variable);
     case INTO_INT: return convert_int(value, what, target->variable);
     case INTO_UNSIGNED: return convert_unsigned(value, what, target->variable);
     case INTO_SIZE: return convert_size(value, what, target->variable);

@@ -45,6 +45,13 @@ static int convert_signed(PyObject *value, const char *what, long long least, lo
     return status;
 }
 
+int convert_bool(PyObject *value, bool *out)
+{
+    int is_true = PyObject_IsTrue(value);
+    *out = is_true > 0;
+    return is_true < 0 ? -1 : 0;
+}
+
 int convert_size(PyObject *value, const char *what, size_t *out)
 {
     long long number;

@@ -62,6 +62,9 @@ int convert_read(const char *signature, FAST_PARAMETERS, const ArgumentTarget *t
 int convert_read_call(const char *signature, PyObject *args, PyObject *kwargs, const ArgumentTarget *targets,
                       int total);
 
+/* Whether Python takes it for true. */
+int convert_bool(PyObject *value, bool *out);
+
 /* Integers: Python and NumPy ints and everything else with __index__; no floats. NULL leaves *out as it is.
  */
 int convert_size(PyObject *value, const char *what, size_t *out);

@@ -48,17 +48,20 @@ static int take_integer(Indexing *view_of, PyObject *index)
     return 0;
 }
 
-static int take_one(Indexing *view_of, PyObject *item, int rest)
+/* The next axes of the array as they are, up to this one. */
+static int take_axes(Indexing *view_of, int end)
+{
+    const GPUArrayObject *array = view_of->array;
+    for (; view_of->axis < end; view_of->axis++)
+        if (add_axis(view_of, array->shape[view_of->axis], array->strides[view_of->axis]) < 0) return -1;
+    return 0;
+}
+
+/* all: how many axes an ellipsis stands for. */
+static int take_one(Indexing *view_of, PyObject *item, int all)
 {
     if (item == Py_None) return add_axis(view_of, 1, 0);
-    if (item == Py_Ellipsis) {
-        for (; view_of->axis < view_of->array->ndim - rest; view_of->axis++)
-            if (add_axis(view_of, view_of->array->shape[view_of->axis],
-                         view_of->array->strides[view_of->axis])
-                < 0)
-                return -1;
-        return 0;
-    }
+    if (item == Py_Ellipsis) return take_axes(view_of, view_of->axis + all);
     if (PySlice_Check(item)) return take_slice(view_of, item);
     return take_integer(view_of, item);
 }
@@ -87,21 +90,21 @@ static PyObject *index_view(GPUArrayObject *array, PyObject *const *items, Py_ss
         if (item == Py_Ellipsis && dots)
             return PyErr_Format(PyExc_IndexError, "an index can only have a single ellipsis ('...')");
         dots = dots || item == Py_Ellipsis;
-        if (take_one(&view_of, item, axes_of(items + i + 1, count - i - 1)) < 0) return NULL;
+        if (take_one(&view_of, item, array->ndim - wanted) < 0) return NULL;
     }
-    if (take_one(&view_of, Py_Ellipsis, 0) < 0) return NULL;
+    if (take_axes(&view_of, array->ndim) < 0) return NULL;
     return gpuarray_new_view(array, (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype), view_of.ndim,
                              view_of.shape, view_of.strides, array->pointer + (CUdeviceptr)view_of.offset);
 }
 
 /* NumPy's are integers, too, before NumPy 2.3. */
-static bool is_truth(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
+static bool is_bool(PyObject *item) { return PyBool_Check(item) || PyArray_IsScalar(item, Bool); }
 
 /* Integers, slices, one Ellipsis and None make views; the rest is for pycuda/_array/indexing/getitem.py. */
 static bool is_basic_item(ModuleState *state, PyObject *item)
 {
     return item == Py_None || item == Py_Ellipsis || PySlice_Check(item) || PyLong_CheckExact(item)
-           || (PyIndex_Check(item) && !is_truth(item) && !PyArray_Check(item) && !gpuarray_check(state, item)
+           || (PyIndex_Check(item) && !is_bool(item) && !PyArray_Check(item) && !gpuarray_check(state, item)
                && !foreign_is_array(state, item));
 }
 
@@ -196,7 +199,7 @@ PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 static bool is_number(PyObject *value)
 {
     return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyComplex_CheckExact(value)
-           || is_truth(value) || PyArray_IsScalar(value, Number);
+           || is_bool(value) || PyArray_IsScalar(value, Number);
 }
 
 static bool holds_numbers(const GPUArrayObject *array)

@@ -228,7 +228,6 @@ static int write_char(ModuleState *state, PyObject *value, unsigned char *out)
 
 int pack_write(ModuleState *state, const PackCode *code, size_t length, PyObject *value, unsigned char *out)
 {
-    int truth;
     switch (code->kind) {
     case PACK_SIGNED:
     case PACK_UNSIGNED: return write_integer(state, code, value, out);
@@ -238,10 +237,7 @@ int pack_write(ModuleState *state, const PackCode *code, size_t length, PyObject
     case PACK_COMPLEX: return write_complex(state, code, value, out);
     case PACK_POINTER: return write_pointer(state, value, out);
     case PACK_CHAR: return write_char(state, value, out);
-    case PACK_BOOL:
-        truth = PyObject_IsTrue(value);
-        *out = truth > 0;
-        return truth < 0 ? -1 : 0;
+    case PACK_BOOL: return convert_bool(value, (bool *)out);
     default: return write_bytes(state, code, length, value, out);
     }
 }

@@ -20,8 +20,8 @@ typedef struct Setting {
     size_t offset, size;
     bool of_context; /* contexts have it, too */
     bool turns_on;
-    unsigned mask; /* a truth value that is these bits of the flags, or (unless) none of them; else 0 */
-    bool unless;
+    unsigned mask; /* a boolean kept as these bits of the flags; 0: it has a field of its own */
+    bool inverted; /* the boolean is true when none of the bits is set */
 } Setting;
 
 #define FIELD(field) offsetof(CoredumpSettings, field), sizeof((CoredumpSettings *)0)->field
@@ -45,13 +45,13 @@ static const Setting *find(unsigned id, bool of_context)
     return setting && (setting->of_context || !of_context) ? setting : NULL;
 }
 
-/* Texts may be asked for in part, or be given shorter; of all else the size must be right. */
+/* Texts may be given shorter, or be read into less; of all else the size must be right. */
 static bool fits(const Setting *setting, size_t size)
 {
     return setting->size == TEXT ? size <= TEXT : size == setting->size;
 }
 
-static CUresult get(const CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
+static CUresult get(CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
@@ -61,8 +61,8 @@ static CUresult get(const CoredumpSettings *from, const Setting *setting, void *
     if (!fits(setting, *size) || (setting->size == TEXT && strlen(field) >= *size))
         return CUDA_ERROR_INVALID_VALUE;
     if (setting->mask)
-        *(bool *)value =
-            setting->unless ? !(from->flags & setting->mask) : (from->flags & setting->mask) == setting->mask;
+        *(bool *)value = setting->inverted ? !(from->flags & setting->mask)
+                                           : (from->flags & setting->mask) == setting->mask;
     else
         memcpy(value, field, *size);
     return CUDA_SUCCESS;
@@ -76,20 +76,20 @@ static void put_field(CoredumpSettings *to, const Setting *setting, const void *
     if (setting->size == TEXT) field[TEXT - 1] = '\0';
 }
 
-static CUresult put(CoredumpSettings *to, const Setting *setting, const void *value, size_t *size)
+static CUresult put(CoredumpSettings *to, const Setting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
         return CUDA_SUCCESS;
     }
     if (!fits(setting, *size)) return CUDA_ERROR_INVALID_VALUE;
-    bool truth = setting->size == sizeof(bool) && *(const unsigned char *)value;
-    if (setting->turns_on && truth) {
+    bool is_true = setting->size == sizeof(bool) && *(const unsigned char *)value;
+    if (setting->turns_on && is_true) {
         log_error("core dumps are not supported by the CPU device: its log says where a kernel failed");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     if (setting->mask)
-        to->flags = truth == setting->unless ? to->flags & ~setting->mask : to->flags | setting->mask;
+        to->flags = is_true == setting->inverted ? to->flags & ~setting->mask : to->flags | setting->mask;
     else
         put_field(to, setting, value, *size);
     return CUDA_SUCCESS;
@@ -111,31 +111,9 @@ static CoredumpSettings *of_locked(Context *context)
     return context->coredump;
 }
 
-CUresult cuCoredumpGetAttribute(unsigned int id, void *value, size_t *size)
-{
-    Context *context;
-    const Setting *setting = find(id, true);
-    TRY(context_enter_any(&context));
-    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&coredump_lock);
-    const CoredumpSettings *own = of_locked(context);
-    CUresult result = own ? get(own, setting, value, size) : CUDA_ERROR_OUT_OF_MEMORY;
-    pthread_mutex_unlock(&coredump_lock);
-    return result;
-}
+typedef CUresult (*Access)(CoredumpSettings *settings, const Setting *setting, void *value, size_t *size);
 
-CUresult cuCoredumpGetAttributeGlobal(unsigned int id, void *value, size_t *size)
-{
-    const Setting *setting = find(id, false);
-    TRY(driver_check());
-    if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
-    pthread_mutex_lock(&coredump_lock);
-    CUresult result = get(&of_process, setting, value, size);
-    pthread_mutex_unlock(&coredump_lock);
-    return result;
-}
-
-CUresult cuCoredumpSetAttribute(unsigned int id, void *value, size_t *size)
+static CUresult access_of_context(Access access, unsigned id, void *value, size_t *size)
 {
     Context *context;
     const Setting *setting = find(id, true);
@@ -143,19 +121,39 @@ CUresult cuCoredumpSetAttribute(unsigned int id, void *value, size_t *size)
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);
     CoredumpSettings *own = of_locked(context);
-    CUresult result = own ? put(own, setting, value, size) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = own ? access(own, setting, value, size) : CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_unlock(&coredump_lock);
     return result;
 }
 
-CUresult cuCoredumpSetAttributeGlobal(unsigned int id, void *value, size_t *size)
+static CUresult access_of_process(Access access, unsigned id, void *value, size_t *size)
 {
     const Setting *setting = find(id, false);
     TRY(driver_check());
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);
-    CUresult result = put(&of_process, setting, value, size);
-    process_has_some = true;
+    CUresult result = access(&of_process, setting, value, size);
+    process_has_some = process_has_some || access == put;
     pthread_mutex_unlock(&coredump_lock);
     return result;
+}
+
+CUresult cuCoredumpGetAttribute(unsigned int id, void *value, size_t *size)
+{
+    return access_of_context(get, id, value, size);
+}
+
+CUresult cuCoredumpGetAttributeGlobal(unsigned int id, void *value, size_t *size)
+{
+    return access_of_process(get, id, value, size);
+}
+
+CUresult cuCoredumpSetAttribute(unsigned int id, void *value, size_t *size)
+{
+    return access_of_context(put, id, value, size);
+}
+
+CUresult cuCoredumpSetAttributeGlobal(unsigned int id, void *value, size_t *size)
+{
+    return access_of_process(put, id, value, size);
 }

@@ -58,7 +58,7 @@ static bool set_content(Path *x, RowContent content)
     return true;
 }
 
-/* A source of an affine value: registers by the index of theirs. */
+/* A source operand as a step has it: a register becomes the index of the affine value that it holds. */
 static bool affine_source(const Path *x, Ref ref, Ref *source)
 {
     *source = ref;
