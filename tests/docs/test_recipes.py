@@ -36,19 +36,25 @@ RECIPES = {
     ],
     "Add a function or a method": [
         (
-            "ext/context/device.c",
-            "static PyMethodDef device_methods[]",
-            'PyDoc_STRVAR(luid_doc, "luid($self)\\n--\\n\\nRead the identifier of the device.");\n\n'
-            "static PyObject *device_luid(PyObject *self, PyObject *Py_UNUSED(none))\n"
-            "{\n    char luid[8];\n    unsigned mask;\n"
-            "    DeviceObject *device = device_cast(self);\n"
-            "    if (gpu_cuDeviceGetLuid(device->state, luid, &mask, device->handle) < 0)\n"
-            '        return NULL;\n    return Py_BuildValue("y#I", luid, (Py_ssize_t)8, mask);\n}\n\n',
+            "ext/context/device_calls.def",
+            "ASK(pci_bus_id,",
+            'ASK(luid, cuDeviceGetLuid, "$self", "Read the identifier of the device.\\n",\n'
+            '    (state, bytes, &mask, handle), Py_BuildValue("y#I", bytes, (Py_ssize_t)8, mask),\n'
+            "    char bytes[8]; unsigned mask)\n",
         ),
         (
             "ext/context/device.c",
-            '    {"name", device_name,',
-            '    {"luid", device_luid, METH_NOARGS, luid_doc},\n',
+            "static PyMethodDef device_methods[]",
+            'PyDoc_STRVAR(ordinal_plus_doc, "ordinal_plus($self, number=1)\\n--\\n\\nAdd to it.");\n\n'
+            "static PyObject *device_ordinal_plus(PyObject *self, FAST_PARAMETERS)\n"
+            "{\n    int number = 1;\n"
+            "    if (READ_ARGUMENTS(ordinal_plus_doc, INTO(&number)) < 0) return NULL;\n"
+            "    return PyLong_FromLong(device_cast(self)->handle + number);\n}\n\n",
+        ),
+        (
+            "ext/context/device.c",
+            '    {"count", device_count,',
+            '    {"ordinal_plus", AS_METHOD(device_ordinal_plus), FAST_KEYWORDS, ordinal_plus_doc},\n',
         ),
     ],
     "Add a PTX instruction to the CPU device": [
@@ -84,6 +90,13 @@ RECIPES = {
             "from pycuda._array.core.creation import arange\n",
         ),
         ("pycuda/_array/numpy_api/protocols.py", '    "math.differences": """', None, "polyder "),
+        (
+            "pycuda/gpuarray.py",
+            "    # What few programs call is imported when it is called.",
+            "    def negated(self):\n"
+            '        """Each element with the other sign."""\n'
+            "        return -self\n\n",
+        ),
     ],
 }
 PROGRAM = """
@@ -95,11 +108,13 @@ from pycuda._array.reduction.reduce import reduce
 
 assert __import__("pycuda").__file__.startswith({root!r})
 assert drv.Device(0).luid() == (b"identity", 5)
+assert drv.Device(0).ordinal_plus() == 1 and drv.Device(0).ordinal_plus(number=5) == 5
 host = np.array([1, 2.5, -3])
 a = gpuarray.to_gpu(host)
 assert (np.spacing(a).get() == np.spacing(np.abs(host))).all()
 assert reduce("sumsq", a).get() == (host**2).sum()
 assert (np.polyder(a).get() == np.polyder(host)).all()
+assert (a.negated().get() == -host).all()
 module = drv.module_from_buffer(b'''
 .version 8.0
 .target sm_80
@@ -135,17 +150,33 @@ def test_a_recipe_names_every_file(heading):
         assert any(fnmatch(file, name) or (name[-1] == "/" and file.startswith(name)) for name in named), file
 
 
-def add(tree, file, before, text, inside=""):
-    path = tree / file
-    lines = path.read_text().split("\n")
-    (at,) = [number for number, line in enumerate(lines) if line.startswith(before)]
+def add(text, file, before, addition, inside=""):
+    """`text` of `file` with the addition; without one, without the line."""
+    lines = text.split("\n")
+    at = [number for number, line in enumerate(lines) if line.startswith(before)]
+    assert len(at) == 1, f"{len(at)} lines of {file} begin with {before!r}"
+    (at,) = at
     if inside:
         lines[at] = before + inside + lines[at][len(before) :]
-    elif text is None:
+    elif addition is None:
         del lines[at]
     else:
-        lines[at:at] = text.removesuffix("\n").split("\n")
-    path.write_text("\n".join(lines))
+        lines[at:at] = addition.removesuffix("\n").split("\n")
+    return "\n".join(lines)
+
+
+def changed_files():
+    """The files that the recipes change, as they are after all of them."""
+    files = {}
+    for file, *addition in (row for rows in RECIPES.values() for row in rows):
+        files[file] = add(files.get(file) or (ROOT / file).read_text(), file, *addition)
+    return files
+
+
+def test_the_places_are_there():
+    """Without a build, so that a moved line is seen at once."""
+    files = changed_files()
+    assert files.keys() == {file for rows in RECIPES.values() for file, *_ in rows}
 
 
 @pytest.mark.cpu("a device that is built for this")
@@ -159,9 +190,8 @@ def test_one_of_each(tmp_path):
         if name and not name.startswith(("tests/ptx/", "docs/")) and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
-    for additions in RECIPES.values():
-        for addition in additions:
-            add(tree, *addition)
+    for file, text in changed_files().items():
+        (tree / file).write_text(text)
     # Where Meson finds NumPy, whose command need not be on PATH.
     tools = {**os.environ, "PKG_CONFIG_PATH": str(Path(np.__file__).parent / "_core" / "lib" / "pkgconfig")}
     for command in (
