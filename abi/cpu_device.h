@@ -39,6 +39,7 @@ typedef struct CpuDeviceTable {
     const CpuLaunchNumbers *launch_numbers;
     const char *fault_advice;                   /* what to do when a kernel's fault has ended a context */
     const char *const *settings;                /* the environment variables that it reads, NULL after them */
+    void (*host_writes)(CUdeviceptr address, size_t size); /* into memory of the device */
 } CpuDeviceTable;
 
 /* What cuLinkComplete makes there begins with this, and then the size of all of it in 8 bytes. */

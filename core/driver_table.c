@@ -157,6 +157,13 @@ const CpuLaunchNumbers *driver_launch_numbers(void) { return cpu_device ? cpu_de
 
 const CpuMemoryMarks *driver_memory_marks(void) { return cpu_device ? cpu_device->memory_marks : NULL; }
 
+bool driver_is_cpu_device(void) { return cpu_device != NULL; }
+
+void driver_note_host_write(CUdeviceptr address, size_t size)
+{
+    if (cpu_device && cpu_device->size >= sizeof *cpu_device) cpu_device->host_writes(address, size);
+}
+
 bool driver_tells_types(void) { return cpu_device != NULL; }
 
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)

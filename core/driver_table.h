@@ -52,6 +52,11 @@ const CpuLaunchNumbers *driver_launch_numbers(void);
 /* Where a pool reports which bytes of its blocks are in use; NULL for drivers other than the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);
 
+/* Whether the driver is the CPU device, whose memory the host may read and write. */
+bool driver_is_cpu_device(void);
+/* The host is to write there, which no call of the driver shows. Blocks on nothing. */
+void driver_note_host_write(CUdeviceptr address, size_t size);
+
 /* Whether the driver reports parameter types at all. */
 bool driver_tells_types(void);
 /* The type of a kernel's parameter, as far as the driver reports it. */

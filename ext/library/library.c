@@ -107,7 +107,7 @@ static PyObject *library_uses(PyObject *module, FAST_PARAMETERS)
 
 static PyObject *is_cpu_device(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
-    return PyBool_FromLong(DRIVER_HAS(cuPycudaSetPatience));
+    return PyBool_FromLong(driver_is_cpu_device());
 }
 
 PyMethodDef library_functions[] = {

@@ -172,38 +172,71 @@ PyObject *host_function_for_graph(ModuleState *state, PyObject *function, PyObje
     return kept;
 }
 
-static PyObject *capture_host_func(StreamObject *stream, PyObject *const *args, Py_ssize_t count)
+static PyObject *capture_host_func(ModuleState *state, CUstream stream, PyObject *const *args,
+                                   Py_ssize_t count)
 {
-    ModuleState *state = stream->state;
     CUhostFn run = NULL;
     void *data = NULL;
     CUresult result;
     PyObject *call = host_function_for_graph(state, args[0], args + 1, count - 1, &run, &data);
     if (!call) return NULL;
-    int kept = captured_keep(state, stream->handle, &call, 1);
-    if (kept >= 0) result = try_cuLaunchHostFunc(state, stream->handle, run, data);
+    int kept = captured_keep(state, stream, &call, 1);
+    if (kept >= 0) result = try_cuLaunchHostFunc(state, stream, run, data);
     Py_DECREF(call);
     return kept < 0 ? NULL : none_or_raise(state, result, "cuLaunchHostFunc");
+}
+
+/* On a stream of the current context. `object` is the stream, or NULL. */
+static PyObject *launch_host_func(ModuleState *state, ContextObject *context, PyObject *object,
+                                  CUstream stream, PyObject *const *args, Py_ssize_t count)
+{
+    HostCall *call;
+    if (count < 1 || !PyCallable_Check(args[0]))
+        return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
+    deferred_release(state);
+    if (!context_check(context, "cuLaunchHostFunc")) return NULL;
+    int captured = captured_notice(state, object, stream);
+    if (captured) return captured < 0 ? NULL : capture_host_func(state, stream, args, count);
+    PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
+    if (!capsule) return NULL;
+    CUresult result = try_cuLaunchHostFunc(state, stream, run_call, call);
+    if (result == CUDA_SUCCESS && keep_alive(state, context, stream, capsule, NULL) < 0)
+        return NULL; /* the capsule is given up: the call is still to come */
+    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
+    Py_DECREF(capsule);
+    return none_or_raise(state, result, "cuLaunchHostFunc");
 }
 
 PyObject *stream_launch_host_func(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     StreamObject *stream = stream_cast(self);
-    ModuleState *state = stream->state;
-    HostCall *call;
-    if (count < 1 || !PyCallable_Check(args[0]))
-        return PyErr_Format(PyExc_TypeError, "launch_host_func takes a function and its arguments");
-    deferred_release(state);
-    if (!context_check(stream->context, "cuLaunchHostFunc")) return NULL;
-    int captured = captured_notice(state, (PyObject *)stream, stream->handle);
-    if (captured) return captured < 0 ? NULL : capture_host_func(stream, args, count);
-    PyObject *capsule = new_call(state, args[0], args + 1, count - 1, &call);
-    if (!capsule) return NULL;
-    CUresult result = try_cuLaunchHostFunc(state, stream->handle, run_call, call);
-    if (result == CUDA_SUCCESS && keep_alive(state, stream->context, stream->handle, capsule, NULL) < 0)
-        return NULL; /* the capsule is given up: the call is still to come */
-    if (result != CUDA_SUCCESS) leave_call(call); /* the driver has no share in it */
-    Py_DECREF(capsule);
-    return result == CUDA_SUCCESS ? Py_NewRef(Py_None)
-                                  : raise_driver(state, result, "cuLaunchHostFunc", NULL);
+    return launch_host_func(stream->state, stream->context, self, stream->handle, args, count);
 }
+
+PyDoc_STRVAR(launch_on_any_doc, "_launch_host_func(stream, function, /, *args)\n--\n\n"
+                                "Stream.launch_host_func on a stream of any kind in the current context.\n"
+                                "\nParameters\n----------\n"
+                                "stream : Stream or None\n"
+                                "function : callable\n"
+                                "*args : object\n"
+                                "\nNotes\n-----\n"
+                                "Calls cuLaunchHostFunc.");
+
+static PyObject *launch_on_any(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    ModuleState *state = module_state(module);
+    CUstream stream;
+    if (count < 1) return PyErr_Format(PyExc_TypeError, "_launch_host_func takes a stream first");
+    PyObject *object = stream_or_current(state, args[0]);
+    if (convert_stream(state, object, &stream) < 0) return NULL;
+    ContextObject *context = context_current(state);
+    if (!context) return NULL;
+    PyObject *done = launch_host_func(state, context, object, stream, args + 1, count - 1);
+    Py_DECREF(context);
+    return done;
+}
+
+PyMethodDef host_function_functions[] = {
+    {"_launch_host_func", AS_METHOD(launch_on_any), METH_FASTCALL, launch_on_any_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -15,7 +15,8 @@ const CpuDeviceTable *cpuDeviceTable(void)
                                          &marks,
                                          &numbers,
                                          "make a new context, or restart the program",
-                                         driver_setting_names};
+                                         driver_setting_names,
+                                         marks_host_writes};
     driver_texts_are_read();
     return &table;
 }

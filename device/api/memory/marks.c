@@ -114,3 +114,10 @@ void marks_settle(cuuint64_t ticket)
     note_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
 }
+
+void marks_host_writes(CUdeviceptr address, size_t size)
+{
+    MemoryRange range;
+    if (driver_check() == CUDA_SUCCESS && memory_map_find_host(driver_memory(), address, size, &range))
+        memory_map_written(driver_memory(), address, size);
+}

@@ -18,4 +18,7 @@ void marks_drop(void *mark);
  * done. */
 void marks_settle(cuuint64_t ticket);
 
+/* The host is to write into the range, if there is one. */
+void marks_host_writes(CUdeviceptr address, size_t size);
+
 #endif
