@@ -15,9 +15,9 @@ def same_bits(wanted: bool = True) -> Iterator[None]:
     """Products of matrices with the same bits on every GPU, in every run and on the CPU device.
 
     In the block they are computed by this package's own kernels, which add in a fixed order, and not by
-    NVIDIA's library, whose order depends on the GPU and the version. That takes 3 to 80 times as long where
-    products are large. Everything else has the same bits anyway. The environment variable PYCUDA_SAME_BITS=1
-    does the same for a whole program.
+    NVIDIA's library, or NumPy's on the CPU device, whose order depends on the device and the version. That
+    takes 3 to 80 times as long where products are large. Everything else has the same bits anyway. The
+    environment variable PYCUDA_SAME_BITS=1 does the same for a whole program.
 
     Parameters
     ----------

@@ -13,7 +13,6 @@ from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._driver import _collapse_axes, _packed_strides
 from pycuda._kernels.plans.caches import is_own_stream
 from pycuda._libraries import blas
-from pycuda._same_bits import is_wanted
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -94,12 +93,11 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     return matrices if _layout(_form(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
-def multiply(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
+def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
     """c = a @ b, with the last two axes as matrices. False, and c is as it was, where the library is not
-    there, does not take the operands or the stream, takes longer than our own kernel, or would give other
-    bits than are wanted.
+    there, does not take the operands or the stream, or takes longer than our own kernel.
     """
-    if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype) or is_wanted():
+    if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype):
         return False
     if stream is None:
         stream = drv.current_stream()

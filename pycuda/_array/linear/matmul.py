@@ -12,11 +12,14 @@ from pycuda._array.core.broadcast import broadcast_strides, fit
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.linear import library_matmul
+from pycuda._array.linear.host_matmul import matmul_by_numpy
+from pycuda._array.linear.library_matmul import matmul_by_cublas
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.sharing import check_writable
+from pycuda._libraries import host
+from pycuda._same_bits import is_wanted
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -116,8 +119,15 @@ def _with_axes(ndim, x1, x2) -> tuple:
     return (..., None) if x2.ndim == 1 else (...,)
 
 
+def _by_library(a, b, c, stream) -> bool:
+    """Whether a library has computed it, in an order of its own."""
+    if is_wanted():
+        return False
+    return (matmul_by_numpy if host.is_possible() else matmul_by_cublas)(a, b, c, stream)
+
+
 def _launch(a, b, c, batch, stream) -> None:
-    if library_matmul.multiply(a, b, c, stream):
+    if _by_library(a, b, c, stream):
         return
     rows, columns = c.shape[-2:]
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])

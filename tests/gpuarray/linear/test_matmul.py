@@ -4,10 +4,18 @@ import numpy as np
 import pytest
 from against import compare
 
+import pycuda
 import pycuda.driver as drv
 from pycuda import gpuarray
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "whose")
+
+
+@pytest.fixture(params=["own kernels", "a library"])
+def whose(request):
+    """Who computes the product: a library where there is one, NumPy's on the CPU device."""
+    with pycuda.same_bits(request.param == "own kernels"):
+        yield
 
 
 @pytest.mark.parametrize("dtype", ["f4", "i4", "?", "e", "D"])
@@ -43,3 +51,14 @@ def test_matmul_of_any_strides():
         with pytest.raises(ValueError):
             gpuarray.matmul(x, y)
     drv.Context.synchronize()
+
+
+def test_matmul_of_other_dtypes():
+    """Operands of two dtypes, and results of one that is asked for."""
+    a, b = np.arange(12, dtype=np.int16).reshape(3, 4), np.arange(8, dtype=np.float32).reshape(4, 2)
+    there, other = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    compare(gpuarray.matmul(there, other), a @ b)
+    compare(gpuarray.matmul(there, other, dtype=np.complex128), (a @ b).astype(np.complex128))
+    out = gpuarray.zeros((3, 2), np.float64)
+    gpuarray.matmul(there, other, out=out)
+    compare(out, (a @ b).astype(np.float64))
