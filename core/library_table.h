@@ -10,6 +10,9 @@
 /* As NVIDIA's headers name them, where they are not included. */
 #ifndef CUBLAS_VERSION
 typedef struct cublasContext *cublasHandle_t;
+typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cusparseContext *cusparseHandle_t;
+typedef int cufftHandle;
 typedef int cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType;
 typedef struct CUstream_st *cudaStream_t;
 #endif

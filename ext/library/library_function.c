@@ -5,13 +5,13 @@
 #include "ext/context/context.h"
 #include "ext/convert/buffers.h"
 #include "ext/convert/convert.h"
-#include "ext/library/blas_handle.h"
 #include "ext/library/library.h"
+#include "ext/library/library_handle.h"
 #include "ext/memory/device_pointer.h"
 
 enum { MOST_ARGUMENTS = 24 };
 
-typedef enum ArgumentKind { KIND_INT, KIND_LONG, KIND_POINTER } ArgumentKind;
+typedef enum ArgumentKind { KIND_INT, KIND_LONG, KIND_POINTER, KIND_HANDLE } ArgumentKind;
 
 typedef struct LibraryFunctionObject {
     PyObject_HEAD
@@ -24,15 +24,15 @@ typedef struct LibraryFunctionObject {
 
 static LibraryFunctionObject *function_cast(PyObject *object) { return (LibraryFunctionObject *)object; }
 
-/* Of "const void *alpha", which ends before `end`. Enumerations are ints; handles are pointers. */
+/* Of "const void *alpha", which ends before `end`. Enumerations are ints. */
 static ArgumentKind kind_of(const char *start, const char *end)
 {
     static const struct {
         const char *part;
         ArgumentKind kind;
-    } rows[] = {{"*", KIND_POINTER},         {"[", KIND_POINTER},    {"Handle_t ", KIND_POINTER},
-                {"Stream_t ", KIND_POINTER}, {"size_t ", KIND_LONG}, {"long long ", KIND_LONG},
-                {"int64_t ", KIND_LONG}};
+    } rows[] = {{"*", KIND_POINTER},         {"[", KIND_POINTER},         {"Handle_t ", KIND_HANDLE},
+                {"fftHandle ", KIND_HANDLE}, {"Stream_t ", KIND_POINTER}, {"size_t ", KIND_LONG},
+                {"long long ", KIND_LONG},   {"int64_t ", KIND_LONG}};
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)(end - start), start);
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)
@@ -57,13 +57,12 @@ typedef struct Call {
     int lent_count;
 } Call;
 
-/* None, a handle, an address of the device, or else an object with a buffer in host memory: for numbers that
+/* None, an address of the device, or else an object with a buffer in host memory: for numbers that
  * are read or written before the call returns. */
 static int convert_address(ModuleState *state, PyObject *value, Call *call, uint64_t *out)
 {
     CUdeviceptr address;
     if (value == Py_None) return 0;
-    if (blas_handle_value(state, value, out)) return PyErr_Occurred() ? -1 : 0;
     if (PyObject_CheckBuffer(value)) {
         HostBuffer *lent = &call->lent[call->lent_count];
         if (buffers_read(value, "the argument", lent) < 0) return -1;
@@ -76,9 +75,17 @@ static int convert_address(ModuleState *state, PyObject *value, Call *call, uint
     return 0;
 }
 
+static int convert_handle(ModuleState *state, PyObject *value, uint64_t *out)
+{
+    if (library_handle_value(state, value, out)) return PyErr_Occurred() ? -1 : 0;
+    PyErr_Format(PyExc_TypeError, "a handle of the library is needed, not %s", Py_TYPE(value)->tp_name);
+    return -1;
+}
+
 static int convert_one(LibraryFunctionObject *self, PyObject *value, int position, Call *call)
 {
     uint64_t *out = &call->words[position];
+    if (self->kinds[position] == KIND_HANDLE) return convert_handle(self->state, value, out);
     if (self->kinds[position] == KIND_POINTER) return convert_address(self->state, value, call, out);
     PyObject *number = PyNumber_Index(value);
     long long read = number ? PyLong_AsLongLong(number) : -1;
@@ -148,8 +155,9 @@ static PyObject *call_function(PyObject *callable, PyObject *const *args, size_t
 PyDoc_STRVAR(function_doc,
              "_LibraryFunction(name)\n--\n\n"
              "A function of one of NVIDIA's libraries, by its name there.\n"
-             "\nIt takes integers for integers and enumerations; None, what has a device address,\n"
-             "and what lends host memory (the buffer protocol) for pointers. It is called in the\n"
+             "\nIt takes integers for integers and enumerations; a _LibraryHandle for a handle; None,\n"
+             "what has a device address, and what lends host memory (the buffer protocol) for\n"
+             "pointers. It is called in the\n"
              "current context, without the GIL, and returns None.\n"
              "\nRaises\n------\n"
              "LibraryError\n    The status is not success.\n"

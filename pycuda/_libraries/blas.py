@@ -54,7 +54,7 @@ class _Handle:
 
     def __init__(self, spare: list):
         self.spare = spare
-        self.blas = spare.pop() if spare else _driver._BlasHandle()
+        self.blas = spare.pop() if spare else _driver._LibraryHandle("cublas")
 
     def __del__(self):
         self.spare.append(self.blas)
@@ -73,7 +73,7 @@ def _workspace(captured: bool):
 
 
 def _handle(stream):
-    """The _BlasHandle of a stream of the current context."""
+    """The _LibraryHandle of a stream of the current context."""
     captured = _is_captured(stream)
     handles, key = of_stream(_captured_handles if captured else _handles, stream)
     found = handles.get(key)

@@ -109,7 +109,7 @@ STREAMS = (
     + """
 host = np.arange(64 * 64, dtype=np.float32).reshape(64, 64) % 7
 want = host @ host
-handles = lambda: _driver._live_objects()["BlasHandle"]
+handles = lambda: _driver._live_objects()["LibraryHandle"]
 
 def product_in_a_stream():
     "Arrays remember the streams that they are used on, so they go as well."
