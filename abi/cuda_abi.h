@@ -74,7 +74,7 @@ typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilte
     CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption, CUmoduleLoadingMode,
     CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID, CUdevResourceType,
     CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
-    CUtensorMapFloatOOBfill;
+    CUtensorMapFloatOOBfill, CUtensorMapIm2ColWideMode;
 typedef int CUfunction_attribute;
 
 enum {
@@ -151,10 +151,14 @@ enum {
     CU_TENSOR_MAP_INTERLEAVE_NONE = 0,
     CU_TENSOR_MAP_INTERLEAVE_32B = 2,
     CU_TENSOR_MAP_SWIZZLE_NONE = 0,
+    CU_TENSOR_MAP_SWIZZLE_64B = 2,
     CU_TENSOR_MAP_SWIZZLE_128B = 3,
+    CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B = 4,
     CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B = 6,
     CU_TENSOR_MAP_L2_PROMOTION_NONE = 0,
     CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3,
+    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W = 0,
+    CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 = 1,
     CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0,
     CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA = 1,
 };

@@ -1,4 +1,5 @@
-"""Tensor maps for tests: the driver's functions by ctypes, and what copies by them give, by NumPy."""
+"""Tensor maps for tests: the driver's functions by ctypes, a kernel round a copy, and what copies give, by
+NumPy."""
 
 import ctypes
 import functools
@@ -37,34 +38,59 @@ def room():
     return bytes_[-bytes_.ctypes.data % 64 :][:128]
 
 
-def encode(address, kind, shape, box, *, steps=None, strides=None, swizzle=0, fill=0, interleave=0,
-           promotion=0, rank=None):  # fmt: skip
-    """The map of an array of this shape, the outermost dimension first, as NumPy has it; strides (bytes) for
-    all dimensions but the innermost."""
+def words(values, kind):
+    """The outermost dimension first here, last for the driver."""
+    return np.array([*values][::-1] or [0], kind)
+
+
+def encoded(name, address, kind, shape, box, *, steps=None, strides=None, swizzle=0, fill=0, interleave=0,
+            promotion=0, rank=None, mode=(), at=None):  # fmt: skip
+    """The map that this function of the driver makes of an array of this shape, the outermost dimension
+    first, as NumPy has it; strides (bytes) for all dimensions but the innermost."""
     size = np.dtype(DTYPES.get(kind, kind)).itemsize
     if strides is None:
         strides = [size * int(np.prod(shape[d:])) for d in range(1, len(shape))]
-    steps = steps or [1] * len(shape)
     made = room()
-
-    def words(values, kind):
-        return np.array([*values][::-1] or [0], kind).ctypes
-
-    held = [words(shape, "u8"), words(strides, "u8"), words(box, "u4"), words(steps, "u4")]
+    held = words(shape, "u8"), words(strides, "u8"), words(steps or [1] * len(shape), "u4")
+    dims, strides, steps = (ctypes.c_void_p(array.ctypes.data) for array in held)
     checked(
-        library().cuTensorMapEncodeTiled(
-            ctypes.c_void_p(made.ctypes.data),
+        getattr(library(), name)(
+            ctypes.c_void_p(made.ctypes.data if at is None else made.ctypes.data + at),
             TYPES[kind],
             rank or len(shape),
             ctypes.c_void_p(int(address)),
-            *(ctypes.c_void_p(words.data) for words in held),
+            dims,
+            strides,
+            *box,
+            steps,
             interleave,
+            *mode,
             swizzle,
             promotion,
             fill,
         )  # fmt: skip
     )
     return made
+
+
+def encode(address, kind, shape, box, **more):
+    held = words(box, "u4")
+    return encoded(
+        "cuTensorMapEncodeTiled", address, kind, shape, [ctypes.c_void_p(held.ctypes.data)], **more
+    )
+
+
+def encode_images(address, kind, shape, lower, upper, channels, pixels, **more):
+    """Of a batch of images; the corners of the box from the outermost dimension, too."""
+    held = words(lower, "i4"), words(upper, "i4")
+    box = [*(ctypes.c_void_p(array.ctypes.data) for array in held), channels, pixels]
+    return encoded("cuTensorMapEncodeIm2col", address, kind, shape, box, **more)
+
+
+def encode_wide(address, kind, shape, lower, upper, channels, pixels, mode=0, **more):
+    """Of rows of images: 128 pixels with mode 1."""
+    box = [lower, upper, channels, pixels]
+    return encoded("cuTensorMapEncodeIm2colWide", address, kind, shape, box, mode=[mode], **more)
 
 
 def places(shape, corner, box, steps):
@@ -103,3 +129,71 @@ def swizzled(tile, mode):
         for chunk in range(8):
             out[:, line, chunk ^ (line & (1 << mode) - 1)] = lines[:, line, chunk]
     return out.ravel()
+
+
+ROOM = 16384
+KERNEL = """.version 8.6
+.target {target}
+.address_size 64
+.visible .entry k(.param .align 64 .b8 tensor[128], .param .u64 memory, .param .u32 bytes,
+  .param .u32 p0, .param .u32 p1, .param .u32 p2, .param .u32 p3, .param .u32 p4)
+{{
+.reg .b64 m, at, o, w; .reg .b32 t, u, x, y, near, size, c0, c1, c2, c3, c4; .reg .b16 ranks;
+.reg .pred p, first;
+.shared .align 1024 .b8 room[{room}]; .shared .align 8 .b64 bar;
+mov.b64 m, tensor; cvta.param.u64 m, m;
+ld.param.u64 at, [memory]; ld.param.u32 size, [bytes];
+ld.param.u32 c0, [p0]; ld.param.u32 c1, [p1]; ld.param.u32 c2, [p2];
+ld.param.u32 c3, [p3]; ld.param.u32 c4, [p4];
+mov.u32 t, %tid.x; setp.eq.u32 first, t, 0; mov.u32 near, room; mov.b16 ranks, 1;
+createpolicy.fractional.L2::evict_first.b64 w;
+@first mbarrier.init.shared.b64 [bar], 1;
+mul.wide.u32 o, t, 4; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
+put: ld.global.b32 y, [at]; st.shared.b32 [x], y; add.u64 at, at, 512; add.u32 x, x, 512;
+add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra put;
+fence.proxy.async.shared::cta;
+bar.sync 0;
+{text}
+bar.sync 0;
+ld.param.u64 at, [memory]; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
+take: ld.shared.b32 y, [x]; st.global.b32 [at], y; add.u64 at, at, 512; add.u32 x, x, 512;
+add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra take;
+ret;
+}}
+"""
+LOAD = """@first mbarrier.arrive.expect_tx.shared.b64 _, [bar], size;
+@first cp.async.bulk.tensor.{rank}d.{space}.global{mode}.mbarrier::complete_tx::bytes{words}
+ [room], [m, {at}], [bar]{more};
+again: mbarrier.try_wait.parity.shared.b64 p, [bar], 0; @!p bra again;"""
+STORE = """@!first bra over; {name}.{rank}d.global.shared::cta{words} [m, {at}], [near]{more};
+cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; over:"""
+
+
+def load_text(rank, space="shared::cluster", mode=".tile", words="", more=""):
+    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
+    return LOAD.format(rank=rank, space=space, mode=mode, words=words, at=at, more=more)
+
+
+def store_text(rank, name="cp.async.bulk.tensor", words=".tile.bulk_group", more=""):
+    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
+    return STORE.format(rank=rank, name=name, words=words, at=at, more=more)
+
+
+def run(text, tensor, shared, corner, size=0, target="sm_90"):
+    """The bytes of shared memory after the kernel, which begins with `shared`."""
+    memory = np.full(ROOM, 0xA5, np.uint8)
+    memory[: len(shared)] = shared
+    place = drv.to_device(memory)
+    source = KERNEL.format(target=target, text=text, room=ROOM, words=ROOM // 4)
+    corner = [*corner[::-1], 0, 0, 0, 0][:5]
+    function = drv.module_from_buffer(source.encode()).get_function("k")
+    function(tensor, place, np.uint32(size), *map(np.int32, corner), block=(128, 1, 1))
+    return drv.from_device(place, ROOM, np.uint8)
+
+
+def numbers(shape, kind):
+    random = np.random.default_rng(1)
+    dtype = np.dtype(kind)
+    if dtype.kind == "f":
+        return random.normal(size=shape).astype(dtype)
+    return random.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)

@@ -9,76 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from tensor_maps import box_of, encode, swizzled, with_box
+from tensor_maps import ROOM, box_of, encode, load_text, numbers, run, store_text, swizzled, with_box
 
 import pycuda.driver as drv
-
-ROOM = 16384
-KERNEL = """.version 8.6
-.target sm_90
-.address_size 64
-.visible .entry k(.param .align 64 .b8 tensor[128], .param .u64 memory, .param .u32 bytes,
-  .param .u32 p0, .param .u32 p1, .param .u32 p2, .param .u32 p3, .param .u32 p4)
-{{
-.reg .b64 m, at, o, w; .reg .b32 t, u, x, y, near, size, c0, c1, c2, c3, c4; .reg .b16 ranks;
-.reg .pred p, first;
-.shared .align 1024 .b8 room[{room}]; .shared .align 8 .b64 bar;
-mov.b64 m, tensor; cvta.param.u64 m, m;
-ld.param.u64 at, [memory]; ld.param.u32 size, [bytes];
-ld.param.u32 c0, [p0]; ld.param.u32 c1, [p1]; ld.param.u32 c2, [p2];
-ld.param.u32 c3, [p3]; ld.param.u32 c4, [p4];
-mov.u32 t, %tid.x; setp.eq.u32 first, t, 0; mov.u32 near, room; mov.b16 ranks, 1;
-createpolicy.fractional.L2::evict_first.b64 w;
-@first mbarrier.init.shared.b64 [bar], 1;
-mul.wide.u32 o, t, 4; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
-put: ld.global.b32 y, [at]; st.shared.b32 [x], y; add.u64 at, at, 512; add.u32 x, x, 512;
-add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra put;
-fence.proxy.async.shared::cta;
-bar.sync 0;
-{text}
-bar.sync 0;
-ld.param.u64 at, [memory]; add.u64 at, at, o; mad.lo.u32 x, t, 4, near; mov.u32 u, t;
-take: ld.shared.b32 y, [x]; st.global.b32 [at], y; add.u64 at, at, 512; add.u32 x, x, 512;
-add.u32 u, u, 128; setp.lt.u32 p, u, {words}; @p bra take;
-ret;
-}}
-"""
-LOAD = """@first mbarrier.arrive.expect_tx.shared.b64 _, [bar], size;
-@first cp.async.bulk.tensor.{rank}d.{space}.global{mode}.mbarrier::complete_tx::bytes{words}
- [room], [m, {at}], [bar]{more};
-again: mbarrier.try_wait.parity.shared.b64 p, [bar], 0; @!p bra again;"""
-STORE = """@!first bra over; {name}.{rank}d.global.shared::cta{words} [m, {at}], [near]{more};
-cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; over:"""
-
-
-def load_text(rank, space="shared::cluster", mode=".tile", words="", more=""):
-    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
-    return LOAD.format(rank=rank, space=space, mode=mode, words=words, at=at, more=more)
-
-
-def store_text(rank, name="cp.async.bulk.tensor", words=".tile.bulk_group", more=""):
-    at = "{" + ", ".join(f"c{d}" for d in range(rank)) + "}"
-    return STORE.format(rank=rank, name=name, words=words, at=at, more=more)
-
-
-def run(text, tensor, shared, corner, size=0):
-    """The bytes of shared memory after the kernel, which begins with `shared`."""
-    memory = np.full(ROOM, 0xA5, np.uint8)
-    memory[: len(shared)] = shared
-    place = drv.to_device(memory)
-    source = KERNEL.format(text=text, room=ROOM, words=ROOM // 4)
-    corner = [*corner[::-1], 0, 0, 0, 0][:5]
-    function = drv.module_from_buffer(source.encode()).get_function("k")
-    function(tensor, place, np.uint32(size), *map(np.int32, corner), block=(128, 1, 1))
-    return drv.from_device(place, ROOM, np.uint8)
-
-
-def numbers(shape, kind):
-    random = np.random.default_rng(1)
-    dtype = np.dtype(kind)
-    if dtype.kind == "f":
-        return random.normal(size=shape).astype(dtype)
-    return random.integers(0, np.iinfo(dtype).max, shape, dtype, endpoint=True)
 
 
 def check_load(kind, shape, box, corner, *, steps=None, swizzle=0, text=None):

@@ -206,6 +206,7 @@ REFUSED = [
     {"interleave": 2},
     {"promotion": 4},
     {"rank": 6},
+    {"at": 16},
 ]
 MISSING = [{"kind": "f4 ftz"}, {"kind": "tf32"}, {"kind": "16u4 align8"}, {"swizzle": 4, "kind": "u4"}]
 
@@ -227,8 +228,6 @@ def check_refused():
 def check_missing():
     for change in MISSING:
         assert code_of(**change) == UNSUPPORTED, change
-    for name in ("cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide"):
-        assert getattr(library(), name)() == UNSUPPORTED
 
 
 def check_older():
@@ -270,7 +269,10 @@ UNLOADED = {
     FIELD.format("rank.shared::cta", "[map], x, 1"): "takes 2 operands",
     STORE.format("2d", "tile", ", {x}"): "a coordinate in braces for each",
     STORE.format("1d", "tile", "+8, {x}"): "a tensor map in global or",
-    STORE.format("3d", "im2col_no_offs", ", {x, x, x}"): "not in mode .tile is not supported",
+    STORE.format(
+        "2d", "tile::scatter4", ", {x, x, x, x, x}"
+    ): "scattered rows, or to a pair of blocks is not",
+    STORE.format("2d", "im2col_no_offs", ", {x, x}"): "a batch of images has 3 to 5 dimensions",
 }
 
 

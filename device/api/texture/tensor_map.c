@@ -9,6 +9,8 @@
 
 _Static_assert(sizeof(TensorMap) == sizeof(CUtensorMap), "a TensorMap is a CUtensorMap");
 
+enum { TILED_CAPABILITY = 90, WIDE_CAPABILITY = 100 };
+
 static CUresult refuse(CUresult error, const char *what)
 {
     log_error("tensor map: %s", what);
@@ -27,33 +29,47 @@ static unsigned type_of(CUtensorMapDataType type)
     }
 }
 
-/* Only devices of compute capability 9.0 have them. */
-static CUresult enter(void)
+/* Only devices of that compute capability have them. */
+static CUresult enter(int capability)
 {
-    enum { CAPABILITY = 90 };
     Context *context;
     TRY(context_enter(&context));
-    if (driver_settings()->capability < CAPABILITY)
-        return refuse(CUDA_ERROR_NOT_SUPPORTED, "needs compute capability 9.0");
+    if (driver_settings()->capability < capability)
+        return refuse(CUDA_ERROR_NOT_SUPPORTED, "the compute capability is too low");
     return CUDA_SUCCESS;
 }
 
+/* What all kinds of maps say about a tensor. */
+typedef struct Tensor {
+    CUtensorMapDataType type;
+    cuuint32_t rank;
+    void *address;
+    const cuuint64_t *dims, *strides;
+    const cuuint32_t *steps;
+    CUtensorMapInterleave interleave;
+    CUtensorMapSwizzle swizzle;
+    CUtensorMapL2promotion promotion;
+    CUtensorMapFloatOOBfill fill;
+} Tensor;
+
 /* What the manual allows, and this device has not. */
-static CUresult check_kinds(unsigned type, unsigned rank, CUtensorMapInterleave interleave,
-                            CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion)
+static CUresult check_kinds(const Tensor *t, bool image)
 {
-    if (type == TENSOR_TYPE_COUNT || interleave > CU_TENSOR_MAP_INTERLEAVE_32B
-        || swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B || promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
+    unsigned type = type_of(t->type), least = image || t->interleave ? TENSOR_LEAST_IMAGE_RANK : 1;
+    if (type == TENSOR_TYPE_COUNT || t->interleave > CU_TENSOR_MAP_INTERLEAVE_32B
+        || t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B
+        || t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
         return refuse(CUDA_ERROR_INVALID_VALUE, "an invalid type or mode");
-    if (!rank || rank > TENSOR_RANK || (interleave && rank < 3))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "a tensor has 1 to 5 dimensions, an interleaved one 3 to 5");
+    if (t->rank < least || t->rank > TENSOR_RANK)
+        return refuse(CUDA_ERROR_INVALID_VALUE,
+                      "a tensor has 1 to 5 dimensions; an interleaved one, and images, 3 to 5");
     if (!tensor_type_bytes(type))
         return refuse(CUDA_ERROR_NOT_SUPPORTED,
                       "elements that change their bits (FTZ, TFLOAT32) or have 4 or 6 bits are not supported "
                       "by the CPU device");
-    if (interleave)
+    if (t->interleave)
         return refuse(CUDA_ERROR_NOT_SUPPORTED, "interleaved layouts are not supported by the CPU device");
-    if (swizzle >= TENSOR_SWIZZLES)
+    if (t->swizzle >= TENSOR_SWIZZLES)
         return refuse(CUDA_ERROR_NOT_SUPPORTED,
                       "swizzled chunks of more than 16 bytes are not supported by the CPU device");
     return CUDA_SUCCESS;
@@ -65,40 +81,97 @@ static CUresult set(TensorMap *map, TensorField field, unsigned dimension, uint6
     return problem ? refuse(CUDA_ERROR_INVALID_VALUE, problem) : CUDA_SUCCESS;
 }
 
+/* All but the box. */
+static CUresult describe(TensorMap *map, const Tensor *t)
+{
+    if (!t->dims || !t->steps || (t->rank > 1 && !t->strides))
+        return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    tensor_map_begin(map);
+    map->promotion = (uint8_t)t->promotion;
+    TRY(set(map, TENSOR_ELEMTYPE, 0, type_of(t->type)));
+    TRY(set(map, TENSOR_RANK_LESS_1, 0, t->rank - 1));
+    TRY(set(map, TENSOR_ADDRESS, 0, (uintptr_t)t->address));
+    TRY(set(map, TENSOR_SWIZZLE, 0, t->swizzle));
+    TRY(set(map, TENSOR_FILL, 0, t->fill));
+    for (unsigned d = 0; d < t->rank; d++) {
+        TRY(set(map, TENSOR_GLOBAL_DIM, d, t->dims[d]));
+        TRY(set(map, TENSOR_ELEMENT_STRIDE, d, t->steps[d]));
+        if (d) TRY(set(map, TENSOR_GLOBAL_STRIDE, d - 1, t->strides[d - 1]));
+    }
+    return CUDA_SUCCESS;
+}
+
+static CUresult give(CUtensorMap *out, const TensorMap *map)
+{
+    const char *problem = tensor_map_problem(map);
+    if (problem) return refuse(CUDA_ERROR_INVALID_VALUE, problem);
+    if (!out || (uintptr_t)out % TENSOR_MAP_ALIGN)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "a map lies at a multiple of 64 bytes");
+    memcpy(out, map, sizeof *map);
+    return CUDA_SUCCESS;
+}
+
 CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank, void *address,
                                 const cuuint64_t *dims, const cuuint64_t *strides, const cuuint32_t *box,
                                 const cuuint32_t *steps, CUtensorMapInterleave interleave,
                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
                                 CUtensorMapFloatOOBfill fill)
 {
+    const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
     TensorMap map;
-    TRY(enter());
-    TRY(check_kinds(type_of(type), rank, interleave, swizzle, promotion));
-    if (!out || !dims || !box || !steps || (rank > 1 && !strides))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
-    tensor_map_begin(&map);
-    map.promotion = (uint8_t)promotion;
-    TRY(set(&map, TENSOR_ELEMTYPE, 0, type_of(type)));
-    TRY(set(&map, TENSOR_RANK_LESS_1, 0, rank - 1));
-    TRY(set(&map, TENSOR_ADDRESS, 0, (uintptr_t)address));
-    TRY(set(&map, TENSOR_SWIZZLE, 0, swizzle));
-    TRY(set(&map, TENSOR_FILL, 0, fill));
-    for (unsigned d = 0; d < rank; d++) {
-        TRY(set(&map, TENSOR_GLOBAL_DIM, d, dims[d]));
-        TRY(set(&map, TENSOR_BOX_DIM, d, box[d]));
-        TRY(set(&map, TENSOR_ELEMENT_STRIDE, d, steps[d]));
-        if (d) TRY(set(&map, TENSOR_GLOBAL_STRIDE, d - 1, strides[d - 1]));
-    }
-    const char *problem = tensor_map_problem(&map);
-    if (problem) return refuse(CUDA_ERROR_INVALID_VALUE, problem);
-    memcpy(out, &map, sizeof map);
-    return CUDA_SUCCESS;
+    TRY(enter(TILED_CAPABILITY));
+    TRY(check_kinds(&t, false));
+    TRY(describe(&map, &t));
+    if (!box) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    for (unsigned d = 0; d < rank; d++) TRY(set(&map, TENSOR_BOX_DIM, d, box[d]));
+    return give(out, &map);
+}
+
+static CUresult encode_images(CUtensorMap *out, const Tensor *t, TensorMode mode, const int *lower,
+                              const int *upper, uint32_t channels, uint32_t pixels)
+{
+    TensorMap map;
+    TRY(check_kinds(t, true));
+    TRY(describe(&map, t));
+    if (!lower || !upper) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    const char *problem = tensor_map_set_im2col(&map, mode, lower, upper, channels, pixels);
+    return problem ? refuse(CUDA_ERROR_INVALID_VALUE, problem) : give(out, &map);
+}
+
+CUresult cuTensorMapEncodeIm2col(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank, void *address,
+                                 const cuuint64_t *dims, const cuuint64_t *strides, const int *lower,
+                                 const int *upper, cuuint32_t channels, cuuint32_t pixels,
+                                 const cuuint32_t *steps, CUtensorMapInterleave interleave,
+                                 CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                 CUtensorMapFloatOOBfill fill)
+{
+    const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
+    TRY(enter(TILED_CAPABILITY));
+    return encode_images(out, &t, TENSOR_IM2COL, lower, upper, channels, pixels);
+}
+
+CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank,
+                                     void *address, const cuuint64_t *dims, const cuuint64_t *strides,
+                                     int lower, int upper, cuuint32_t channels, cuuint32_t pixels,
+                                     const cuuint32_t *steps, CUtensorMapInterleave interleave,
+                                     CUtensorMapIm2ColWideMode mode, CUtensorMapSwizzle swizzle,
+                                     CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
+{
+    const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
+    TRY(enter(WIDE_CAPABILITY));
+    if (mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "an invalid mode");
+    if (swizzle != CU_TENSOR_MAP_SWIZZLE_64B && swizzle != CU_TENSOR_MAP_SWIZZLE_128B
+        && swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B)
+        return refuse(CUDA_ERROR_INVALID_VALUE, "a swizzle mode that these modes do not have");
+    return encode_images(out, &t, mode ? TENSOR_IM2COL_W128 : TENSOR_IM2COL_W, &lower, &upper, channels,
+                         pixels);
 }
 
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensor_map, void *address)
 {
     TensorMap map;
-    TRY(enter());
+    TRY(enter(TILED_CAPABILITY));
     if (!tensor_map) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     memcpy(&map, tensor_map, sizeof map);
     if (!tensor_map_is_one(&map)) return refuse(CUDA_ERROR_INVALID_VALUE, "the bytes are not a tensor map");

@@ -1,8 +1,9 @@
-/* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a lane moves a box of a tensor to shared memory or
- * back, row by row of its innermost dimension. Done when it is issued, like cp.async.bulk.
+/* cp.async.bulk.tensor and cp.reduce.async.bulk.tensor: a lane moves a box of a tensor, or pixels of images,
+ * to shared memory or back, row by row of its innermost dimension. Done when it is issued, like
+ * cp.async.bulk.
  *
- * In shared memory the rows of the box follow each other; a swizzle mode changes the places of chunks of 16
- * bytes by the address that they would have. What is out of the tensor's bounds is filled, or left out. */
+ * In shared memory the rows follow each other; a swizzle mode changes the places of chunks of 16 bytes by the
+ * address that they would have. What is out of the tensor's bounds is filled, or left out. */
 #include <string.h>
 
 #include "exec/async/bulk.h"
@@ -16,8 +17,10 @@ enum { CHUNK = 16, SHARED_ALIGN = 128, MOST_ROW = TENSOR_MOST_BOX * 8 };
 
 typedef struct TensorCopy {
     TensorMap map;
-    int32_t corner[TENSOR_RANK];  /* of the box, the innermost coordinate first */
-    uint32_t count[TENSOR_RANK];  /* elements that are taken along each dimension */
+    int32_t corner[TENSOR_RANK];  /* of the box, or the first pixel; the innermost coordinate first */
+    uint32_t count[TENSOR_RANK];  /* elements that are taken along each dimension of a box */
+    int32_t offset[TENSOR_SPACE]; /* im2col: added to the coordinates of pixels */
+    uint32_t group, halo;         /* im2col: so many pixels are followed by so many of the next ones */
     uint32_t element, row, rows;  /* bytes of an element, of a row; how many rows */
     uint32_t first, end;          /* elements of a row that are within the tensor */
     unsigned op;                  /* OP_cp_bulk, or the atomic operation that combines elements */
@@ -26,13 +29,47 @@ typedef struct TensorCopy {
 
 /* --- where things are --------------------------------------------------------------------------------- */
 
+/* The box that pixels lie in, before their offset, along a dimension of the images: both ends are within. */
+static int64_t box_first(const TensorMap *map, unsigned d) { return map->lower[d - 1]; }
+static int64_t box_last(const TensorMap *map, unsigned d)
+{
+    return (int64_t)map->dims[d] + map->upper[d - 1];
+}
+
+static bool walks(const TensorMap *map, unsigned d)
+{
+    return map->mode == TENSOR_IM2COL ? d < map->rank : d == 1;
+}
+
+/* The coordinate of a pixel, without its offset: from the corner to the end of the box, then again and again
+ * from the box's begin; `number` becomes how often it has begun. */
+static int64_t walk(const TensorCopy *t, unsigned d, uint32_t *number)
+{
+    int64_t first = box_first(&t->map, d), last = box_last(&t->map, d), step = t->map.steps[d] + 1;
+    int64_t left = (last - t->corner[d]) / step + 1, turn = (last - first) / step + 1, n = *number;
+    *number = n < left ? 0 : (uint32_t)(1 + (n - left) / turn);
+    return n < left ? t->corner[d] + n * step : first + (n - left) % turn * step;
+}
+
+/* A coordinate of a row, and what is left of its number for the next dimension. */
+static int64_t place_of(const TensorCopy *t, unsigned d, uint32_t *number)
+{
+    if (t->map.mode == TENSOR_TILED) {
+        uint32_t at = *number % t->count[d];
+        *number /= t->count[d];
+        return t->corner[d] + (int64_t)at * (t->map.steps[d] + 1);
+    }
+    if (d == t->map.rank) return t->corner[d] + (int64_t)*number;
+    return (walks(&t->map, d) ? walk(t, d, number) : t->corner[d]) + t->offset[d - 1];
+}
+
 /* The address of element 0 of a row, if the row has any in the tensor. */
 static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
 {
     *address = t->map.address;
+    if (t->map.mode) number = number / (t->group + t->halo) * t->group + number % (t->group + t->halo);
     for (unsigned d = 1; d <= t->map.rank; d++) {
-        int64_t place = t->corner[d] + (int64_t)(number % t->count[d]) * (t->map.steps[d] + 1);
-        number /= t->count[d];
+        int64_t place = place_of(t, d, &number);
         if (place < 0 || place > t->map.dims[d]) return false;
         *address += (uint64_t)place * t->map.strides[d - 1];
     }
@@ -177,19 +214,52 @@ static const char *corner_problem(const TensorCopy *t, unsigned rank)
     return NULL;
 }
 
-static const char *prepare(TensorCopy *t, unsigned rank, TensorReduction reduction)
+static const char *prepare_box(TensorCopy *t)
 {
-    const char *problem = tensor_map_problem(&t->map);
-    if (problem) return problem;
-    if (t->map.rank + 1u != rank) return "the tensor has another number of dimensions";
-    t->element = tensor_type_bytes(t->map.type);
-    t->op = operation_of(reduction, t->map.type);
     t->rows = 1;
-    for (unsigned d = 0; d < rank; d++) {
+    for (unsigned d = 0; d <= t->map.rank; d++) {
         unsigned step = d ? t->map.steps[d] + 1u : 1;
         t->count[d] = (t->map.box[d] + step) / step;
         if (d && __builtin_mul_overflow(t->rows, t->count[d], &t->rows)) return "the box is too large";
     }
+    return NULL;
+}
+
+/* `given`: the offsets of a load. In modes W and W128 the first pixel may lie left of the box. */
+static const char *prepare_pixels(TensorCopy *t, const uint32_t given[TENSOR_SPACE])
+{
+    enum { W128_GROUP = 32 };
+    const TensorMap *map = &t->map;
+    bool wide = map->mode != TENSOR_IM2COL;
+    unsigned space = map->rank - 1u, limit = space == 1 ? 1 << 16 : space == 2 ? 1 << 8 : 1 << 5;
+    for (unsigned d = 1; d <= space; d++) {
+        int64_t first = box_first(map, d), last = box_last(map, d), corner = t->corner[d];
+        if (walks(map, d) && (first > last || corner > last || (corner < first && !wide)))
+            return "the first pixel is outside of the map's box";
+        if (t->store && (map->lower[d - 1] < 0 || map->upper[d - 1] > 0))
+            return "the box of a store or a reduction is larger than the images";
+        if (!wide && given[d - 1] >= limit) return "an offset of pixels is too large";
+        t->offset[d - 1] = wide ? 0 : (int32_t)given[d - 1];
+    }
+    if (wide) t->offset[0] = (int32_t)given[1];
+    t->halo = wide ? given[0] : 0;
+    t->group = map->mode == TENSOR_IM2COL_W128 ? W128_GROUP : map->pixels + 1u;
+    t->count[0] = map->box[0] + 1u;
+    t->rows = (map->pixels + 1u) / t->group * (t->group + t->halo);
+    return NULL;
+}
+
+static const char *prepare(TensorCopy *t, const Insn *insn, const uint32_t given[TENSOR_SPACE])
+{
+    unsigned rank = insn->imm & TENSOR_IMM_RANK;
+    const char *problem = tensor_map_problem(&t->map);
+    if (problem) return problem;
+    if (t->map.rank + 1u != rank) return "the tensor has another number of dimensions";
+    if (t->map.mode != (insn->imm >> TENSOR_MODE_SHIFT & TENSOR_IMM_MODE)) return "the map has another mode";
+    t->element = tensor_type_bytes(t->map.type);
+    t->op = operation_of((TensorReduction)(insn->imm >> TENSOR_REDUCE_SHIFT), t->map.type);
+    problem = t->map.mode ? prepare_pixels(t, given) : prepare_box(t);
+    if (problem) return problem;
     t->row = t->count[0] * t->element;
     if (t->rows > UINT32_MAX / t->row) return "the box is too large";
     clip(t);
@@ -207,7 +277,12 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
     if (!map) return false;
     memcpy(&t.map, map, sizeof t.map);
     for (unsigned d = 0; d < rank; d++) t.corner[d] = ROW(const int32_t, warp, refs[d])[lane];
-    const char *problem = prepare(&t, rank, (TensorReduction)(insn->imm >> TENSOR_REDUCE_SHIFT));
+    TensorMode mode = (TensorMode)(insn->imm >> TENSOR_MODE_SHIFT & TENSOR_IMM_MODE);
+    unsigned offsets = t.store ? 0 : tensor_offset_count(mode, rank);
+    uint32_t given[TENSOR_SPACE] = {0};
+    for (unsigned d = 0; d < offsets; d++)
+        given[d] = ROW(const uint32_t, warp, refs[rank + d])[lane] & UINT16_MAX;
+    const char *problem = prepare(&t, insn, given);
     if (problem) {
         exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_INSTRUCTION, "tensor map at 0x%llx: %s",
                    (unsigned long long)reach.address, problem);
@@ -222,7 +297,7 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
                     .move = move_box,
                     .tensor = &t};
     bool several = insn->mods & BULK_TO_BLOCKS;
-    return bulk_deliver(&x, several ? ROW(const uint32_t, warp, refs[rank])[lane] : 0);
+    return bulk_deliver(&x, several ? ROW(const uint32_t, warp, refs[rank + offsets])[lane] : 0);
 }
 
 const Insn *tensor_copy(Warp *warp, const Insn *insn)

@@ -30,6 +30,11 @@ bool tensor_type_is_float(unsigned type)
 
 uint32_t tensor_swizzle_bytes(unsigned swizzle) { return swizzle ? 16u << swizzle : 0; }
 
+unsigned tensor_offset_count(TensorMode mode, unsigned rank)
+{
+    return mode == TENSOR_TILED ? 0 : mode == TENSOR_IM2COL ? rank - 2 : 2;
+}
+
 void tensor_map_begin(TensorMap *map)
 {
     *map = (TensorMap){0};
@@ -92,10 +97,32 @@ const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension
     return NULL;
 }
 
+/* Corners have 16 bits together: fewer each where there are more. */
+const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lower, const int *upper,
+                                  uint32_t channels, uint32_t pixels)
+{
+    enum { W128_PIXELS = 128 };
+    unsigned space = map->rank - 1u, wide = mode != TENSOR_IM2COL;
+    int end = wide || space == 1 ? 1 << 15 : space == 2 ? 1 << 7 : 1 << 4;
+    if (mode == TENSOR_IM2COL_W128) pixels = W128_PIXELS;
+    if (pixels - 1 >= TENSOR_MOST_PIXELS) return "a column has 1 to 1024 pixels";
+    for (unsigned d = 0; d < (wide ? 1 : space); d++) {
+        if (lower[d] < -end || lower[d] >= end || upper[d] < -end || upper[d] >= end)
+            return "a corner of the box is too far away";
+        if ((int64_t)lower[d] > (int64_t)map->dims[d + 1] + upper[d]) return "the box is empty";
+        map->lower[d] = (int16_t)lower[d];
+        map->upper[d] = (int16_t)upper[d];
+    }
+    map->mode = (uint8_t)mode;
+    map->pixels = (uint16_t)(pixels - 1);
+    return tensor_map_set(map, TENSOR_BOX_DIM, 0, channels);
+}
+
 const char *tensor_map_problem(const TensorMap *map)
 {
     uint32_t element = tensor_type_bytes(map->type), inner = (map->box[0] + 1u) * element;
-    if (!tensor_map_is_one(map) || !element || map->swizzle >= TENSOR_SWIZZLES)
+    if (!tensor_map_is_one(map) || !element || map->swizzle >= TENSOR_SWIZZLES
+        || (map->mode && map->rank + 1 < TENSOR_LEAST_IMAGE_RANK))
         return "the bytes are not a tensor map";
     if (inner % 16) return "the inner dimension of the box is not a multiple of 16 bytes";
     if (map->swizzle && inner > tensor_swizzle_bytes(map->swizzle))

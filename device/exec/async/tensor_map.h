@@ -1,15 +1,26 @@
 /* Tensor maps: what the 128 bytes of a CUtensorMap are here, and what kernels do with them.
  *
- * cuTensorMapEncodeTiled makes one (api/texture/tensor_map.c), tensormap.replace changes it, and copies of
+ * cuTensorMapEncode... makes one (api/texture/tensor_map.c), tensormap.replace changes it, and copies of
  * tensors read it. Sizes are kept one less than they are, as in a GPU's: kernels make maps of zeros, too,
  * and leave fields as they are that shall be 1.
+ *
+ * In mode im2col a tensor is a batch of images, from the innermost dimension: channels, W, (H, (D,)) images.
+ * What is copied is that many pixels of a column, a row of that many channels each.
  */
 #ifndef DEVICE_EXEC_ASYNC_TENSOR_MAP_H
 #define DEVICE_EXEC_ASYNC_TENSOR_MAP_H
 
 #include "exec/state/warp.h"
 
-enum { TENSOR_RANK = 5, TENSOR_MOST_BOX = 256, TENSOR_MOST_STEP = 8, TENSOR_MAP_ALIGN = 64 };
+enum {
+    TENSOR_RANK = 5,
+    TENSOR_SPACE = TENSOR_RANK - 2, /* dimensions of an image: W, H, D */
+    TENSOR_LEAST_IMAGE_RANK = 3,    /* channels, W, images */
+    TENSOR_MOST_BOX = 256,
+    TENSOR_MOST_PIXELS = 1024,
+    TENSOR_MOST_STEP = 8,
+    TENSOR_MAP_ALIGN = 64
+};
 #define TENSOR_MOST_DIM (UINT64_C(1) << 32)
 #define TENSOR_STRIDE_END (UINT64_C(1) << 40)
 
@@ -49,15 +60,22 @@ typedef enum TensorSwizzle {
     TENSOR_SWIZZLES
 } TensorSwizzle;
 
+/* How copies go through a tensor. */
+typedef enum TensorMode { TENSOR_TILED, TENSOR_IM2COL, TENSOR_IM2COL_W, TENSOR_IM2COL_W128 } TensorMode;
+
 typedef struct TensorMap {
     uint64_t address;
     uint64_t strides[TENSOR_RANK - 1]; /* bytes from one element to the next, of dimensions 1 to 4 */
     uint32_t dims[TENSOR_RANK]; /* less 1, the innermost first */
     uint8_t box[TENSOR_RANK]; /* less 1 */
     uint8_t steps[TENSOR_RANK]; /* less 1: from one element of the box that is taken to the next */
+    /* im2col: the box that filters begin in, from a corner that is given from the first pixel of an image to
+     * one that is given from the last */
+    int16_t lower[TENSOR_SPACE], upper[TENSOR_SPACE];
+    uint16_t pixels; /* im2col: less 1 */
     uint8_t rank; /* less 1 */
-    uint8_t type, interleave, swizzle, fill, promotion;
-    uint8_t unused[44];
+    uint8_t mode, type, interleave, swizzle, fill, promotion;
+    uint8_t unused[29];
     char mark[8]; /* distinguishes a map from other bytes */
 } TensorMap;
 _Static_assert(sizeof(TensorMap) == 128, "as large as a CUtensorMap");
@@ -77,10 +95,12 @@ typedef enum TensorField {
     TENSOR_FILL
 } TensorField;
 
-/* Insn.imm of cp_tensor: the rank, how, and the reduction. */
+/* Insn.imm of cp_tensor: the rank, how, the TensorMode, and the reduction. */
 enum {
     TENSOR_IMM_RANK = 7,
     TENSOR_STORE = 1 << 3, /* from shared memory; else to it */
+    TENSOR_MODE_SHIFT = 4,
+    TENSOR_IMM_MODE = 3,
     TENSOR_REDUCE_SHIFT = 8
 };
 typedef enum TensorReduction {
@@ -97,6 +117,8 @@ typedef enum TensorReduction {
 
 uint32_t tensor_type_bytes(unsigned type);
 bool tensor_type_is_float(unsigned type);
+/* How many numbers a load in this mode has besides its coordinates: offsets, or W's halo and offset. */
+unsigned tensor_offset_count(TensorMode mode, unsigned rank);
 uint32_t tensor_swizzle_bytes(unsigned swizzle); /* 0: none */
 
 /* A map of zeros that is one. */
@@ -104,6 +126,9 @@ void tensor_map_begin(TensorMap *map);
 bool tensor_map_is_one(const TensorMap *map);
 /* Changes a field; NULL, or why that cannot be. */
 const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension, uint64_t value);
+/* Makes it one of that im2col mode, once it has its rank and dimensions; NULL, or why that cannot be. */
+const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lower, const int *upper,
+                                  uint32_t channels, uint32_t pixels);
 /* What is wrong with the fields of a map taken together; NULL when tensors can be copied by it. */
 const char *tensor_map_problem(const TensorMap *map);
 

@@ -80,35 +80,58 @@ static const Word reductions[] = {
     {PTX_MOD_or, TENSOR_OR},   {PTX_MOD_xor, TENSOR_XOR},
 };
 
-static bool is_plain_tile(const PtxForm *form)
+static const Word modes[] = {{PTX_MOD_im2col, TENSOR_IM2COL},
+                             {PTX_MOD_im2col_no_offs, TENSOR_IM2COL},
+                             {PTX_MOD_im2col_w, TENSOR_IM2COL_W},
+                             {PTX_MOD_im2col_w_128, TENSOR_IM2COL_W128}};
+
+static bool is_supported(const PtxForm *form)
 {
-    static const PtxModifier others[] = {PTX_MOD_im2col,       PTX_MOD_im2col_w,      PTX_MOD_im2col_w_128,
-                                         PTX_MOD_tile_gather4, PTX_MOD_tile_scatter4, PTX_MOD_im2col_no_offs,
-                                         PTX_MOD_cta_group_1,  PTX_MOD_cta_group_2};
+    static const PtxModifier others[] = {PTX_MOD_tile_gather4, PTX_MOD_tile_scatter4, PTX_MOD_cta_group_1,
+                                         PTX_MOD_cta_group_2};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (ptx_has(form, others[i])) return false;
     return true;
 }
 
+/* The braces with offsets of pixels, of which there are as many as the mode wants; NULL where it has none. */
+static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bool prefetch)
+{
+    if (mode == TENSOR_TILED) return NULL;
+    uint32_t rank = operand_at(s, !store && !prefetch)->items[1].count;
+    if (rank < TENSOR_LEAST_IMAGE_RANK)
+        select_error(s, operand_at(s, 0)->column, "a batch of images has 3 to 5 dimensions");
+    if (store) return NULL;
+    const PtxOperand *offsets = operand_at(s, prefetch ? 1 : 3);
+    if (offsets->count != tensor_offset_count(mode, rank))
+        select_error(s, offsets->column,
+                     "mode im2col has an offset for each of W, H, D, modes im2col::w two");
+    return offsets;
+}
+
 /* Operands: where to, where from, one of them in shared memory and the other a tensor; then a barrier where
- * bytes arrive at one, and a mask of the cluster's blocks. */
+ * bytes arrive at one, offsets in modes im2col, and a mask of the cluster's blocks. */
 static void select_box(Select *s, bool store)
 {
     const PtxForm *form = s->insn->form;
     const PtxOperand *map = &operand_at(s, !store)->items[0], *place = map + 1;
     bool several = ptx_has(form, PTX_MOD_multicast_cluster);
+    TensorMode mode = (TensorMode)VALUE_OF(form, modes, TENSOR_TILED);
+    const PtxOperand *offsets = find_offsets(s, mode, store, false);
     uint32_t given = s->insn->operand_count - ptx_has(form, PTX_MOD_L2_cache_hint);
-    Ref refs[TENSOR_RANK + 1];
-    if (given != 2u + !store + several) {
-        select_unsupported(s, "a copy with offsets");
+    Ref refs[TENSOR_RANK + TENSOR_SPACE + 1];
+    if (given != 2u + !store + several + !!offsets) {
+        select_unsupported(s, "a mask of blocks without .multicast::cluster");
         return;
     }
     uint32_t rank = place->count, count = rank;
     for (uint32_t i = 0; i < rank; i++) refs[i] = select_source(s, &place->items[i], PTX_s32);
+    for (uint32_t i = 0; offsets && i < offsets->count && i < TENSOR_SPACE; i++)
+        refs[count++] = select_source(s, &offsets->items[i], PTX_u16);
     Ref a = select_source(s, map, PTX_b64);
     Ref b = select_wide_address(s, operand_at(s, store), form->spaces[store], NULL);
     Ref barrier = store ? REF_ABSENT : select_wide_address(s, operand_at(s, 2), PTX_SPACE_SHARED, NULL);
-    if (several) refs[count++] = select_source(s, operand_at(s, 3), PTX_u32);
+    if (several) refs[count++] = select_source(s, operand_at(s, 3 + !!offsets), PTX_u32);
     uint32_t more = lower_new_refs(s->f, refs, count);
     LowerInsn *insn = select_emit(s, OP_cp_tensor);
     insn->a = a;
@@ -116,7 +139,7 @@ static void select_box(Select *s, bool store)
     insn->e = barrier;
     insn->more = more;
     insn->more_count = (uint8_t)count;
-    insn->imm = (int64_t)rank | (store ? TENSOR_STORE : 0);
+    insn->imm = (int64_t)rank | (store ? TENSOR_STORE : 0) | (int64_t)mode << TENSOR_MODE_SHIFT;
     if (ptx_has(form, PTX_MOD_reduce))
         insn->imm |= (int64_t)VALUE_OF(form, reductions, TENSOR_COPIED) << TENSOR_REDUCE_SHIFT;
     insn->mods = several ? BULK_TO_BLOCKS : 0;
@@ -125,8 +148,10 @@ static void select_box(Select *s, bool store)
 void select_tensor_copy(Select *s)
 {
     const PtxForm *form = s->insn->form;
-    if (!is_plain_tile(form))
-        select_unsupported(s, "a copy of a tensor that is not in mode .tile");
-    else if (!ptx_has(form, PTX_MOD_prefetch))
+    if (!is_supported(form))
+        select_unsupported(s, "a copy of scattered rows, or to a pair of blocks");
+    else if (ptx_has(form, PTX_MOD_prefetch))
+        find_offsets(s, (TensorMode)VALUE_OF(form, modes, TENSOR_TILED), false, true);
+    else
         select_box(s, form->spaces[0] == PTX_SPACE_GLOBAL);
 }

@@ -8,7 +8,7 @@ import re
 # ptxas refuses these, the device takes them.
 GENEROUS = [
     (
-        r"^cp\.async\.bulk\.tensor\.\dd\.shared\.global",
+        r"^cp\.async\.bulk\.tensor\.\dd\.shared\.",
         r"State space incorrect",
         "ptxas wants the other name of the same window, .shared::cluster",
     ),
@@ -120,7 +120,7 @@ STRICT = [
         "the same as .b16 alone",
     ),
     (
-        r"^(mbarrier|txq|cp\.async|createpolicy)\.\S* .*\{"
+        r"^(mbarrier|txq|cp\.async|st\.async|createpolicy)\.\S* .*\{"
         r"|^clusterlaunchcontrol\.\S* \w+, \{|^tex\.level\.\S* .*\], \{",
         r"found a vector",
         "ptxas takes a vector in places where one value belongs",
@@ -192,7 +192,7 @@ STRICT = [
         "ptxas takes a number for this type alone",
     ),
     (
-        r"(?<!\[)\b(f16|f32|f64|pred|b8|u8|s8|b128|bf16)_\d\+",
+        r"(?<!\[)\b(f16|f32|f64|pred|b8|u8|s8|b128|bf16)_\d\+|^createpolicy\.\S* b64_\d\+",
         r"a number is added to an integer register that is read",
         "ptxas takes one next to any register, but crashes or hangs when the sum has a use",
     ),
