@@ -1,5 +1,5 @@
-"""Copies of tensors in modes im2col: pixels of a batch of images, one after the other through the box of a
-map, against a walk in NumPy by the PTX manual. Only the CPU device has run the modes im2col::w."""
+"""Copies of tensors in modes im2col: consecutive pixels in the box of a map, of image after image, against a
+walk in NumPy by the PTX manual. Only the CPU device has run the modes im2col::w."""
 
 import sys
 from itertools import islice, product

@@ -99,7 +99,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Kernels see all references of their module: nothing is to be set. */
+/* Kernels see all references of their module, and no others: nothing can be set. */
 CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
 {
     Function *function;
@@ -107,12 +107,9 @@ CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
     (void)unit;
     TRY(reference_enter(texture, false, &reference));
     CUresult result = enter(handle, &function);
-    if (!result) {
-        if (reference->module != function->module) result = CUDA_ERROR_INVALID_VALUE;
-        PUT(function);
-    }
+    if (!result) PUT(function);
     PUT(reference);
-    return result;
+    return result ? result : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)

@@ -15,11 +15,10 @@ static ObjectKind kind_of(bool surface)
     return surface ? OBJECT_SURFACE_REFERENCE : OBJECT_TEXTURE_REFERENCE;
 }
 
-CUresult reference_new(Context *context, const void *module, bool surface, Reference **out)
+CUresult reference_new(Context *context, bool surface, Reference **out)
 {
     Reference *r = object_new(kind_of(surface), sizeof *r, context, NULL);
     if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
-    r->module = module;
     for (int k = 0; k < 3; k++) r->sampling.addressMode[k] = TEXTURE_CLAMP;
     r->format = CU_AD_FORMAT_FLOAT;
     r->channels = 1;
@@ -42,7 +41,7 @@ CUresult cuTexRefCreate(CUtexref *out)
     Reference *reference;
     TRY(context_enter(&context));
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(reference_new(context, NULL, false, &reference));
+    TRY(reference_new(context, false, &reference));
     *out = (CUtexref)(void *)reference;
     PUT(reference);
     return CUDA_SUCCESS;
@@ -216,11 +215,9 @@ CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr addr
 CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
                                  size_t pitch)
 {
-    enum { PITCH_ALIGNMENT = 32, WIDEST = 131072 };
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_PITCH2D};
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
-    if (!shape || address % ADDRESS_ALIGNMENT || pitch % PITCH_ALIGNMENT || shape->Width > WIDEST)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (!shape || address % ADDRESS_ALIGNMENT) return CUDA_ERROR_INVALID_VALUE;
     resource.res.pitch2D.devPtr = address;
     resource.res.pitch2D.width = shape->Width ? shape->Width : 1;
     resource.res.pitch2D.height = shape->Height ? shape->Height : 1;
@@ -294,8 +291,8 @@ static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Te
     MemoryRange range;
     CUdeviceptr address = resource->res.linear.devPtr;
     uint64_t element = array_format_size(r->format) * r->channels, bytes = resource->res.linear.sizeInBytes;
+    if (bytes < element) bytes = resource->res.linear.sizeInBytes = element; /* as an H100 reads it */
     uint64_t count = element ? bytes / element : 1;
-    if (!count) return CUDA_SUCCESS; /* nothing */
     if (!memory_map_find_host(driver_memory(), address, 1, &range)) return texture_bind(out, resource);
     uint64_t available = range.base + range.size - address;
     resource->res.linear.sizeInBytes = available < bytes ? available : bytes;
@@ -312,7 +309,6 @@ static CUresult make_texture(const Reference *r, Texture *out)
         resource.res.linear.format = r->format;
         resource.res.linear.numChannels = r->channels;
         TRY(make_linear(r, &resource, out));
-        if (!out->storage) return CUDA_SUCCESS;
     } else if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) {
         resource.res.pitch2D.format = r->format;
         resource.res.pitch2D.numChannels = r->channels;

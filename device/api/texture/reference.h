@@ -7,7 +7,6 @@
 /* A CUtexref, or a CUsurfref. A change holds for the launches after it. */
 typedef struct Reference {
     Object object;
-    const void *module; /* whose variable it is, to compare; NULL: cuTexRefCreate made it */
     bool bound;
     CUDA_RESOURCE_DESC resource; /* where it is bound; names the array, but does not hold it */
     CUDA_TEXTURE_DESC sampling;
@@ -16,7 +15,7 @@ typedef struct Reference {
 } Reference;
 
 /* With the caller's reference, and published. */
-CUresult reference_new(Context *context, const void *module, bool surface, Reference **out);
+CUresult reference_new(Context *context, bool surface, Reference **out);
 /* What each of the references is bound to now. */
 void references_bind(Reference *const *references, unsigned count, TextureBinding *out);
 

@@ -181,14 +181,13 @@ def test_a_reference_ends_with_its_module(cuda, context):
     assert image.SetFlags(0) == DESTROYED
 
 
-@pytest.mark.cpu("NVIDIA's driver 580 refuses a module's own reference in cuParamSetTexRef")
 def test_created_references(cuda, module, image, array):
     assert cuda.cuTexRefCreate(None) == INVALID_VALUE
     created = Reference(cuda, c_void_p())
     assert cuda.cuTexRefCreate(byref(created.handle)) == SUCCESS
     assert created.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
     kernel = c_void_p(module.get_function("sample").handle)
-    assert cuda.cuParamSetTexRef(kernel, -1, image.handle) == SUCCESS
+    assert cuda.cuParamSetTexRef(kernel, -1, image.handle) == INVALID_VALUE
     assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == INVALID_VALUE
     assert cuda.cuParamSetTexRef(None, -1, image.handle) == INVALID_HANDLE
     assert cuda.cuParamSetTexRef(kernel, -1, None) == INVALID_HANDLE
@@ -282,11 +281,11 @@ def bind(linear, memory, size=64, by=0):
     assert linear.SetAddress(byref(c_size_t()), address(memory, by), c_size_t(size)) == SUCCESS
 
 
-@pytest.mark.cpu("a GPU reads the element at the address")
 @pytest.mark.parametrize("size", [0, 2])
 def test_memory_without_an_element(linear, module, memory, size):
+    """The element at the address is read, as recorded."""
     bind(linear, memory, size, by=512)
-    assert not run(module, "fetch").any()
+    assert (run(module, "fetch", 1) == red([128])).all()
 
 
 def test_how_elements_are_read(linear, module, memory):
@@ -344,12 +343,11 @@ def test_pitched_memory(image, module, memory):
     assert (run(module, "sample") == red([0, 1, 2, 3])).all()
 
 
-@pytest.mark.cpu("which pitches and widths a driver refuses differs: 580 takes all but the first")
 @pytest.mark.parametrize(
     "by, width, pitch, expected",
-    [(4, 4, 512, 1), (0, 4, 16, 1), (0, 4, 48, 1), (0, 4, 32, 0), (0, 1 << 20, 1 << 22, 1), (0, 0, 512, 0)],
+    [(4, 4, 512, 1), (0, 4, 16, 0), (0, 4, 48, 0), (0, 4, 32, 0), (0, 1 << 20, 1 << 22, 0), (0, 0, 512, 0)],
 )
-def test_rows_that_cannot_be(image, memory, by, width, pitch, expected):
+def test_what_rows_are_taken(image, memory, by, width, pitch, expected):
     for name in ("SetAddress2D_v2", "SetAddress2D_v3"):
         assert getattr(image, name)(shape_of(width, 1), address(memory, by), c_size_t(pitch)) == expected
     assert image.SetAddress2D_v3(None, address(memory), c_size_t(512)) == INVALID_VALUE
