@@ -52,22 +52,27 @@ static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
     return Py_NewRef(view);
 }
 
-PyDoc_STRVAR(note_host_write_doc, "_note_host_write(array, /)\n--\n\n"
-                                  "Tell the CPU device that the host is to write into the array's memory.");
+PyDoc_STRVAR(host_address_doc,
+             "_host_address(array, written, /)\n--\n\n"
+             "The address of the first element, on the CPU device. `written`: the host is to write\n"
+             "into the array.");
 
-static PyObject *note_host_write_py(PyObject *module, FAST_PARAMETERS)
+static PyObject *host_address_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *array;
-    if (READ_ARGUMENTS(note_host_write_doc, INTO_A(module_state(module)->GPUArray_type, &array)) < 0)
+    bool written;
+    if (READ_ARGUMENTS(host_address_doc, INTO_A(module_state(module)->GPUArray_type, &array), INTO(&written))
+        < 0)
         return NULL;
     AddressSpan span = shared_memory_span(gpuarray_cast(array));
-    if (gpuarray_cast(array)->size) driver_note_host_write(span.low, (size_t)(span.high - span.low));
-    Py_RETURN_NONE;
+    if (written && gpuarray_cast(array)->size)
+        driver_note_host_write(span.low, (size_t)(span.high - span.low));
+    return PyLong_FromUnsignedLongLong(gpuarray_cast(array)->pointer);
 }
 
 PyMethodDef shared_memory_functions[] = {
     {"_forbid_writing", AS_METHOD(forbid_writing_py), FAST_KEYWORDS, forbid_writing_doc},
-    {"_note_host_write", AS_METHOD(note_host_write_py), FAST_KEYWORDS, note_host_write_doc},
+    {"_host_address", AS_METHOD(host_address_py), FAST_KEYWORDS, host_address_doc},
     {"_share_memory", AS_METHOD(share_memory_py), FAST_KEYWORDS, share_memory_doc},
     {NULL, NULL, 0, NULL},
 };

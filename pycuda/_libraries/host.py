@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class _Memory:
-    def __init__(self, array: GPUArray):
+    def __init__(self, array: GPUArray, written: bool):
         self.__array_interface__ = {
             "version": 3,
             "shape": array.shape,
             "strides": array.strides,
             "typestr": f"|V{array.itemsize}",
-            "data": (array.ptr, False),
+            "data": (_driver._host_address(array, written), False),
         }
 
 
-def _view(array: GPUArray) -> np.ndarray:
+def _view(array: GPUArray, written: bool = False) -> np.ndarray:
     """A NumPy array of the same memory, which it does not keep."""
     if not array.size:
         return np.empty(array.shape, array.dtype)
-    return np.asarray(_Memory(array)).view(array.dtype)
+    return np.asarray(_Memory(array, written)).view(array.dtype)
 
 
 def is_possible() -> bool:
@@ -36,14 +36,13 @@ def is_possible() -> bool:
     return _driver._is_cpu_device()
 
 
-def _run(function, inputs, outputs, arguments) -> None:
+def _run(function, views, written, arguments, _used) -> None:
     """In a thread of the driver's. Results that could not be computed are NaN."""
-    views = [_view(each) for each in outputs]
     try:
         with np.errstate(all="ignore"):
-            function(*map(_view, inputs), *views, *arguments)
+            function(*views, *written, *arguments)
     except BaseException:
-        for view in views:
+        for view in written:
             if view.dtype.kind in "fc":
                 view.fill(np.nan)
         raise
@@ -64,8 +63,8 @@ def queue(
     """
     if stream is None:
         stream = _driver.current_stream()
-    inputs, outputs = tuple(inputs), tuple(outputs)
-    _driver._library_uses(stream, (*inputs, *outputs))
-    for each in outputs:
-        _driver._note_host_write(each)
-    _driver._launch_host_func(stream, _run, function, inputs, outputs, arguments)
+    views = [_view(each) for each in inputs]
+    written = [_view(each, True) for each in outputs]
+    used = (*inputs, *outputs)
+    _driver._library_uses(stream, used)
+    _driver._launch_host_func(stream, _run, function, views, written, arguments, used)

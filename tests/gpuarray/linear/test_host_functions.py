@@ -59,6 +59,13 @@ def test_dtypes_and_strides(dtype):
     assert (out.get() == want).all()
 
 
+def test_parts_of_complex_arrays():
+    values = np.arange(6) * (1 + 2j)
+    a, out = gpuarray.to_gpu(values), gpuarray.zeros(6, complex)
+    host.queue(add, (np.real(a), np.imag(a)), (np.imag(out),))
+    assert (out.get() == 1j * (values.real + values.imag)).all()
+
+
 def test_empty_arrays():
     empty = gpuarray.zeros((0, 3), float)
     host.queue(add, (empty, empty), (empty,))
