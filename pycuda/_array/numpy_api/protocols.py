@@ -119,6 +119,7 @@ _FUNCTIONS = {
 _LINALG = {
     "linear.diagonals": "last_diagonal=diagonal last_trace=trace",
     "linear.norms": "matrix_norm norm vector_norm",
+    "linear.solving": "det inv slogdet solve tensorinv tensorsolve",
     "linear.products": """linalg_cross=cross linalg_matmul=matmul linalg_tensordot=tensordot
         linalg_vecdot=vecdot matrix_power multi_dot outer_of_vectors=outer""",
     "shape.views": "matrix_transpose",

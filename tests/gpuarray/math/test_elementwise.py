@@ -299,7 +299,7 @@ def test_protocols():
     with pytest.raises(TypeError, match=r"get\(\)"):
         np.asarray(array)
     with pytest.raises(TypeError):
-        np.linalg.det(array)
+        np.i0(array)
 
 
 FUNCTIONS = "fabs ceil floor exp log log10 sqrt sin cos tan asin acos atan sinh cosh tanh".split()

@@ -366,7 +366,9 @@ vecmat np.vecmat(v, m.T)
 
 LINALG = """
 linalg.cross np.linalg.cross(m[:, :3], s)
+linalg.det np.linalg.det(s)
 linalg.diagonal np.linalg.diagonal(m)
+linalg.inv np.linalg.inv(s)
 linalg.matmul np.linalg.matmul(m, m.T)
 linalg.matrix_norm np.linalg.matrix_norm(m)
 linalg.matrix_power np.linalg.matrix_power(s, 5)
@@ -374,7 +376,11 @@ linalg.matrix_transpose np.linalg.matrix_transpose(m)
 linalg.multi_dot np.linalg.multi_dot([m, m.T, s])
 linalg.norm np.linalg.norm(m)
 linalg.outer np.linalg.outer(v, w)
+linalg.slogdet tuple(np.linalg.slogdet(s))
+linalg.solve np.linalg.solve(s, m[:, 1])
 linalg.tensordot np.linalg.tensordot(m, m.T, axes=1)
+linalg.tensorinv np.linalg.tensorinv(s, 1)
+linalg.tensorsolve np.linalg.tensorsolve(s, m[:, 1])
 linalg.trace np.linalg.trace(m)
 linalg.vecdot np.linalg.vecdot(m, m)
 linalg.vector_norm np.linalg.vector_norm(m, axis=1)
@@ -520,9 +526,8 @@ NO_KERNEL = "has no kernel"
 BY_VALUE = "a Python loop over single elements"
 NOT_HERE = {
     "makes host arrays of its arguments": "asarray_chkfinite from_dlpack mask_indices nested_iters",
-    FACTORIZED: """linalg.cholesky linalg.cond linalg.det linalg.eig linalg.eigh linalg.eigvals
-        linalg.eigvalsh linalg.inv linalg.lstsq linalg.matrix_rank linalg.pinv linalg.qr linalg.slogdet
-        linalg.solve linalg.svd linalg.svdvals linalg.tensorinv linalg.tensorsolve""",
+    FACTORIZED: """linalg.cholesky linalg.cond linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh
+        linalg.lstsq linalg.matrix_rank linalg.pinv linalg.qr linalg.svd linalg.svdvals""",
     NO_KIND: """busday_count busday_offset datetime_as_string datetime_data is_busday isnat""",
     COEFFICIENTS: "poly polyadd polyder polydiv polyfit polyint polymul polysub roots",
     NO_KERNEL: "bitwise_count i0 spacing",

@@ -1,0 +1,86 @@
+"""Whether a factorization failed for a matrix: LAPACK's info, which the host reads and waits for, or NaN."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core import captures
+from pycuda._array.core.creation import full
+from pycuda._array.core.elementwise import apply
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_wanted = contextvars.ContextVar("pycuda.linalg.checks", default=True)
+
+
+@contextlib.contextmanager
+def without_checks() -> Iterator[None]:
+    """Factorizations that do not wait: what fails is NaN, and no exception.
+
+    numpy.linalg raises LinAlgError for a matrix that is singular, is not positive definite, or whose
+    eigenvalues do not converge. To do so for arrays on the device, the host waits until it is known. In the
+    block it does not: the results for such a matrix are NaN, those for the others are right. So functions of
+    numpy.linalg and pycuda.linalg can be captured in a graph.
+
+    Some results depend on what the host would read: ``numpy.linalg.eig`` gives complex arrays always,
+    ``numpy.linalg.lstsq`` gives residuals whatever the rank, and ``pycuda.linalg`` takes infinities and NaNs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pycuda.linalg
+    >>> import pycuda.gpuarray as gpuarray
+    >>> import pycuda.autoprimaryctx
+    >>> a = gpuarray.to_gpu(np.array([[[1.0, 1], [1, 1]], [[2, 0], [0, 4]]]))
+    >>> with pycuda.linalg.without_checks():
+    ...     print(np.linalg.inv(a)[:, 0, 0])
+    [nan 0.5]
+    """
+    token = _wanted.set(False)
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def are_wanted() -> bool:
+    """Here and now."""
+    return _wanted.get()
+
+
+def before(name: str) -> None:
+    """LogicError for a function that will read info where the current stream is captured."""
+    if are_wanted():
+        captures.refuse(
+            name,
+            "the host reads whether it failed",
+            instead="in pycuda.linalg.without_checks() it does not, and what fails is NaN",
+        )
+
+
+def new_info(batch, allocator=None) -> GPUArray:
+    """An int for each matrix, 0 unless it fails."""
+    return full(batch, 0, np.int32, allocator)
+
+
+def fill_failed(info, *results) -> None:
+    """NaN for the matrices whose info is not 0; each result has the axes of info, and others after them."""
+    failed = apply("not_equal", info, 0)
+    for each in results:
+        if each.size:
+            mask = failed.reshape(*info.shape, *(1,) * (each.ndim - info.ndim)) if info.ndim else failed
+            apply("where", mask, np.nan, each, out=each)
+
+
+def after(info, text: str, *results) -> None:
+    """LinAlgError with this text if a matrix failed; without checks its results are NaN."""
+    if not are_wanted():
+        fill_failed(info, *results)
+    elif info.size and info.get().any():
+        raise np.linalg.LinAlgError(text)

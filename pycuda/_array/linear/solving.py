@@ -1,0 +1,140 @@
+"""Systems of linear equations, inverses and determinants, by LU factorizations."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.assign import assign
+from pycuda._array.core.broadcast import fit
+from pycuda._array.core.creation import arange, identity
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.core.operands import as_array
+from pycuda._array.linear import checks, lapack
+from pycuda._array.linear.diagonals import diagonal
+from pycuda._array.linear.matrices import (
+    common_dtype,
+    in_columns,
+    in_rows,
+    new_columns,
+    real_dtype,
+    stacked_square,
+)
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_Slogdet = type(np.linalg.slogdet(np.ones((1, 1))))
+SINGULAR = "Singular matrix"
+
+
+def lu_of(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray]:
+    """(factors in columns, pivots, info) of each matrix."""
+    *batch, rows, columns = a.shape
+    factors = in_columns(a, dtype)
+    pivots = new((*batch, min(rows, columns)), np.int64, a.allocator)
+    info = checks.new_info(batch, a.allocator)
+    lapack.getrf(factors, pivots, info)
+    return factors, pivots, info
+
+
+def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
+    """The solutions, in columns, for right-hand sides that broadcast with the matrices."""
+    batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    x = in_columns(b, dtype, batch)
+    if factors.shape[:-2] != batch:
+        factors = in_columns(factors, dtype, batch)
+        every = new((*batch, pivots.shape[-1]), pivots.dtype, pivots.allocator)
+        assign(every, pivots)
+        pivots = every
+    lapack.getrs(factors, pivots, x, transposed)
+    return x
+
+
+def solve(a, b) -> GPUArray:
+    """numpy.linalg.solve"""
+    a, b = as_array(a), as_array(b)
+    a = stacked_square(np.linalg.solve, a, b)
+    right = b[:, None] if b.ndim == 1 else b
+    if right.ndim < 2 or right.shape[-2] != a.shape[-1] or not fit(a.shape[:-2], right.shape[:-2]):
+        raise numpy_error(np.linalg.solve, a, b)
+    dtype = common_dtype(a, b)
+    checks.before("numpy.linalg.solve")
+    factors, pivots, info = lu_of(a, dtype)
+    x = solve_by_lu(factors, pivots, right, dtype)
+    checks.after(info, SINGULAR, x)
+    return x[..., 0] if b.ndim == 1 else in_rows(x)
+
+
+def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray]:
+    """(inverses, info)"""
+    factors, pivots, info = lu_of(a, dtype)
+    x = new_columns(a.shape, dtype, a.allocator)
+    assign(x, identity(a.shape[-1], dtype))
+    lapack.getrs(factors, pivots, x)
+    return x, info
+
+
+def inv(a) -> GPUArray:
+    """numpy.linalg.inv"""
+    a = stacked_square(np.linalg.inv, a)
+    dtype = common_dtype(a)
+    checks.before("numpy.linalg.inv")
+    x, info = unchecked_inverse(a, dtype)
+    checks.after(info, SINGULAR, x)
+    return in_rows(x)
+
+
+# ---- determinants
+
+
+def slogdet(a):
+    """numpy.linalg.slogdet"""
+    a = stacked_square(np.linalg.slogdet, a)
+    dtype = common_dtype(a)
+    factors, pivots, _ = lu_of(a, dtype)
+    main = diagonal(factors, 0, -2, -1)
+    swaps = apply("not_equal", pivots, arange(1, a.shape[-1] + 1, dtype=np.int64)).sum(axis=-1)
+    parity = (1 - 2 * (swaps % 2)).astype(real_dtype(dtype))
+    sign = apply("multiply", apply("sign", main).prod(axis=-1), parity)
+    return _Slogdet(sign, apply("log", apply("absolute", main)).sum(axis=-1))
+
+
+def det(a) -> GPUArray:
+    """numpy.linalg.det"""
+    a = stacked_square(np.linalg.det, a)
+    sign, logarithm = slogdet(a)
+    return apply("multiply", sign, apply("exp", logarithm))
+
+
+# ---- tensors
+
+
+def tensorsolve(a, b, axes=None) -> GPUArray:
+    """numpy.linalg.tensorsolve"""
+    a, b = as_array(a), as_array(b)
+    given = a
+    if axes is not None:
+        order = list(range(a.ndim))
+        for axis in axes:
+            order.remove(axis)
+            order.append(axis)
+        a = a.transpose(order)
+    shape = a.shape[-(a.ndim - b.ndim) :]
+    side = math.prod(shape)
+    if a.size != side**2 or b.size != side:
+        raise numpy_error(np.linalg.tensorsolve, given, b, axes)
+    return solve(a.reshape(side, side), b.ravel()).reshape(shape)
+
+
+def tensorinv(a, ind=2) -> GPUArray:
+    """numpy.linalg.tensorinv"""
+    a = as_array(a)
+    if ind <= 0 or math.prod(a.shape[:ind]) != math.prod(a.shape[ind:]):
+        raise numpy_error(np.linalg.tensorinv, a, ind)
+    side = math.prod(a.shape[ind:])
+    return inv(a.reshape(side, side)).reshape(*a.shape[ind:], *a.shape[:ind])

@@ -1,0 +1,62 @@
+"""Stacks of matrices in every layout of memory, for comparisons with numpy.linalg and scipy.linalg."""
+
+import numpy as np
+
+from pycuda import gpuarray
+
+DTYPES = "fdFD"
+SHAPES = [(1, 1), (3, 3), (40, 40), (2, 5, 5), (2, 3, 4, 4)]
+EMPTY = [(0, 0), (0, 3, 3), (2, 0, 0)]
+LAYOUTS = "rows", "columns", "strided", "reversed", "broadcast"
+
+
+def draw(*shape, dtype="d", seed=1):
+    """Normally distributed numbers."""
+    rng = np.random.default_rng([seed, *shape])
+    values = rng.standard_normal(shape)
+    if dtype in "FD":
+        values = values + 1j * rng.standard_normal(shape)
+    return values.astype(dtype)
+
+
+def definite(*shape, dtype="d"):
+    """Hermitian, with eigenvalues from about 1."""
+    a = draw(*shape, dtype=dtype)
+    return a @ a.conj().swapaxes(-1, -2) + np.eye(shape[-1], dtype=dtype)
+
+
+def laid(host, how):
+    """(array on the device in this layout, its values): a broadcast one has more elements than the host's."""
+    if how == "rows" or host.ndim < 2:
+        return gpuarray.to_gpu(host), host
+    if how == "columns":
+        return gpuarray.to_gpu(np.ascontiguousarray(host.swapaxes(-1, -2))).swapaxes(-1, -2), host
+    if how == "strided":
+        wide = np.zeros((*host.shape[:-1], 2 * host.shape[-1] + 1), host.dtype)
+        wide[..., 1::2] = host
+        return gpuarray.to_gpu(wide)[..., 1::2], host
+    if how == "reversed":
+        return gpuarray.to_gpu(np.ascontiguousarray(host[..., ::-1, ::-1]))[..., ::-1, ::-1], host
+    shape = (2, *host.shape)
+    return np.broadcast_to(gpuarray.to_gpu(host), shape), np.broadcast_to(host, shape)
+
+
+def epsilon(dtype):
+    return np.finfo(dtype).eps
+
+
+def condition(a):
+    """The largest condition number in a stack."""
+    return np.linalg.cond(a).max(initial=1) if a.size else 1
+
+
+def check_close(got, want, bound, what=""):
+    """An array of NumPy's shape and dtype, contiguous, at most this part of the largest element away."""
+    want = np.asarray(want)
+    assert isinstance(got, gpuarray.GPUArray), type(got)
+    assert (got.shape, got.dtype) == (want.shape, want.dtype), what
+    assert got.flags.c_contiguous, what
+    found = got.get()
+    if want.size:
+        distance = np.abs(found - want).max()
+        assert distance <= bound * max(np.abs(want).max(), np.finfo(want.dtype).tiny), (what, distance)
