@@ -53,6 +53,11 @@ def dtype_of(value) -> np.dtype:
     return value.dtype if isinstance(value, _driver.GPUArray) else np.asarray(operand(value)).dtype
 
 
+def real_dtype(dtype) -> np.dtype:
+    """That of the real parts."""
+    return np.empty(0, dtype).real.dtype
+
+
 def finfo(dtype):
     """numpy.finfo, of bfloat16 too."""
     if dtype.kind == "V":

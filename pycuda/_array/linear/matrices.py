@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def real_dtype(dtype) -> np.dtype:
-    """Of the real part."""
-    return np.empty(0, dtype).real.dtype
-
-
 def complex_dtype(dtype) -> np.dtype:
     """The complex dtype of the same precision."""
     return np.result_type(dtype, np.complex64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import real_dtype
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -32,7 +33,7 @@ def _vector(x, order, axis, keepdims) -> GPUArray:
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
     if order == 0:
-        nonzero = apply("not_equal", x, 0).astype(_real(x.dtype))
+        nonzero = apply("not_equal", x, 0).astype(real_dtype(x.dtype))
         return nonzero.sum(axis=axis, keepdims=keepdims)
     values = apply("absolute", x)
     if order == np.inf:
@@ -43,10 +44,6 @@ def _vector(x, order, axis, keepdims) -> GPUArray:
         return values.sum(axis=axis, keepdims=keepdims)
     total = apply("power", values, float(order)).sum(axis=axis, keepdims=keepdims)
     return apply("power", total, 1 / float(order))
-
-
-def _real(dtype) -> np.dtype:
-    return np.empty(0, dtype).real.dtype
 
 
 def _matrix(x, order, axes, keepdims) -> GPUArray:

@@ -13,7 +13,7 @@ from pycuda._array.core.creation import arange, identity
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array
+from pycuda._array.core.operands import as_array, real_dtype
 from pycuda._array.linear import checks, lapack
 from pycuda._array.linear.diagonals import diagonal
 from pycuda._array.linear.matrices import (
@@ -21,7 +21,6 @@ from pycuda._array.linear.matrices import (
     in_columns,
     in_rows,
     new_columns,
-    real_dtype,
     stacked_square,
 )
 

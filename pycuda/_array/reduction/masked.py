@@ -12,7 +12,7 @@ from pycuda._array.core.broadcast import broadcast_to, broadcasts
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.core.operands import as_array, as_mask, into
+from pycuda._array.core.operands import as_array, as_mask, into, real_dtype
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
 
 if TYPE_CHECKING:
@@ -69,11 +69,6 @@ def masked_mean(a, mask, axis, dtype, keepdims) -> GPUArray:
     real = np.float64 if result.kind == "c" else _wide(result)
     count = _count(mask, a, axis, keepdims).astype(real)
     return apply("divide", total, count).astype(result, copy=False)
-
-
-def real_dtype(dtype) -> np.dtype:
-    """That of the real parts."""
-    return np.empty(0, dtype).real.dtype
 
 
 def masked_var(a, mask, axis, dtype, ddof, keepdims, mean=None, of_few=0) -> GPUArray:

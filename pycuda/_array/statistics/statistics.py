@@ -13,9 +13,9 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, into
+from pycuda._array.core.operands import as_array, into, real_dtype
 from pycuda._array.linear.matmul import matmul
-from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_var, real_dtype, without_nan
+from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_var, without_nan
 from pycuda._array.reduction.reduce import reduce
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
