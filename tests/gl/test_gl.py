@@ -143,6 +143,82 @@ def test_a_texture_of_opengl_is_read(gl, cuda):
     assert (out == host).all()
 
 
+def level_shape(k):
+    return 13 >> k, 6 >> k or 1
+
+
+@pytest.fixture
+def leveled(gl, cuda):
+    """A texture of three levels, and what is in them."""
+    data = [np.random.default_rng(k).random(level_shape(k), np.float32) for k in range(3)]
+    name = make_texture(gl, R32F, RED, FLOAT, data[0])
+    gl.glPixelStorei(0x0CF5, 1)
+    for k in 1, 2:
+        rows, columns = data[k].shape
+        gl.glTexImage2D(TEXTURE_2D, k, R32F, columns, rows, 0, RED, FLOAT, pointer(data[k]))
+    return name, data
+
+
+def copy_level(array, host, back=False):
+    copy = drv.Memcpy2D()
+    (copy.set_dst_array if back else copy.set_src_array)(array)
+    (copy.set_src_host if back else copy.set_dst_host)(host)
+    copy.width_in_bytes = copy.src_pitch = copy.dst_pitch = host.shape[1] * host.itemsize
+    copy.height = host.shape[0]
+    copy(aligned=False)
+
+
+def test_levels_of_a_texture(gl, leveled):
+    name, data = leveled
+    mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
+    for k, values in enumerate(data):
+        found = np.zeros_like(values)
+        copy_level(mapping.array(0, k), found)
+        assert (found == values).all()
+        copy_level(mapping.array(0, k), values + 1, back=True)
+    with pytest.raises(drv.LogicError, match="level 3"):
+        mapping.array(0, 3)
+    mapping.unmap()
+    for k, values in enumerate(data):
+        out = np.empty_like(values)
+        gl.glBindTexture(TEXTURE_2D, name)
+        gl.glGetTexImage(TEXTURE_2D, k, RED, FLOAT, pointer(out))
+        assert (out == values + 1).all()
+
+
+def test_levels_as_one_mipmapped_array(leveled, driver_library):
+    driver, handle, level = ctypes.CDLL(driver_library), ctypes.c_void_p(), ctypes.c_void_p()
+    name, data = leveled
+    resource, mipmap = (ctypes.c_void_p * 1)(), ctypes.c_void_p()
+    assert not driver.cuGraphicsGLRegisterImage(resource, name, TEXTURE_2D, 0)
+    find = driver.cuGraphicsResourceGetMappedMipmappedArray
+    handle.value = resource[0]
+    assert find(ctypes.byref(mipmap), handle) == 211  # not mapped
+    assert find(ctypes.byref(mipmap), None) == 400
+    assert not driver.cuGraphicsMapResources(1, resource, None)
+    assert not find(ctypes.byref(mipmap), handle)
+    for k, values in enumerate(data):
+        found = np.zeros_like(values)
+        assert not driver.cuMipmappedArrayGetLevel(ctypes.byref(level), mipmap, k)
+        words = [0, 0, 3, 0, 0, level.value, 0, 0, 0, 1, found.ctypes.data, 0, 0, found.strides[0]]
+        assert not driver.cuMemcpy2D_v2((ctypes.c_size_t * 16)(*words, found.strides[0], len(found)))
+        assert (found == values).all()
+    assert driver.cuMipmappedArrayGetLevel(ctypes.byref(level), mipmap, 3) == 1
+    assert not driver.cuGraphicsUnmapResources(1, resource, None)
+    assert find(ctypes.byref(mipmap), handle) == 211
+    assert not driver.cuGraphicsUnregisterResource(handle)
+
+
+def test_a_buffer_has_no_levels(gl, cuda, driver_library):
+    driver, resource, mipmap = ctypes.CDLL(driver_library), (ctypes.c_void_p * 1)(), ctypes.c_void_p()
+    assert not driver.cuGraphicsGLRegisterBuffer(resource, make_buffer(gl, np.zeros(8, "f")), 0)
+    assert not driver.cuGraphicsMapResources(1, resource, None)
+    handle = ctypes.c_void_p(resource[0])
+    assert driver.cuGraphicsResourceGetMappedMipmappedArray(ctypes.byref(mipmap), handle) == 212
+    assert not driver.cuGraphicsUnmapResources(1, resource, None)
+    assert not driver.cuGraphicsUnregisterResource(handle)
+
+
 def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
     """By the fixed functions of OpenGL: no shader. Each point covers the pixel that it is the middle of."""
     size, count = 64, 50
@@ -245,11 +321,10 @@ def test_an_array_is_of_use_until_it_is_unmapped(gl, cuda):
         array.get_descriptor()
 
 
-@pytest.mark.cpu("a GPU has the levels that the texture has")
-def test_what_is_not_mapped_of_a_texture_is_said(gl, cuda):
+def test_what_a_texture_has_not(gl, cuda):
     name = make_texture(gl, RGBA8, RGBA, UNSIGNED_BYTE, np.zeros((4, 4, 4), np.uint8))
     mapping = cuda_gl.RegisteredImage(name, TEXTURE_2D).map()
-    with pytest.raises(drv.LogicError, match="only the first level of a texture, not level 1"):
+    with pytest.raises(drv.LogicError, match="index 0, level 1"):
         mapping.array(0, 1)
     with pytest.raises(drv.LogicError, match="index 2, level 0"):
         mapping.array(2, 0)

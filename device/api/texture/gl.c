@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "api/base/log.h"
-#include "api/copy/array.h"
+#include "api/copy/mipmap.h"
 #include "api/memory/memory.h"
 #include "api/stream/queue.h"
 
@@ -171,16 +171,16 @@ typedef struct CUgraphicsResource_st {
     bool mapped;
     CUdeviceptr memory;           /* of a buffer, while it is mapped */
     size_t size;
-    Array *array;                 /* of an image, while it is mapped */
+    MipmappedArray *levels;       /* of an image, while it is mapped */
     const GlFormat *format;
 } Resource;
 
 static void forget_mapping(Resource *resource)
 {
     if (resource->memory) memory_release_of(OBJECT(resource), resource->memory);
-    if (resource->array) cuArrayDestroy(resource->array);
+    if (resource->levels) cuMipmappedArrayDestroy(resource->levels);
     resource->memory = 0;
-    resource->array = NULL;
+    resource->levels = NULL;
     resource->mapped = false;
 }
 
@@ -312,13 +312,35 @@ static unsigned binding_of(unsigned target)
     return target == GL_TEXTURE_2D ? GL_TEXTURE_BINDING_2D : GL_TEXTURE_BINDING_RECTANGLE;
 }
 
-/* With the texture bound. */
-static CUresult make_array(const OpenGL *gl, Resource *resource)
+static int level_parameter(const OpenGL *gl, const Resource *resource, unsigned level, unsigned what)
 {
-    int width = 0, height = 0, internal = 0;
-    gl->glGetTexLevelParameteriv(resource->target, 0, GL_TEXTURE_WIDTH, &width);
-    gl->glGetTexLevelParameteriv(resource->target, 0, GL_TEXTURE_HEIGHT, &height);
-    gl->glGetTexLevelParameteriv(resource->target, 0, GL_TEXTURE_INTERNAL_FORMAT, &internal);
+    int value = 0;
+    gl->glGetTexLevelParameteriv(resource->target, (int)level, what, &value);
+    return value;
+}
+
+/* How many levels follow each other, each half as large as the one before it. */
+static unsigned count_levels(const OpenGL *gl, const Resource *resource, int width, int height, int internal)
+{
+    unsigned count = 1;
+    while (resource->target == GL_TEXTURE_2D && (width > 1 || height > 1)) {
+        width = width > 1 ? width / 2 : 1;
+        height = height > 1 ? height / 2 : 1;
+        if (level_parameter(gl, resource, count, GL_TEXTURE_WIDTH) != width
+            || level_parameter(gl, resource, count, GL_TEXTURE_HEIGHT) != height
+            || level_parameter(gl, resource, count, GL_TEXTURE_INTERNAL_FORMAT) != internal)
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* With the texture bound. */
+static CUresult make_levels(const OpenGL *gl, Resource *resource)
+{
+    int width = level_parameter(gl, resource, 0, GL_TEXTURE_WIDTH);
+    int height = level_parameter(gl, resource, 0, GL_TEXTURE_HEIGHT);
+    int internal = level_parameter(gl, resource, 0, GL_TEXTURE_INTERNAL_FORMAT);
     resource->format = find_format(internal);
     if (!resource->format) {
         log_error("textures with OpenGL format 0x%x are not supported", (unsigned)internal);
@@ -330,7 +352,8 @@ static CUresult make_array(const OpenGL *gl, Resource *resource)
                                      .Format = resource->format->format,
                                      .NumChannels = resource->format->channels,
                                      .Flags = stores ? CUDA_ARRAY3D_SURFACE_LDST : 0};
-    return cuArray3DCreate_v2(&resource->array, &shape);
+    unsigned count = count_levels(gl, resource, width, height, internal);
+    return cuMipmappedArrayCreate(&resource->levels, &shape, count);
 }
 
 static CUresult map_image(const OpenGL *gl, Resource *resource)
@@ -339,10 +362,10 @@ static CUresult map_image(const OpenGL *gl, Resource *resource)
     gl->glGetIntegerv(binding_of(resource->target), &bound);
     save_pixels(gl, before);
     gl->glBindTexture(resource->target, resource->name);
-    CUresult result = make_array(gl, resource);
-    if (!result && reads(resource))
-        gl->glGetTexImage(resource->target, 0, resource->format->pixels, resource->format->type,
-                          (void *)(uintptr_t)resource->array->storage);
+    CUresult result = make_levels(gl, resource);
+    for (unsigned k = 0; !result && reads(resource) && k < resource->levels->levels; k++)
+        gl->glGetTexImage(resource->target, (int)k, resource->format->pixels, resource->format->type,
+                          (void *)(uintptr_t)resource->levels->level[k]->storage);
     gl->glBindTexture(resource->target, (unsigned)bound);
     set_pixels(gl, before);
     return result;
@@ -351,13 +374,15 @@ static CUresult map_image(const OpenGL *gl, Resource *resource)
 static void put_image(const OpenGL *gl, const Resource *resource)
 {
     int bound, before[PIXEL_STATES];
-    const Array *array = resource->array;
     gl->glGetIntegerv(binding_of(resource->target), &bound);
     save_pixels(gl, before);
     gl->glBindTexture(resource->target, resource->name);
-    gl->glTexSubImage2D(resource->target, 0, 0, 0, (int)array->shape.Width, (int)array->rows,
-                        resource->format->pixels, resource->format->type,
-                        (const void *)(uintptr_t)array->storage);
+    for (unsigned k = 0; k < resource->levels->levels; k++) {
+        const Array *array = resource->levels->level[k];
+        gl->glTexSubImage2D(resource->target, (int)k, 0, 0, (int)array->shape.Width, (int)array->rows,
+                            resource->format->pixels, resource->format->type,
+                            (const void *)(uintptr_t)array->storage);
+    }
     gl->glBindTexture(resource->target, (unsigned)bound);
     set_pixels(gl, before);
 }
@@ -438,17 +463,22 @@ CUresult cuGraphicsResourceGetMappedPointer_v2(CUdeviceptr *pointer, size_t *siz
     return result;
 }
 
-/* Of an image its first level was copied. */
-static CUresult check_part(const CUarray *array, unsigned index, unsigned level)
+/* Whether it is mapped as an image. */
+static CUresult check_image(const Resource *resource)
 {
-    if (!array) return CUDA_ERROR_INVALID_VALUE;
-    if (index) {
-        log_error("a texture of two dimensions has no layer or face %u: the index is 0", index);
-        return CUDA_ERROR_INVALID_VALUE;
-    }
-    if (!level) return CUDA_SUCCESS;
-    log_error("the CPU device maps only the first level of a texture, not level %u", level);
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return !resource->mapped   ? CUDA_ERROR_NOT_MAPPED
+           : !resource->target ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
+                               : CUDA_SUCCESS;
+}
+
+CUresult cuGraphicsResourceGetMappedMipmappedArray(CUmipmappedArray *out, CUgraphicsResource handle)
+{
+    Resource *resource = object_get(handle, OBJECT_GRAPHICS);
+    if (!resource) return CUDA_ERROR_INVALID_HANDLE;
+    CUresult result = out ? check_image(resource) : CUDA_ERROR_INVALID_VALUE;
+    if (!result) *out = resource->levels;
+    PUT(resource);
+    return result;
 }
 
 CUresult cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource handle, unsigned index,
@@ -456,10 +486,12 @@ CUresult cuGraphicsSubResourceGetMappedArray(CUarray *array, CUgraphicsResource 
 {
     Resource *resource = object_get(handle, OBJECT_GRAPHICS);
     if (!resource) return CUDA_ERROR_INVALID_HANDLE;
-    CUresult result = !resource->mapped   ? CUDA_ERROR_NOT_MAPPED
-                      : !resource->target ? CUDA_ERROR_NOT_MAPPED_AS_ARRAY
-                                          : check_part(array, index, level);
-    if (!result) *array = resource->array;
+    CUresult result = array ? check_image(resource) : CUDA_ERROR_INVALID_VALUE;
+    if (!result && index) {
+        log_error("a texture of two dimensions has no layer or face %u: the index is 0", index);
+        result = CUDA_ERROR_INVALID_VALUE;
+    }
+    if (!result) result = cuMipmappedArrayGetLevel(array, resource->levels, level);
     PUT(resource);
     return result;
 }
