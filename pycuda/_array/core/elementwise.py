@@ -28,7 +28,7 @@ _COMPARISONS = {
 _TWO_RESULTS = frozenset(("divmod", "frexp", "modf"))
 
 
-def _level() -> int:
+def users_level() -> int:
     """The stacklevel of the user's code, for a warning of the caller."""
     level, frame = 1, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").startswith("pycuda."):
@@ -42,7 +42,7 @@ def warn_discarded(given, result) -> None:
         warnings.warn(
             "casting complex values to real discards the imaginary part",
             np.exceptions.ComplexWarning,
-            stacklevel=_level(),
+            stacklevel=users_level(),
         )
 
 

@@ -74,7 +74,7 @@ def __array_ufunc__(self: GPUArray, ufunc: np.ufunc, method: str, *inputs: Any, 
 
 
 # ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
-# ours=theirs. The second table is of numpy.linalg.
+# ours=theirs. The other tables are of numpy.linalg and numpy.fft.
 
 _FUNCTIONS = {
     "core.creation": "tril triu",
@@ -124,13 +124,18 @@ _LINALG = {
         linalg_vecdot=vecdot matrix_power multi_dot outer_of_vectors=outer""",
     "shape.views": "matrix_transpose",
 }
+_FFT = {
+    "fft.shifts": "fftshift ifftshift",
+    "fft.transforms": """fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2
+        rfftn""",
+}
 
 
 @functools.cache
 def places() -> dict:
     """NumPy's functions, those that this version of it has: the module and the name of ours."""
     found = {}
-    for home, table in ((np, _FUNCTIONS), (np.linalg, _LINALG)):
+    for home, table in ((np, _FUNCTIONS), (np.linalg, _LINALG), (np.fft, _FFT)):
         for module, words in table.items():
             for word in words.split():
                 name, _, theirs = word.partition("=")

@@ -2,8 +2,8 @@
 once with plain arguments and compared with NumPy, or it stands below among those that do not, by reason.
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
-UFUNCS, LINALG or METHODS, or the name into NOT_HERE. This file, run by python with PYTHONPATH=tests/gpuarray,
-rewrites the lists of docs/numpy.md.
+UFUNCS, LINALG, FFT or METHODS, or the name into NOT_HERE. This file, run by python with
+PYTHONPATH=tests/gpuarray, rewrites the lists of docs/numpy.md.
 """
 
 import contextlib
@@ -42,7 +42,8 @@ HOST = {
     "x": np.linspace(0, 3, 7),
 }
 
-# A name and a call; `numpy.linalg` names have their module. In calls np is NumPy, of GPUArrays or of its own.
+# A name and a call; those of `numpy.linalg` and `numpy.fft` have their module. In calls np is NumPy, of
+# GPUArrays or of its own.
 FUNCTIONS = """
 all np.all(t)
 allclose np.allclose(m, m + 1e-9)
@@ -386,6 +387,25 @@ linalg.vecdot np.linalg.vecdot(m, m)
 linalg.vector_norm np.linalg.vector_norm(m, axis=1)
 """
 
+FFT = """
+fft.fft np.fft.fft(v)
+fft.fft2 np.fft.fft2(m)
+fft.fftn np.fft.fftn(m, (2, 3), (1, 0))
+fft.fftshift np.fft.fftshift(m)
+fft.hfft np.fft.hfft(c, 7)
+fft.ifft np.fft.ifft(c, norm="ortho")
+fft.ifft2 np.fft.ifft2(m)
+fft.ifftn np.fft.ifftn(s)
+fft.ifftshift np.fft.ifftshift(m, 1)
+fft.ihfft np.fft.ihfft(v)
+fft.irfft np.fft.irfft(c)
+fft.irfft2 np.fft.irfft2(m)
+fft.irfftn np.fft.irfftn(s)
+fft.rfft np.fft.rfft(m, axis=0)
+fft.rfft2 np.fft.rfft2(m)
+fft.rfftn np.fft.rfftn(s, norm="forward")
+"""
+
 # Methods and attributes of arrays.
 METHODS = """
 T m.T
@@ -532,10 +552,11 @@ NOT_HERE = {
     COEFFICIENTS: "poly polyadd polyder polydiv polyfit polyint polymul polysub roots",
     NO_KERNEL: "bitwise_count i0 spacing",
     HOST_ONLY: """asmatrix bartlett base_repr binary_repr blackman bmat broadcast_shapes diag_indices
-        format_float_positional format_float_scientific fromregex get_include get_printoptions getbufsize
-        geterr geterrcall hamming hanning indices info isdtype isscalar issubdtype kaiser linalg.test load
-        mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall show_config
-        show_runtime test tril_indices triu_indices typename""",
+        fft.fftfreq fft.rfftfreq fft.test format_float_positional format_float_scientific fromregex
+        get_include get_printoptions getbufsize geterr geterrcall hamming hanning indices info
+        isdtype isscalar issubdtype kaiser linalg.test load mintypecode printoptions promote_types
+        set_printoptions setbufsize seterr seterrcall show_config show_runtime test
+        tril_indices triu_indices typename""",
     BY_VALUE: "frompyfunc",
 }
 METHODS_NOT_HERE = {
@@ -555,7 +576,7 @@ def rows(text):
     return [tuple(row.split(" ", 1)) for row in text.strip().split("\n")]
 
 
-ALL_FUNCTIONS = rows(FUNCTIONS) + rows(UFUNCS) + rows(LINALG)
+ALL_FUNCTIONS = rows(FUNCTIONS) + rows(UFUNCS) + rows(LINALG) + rows(FFT)
 
 
 def evaluate(call, arrays):
@@ -620,7 +641,7 @@ def split(table):
 
 
 def names_of_numpy():
-    return public(np) | public(np.linalg, "linalg.")
+    return public(np) | public(np.linalg, "linalg.") | public(np.fft, "fft.")
 
 
 def names_of_arrays():
@@ -676,6 +697,7 @@ def lists():
             ("Functions", FUNCTIONS),
             ("Ufuncs", UFUNCS),
             ("numpy.linalg", LINALG),
+            ("numpy.fft", FFT),
             ("Methods and attributes", METHODS),
         )
     ]

@@ -1,0 +1,42 @@
+"""Fourier transforms by NumPy, on the CPU device. As on_library.py has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._libraries import host
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+
+def _complex(source, result, axes, forward) -> None:
+    if forward:
+        np.fft.fftn(source, axes=axes[::-1], out=result)
+    else:
+        np.fft.ifftn(source, axes=axes[::-1], norm="forward", out=result)
+
+
+def _from_real(source, result, axes) -> None:
+    np.fft.rfftn(source, axes=axes[::-1], out=result)
+
+
+def _to_real(source, result, axis) -> None:
+    np.fft.irfft(source, result.shape[axis], axis, "forward", result)
+
+
+def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
+    """The complex transform along these axes, in their order; `result` may be `source`."""
+    host.queue(_complex, (source,), (result,), axes, forward)
+
+
+def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
+    """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
+    host.queue(_from_real, (source,), (result,), axes)
+
+
+def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
+    """The inverse of transform_from_real along one axis. `source` is overwritten."""
+    host.queue(_to_real, (source,), (result,), axis)

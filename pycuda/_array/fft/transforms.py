@@ -1,0 +1,395 @@
+"""The transforms of numpy.fft: what NumPy makes of sizes, axes, dtypes, norms and out=."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pycuda import _driver
+from pycuda._array.core.axes import one_axis
+from pycuda._array.core.broadcast import broadcast_to
+from pycuda._array.core.elementwise import apply, users_level
+from pycuda._array.core.memory import overlap, write_back
+from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.fft import on_host
+from pycuda._array.numpy_api.likes import fresh
+from pycuda._kernels.plans.sharing import check_writable
+from pycuda._libraries import host
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+Sizes = list[tuple[int, int]]  # (axis, length of the transform along it), in the order in which NumPy goes
+
+
+def _maker() -> Any:
+    """The module that makes transforms on this device."""
+    if host.is_possible():
+        return on_host
+    raise NotImplementedError("Fourier transforms are made on the CPU device only")
+
+
+# ---- dtypes and factors
+
+
+def _real(dtype) -> np.dtype:
+    """Of NumPy's factor, and of a result of real numbers. TypeError for other elements than numbers."""
+    if dtype.kind not in "biufc":
+        raise TypeError
+    return np.result_type(np.empty(0, dtype).real.dtype, 1.0)
+
+
+def _computed(dtype) -> tuple[np.dtype, np.dtype]:
+    """The dtypes, real and complex, in which a transform of this one is computed."""
+    single = _real(dtype).itemsize < 8
+    return (np.dtype("f"), np.dtype("F")) if single else (np.dtype("d"), np.dtype("D"))
+
+
+_OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _factor(sizes: Sizes, dtype, norm, forward: bool) -> float:
+    """What the result is multiplied by, rounded as NumPy's factors are: after the first axis nothing is in
+    half precision. KeyError for an unknown norm.
+    """
+    norm = _OPPOSITE[_OPPOSITE[norm] if forward else norm]
+    real, factor = _real(dtype), 1.0
+    for _, n in sizes if norm != "backward" else []:
+        factor *= float(np.reciprocal(np.sqrt(n, dtype=real) if norm == "ortho" else n, dtype=real))
+        real = _computed(dtype)[0]
+    return factor
+
+
+# ---- sizes
+
+
+def _checked(a, sizes) -> Sizes:
+    """With axes counted from 0. ValueError for a transform of nothing."""
+    sizes = [(one_axis(axis, a.ndim), operator.index(n)) for axis, n in sizes]
+    if min((n for _, n in sizes), default=1) < 1:
+        raise ValueError
+    return sizes
+
+
+def _lengths(a, s, axes, to_real: bool) -> Sizes:
+    """The length along each of the axes: None is all, -1 what the array has there."""
+    sizes = []
+    for i, (n, axis) in enumerate(zip(s, axes, strict=True)):
+        if n is None and to_real and i == len(s) - 1:
+            n = 2 * (a.shape[axis] - 1)
+        elif n is None or n == -1:
+            n = a.shape[axis]
+        sizes.append((axis, n))
+    return _checked(a, sizes)
+
+
+def _one(a, n, axis, to_real: bool) -> Sizes:
+    if n is not None:
+        return _checked(a, [(axis, n)])
+    return _lengths(a, [None], [axis], to_real)
+
+
+def _deprecated(text: str) -> None:
+    warnings.warn(f"{text} (deprecated in NumPy 2.0)", DeprecationWarning, stacklevel=users_level())
+
+
+def _several(a, s, axes, to_real: bool) -> Sizes:
+    if s is None:
+        axes = range(a.ndim) if axes is None else list(axes)
+        return _lengths(a, [None] * len(axes), axes, to_real)
+    s = list(s)
+    if axes is None:
+        _deprecated("`axes` should not be `None` if `s` is not `None`")
+        axes = range(-len(s), 0)
+    if None in s:
+        _deprecated("`s` should not contain `None`")
+    return _lengths(a, s, list(axes), to_real)
+
+
+def _runs(sizes: Sizes) -> list[Sizes]:
+    """Cut where an axis is named again: each is one transform of several dimensions."""
+    runs: list[Sizes] = [[]]
+    for axis, n in sizes:
+        if axis in dict(runs[-1]):
+            runs.append([])
+        runs[-1].append((axis, n))
+    return runs
+
+
+def _axes(sizes: Sizes) -> tuple[int, ...]:
+    return tuple(axis for axis, _ in sizes)
+
+
+def _resized(shape, sizes: Sizes) -> tuple[int, ...]:
+    return tuple({**dict(enumerate(shape)), **dict(sizes)}.values())
+
+
+def _halved(n: int) -> int:
+    """How many of n elements of the transform of real numbers determine the rest."""
+    return n // 2 + 1
+
+
+# ---- arrays of other shapes and dtypes
+
+
+def _start(a, shape) -> GPUArray:
+    """The elements of `a` that an array of this shape has, too."""
+    return a if a.shape == shape else a[tuple(slice(0, length) for length in shape)]
+
+
+def _fill(result, a) -> None:
+    """With the elements of `a`, and zeros where it has none."""
+    kept = _start(a, result.shape)
+    if kept.shape != result.shape:
+        kept = kept.copy() if overlap(kept, result) else kept
+        result.fill(0)
+    write_back(kept, _start(result, kept.shape))
+
+
+def _same(a, b) -> bool:
+    return (a.ptr, a.shape, a.strides) == (b.ptr, b.shape, b.strides)
+
+
+def _readable(a, shape, dtype, result) -> GPUArray | None:
+    """What a transform into `result` reads: a view of `a`; None where that has to be a copy."""
+    kept = _start(a, shape)
+    apart = not overlap(kept, result) or _same(kept, result)
+    return kept if kept.shape == shape and kept.dtype == dtype and apart else None
+
+
+# ---- transforms without a factor, into arrays whose shapes say the rest
+
+
+def _transform(a, result, axes, forward: bool) -> None:
+    source = _readable(a, result.shape, result.dtype, result)
+    if source is None:
+        _fill(result, a)
+        source = result
+    _maker().transform(source, result, axes, forward)
+
+
+def _forward(a, result, sizes) -> None:
+    _transform(a, result, _axes(sizes), True)
+
+
+def _inverse(a, result, sizes) -> None:
+    _transform(a, result, _axes(sizes), False)
+
+
+def _from_real(a, result, sizes) -> None:
+    shape, dtype = _resized(a.shape, sizes), np.empty(0, result.dtype).real.dtype
+    source = _readable(a, shape, dtype, result)
+    if source is None:
+        source = fresh(a, dtype, "K", shape, None)
+        _fill(source, a)
+    _maker().transform_from_real(source, result, _axes(sizes))
+
+
+def _from_real_conjugated(a, result, sizes) -> None:
+    _from_real(a, result, sizes)
+    apply("conjugate", result, out=result)
+
+
+def _half(a, sizes) -> GPUArray:
+    """A new array for what a transform to real numbers is made of."""
+    *others, (axis, n) = sizes
+    return fresh(a, _computed(a.dtype)[1], "K", _resized(a.shape, [*others, (axis, _halved(n))]), None)
+
+
+def _to_real(a, result, sizes) -> None:
+    *others, (axis, _) = sizes
+    half = _half(a, sizes)
+    if others:
+        _transform(a, half, _axes(others), False)
+    else:
+        _fill(half, a)
+    _maker().transform_to_real(half, result, axis)
+
+
+def _to_real_conjugated(a, result, sizes) -> None:
+    half = _half(a, sizes)
+    _fill(half, a)
+    apply("conjugate", half, out=half)
+    _maker().transform_to_real(half, result, sizes[0][0])
+
+
+# ---- transforms of NumPy
+
+
+class _Kind(NamedTuple):
+    """run(a, result, sizes): of the sizes the first axis NumPy goes along is the real one of a transform of
+    real numbers, and the last one of a transform to real numbers. forward: for the factor.
+    """
+
+    run: Callable[..., None]
+    forward: bool
+    from_real: bool = False
+    to_real: bool = False
+
+    def shape(self, shape, sizes: Sizes) -> tuple[int, ...]:
+        """Of the result."""
+        (axis, n), *others = sizes
+        return _resized(shape, [(axis, _halved(n)), *others] if self.from_real else sizes)
+
+    def steps(self, sizes: Sizes) -> list[tuple[_Kind, Sizes]]:
+        """A transform of this kind, and complex ones before or after it where an axis is named again."""
+        runs = _runs(sizes if self.to_real else sizes[::-1])
+        kinds = [FORWARD if self.forward else INVERSE] * len(runs)
+        kinds[-1 if self.to_real else 0] = self
+        return list(zip(kinds, runs, strict=True))
+
+
+FORWARD, INVERSE = _Kind(_forward, True), _Kind(_inverse, False)
+FROM_REAL, TO_REAL = _Kind(_from_real, True, from_real=True), _Kind(_to_real, False, to_real=True)
+OF_HERMITIAN = _Kind(_to_real_conjugated, True, to_real=True)
+TO_HERMITIAN = _Kind(_from_real_conjugated, False, from_real=True)
+
+
+def _given_out(out) -> GPUArray | None:
+    """out= as it is or in a tuple, as ufuncs have it."""
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if out is None:
+        return None
+    if not isinstance(out, _driver.GPUArray):
+        raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
+    check_writable(out)
+    return out
+
+
+def _spread(a, out, axes, shape, dtype) -> GPUArray:
+    """`a` repeated along axes of `out` that are not transformed. ValueError when that does not fit; TypeError
+    when `out` cannot have results of this dtype.
+    """
+    if out.ndim != a.ndim or any(out.shape[axis] != shape[axis] for axis in axes):
+        raise ValueError
+    if not np.can_cast(dtype, out.dtype, "same_kind"):
+        raise TypeError
+    wanted = tuple(a.shape[i] if i in axes else length for i, length in enumerate(out.shape))
+    return a if a.shape == wanted else broadcast_to(a, wanted)
+
+
+def _dtype(a, kind: _Kind) -> np.dtype:
+    return _computed(a.dtype)[0 if kind.to_real else 1]
+
+
+def _plan(a, kind: _Kind, sizes: Sizes, norm, out) -> tuple[GPUArray, list[tuple[_Kind, Sizes]], float]:
+    """(what is transformed, how, the factor of the result). An exception for what NumPy refuses."""
+    steps, shape = kind.steps(sizes), a.shape
+    if kind.from_real and a.dtype.kind == "c":
+        raise TypeError
+    for each, run in steps:
+        shape = each.shape(shape, run)
+    if out is not None:
+        a = _spread(a, out, _axes(sizes), shape, _dtype(a, kind))
+    return a, steps, _factor(sizes if kind.to_real else sizes[::-1], a.dtype, norm, kind.forward)
+
+
+def _step(a, kind: _Kind, sizes: Sizes, out=None) -> GPUArray:
+    """Into `out`, where it has the dtype, or a new array."""
+    dtype = _dtype(a, kind)
+    if out is None or out.dtype != dtype:
+        out = fresh(a, dtype, "K", kind.shape(a.shape, sizes), None)
+    if out.size:
+        kind.run(a, out, sizes)
+    return out
+
+
+def _finished(result, factor: float, dtype, out) -> GPUArray:
+    if factor != 1:
+        apply("multiply", result, factor, out=result)
+    if out is None:
+        return result.astype(dtype, copy=False)
+    return out if result is out else write_back(result, out)
+
+
+def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPUArray:
+    """What this function of NumPy's is for an array."""
+    out = _given_out(out)
+    try:
+        sizes = read(a, size, axes, kind.to_real)
+        if not sizes and kind in (FORWARD, INVERSE):
+            return a
+        source, steps, factor = _plan(a, kind, sizes, norm, out)
+    except (IndexError, KeyError, TypeError, ValueError):
+        raise numpy_error(function, a, size, axes, norm, out) from None
+    *before, last = steps
+    for each in before:
+        source = _step(source, *each)
+    result = _step(source, *last, out)
+    half = kind.to_real and len(sizes) == 1  # NumPy's result, where the operand has this precision
+    return _finished(result, factor, _real(a.dtype) if half else result.dtype, out)
+
+
+def fft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.fft"""
+    return _call(np.fft.fft, FORWARD, a, n, axis, norm, out, _one)
+
+
+def ifft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.ifft"""
+    return _call(np.fft.ifft, INVERSE, a, n, axis, norm, out, _one)
+
+
+def rfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.rfft"""
+    return _call(np.fft.rfft, FROM_REAL, a, n, axis, norm, out, _one)
+
+
+def irfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.irfft"""
+    return _call(np.fft.irfft, TO_REAL, a, n, axis, norm, out, _one)
+
+
+def hfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.hfft"""
+    return _call(np.fft.hfft, OF_HERMITIAN, a, n, axis, norm, out, _one)
+
+
+def ihfft(a, n=None, axis=-1, norm=None, out=None) -> GPUArray:
+    """numpy.fft.ihfft"""
+    return _call(np.fft.ihfft, TO_HERMITIAN, a, n, axis, norm, out, _one)
+
+
+def fftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+    """numpy.fft.fftn"""
+    return _call(np.fft.fftn, FORWARD, a, s, axes, norm, out)
+
+
+def ifftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+    """numpy.fft.ifftn"""
+    return _call(np.fft.ifftn, INVERSE, a, s, axes, norm, out)
+
+
+def rfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+    """numpy.fft.rfftn"""
+    return _call(np.fft.rfftn, FROM_REAL, a, s, axes, norm, out)
+
+
+def irfftn(a, s=None, axes=None, norm=None, out=None) -> GPUArray:
+    """numpy.fft.irfftn"""
+    return _call(np.fft.irfftn, TO_REAL, a, s, axes, norm, out)
+
+
+def fft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+    """numpy.fft.fft2"""
+    return _call(np.fft.fft2, FORWARD, a, s, axes, norm, out)
+
+
+def ifft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+    """numpy.fft.ifft2"""
+    return _call(np.fft.ifft2, INVERSE, a, s, axes, norm, out)
+
+
+def rfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+    """numpy.fft.rfft2"""
+    return _call(np.fft.rfft2, FROM_REAL, a, s, axes, norm, out)
+
+
+def irfft2(a, s=None, axes=(-2, -1), norm=None, out=None) -> GPUArray:
+    """numpy.fft.irfft2"""
+    return _call(np.fft.irfft2, TO_REAL, a, s, axes, norm, out)
