@@ -51,7 +51,7 @@ def _extreme(name):
     return function
 
 
-def _truth(name):
+def _boolean(name):
     def function(a, axis=None, out=None, keepdims=False, *, where=True):
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True, where=where)
 
@@ -59,7 +59,7 @@ def _truth(name):
     return function
 
 
-def _place(name):
+def _index_of_extreme(name):
     def function(a, axis=None, out=None, *, keepdims=False):
         return getattr(_driver.GPUArray, name)(a, axis, out, keepdims is True)
 
@@ -77,8 +77,8 @@ def _cumulative(name):
 
 sum, prod = _reduction("sum"), _reduction("prod")
 max, min = _extreme("max"), _extreme("min")
-all, any = _truth("all"), _truth("any")
-argmax, argmin = _place("argmax"), _place("argmin")
+all, any = _boolean("all"), _boolean("any")
+argmax, argmin = _index_of_extreme("argmax"), _index_of_extreme("argmin")
 cumsum, cumprod = _cumulative("cumsum"), _cumulative("cumprod")
 
 

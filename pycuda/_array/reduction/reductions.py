@@ -42,14 +42,14 @@ def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocat
     return reduce_some(name, a, axis, dtype, out, keepdims, initial, where, stream, allocator)
 
 
-def _truth(name, a, axis, out, keepdims, where, stream, allocator) -> GPUArray:
+def _any_or_all(name, a, axis, out, keepdims, where, stream, allocator) -> GPUArray:
     """In PyCUDA's form a.any(stream), too."""
     if isinstance(axis, _driver.Stream):
         axis, stream = None, axis
     return _reduce(name, a, axis, None, out, keepdims, None, where, stream, allocator)
 
 
-def _place(name, a, axis, out, keepdims, stream, allocator) -> GPUArray:
+def _index_of_extreme(name, a, axis, out, keepdims, stream, allocator) -> GPUArray:
     axis = None if axis is None else operator.index(axis)
     return reduce(name, a, axis, None, out, keepdims, stream, allocator)
 
@@ -133,7 +133,7 @@ def any(
     allocator: Allocator = None,
 ) -> GPUArray:
     """Whether an element is not 0."""
-    return _truth("any", self, axis, out, keepdims, where, stream, allocator)
+    return _any_or_all("any", self, axis, out, keepdims, where, stream, allocator)
 
 
 @_method
@@ -148,7 +148,7 @@ def all(
     allocator: Allocator = None,
 ) -> GPUArray:
     """Whether no element is 0."""
-    return _truth("all", self, axis, out, keepdims, where, stream, allocator)
+    return _any_or_all("all", self, axis, out, keepdims, where, stream, allocator)
 
 
 @_method
@@ -163,7 +163,7 @@ def argmax(
 ) -> GPUArray:
     """The index of the first greatest element along an axis, or in the flattened array, as numpy.argmax.
     ValueError without elements."""
-    return _place("argmax", self, axis, out, keepdims, stream, allocator)
+    return _index_of_extreme("argmax", self, axis, out, keepdims, stream, allocator)
 
 
 @_method
@@ -177,7 +177,7 @@ def argmin(
     allocator: Allocator = None,
 ) -> GPUArray:
     """The index of the first least element, as argmax()."""
-    return _place("argmin", self, axis, out, keepdims, stream, allocator)
+    return _index_of_extreme("argmin", self, axis, out, keepdims, stream, allocator)
 
 
 def _count(a, axis) -> int:

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 _PLAIN = {
-    "b1": ("truth", "bool"),
+    "b1": ("boolean", "bool"),
     "i1": "signed char",
     "i2": "short",
     "i4": "int",

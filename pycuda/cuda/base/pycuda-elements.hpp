@@ -10,7 +10,7 @@ typedef long long index_t;
 
 struct alignas(2) half_bits { unsigned short bits; };
 struct alignas(2) bfloat16_bits { unsigned short bits; };
-struct truth { unsigned char byte; };
+struct boolean { unsigned char byte; };
 // Elements that are only moved, of a size that no number type has.
 template <int N, class Word> struct Bytes { Word words[N]; };
 
@@ -26,7 +26,7 @@ __device__ __forceinline__ float value(half_bits x)
 
 __device__ __forceinline__ float value(bfloat16_bits x) { return __uint_as_float((unsigned)x.bits << 16); }
 
-__device__ __forceinline__ bool value(truth x) { return x.byte != 0; }
+__device__ __forceinline__ bool value(boolean x) { return x.byte != 0; }
 
 // ---- NumPy's casts: nonzero is true, a complex number becomes its real part, integers wrap
 
@@ -119,7 +119,10 @@ template <class X> __device__ __forceinline__ void put(bfloat16_bits &to, const 
     put(to, To<float>::from(x));
 }
 
-template <class X> __device__ __forceinline__ void put(truth &to, const X &x) { to.byte = To<bool>::from(x); }
+template <class X> __device__ __forceinline__ void put(boolean &to, const X &x)
+{
+    to.byte = To<bool>::from(x);
+}
 
 #ifdef PYCUDA_COMPLEX_HPP
 template <class R> __device__ __forceinline__ void put(half_bits &to, const complex<R> &x)
