@@ -4,6 +4,7 @@ the textbook. pycuda._array.linear.lapack says what each takes.
 
 from __future__ import annotations
 
+import bisect
 import functools
 
 import numpy as np
@@ -13,9 +14,9 @@ from pycuda._libraries import host
 _PANEL = 32  # columns factorized one by one
 
 
-def _for_each(compute, inputs, outputs, info) -> None:
+def _for_each(compute, inputs, outputs, info, reason=lambda *own: 1) -> None:
     """compute(*inputs, *outputs); where that fails, for each matrix: of what fails the outputs are NaN, and
-    info is 1.
+    info is what reason(*outputs) says of them as they were.
     """
     try:
         compute(*inputs, *outputs)
@@ -27,7 +28,7 @@ def _for_each(compute, inputs, outputs, info) -> None:
         try:
             compute(*(each[index] for each in inputs), *own)
         except np.linalg.LinAlgError:
-            info[index] = 1
+            info[index] = reason(*own)
             for each in own:
                 each[...] = np.nan
 
@@ -119,3 +120,120 @@ def getrf(a, pivots, info) -> None:
 
 def getrs(lu, pivots, b, transposed) -> None:
     host.queue(_getrs_each, (lu, pivots), (b,), transposed)
+
+
+def _trsm(a, b, upper, transposed, unit) -> None:
+    if transposed:
+        a, upper = a.swapaxes(-1, -2), not upper
+    a = a.conj() if transposed == 2 else a
+    failed = np.zeros(b.shape[:-2], np.int32)
+
+    def compute(a, b):
+        b[...] = _solved(a, b, upper, unit)
+
+    _for_each(compute, (a,), (b,), failed)
+
+
+def trsm(a, b, upper, transposed, unit) -> None:
+    host.queue(_trsm, (a,), (b,), upper, transposed, unit)
+
+
+# ---- what NumPy has
+
+
+def _is_definite(a, upper) -> bool:
+    try:
+        np.linalg.cholesky(a, upper=upper)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _potrf(a, info, upper) -> None:
+    def compute(a):
+        a[...] = np.linalg.cholesky(a, upper=upper)
+
+    def leading_minor(a):
+        """The size of the smallest one that is not positive definite."""
+        sizes = range(1, len(a))
+        return 1 + bisect.bisect(sizes, False, key=lambda size: not _is_definite(a[:size, :size], upper))
+
+    _for_each(compute, (), (a,), info, leading_minor)
+
+
+def potrf(a, upper, info) -> None:
+    host.queue(_potrf, (), (a, info), upper)
+
+
+def _geqrf(a, tau) -> None:
+    turned, tau[...] = np.linalg.qr(a, mode="raw")
+    a[...] = turned.swapaxes(-1, -2)
+
+
+def geqrf(a, tau) -> None:
+    host.queue(_geqrf, (), (a, tau))
+
+
+def _orgqr(tau, q) -> None:
+    """I - V T V^H, with V the vectors and T the triangle whose inverse has 1 / tau on its diagonal and V^H V
+    above (Joffrain et al., Accumulating Householder Transformations, Revisited, 2006).
+    """
+    count = tau.shape[-1]
+    v = np.tril(q[..., :count], -1) + np.eye(q.shape[-2], count, dtype=q.dtype)
+    identity = tau == 0
+    v[np.broadcast_to(identity[..., None, :], v.shape)] = 0
+    vh = v.conj().swapaxes(-1, -2)
+    inverse = np.triu(vh @ v, 1)
+    inverse[..., range(count), range(count)] = 1 / np.where(identity, 1, tau)
+    product = v @ np.linalg.solve(inverse, vh[..., : q.shape[-1]])
+    q[...] = np.eye(*q.shape[-2:], dtype=q.dtype) - product
+
+
+def orgqr(q, tau) -> None:
+    host.queue(_orgqr, (tau,), (q,))
+
+
+def _gesvd(a, info, s, *vectors) -> None:
+    def compute(a, s, *vectors):
+        if not vectors:
+            s[...] = np.linalg.svd(a, compute_uv=False)
+            return
+        u, vh = vectors
+        full = u.shape[-2:] + vh.shape[-2:] == (a.shape[-2],) * 2 + (a.shape[-1],) * 2
+        u[...], s[...], vh[...] = np.linalg.svd(a, full_matrices=full)
+
+    _for_each(compute, (a,), (s, *vectors), info)
+
+
+def gesvd(a, s, u, vh, info) -> None:
+    host.queue(_gesvd, (a,), (info, s) if u is None else (info, s, u, vh))
+
+
+def _syevd(a, w, info, upper, vectors) -> None:
+    triangle = "U" if upper else "L"
+
+    def compute(a, w):
+        if vectors:
+            w[...], a[...] = np.linalg.eigh(a, triangle)
+        else:
+            w[...] = np.linalg.eigvalsh(a, triangle)
+
+    _for_each(compute, (), (a, w), info)
+
+
+def syevd(a, w, upper, vectors, info) -> None:
+    host.queue(_syevd, (), (a, w, info), upper, vectors)
+
+
+def _geev(a, info, w, *vectors) -> None:
+    def compute(a, w, *vectors):
+        if vectors:
+            w[...], vectors[0][...] = np.linalg.eig(a)
+        else:
+            w[...] = np.linalg.eigvals(a)
+
+    _for_each(compute, (a,), (w, *vectors), info)
+
+
+def geev(a, w, v, info) -> None:
+    host.queue(_geev, (a,), (info, w) if v is None else (info, w, v))

@@ -1,4 +1,5 @@
-"""Products of vectors and matrices, einsum, norms, diagonals.
+"""Products of vectors and matrices, einsum, norms, diagonals, numpy.linalg's factorizations.
 
-All of them come down to matmul.py, to sums of products (reduction) or to elementwise products.
+Products come down to matmul.py, to sums of products (reduction) or to elementwise products; factorizations,
+and what is made of them, to lapack.py.
 """

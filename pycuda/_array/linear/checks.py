@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -78,9 +78,20 @@ def fill_failed(info, *results) -> None:
             apply("where", mask, np.nan, each, out=each)
 
 
-def after(info, text: str, *results) -> None:
-    """LinAlgError with this text if a matrix failed; without checks its results are NaN."""
+def first_failed(info) -> int:
+    """The first info that is not 0, which the host waits for; 0 if there is none."""
+    found = np.ravel(info.get()) if info.size else np.zeros(1)
+    return found[np.argmax(found != 0)]
+
+
+def after(info, text: str | Callable[[int], str], *results) -> None:
+    """LinAlgError with this text if a matrix failed; without checks its results are NaN.
+
+    text: for all failures, or what makes it of the first info.
+    """
     if not are_wanted():
         fill_failed(info, *results)
-    elif info.size and info.get().any():
-        raise np.linalg.LinAlgError(text)
+        return
+    failed = first_failed(info)
+    if failed:
+        raise np.linalg.LinAlgError(text if isinstance(text, str) else text(failed))

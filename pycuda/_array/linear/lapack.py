@@ -28,3 +28,47 @@ def getrs(lu, pivots, b, transposed: int = 0) -> None:
     """b becomes the solution x of a x = b; transposed: 1 for the transposed of a, 2 for it conjugated."""
     if b.size:
         _library().getrs(lu, pivots, b, transposed)
+
+
+def potrf(a, upper: bool, info) -> None:
+    """A triangle of a Hermitian matrix becomes its factor; the other triangle may be overwritten."""
+    if a.size:
+        _library().potrf(a, upper, info)
+
+
+def trsm(a, b, upper: bool, transposed: int, unit: bool) -> None:
+    """b becomes the solution x of a x = b for a triangle of `a`, whose diagonal is 1 if unit."""
+    if b.size:
+        _library().trsm(a, b, upper, transposed, unit)
+
+
+def geqrf(a, tau) -> None:
+    """a = Q R: R and above, and below it the vectors of the reflectors, whose factors are tau."""
+    if a.size:
+        _library().geqrf(a, tau)
+
+
+def orgqr(q, tau) -> None:
+    """q, whose first columns are vectors of reflectors, becomes as many columns of their product."""
+    if q.size:
+        _library().orgqr(q, tau)
+
+
+def gesvd(a, s, u, vh, info) -> None:
+    """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten."""
+    if a.size:
+        _library().gesvd(a, s, u, vh, info)
+
+
+def syevd(a, w, upper: bool, vectors: bool, info) -> None:
+    """The eigenvalues w of a Hermitian matrix, of which a triangle is read; `a` becomes its eigenvectors, or
+    is overwritten.
+    """
+    if a.size:
+        _library().syevd(a, w, upper, vectors, info)
+
+
+def geev(a, w, v, info) -> None:
+    """The complex eigenvalues w, and eigenvectors v unless it is None; `a` is overwritten."""
+    if a.size:
+        _library().geev(a, w, v, info)

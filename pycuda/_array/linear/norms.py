@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, as numpy.linalg has them but for those of singular values."""
+"""Norms of vectors and matrices."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ import numpy as np
 from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.operands import real_dtype
+from pycuda._array.linear.decompositions import svdvals
+from pycuda._array.shape.views import expand_dims, moveaxis
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -19,7 +21,7 @@ def _inexact(x) -> GPUArray:
     return x.astype(np.float64) if x.dtype.kind in "biu" else x
 
 
-def _squares(x) -> GPUArray:
+def squared_magnitudes(x) -> GPUArray:
     """Of absolute values."""
     if x.dtype.kind == "c":
         return apply("add", apply("square", x._real), apply("square", x._imag))
@@ -29,7 +31,7 @@ def _squares(x) -> GPUArray:
 def _vector(x, order, axis, keepdims) -> GPUArray:
     axis = normalized_axes(axis, x.ndim, scalars=False)
     if order is None or order == 2:
-        return apply("sqrt", _squares(x).sum(axis=axis, keepdims=keepdims))
+        return apply("sqrt", squared_magnitudes(x).sum(axis=axis, keepdims=keepdims))
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
     if order == 0:
@@ -46,6 +48,13 @@ def _vector(x, order, axis, keepdims) -> GPUArray:
     return apply("power", total, 1 / float(order))
 
 
+def _of_singular_values(matrices, order) -> GPUArray:
+    s = svdvals(matrices)
+    if order == "nuc":
+        return s.sum(axis=-1)
+    return s.max(axis=-1, initial=0) if order == 2 else s.min(axis=-1)
+
+
 def _matrix(x, order, axes, keepdims) -> GPUArray:
     row, column = (one_axis(each, x.ndim) for each in axes)
     if row == column:
@@ -53,9 +62,8 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
     if order in (None, "fro", "f"):
         return _vector(x, 2, (row, column), keepdims)
     if order in (2, -2, "nuc"):
-        raise TypeError(
-            f"the norm of order {order!r} needs singular values, which are not supported for GPUArrays"
-        )
+        result = _of_singular_values(moveaxis(x, (row, column), (-2, -1)), order)
+        return expand_dims(result, (row, column)) if keepdims else result
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)

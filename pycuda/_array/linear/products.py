@@ -10,7 +10,6 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from pycuda._array.core.axes import one_axis
-from pycuda._array.core.creation import identity
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
@@ -264,26 +263,6 @@ def multi_dot(arrays, *, out=None) -> GPUArray:
     if first:
         result = result[0]
     return into(result[..., 0] if last else result, out)
-
-
-def matrix_power(a, n) -> GPUArray:
-    """A product of n times the same matrix. There are no inverses here: n is 0 or more."""
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise np.linalg.LinAlgError("Last 2 dimensions of the array must be square")
-    n = operator.index(n)
-    if n < 0:
-        raise TypeError("a negative power needs an inverse, which is not supported for GPUArrays")
-    if n == 0:
-        result = new(a.shape, a.dtype, a.allocator)
-        result[...] = identity(a.shape[-1], a.dtype)
-        return result
-    result, square = None, a
-    while n:
-        if n & 1:
-            result = square if result is None else matmul(result, square)
-        n >>= 1
-        square = matmul(square, square) if n else square
-    return result
 
 
 # ---- sliding sums of products

@@ -1,8 +1,9 @@
-"""Systems of linear equations, inverses and determinants, by LU factorizations."""
+"""Systems of linear equations, inverses, powers and determinants, by LU factorizations."""
 
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +17,7 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, real_dtype
 from pycuda._array.linear import checks, lapack
 from pycuda._array.linear.diagonals import diagonal
+from pycuda._array.linear.matmul import matmul
 from pycuda._array.linear.matrices import (
     common_dtype,
     in_columns,
@@ -86,6 +88,28 @@ def inv(a) -> GPUArray:
     x, info = unchecked_inverse(a, dtype)
     checks.after(info, SINGULAR, x)
     return in_rows(x)
+
+
+def matrix_power(a, n) -> GPUArray:
+    """A product of n times the same matrix, or of its inverse."""
+    a = stacked_square(np.linalg.matrix_power, a, n)
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise numpy_error(np.linalg.matrix_power, a, n) from None
+    if n < 0:
+        a, n = inv(a), -n
+    if n == 0:
+        result = new(a.shape, a.dtype, a.allocator)
+        result[...] = identity(a.shape[-1], a.dtype)
+        return result
+    result, square = None, a
+    while n:
+        if n & 1:
+            result = square if result is None else matmul(result, square)
+        n >>= 1
+        square = matmul(square, square) if n else square
+    return result
 
 
 # ---- determinants

@@ -119,9 +119,12 @@ _FUNCTIONS = {
 _LINALG = {
     "linear.diagonals": "last_diagonal=diagonal last_trace=trace",
     "linear.norms": "matrix_norm norm vector_norm",
-    "linear.solving": "det inv slogdet solve tensorinv tensorsolve",
+    "linear.decompositions": "cholesky qr svd svdvals",
+    "linear.eigenvalues": "eig eigh eigvals eigvalsh",
+    "linear.least_squares": "cond lstsq matrix_rank pinv",
+    "linear.solving": "det inv matrix_power slogdet solve tensorinv tensorsolve",
     "linear.products": """linalg_cross=cross linalg_matmul=matmul linalg_tensordot=tensordot
-        linalg_vecdot=vecdot matrix_power multi_dot outer_of_vectors=outer""",
+        linalg_vecdot=vecdot multi_dot outer_of_vectors=outer""",
     "shape.views": "matrix_transpose",
 }
 _FFT = {

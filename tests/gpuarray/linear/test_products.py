@@ -126,17 +126,15 @@ def test_norms(order, keepdims):
     for dtype in ("f4", "i4", "D"):
         a = draw(3, 4, 5, dtype=dtype)
         for axis in (0, -1, (0, 1), (2, 0)):
-            if isinstance(axis, tuple) and order in (2, 0, 3, 2.5):
+            if isinstance(axis, tuple) and order == 2:
                 continue
             same(lambda a, axis=axis: np.linalg.norm(a, order, axis, keepdims), a, **near)
     a = draw(3, 4)
-    if order not in (2, 0, 3, 2.5):
+    if order != 2:
         same(lambda a: np.linalg.norm(a, order), a, **near)
     same(lambda a: np.linalg.norm(a[0], order), a, **near)
     if order not in ("fro", None):
         same(lambda a: np.linalg.vector_norm(a, ord=order, keepdims=keepdims), a, **near)
-    with pytest.raises(TypeError, match="singular"):
-        np.linalg.norm(gpuarray.to_gpu(a), 2)
 
 
 def test_products_of_matrices():
@@ -150,8 +148,6 @@ def test_products_of_matrices():
         same(lambda s, power=power: np.linalg.matrix_power(s, power), draw(2, 3, 3), **near)
     same(lambda a, b: np.cross(a, b), draw(5, 3), draw(5, 3), **near)
     same(lambda a, b: np.cross(a, b, 0, 1, 0), draw(3, 5), draw(5, 3), **near)
-    with pytest.raises(TypeError, match="inverse"):
-        np.linalg.matrix_power(gpuarray.to_gpu(s), -1)
 
 
 # ---- differences

@@ -8,7 +8,7 @@ from stacks import DTYPES, EMPTY, LAYOUTS, SHAPES, check_close, condition, draw,
 
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._array.linear.checks import without_checks
+from pycuda.linalg import without_checks
 
 pytestmark = [
     pytest.mark.usefixtures("primary_context"),

@@ -1,0 +1,135 @@
+"""Cholesky, QR and singular value decompositions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.assign import assign
+from pycuda._array.core.creation import identity, tril, triu
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.core.operands import real_dtype
+from pycuda._array.linear import checks, lapack
+from pycuda._array.linear.eigenvalues import eigh, eigvalsh
+from pycuda._array.linear.matrices import (
+    adjoint,
+    common_dtype,
+    in_columns,
+    in_rows,
+    new_columns,
+    stacked,
+    stacked_square,
+)
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_QR = type(np.linalg.qr(np.ones((1, 1))))
+_SVD = type(np.linalg.svd(np.ones((1, 1))))
+NOT_DEFINITE = "Matrix is not positive definite"
+NOT_CONVERGED = "SVD did not converge"
+
+
+def cholesky(a, /, *, upper=False) -> GPUArray:
+    """numpy.linalg.cholesky"""
+    a = stacked_square(np.linalg.cholesky, a, upper=upper)
+    dtype = common_dtype(a)
+    checks.before("numpy.linalg.cholesky")
+    factor, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
+    lapack.potrf(factor, bool(upper), info)
+    checks.after(info, NOT_DEFINITE, factor)
+    return in_rows((triu if upper else tril)(factor))
+
+
+# ---- QR
+
+
+def _product_of_reflectors(factors, tau, width: int) -> GPUArray:
+    """That many columns of Q, in columns."""
+    *batch, rows, _ = factors.shape
+    count = tau.shape[-1]
+    q = new_columns((*batch, rows, width), factors.dtype, factors.allocator)
+    if count:
+        assign(q[..., :count], factors[..., :count])
+        lapack.orgqr(q, tau)
+    elif width:
+        assign(q, identity(width, q.dtype))
+    return q
+
+
+def qr(a, mode="reduced"):
+    """numpy.linalg.qr"""
+    if mode not in ("reduced", "complete", "r", "raw"):
+        raise numpy_error(np.linalg.qr, a, mode)
+    a = stacked(np.linalg.qr, a, mode)
+    dtype = common_dtype(a)
+    *batch, rows, columns = a.shape
+    least = min(rows, columns)
+    factors, tau = in_columns(a, dtype), new((*batch, least), dtype, a.allocator)
+    lapack.geqrf(factors, tau)
+    if mode == "raw":
+        return in_rows(factors.swapaxes(-1, -2)), tau
+    width = rows if mode == "complete" else least
+    r = in_rows(triu(factors[..., :width, :]))
+    return r if mode == "r" else _QR(in_rows(_product_of_reflectors(factors, tau, width)), r)
+
+
+# ---- singular values
+
+
+def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
+    """(u, s, vh, info), with u and vh in columns, or None."""
+    *batch, rows, columns = a.shape
+    least = min(rows, columns)
+    s = new((*batch, least), real_dtype(dtype), a.allocator)
+    info, u, vh = checks.new_info(batch, a.allocator), None, None
+    if vectors:
+        u = new_columns((*batch, rows, rows if full_matrices else least), dtype, a.allocator)
+        vh = new_columns((*batch, columns if full_matrices else least, columns), dtype, a.allocator)
+    if s.size:
+        lapack.gesvd(in_columns(a, dtype), s, u, vh, info)
+    elif vectors:
+        for each in (u, vh):
+            if each.size:
+                assign(each, identity(each.shape[-1], dtype))
+    return u, s, vh, info
+
+
+def _of_hermitian(a, vectors: bool):
+    """By eigenvalues, whose signs go into the vectors on the right."""
+    from pycuda._array.indexing.take_put import take_along_axis
+
+    if not vectors:
+        return _decreasing(apply("absolute", eigvalsh(a)))
+    w, v = eigh(a)
+    s = apply("absolute", w)
+    order = apply("negative", s).argsort(axis=-1)
+    v = take_along_axis(v, order[..., None, :], -1)
+    sign = take_along_axis(apply("sign", w), order, -1)
+    vh = adjoint(apply("multiply", v, sign[..., None, :]))
+    return _SVD(v, take_along_axis(s, order, -1), in_rows(vh))
+
+
+def _decreasing(values) -> GPUArray:
+    values.sort(axis=-1)
+    return values[..., ::-1].copy("C")
+
+
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
+    """numpy.linalg.svd"""
+    if hermitian:
+        return _of_hermitian(stacked_square(np.linalg.svd, a, hermitian=True), compute_uv)
+    a = stacked(np.linalg.svd, a)
+    dtype = common_dtype(a)
+    checks.before("numpy.linalg.svd")
+    u, s, vh, info = unchecked_svd(a, dtype, bool(full_matrices), bool(compute_uv))
+    checks.after(info, NOT_CONVERGED, *((u, s, vh) if compute_uv else (s,)))
+    return _SVD(in_rows(u), s, in_rows(vh)) if compute_uv else s
+
+
+def svdvals(x, /) -> GPUArray:
+    """numpy.linalg.svdvals"""
+    return svd(x, compute_uv=False)

@@ -1,0 +1,100 @@
+"""Eigenvalues and eigenvectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.core.operands import real_dtype
+from pycuda._array.linear import checks, lapack
+from pycuda._array.linear.matrices import (
+    common_dtype,
+    complex_dtype,
+    in_columns,
+    in_rows,
+    new_columns,
+    stacked_square,
+)
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_Eigh = type(np.linalg.eigh(np.ones((1, 1))))
+_Eig = type(np.linalg.eig(np.ones((1, 1))))
+_NOT_CONVERGED = "Eigenvalues did not converge"
+_NOT_FINITE = "Array must not contain infs or NaNs"
+
+
+# ---- of Hermitian matrices
+
+
+def _syevd(function, a, uplo, vectors: bool) -> tuple[GPUArray, GPUArray]:
+    """(eigenvalues, eigenvectors in columns)"""
+    if not isinstance(uplo, str) or uplo.upper() not in ("L", "U"):
+        raise numpy_error(function, a, uplo)
+    a = stacked_square(function, a, uplo)
+    dtype = common_dtype(a)
+    checks.before(f"numpy.linalg.{function.__name__}")
+    w = new(a.shape[:-1], real_dtype(dtype), a.allocator)
+    v, info = in_columns(a, dtype), checks.new_info(a.shape[:-2], a.allocator)
+    lapack.syevd(v, w, uplo.upper() == "U", vectors, info)
+    checks.after(info, _NOT_CONVERGED, w, v)
+    return w, v
+
+
+def eigh(a, UPLO="L"):
+    """numpy.linalg.eigh"""
+    w, v = _syevd(np.linalg.eigh, a, UPLO, True)
+    return _Eigh(w, in_rows(v))
+
+
+def eigvalsh(a, UPLO="L") -> GPUArray:
+    """numpy.linalg.eigvalsh"""
+    return _syevd(np.linalg.eigvalsh, a, UPLO, False)[0]
+
+
+# ---- of any matrices
+
+
+def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
+    """(eigenvalues, eigenvectors in columns or None), complex. A matrix that is not finite is replaced by
+    zeros meanwhile: LAPACK need not end for it.
+    """
+    a = stacked_square(function, a)
+    dtype = common_dtype(a)
+    checks.before(f"numpy.linalg.{function.__name__}")
+    result = complex_dtype(dtype)
+    w = new(a.shape[:-1], result, a.allocator)
+    v = new_columns(a.shape, result, a.allocator) if vectors else None
+    finite = apply("isfinite", a).all(axis=(-2, -1))
+    work = in_columns(a, dtype)
+    apply("where", finite[..., None, None], work, 0, out=work)
+    info = checks.new_info(a.shape[:-2], a.allocator)
+    lapack.geev(work, w, v, info)
+    apply("where", finite, info, -1, out=info)
+    results = (w, v) if vectors else (w,)
+    checks.after(info, lambda info: _NOT_CONVERGED if info > 0 else _NOT_FINITE, *results)
+    return w, v
+
+
+def _are_real(a, w) -> bool:
+    """Whether NumPy has real results: if no eigenvalue of a real matrix has an imaginary part. Without checks
+    the results are complex.
+    """
+    return a.dtype.kind != "c" and checks.are_wanted() and not apply("imag", w).any().get()
+
+
+def eig(a):
+    """numpy.linalg.eig"""
+    w, v = _geev(np.linalg.eig, a, True)
+    return _Eig(apply("real", w), in_rows(apply("real", v))) if _are_real(a, w) else _Eig(w, in_rows(v))
+
+
+def eigvals(a) -> GPUArray:
+    """numpy.linalg.eigvals"""
+    w, _ = _geev(np.linalg.eigvals, a, False)
+    return apply("real", w) if _are_real(a, w) else w

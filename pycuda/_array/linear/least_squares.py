@@ -1,0 +1,119 @@
+"""Least squares, pseudoinverses, ranks and condition numbers, by singular values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
+from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.core.operands import as_array, finfo, real_dtype
+from pycuda._array.linear import checks
+from pycuda._array.linear.decompositions import svd, unchecked_svd
+from pycuda._array.linear.matmul import matmul
+from pycuda._array.linear.matrices import adjoint, common_dtype, in_rows, stacked, stacked_square
+from pycuda._array.linear.norms import norm, squared_magnitudes
+from pycuda._array.linear.solving import unchecked_inverse
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_NOT_CONVERGED = "SVD did not converge in Linear Least Squares"
+_NOT_GIVEN = object()
+
+
+def _relative(tolerance):
+    """A tolerance for each matrix, as a factor of its singular values."""
+    from pycuda.gpuarray import GPUArray
+
+    return tolerance[..., None] if isinstance(tolerance, GPUArray) and tolerance.ndim else tolerance
+
+
+def _reciprocal(s, large) -> GPUArray:
+    """1 / s, and 0 for those that are not large."""
+    return apply("where", large, apply("reciprocal", s), 0).astype(s.dtype, copy=False)
+
+
+def lstsq(a, b, rcond=None):
+    """numpy.linalg.lstsq"""
+    a, b = as_array(a), as_array(b)
+    right = b[:, None] if b.ndim == 1 else b
+    if a.ndim != 2 or right.ndim != 2 or a.shape[0] != right.shape[0]:
+        raise numpy_error(np.linalg.lstsq, a, b, rcond)
+    dtype = common_dtype(a, b)
+    checks.before("numpy.linalg.lstsq")
+    rows, columns = a.shape
+    if rcond is None:
+        rcond = finfo(dtype).eps * max(rows, columns)
+    elif rcond < 0:
+        rcond = finfo(dtype).eps
+    u, s, vh, info = unchecked_svd(a, dtype, False, True)
+    checks.after(info, _NOT_CONVERGED, u, s, vh)
+    large = apply("greater", s, s.max(initial=0) * float(rcond))
+    rank = large.sum(dtype=np.int32)
+    a, right = a.astype(dtype, copy=False), right.astype(dtype, copy=False)
+    x = matmul(adjoint(vh), apply("multiply", _reciprocal(s, large)[:, None], matmul(adjoint(u), right)))
+    if rows > columns and not (checks.are_wanted() and int(rank.get()) != columns):
+        residuals = squared_magnitudes(right - matmul(a, x)).sum(axis=0)
+    else:
+        residuals = new((0,), real_dtype(dtype), a.allocator)
+    return x[:, 0].copy() if b.ndim == 1 else x, residuals, rank, s
+
+
+def pinv(a, rcond=None, hermitian=False, *, rtol=_NOT_GIVEN) -> GPUArray:
+    """numpy.linalg.pinv"""
+    a = as_array(a)
+    if rcond is not None and rtol is not _NOT_GIVEN:
+        raise numpy_error(np.linalg.pinv, a, rcond, rtol=rtol)
+    if rcond is None:
+        rcond = 1e-15 if rtol is _NOT_GIVEN else rtol
+    a = (stacked_square if hermitian else stacked)(np.linalg.pinv, a, hermitian=hermitian)
+    if rcond is None:
+        rcond = max(a.shape[-2:]) * finfo(common_dtype(a)).eps
+    if not a.size:
+        return new((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype, a.allocator)
+    u, s, vh = svd(a, full_matrices=False, hermitian=hermitian)
+    large = apply("greater", s, s.max(axis=-1, keepdims=True) * _relative(rcond))
+    factor = _reciprocal(s, large)[..., None]
+    return in_rows(matmul(adjoint(vh), apply("multiply", factor, adjoint(u))))
+
+
+def matrix_rank(A, tol=None, hermitian=False, *, rtol=None) -> GPUArray:
+    """numpy.linalg.matrix_rank"""
+    a = as_array(A)
+    if rtol is not None and tol is not None:
+        raise numpy_error(np.linalg.matrix_rank, a, tol, rtol=rtol)
+    if a.ndim < 2:
+        return apply("not_equal", a, 0).any().astype(np.int64)
+    s = svd(a, compute_uv=False, hermitian=hermitian)
+    if tol is None:
+        rtol = max(a.shape[-2:]) * finfo(s.dtype).eps if rtol is None else _relative(rtol)
+        least = s.max(axis=-1, keepdims=True, initial=0) * rtol
+    else:
+        least = _relative(tol)
+    return apply("greater", s, least).sum(axis=-1, dtype=np.int64)
+
+
+def _with_infinity(result, x) -> GPUArray:
+    """inf where NaN does not come from the matrix."""
+    known = apply("logical_not", apply("isnan", x).any(axis=(-2, -1)))
+    return apply("where", apply("isnan", result) & known, np.inf, result).astype(result.dtype, copy=False)
+
+
+def cond(x, p=None) -> GPUArray:
+    """numpy.linalg.cond"""
+    x = as_array(x)
+    if x.ndim < 2 or 0 in x.shape[-2:]:
+        raise numpy_error(np.linalg.cond, x, p)
+    if p is None or p in (2, -2):
+        s = svd(x, compute_uv=False)
+        first, last = s[..., 0], s[..., -1]
+        return _with_infinity(apply("divide", *((last, first) if p == -2 else (first, last))), x)
+    stacked_square(np.linalg.cond, x, p)
+    dtype = common_dtype(x)
+    inverse, info = unchecked_inverse(x, dtype)
+    checks.fill_failed(info, inverse)
+    result = apply("multiply", norm(x, p, (-2, -1)), norm(inverse, p, (-2, -1)))
+    return _with_infinity(result.astype(real_dtype(dtype), copy=False), x)
