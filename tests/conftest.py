@@ -19,6 +19,7 @@ from pycuda.tools import clear_context_caches
 sys.path.insert(0, os.path.dirname(__file__))
 
 import devices
+from fork_server import ForkServer
 from forking import under_asan
 
 
@@ -42,8 +43,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_finish(session):
-    # Thousands of tests are so many objects that to look for garbage among them takes longer than most tests
-    # do: from here on only what tests make is looked at.
+    _look_no_further_back()
+
+
+def _look_no_further_back():
+    """Thousands of tests, what they import and what caches hold are so many objects that to look for garbage
+    among them takes longer than most tests do: from here on only what is made later is looked at.
+    """
     gc.collect()
     gc.freeze()
 
@@ -54,7 +60,13 @@ def pytest_report_header(config):
     return f"device: {device.name()}, compute capability {device.compute_capability()}, CUDA driver {version}"
 
 
+file_of_last_test = pytest.StashKey[Path]()
+
+
 def pytest_runtest_setup(item):
+    if item.path != item.session.stash.get(file_of_last_test, item.path):
+        _look_no_further_back()
+    item.session.stash[file_of_last_test] = item.path
     for name, unfit in ("gpu", True), ("cpu", False):
         marker = item.get_closest_marker(name)
         if marker and devices.on_cpu_device() == unfit:
@@ -135,20 +147,28 @@ drv.Context.pop()
 """
 
 
+@pytest.fixture(scope="session")
+def fork_server():
+    server = ForkServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-def at_capability(run_python):
+def at_capability(fork_server, tmp_path):
     """Calls a function of a test file in a process of its own, with a context of a device of at least that
     compute capability: the CPU device is set to have it. What it asserts holds, or the test fails."""
 
     def call(capability, function, *arguments):
-        file = Path(function.__code__.co_filename)
+        file, output = Path(function.__code__.co_filename), tmp_path / "output"
         source = CHILD.format(
             capability=capability, folders=[str(file.parent), os.path.dirname(__file__)], name=file.stem,
             file=str(file), function=function.__name__, arguments=arguments,
         )  # fmt: skip
-        done = run_python(source, env={"PYCUDA_CPU_COMPUTE_CAPABILITY": "{}.{}".format(*capability)})
-        assert done.returncode == 0, done.stdout + done.stderr
-        if done.stdout.strip() == "skipped":
+        env = {**os.environ, "PYCUDA_CPU_COMPUTE_CAPABILITY": "{}.{}".format(*capability)}
+        code, said = fork_server.run(source, output, env), output.read_text()
+        assert code == 0, said
+        if said.strip() == "skipped":
             pytest.skip("needs compute capability {}.{}".format(*capability))
 
     return call
