@@ -25,7 +25,6 @@ static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJ
         .slice = array->row * array->rows,
         .device = true,
         .array = (Array *)(uintptr_t)array,
-        .sparse = array->sparse,
     };
     return true;
 }

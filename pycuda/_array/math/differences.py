@@ -13,7 +13,7 @@ from pycuda._array.core.axes import normalized_axes, one_axis
 from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._array.core.operands import as_array, checked_out, finfo, is_number
+from pycuda._array.core.operands import as_array, checked_out, is_number
 from pycuda._array.reduction.reduce import sum_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
@@ -293,20 +293,3 @@ def _between(x, xp, fp) -> GPUArray:
     flat = apply("logical_and", apply("isnan", result), apply("equal", first, second))
     result = apply("where", apply("logical_or", flat, apply("equal", x, low)), first, result)
     return apply("where", apply("isnan", x), x, result)
-
-
-def sinc(x) -> GPUArray:
-    """sin(pi x) / (pi x), 1 where x is 0."""
-    inexact = x.astype(np.float64) if x.dtype.kind in "biu" else x
-    tiny = float(finfo(inexact.dtype).eps)
-    angle = apply("multiply", math.pi, apply("where", apply("equal", inexact, 0), tiny, inexact))
-    return apply("divide", apply("sin", angle), angle)
-
-
-def polyval(p, x) -> GPUArray:
-    """The value at x of a polynomial with these coefficients, the highest power first."""
-    x = as_array(x)
-    result = apply("multiply", x, 0)
-    for coefficient in p if isinstance(p, _driver.GPUArray) else np.asarray(p):
-        result = apply("add", apply("multiply", result, x), coefficient)
-    return result

@@ -89,11 +89,13 @@ _FUNCTIONS = {
         triu_indices_from""",
     "linear.einsum": "einsum einsum_path",
     "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
-    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp polyval sinc
+    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp
         trapezoid trapezoid=trapz unwrap""",
     "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
         isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
         result_type shares_memory size""",
+    "math.polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
+    "math.special": "i0 sinc",
     "numpy_api.likes": """array asarray asarray=asanyarray ascontiguousarray asfortranarray frombuffer
         fromfile fromfunction fromiter fromstring genfromtxt geomspace loadtxt logspace require vander""",
     "numpy_api.numpy_signatures": """all any angle arange argmax argmin argpartition argsort array2string

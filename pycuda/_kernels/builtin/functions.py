@@ -107,6 +107,12 @@ def same(a):
     return dtype, dtype
 
 
+def inexact(a):
+    """Integers as float64."""
+    dtype = same(a)[0]
+    return (np.dtype(np.float64),) * 2 if dtype.kind in "biu" else (dtype, dtype)
+
+
 def products(*operands):
     """One dtype for all."""
     return (_result_type(*operands),) * (len(operands) + 1)
@@ -187,6 +193,7 @@ _ROWS = (
     Function("bitwise_or", np.bitwise_or, _kinds(b="a || b", i="a | b")),
     Function("bitwise_xor", np.bitwise_xor, _kinds(b="a != b", i="a ^ b")),
     Function("invert", np.invert, _kinds(b="!a", i="~a")),
+    Function("bitwise_count", np.bitwise_count, _kinds(b="a", i="pycuda::bit_count(a)")),
     Function("left_shift", np.left_shift, _kinds(i="pycuda::shift_left(a, b)")),
     Function("right_shift", np.right_shift, _kinds(i="pycuda::shift_right(a, b)")),
     # comparison and logic
@@ -251,6 +258,12 @@ _ROWS = (
     Function("rint", np.rint, _kinds(f="rint(a)", c="L1(rint(a._M_re), rint(a._M_im))")),
     Function("copysign", np.copysign, _kinds(f="copysign(a, b)")),
     Function("nextafter", np.nextafter, _kinds(f="pycuda::next_number<S1>(a, b)")),
+    Function(
+        "spacing",
+        np.spacing,
+        _kinds(f="a - a == 0 ? pycuda::spacing<S1>(a) : a - a"),
+    ),
+    Function("i0", inexact, _kinds(f="cyl_bessel_i0(a)")),
     Function("ldexp", np.ldexp, _kinds(f="ldexp(a, pycuda::exponent(b))")),
     Function("frexp", np.frexp, _kinds(f="int e; x = frexp(a, &e); y = e"), 2),
     Function("modf", np.modf, _kinds(f="x = copysign(isinf(a) ? L1(0) : a - trunc(a), a); y = trunc(a)"), 2),

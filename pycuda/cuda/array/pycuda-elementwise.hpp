@@ -201,6 +201,10 @@ template <class T> PYCUDA_INLINE T lcm(T a, T b)
     const U x = magnitude<U>(a), y = magnitude<U>(b), divisor = gcd_of<U>(x, y);
     return divisor == 0 ? T(0) : (T)(x / divisor * y);
 }
+template <class T> PYCUDA_INLINE int bit_count(T a)
+{
+    return __popcll(magnitude<typename Magnitude<(sizeof(T) > 4)>::type>(a));
+}
 
 // ---- comparisons: integers of different signs as numbers, complex numbers by real part, then imaginary part
 
@@ -302,6 +306,11 @@ template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
 }
 template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
 template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
+// As NumPy: away from zero, and upward from half precision.
+template <class Stored, class T> PYCUDA_INLINE T spacing(T a)
+{
+    return next_number<Stored>(a, a < 0 && sizeof(Stored) > 2 ? -T(INFINITY) : T(INFINITY)) - a;
+}
 // Python's divmod: the remainder has the sign of the divisor, the quotient is an integer.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
 {

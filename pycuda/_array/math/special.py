@@ -1,0 +1,29 @@
+"""Special functions that are no ufuncs: np.sinc, np.i0."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pycuda._array.core.elementwise import apply
+from pycuda._array.core.operands import finfo
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+
+def sinc(x) -> GPUArray:
+    """sin(pi x) / (pi x), 1 where x is 0."""
+    inexact = x.astype(np.float64) if x.dtype.kind in "biu" else x
+    tiny = float(finfo(inexact.dtype).eps)
+    angle = apply("multiply", math.pi, apply("where", apply("equal", inexact, 0), tiny, inexact))
+    return apply("divide", apply("sin", angle), angle)
+
+
+def i0(x) -> GPUArray:
+    """The modified Bessel function of the first kind, of order 0."""
+    if x.dtype.kind == "c":
+        raise TypeError("i0 not supported for complex values")
+    return apply("i0", x)

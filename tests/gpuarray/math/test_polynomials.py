@@ -1,0 +1,104 @@
+"""Polynomials by their coefficients, compared with NumPy."""
+
+import numpy as np
+import pytest
+
+from pycuda import gpuarray
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+BOUNDS = {"e": 2e-2, "f": 1e-4, "F": 1e-4}
+
+
+def check(function, *operands):
+    """function(numpy, ...) of GPUArrays is what it is of NumPy's arrays."""
+    want = function(*operands)
+    got = function(*(gpuarray.to_gpu(each) if isinstance(each, np.ndarray) else each for each in operands))
+    pairs = zip(got, want, strict=True) if isinstance(want, tuple) else [(got, want)]
+    for ours, theirs in pairs:
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        bound = max(BOUNDS.get(each.dtype.char, 1e-12) for each in operands if isinstance(each, np.ndarray))
+        np.testing.assert_allclose(ours.get(), theirs, rtol=bound, atol=bound)
+
+
+def drawn(dtype, size, seed):
+    values = abs(np.random.default_rng(seed).normal(size=size)) * 4 + 1
+    return (values + (1j if dtype in "FD" else 0)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", "efdFDilB")
+def test_sums_and_derivatives(dtype):
+    a, b = drawn(dtype, 5, 1), drawn(dtype, 3, 2)
+    check(np.polyadd, a, b)
+    check(np.polysub, b, a)
+    check(np.polyadd, [1, 2.5], a)
+    for order in range(3):
+        check(lambda p, m=order: np.polyder(p, m), a)
+        check(lambda p, m=order: np.polyint(p, m), a)
+    check(lambda p: np.polyint(p, 2, k=[1, 2]), a)
+    check(lambda p: np.polyint(p, 2, k=7), a)
+
+
+@pytest.mark.parametrize("dtype", "fdFD")
+def test_products_and_quotients(dtype):
+    a, b = drawn(dtype, 5, 1), drawn(dtype, 3, 2)
+    check(np.polymul, a, b)
+    check(np.polymul, np.concatenate([np.zeros(2, dtype), a]), b)
+    check(np.polymul, np.zeros(2, dtype), b)
+    check(np.polydiv, a, b)
+    check(np.polydiv, b, a)
+    check(np.polydiv, np.array([2, 7, 9, 6]).astype(dtype), np.array([2, 3]).astype(dtype))
+    check(np.poly, b)
+
+
+def test_of_roots():
+    check(np.poly, np.array([3, 1, -2]))
+    check(np.poly, np.array([1 + 2j, 1 - 2j, 3]))  # real, as each root has its conjugate
+    assert np.poly(gpuarray.zeros(0, float)) == 1
+
+
+@pytest.mark.parametrize("p", [[1, 2.0, 3], [0, 0, 1, -3, 2, 0, 0], [0.0, 0], [5.0], [1j, 2, 3]])
+def test_roots(p):
+    want, got = np.sort(np.roots(p)), np.sort(np.roots(gpuarray.to_gpu(np.array(p))).get())
+    assert want.dtype == got.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", "fdDi")
+@pytest.mark.parametrize("columns", [1, 2])
+def test_fits(dtype, columns):
+    x = np.arange(20).astype(dtype)
+    y = (3 * np.arange(20.0) ** 2 - np.arange(20) + np.random.default_rng(0).normal(size=20)).astype(dtype)
+    y = y if columns == 1 else np.stack([y, 2 * y], 1)
+    check(lambda x, y: np.polyfit(x, y, 2), x, y)
+    check(lambda x, y: np.polyfit(x, y, 2, w=abs(x) + 1.0), x, y)
+    check(lambda x, y: np.polyfit(x, y, 2, cov=True), x, y)
+    check(lambda x, y: np.polyfit(x, y, 2, cov="unscaled"), x, y)
+    check(lambda x, y: np.polyfit(x, y, 2, full=True)[:2], x, y)
+    with pytest.warns(np.exceptions.RankWarning):
+        np.polyfit(gpuarray.to_gpu(0 * x + 1), gpuarray.to_gpu(y), 2)
+
+
+def test_refusals():
+    p = gpuarray.to_gpu(np.arange(3.0))
+    for call in (
+        lambda p: np.polyder(p, -1),
+        lambda p: np.polyint(p, -1),
+        lambda p: np.polyint(p, 3, k=[1, 2]),
+        lambda p: np.poly(p.reshape(1, 3)),
+    ):
+        with pytest.raises(ValueError) as theirs:
+            call(np.arange(3.0))
+        with pytest.raises(ValueError) as ours:
+            call(p)
+        assert str(ours.value) == str(theirs.value)
+    with pytest.raises(TypeError):
+        np.polyadd(p, np.poly1d([1, 2]))
+    x, y = np.arange(4.0), np.ones((4, 2))
+    for arguments in ((x, y, -1), (y, y, 1), (x[:0], y[:0], 1), (x, y[:3], 1), (x, y, 1, None, False, y)):
+        with pytest.raises((TypeError, ValueError)) as theirs:
+            np.polyfit(*arguments)
+        there = [gpuarray.to_gpu(each) if isinstance(each, np.ndarray) else each for each in arguments]
+        with pytest.raises(theirs.type) as ours:
+            np.polyfit(*there)
+        assert str(ours.value) == str(theirs.value)
