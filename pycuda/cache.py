@@ -7,6 +7,8 @@
     python -m pycuda.cache clear    removes them
 
 Compiled code outlives a reboot and is found again by every process of its user; nothing else removes it.
+
+The plans of Fourier transforms that cuFFT makes are kept, too, by the process and for each context.
 """
 
 from __future__ import annotations
@@ -21,6 +23,28 @@ from typing import NamedTuple
 from pycuda._compile import cache as _cache
 from pycuda._compile.files import passing as _passing
 from pycuda._pool_snapshot import size_text as _size_text
+
+
+class FFTPlan(NamedTuple):
+    """A plan of cuFFT that is kept with its workspace.
+
+    Attributes
+    ----------
+    sizes : tuple of int
+        Of the transform, along each of its axes.
+    batch : int
+        How many transforms it makes.
+    source, result : str
+        The dtypes.
+    workspace : int
+        Bytes.
+    """
+
+    sizes: tuple[int, ...]
+    batch: int
+    source: str
+    result: str
+    workspace: int
 
 
 class Entry(NamedTuple):
@@ -112,6 +136,54 @@ def summary() -> str:
         return "off (PYCUDA_DISABLE_CACHE)" if _cache.is_off(None) else "off (there is no folder for it)"
     found = entries()
     return f"{where}: {len(found)} files, {_size_text(sum(entry.size for entry in found))}"
+
+
+def fft_plans() -> list[FFTPlan]:
+    """The plans of Fourier transforms that are kept in the current context.
+
+    Returns
+    -------
+    list of FFTPlan
+        The last used first.
+    """
+    from pycuda._libraries import fft
+
+    return [
+        FFTPlan(each.sizes, each.batch, each.source_type, each.result_type, plan.size)
+        for each, plan in fft.kept()
+    ]
+
+
+def clear_fft_plans() -> int:
+    """Forget the plans of Fourier transforms of the current context, which gives their workspaces back.
+
+    Returns
+    -------
+    int
+        How many there were.
+    """
+    from pycuda._libraries import fft
+
+    return fft.clear()
+
+
+def limit_fft_plans(size: int | None) -> int:
+    """Set how many bytes workspaces of plans may take that are kept in the current context.
+
+    Parameters
+    ----------
+    size : int or None
+        None is a sixteenth of the memory of the device. A plan with a larger workspace is not kept.
+
+    Returns
+    -------
+    int
+        The limit.
+    """
+    from pycuda._libraries import fft
+
+    fft.set_limit(size)
+    return fft.limit()
 
 
 def main(arguments=None) -> int:

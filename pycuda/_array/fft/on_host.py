@@ -1,4 +1,4 @@
-"""Fourier transforms by NumPy, on the CPU device. As on_library.py has them."""
+"""Fourier transforms by NumPy, on the CPU device."""
 
 from __future__ import annotations
 
@@ -27,16 +27,20 @@ def _to_real(source, result, axis) -> None:
     np.fft.irfft(source, result.shape[axis], axis, "forward", result)
 
 
-def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
-    """The complex transform along these axes, in their order; `result` may be `source`."""
-    host.queue(_complex, (source,), (result,), axes, forward)
+class ByNumPy:
+    """Transforms without a factor, of arrays that fit."""
 
+    @staticmethod
+    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
+        """The complex transform along these axes, in their order; `result` may be `source`."""
+        host.queue(_complex, (source,), (result,), axes, forward)
 
-def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
-    """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
-    host.queue(_from_real, (source,), (result,), axes)
+    @staticmethod
+    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
+        """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
+        host.queue(_from_real, (source,), (result,), axes)
 
-
-def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
-    """The inverse of transform_from_real along one axis. `source` is overwritten."""
-    host.queue(_to_real, (source,), (result,), axis)
+    @staticmethod
+    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
+        """The inverse of transform_from_real along one axis. `source` is overwritten."""
+        host.queue(_to_real, (source,), (result,), axis)

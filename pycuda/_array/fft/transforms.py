@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,12 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply, users_level
 from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._array.fft import on_host
+from pycuda._array.fft.on_host import ByNumPy
+from pycuda._array.fft.on_library import ByLibrary
 from pycuda._array.numpy_api.likes import fresh
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._libraries import host
+from pycuda._libraries.finding import need
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -26,11 +28,12 @@ if TYPE_CHECKING:
 Sizes = list[tuple[int, int]]  # (axis, length of the transform along it), in the order in which NumPy goes
 
 
-def _maker() -> Any:
-    """The module that makes transforms on this device."""
+def _maker() -> type[ByNumPy] | type[ByLibrary]:
+    """Who makes transforms on this device."""
     if host.is_possible():
-        return on_host
-    raise NotImplementedError("Fourier transforms are made on the CPU device only")
+        return ByNumPy
+    need("cufft")
+    return ByLibrary
 
 
 # ---- dtypes and factors

@@ -1,0 +1,168 @@
+"""Fourier transforms by cuFFT: which axes one plan takes, and copies of what none takes."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import pycuda.driver as drv
+from pycuda._array.core.memory import new, write_back
+from pycuda._driver import _collapse_axes
+from pycuda._libraries import fft
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
+
+_MOST_AXES = 3
+# Calls of a plan for one transform, before a copy is cheaper.
+_MOST_CALLS = 64
+
+
+class _Form(NamedTuple):
+    """An array without its memory. Strides are in elements."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+
+
+class _Plan(NamedTuple):
+    """A plan of cuFFT's, and where its calls begin in both arrays, in elements."""
+
+    transform: fft.Transform
+    starts: list[tuple[int, int]]
+
+
+def _form(array: GPUArray) -> _Form | None:
+    """None where elements do not lie whole elements apart."""
+    if any(stride % array.itemsize for stride in array.strides):
+        return None
+    return _Form(array.shape, tuple(each // array.itemsize for each in array.strides), array.dtype.name)
+
+
+def _layout(form: _Form, axes, distance: int) -> fft.Layout | None:
+    """None where the strides of an axis are no multiple of those of the next."""
+    embed = [form.shape[axes[0]]]
+    strides = [form.strides[axis] for axis in axes]
+    if min(*strides, distance) < 1:
+        return None
+    for outer, inner, axis in zip(strides, strides[1:], axes[1:], strict=False):
+        if outer % inner or outer // inner < form.shape[axis]:
+            return None
+        embed.append(outer // inner)
+    return fft.Layout(tuple(embed), strides[-1], distance)
+
+
+@functools.lru_cache(1024)
+def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> _Plan | None:
+    """Along these axes, the last of which is the real one. None where cuFFT does not take the arrays."""
+    rest = [
+        (length, source.strides[axis], result.strides[axis])
+        for axis, length in enumerate(result.shape)
+        if axis not in axes and length > 1
+    ]
+    *outer, (batch, step, other) = sorted(_collapse_axes(rest, 2)[0]) if rest else [(1, 1, 1)]
+    if math.prod(length for length, *_ in outer) > _MOST_CALLS:
+        return None
+    layouts = _layout(source, axes, step), _layout(result, axes, other)
+    if None in layouts:
+        return None
+    sizes = tuple(max(source.shape[axis], result.shape[axis]) for axis in axes)
+    starts = [
+        tuple(sum(i * axis[which] for i, axis in zip(index, outer, strict=True)) for which in (1, 2))
+        for index in itertools.product(*(range(length) for length, *_ in outer))
+    ]
+    return _Plan(fft.Transform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype), starts)
+
+
+def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> bool:
+    """False, and nothing is done, where cuFFT does not take the arrays."""
+    forms = _form(source), _form(result)
+    plan = None if None in forms else _plan(*forms, tuple(axes))
+    if plan is None:
+        return False
+    calls = [
+        (source.ptr + start * source.itemsize, result.ptr + other * result.itemsize)
+        for start, other in plan.starts
+    ]
+    aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are
+    if any(address % aligned for call in calls for address in call):
+        return False
+    fft.queue(plan.transform, calls, forward, drv.current_stream(), (source, result))
+    return True
+
+
+def _packed(like: GPUArray, axes) -> GPUArray:
+    """A new array of the same shape and dtype in which cuFFT takes these axes, all others are the batch."""
+    others = [axis for axis in range(like.ndim) if axis not in axes]
+    order = (*others, *axes)
+    packed = new([like.shape[axis] for axis in order], like.dtype, like.allocator)
+    return packed.transpose([order.index(axis) for axis in range(like.ndim)])
+
+
+def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> None:
+    """Along these axes, by way of copies where it must be."""
+    if _queue(source, result, axes, forward):
+        return
+    copy = _packed(source, axes)
+    write_back(source, copy)
+    target = copy if source.dtype == result.dtype else _packed(result, axes)
+    if not _queue(copy, target, axes, forward):
+        raise AssertionError("cuFFT takes packed arrays")
+    write_back(target, result)
+
+
+def _by_stride(array: GPUArray, axes) -> list[int]:
+    return sorted(axes, key=lambda axis: -array.strides[axis])
+
+
+def _most(source, result, axes, last) -> int:
+    """How many of the axes, from the last on, one plan takes together with `last`; as many as a plan can have
+    where a copy is needed in any case.
+    """
+    most = min(len(axes), _MOST_AXES - len(last))
+    forms = _form(source), _form(result)
+    if None not in forms:
+        for count in range(most, -1, -1):
+            part = (*axes[len(axes) - count :], *last)
+            if part and _plan(*forms, part):
+                return count
+    return most
+
+
+class ByLibrary:
+    """As ByNumPy has them."""
+
+    @staticmethod
+    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
+        """The complex transform along these axes; `result` may be `source`."""
+        left = [axis for axis in _by_stride(result, axes) if result.shape[axis] > 1]
+        if not left and source is not result:
+            write_back(source, result)
+        while left:
+            count = _most(source, result, left, [])
+            _step(source, result, left[-count:], forward)
+            source, left = result, left[:-count]
+
+    @staticmethod
+    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
+        """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
+        halved, *others = axes
+        if source.shape[halved] == 1:
+            write_back(source, result)
+            return ByLibrary.transform(result, result, tuple(others), True)
+        others = [axis for axis in _by_stride(result, others) if result.shape[axis] > 1]
+        count = _most(source, result, others, [halved])
+        together, rest = others[len(others) - count :], others[: len(others) - count]
+        _step(source, result, [*together, halved], True)
+        return ByLibrary.transform(result, result, tuple(rest), True)
+
+    @staticmethod
+    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
+        """The inverse of transform_from_real along one axis. `source` is overwritten."""
+        if result.shape[axis] == 1:
+            write_back(source._real, result)
+        else:
+            _step(source, result, [axis], False)

@@ -1,0 +1,195 @@
+"""Fourier transforms by cuFFT. A plan is made once for a transform, its layout and a stream, and kept with
+its workspace while all workspaces of the context fit into a number of bytes: the longest unused goes first.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import pycuda.driver as drv
+from pycuda import _driver
+from pycuda._driver import _beside_captures, _is_captured, _LibraryFunction
+from pycuda._kernels.plans.caches import ContextCache, current, of_stream
+from pycuda._pool_snapshot import size_text
+
+# cudaDataType
+_TYPES = {"float32": 0, "float64": 1, "complex64": 4, "complex128": 5}
+_FORWARD, _INVERSE = -1, 1
+_ALLOC_FAILED = 2
+# Of plans without a workspace, which have memory all the same.
+_MOST_PLANS = 1024
+
+_do_not_allocate = _LibraryFunction("cufftSetAutoAllocation")
+_make = _LibraryFunction("cufftXtMakePlanMany")
+_execute = _LibraryFunction("cufftXtExec")
+
+
+class Layout(NamedTuple):
+    """Where elements lie, counted in elements: `stride` is that of the last axis, embed[i] times the stride
+    of axis i is that of the axis before, `distance` is from one transform of a batch to the next.
+    """
+
+    embed: tuple[int, ...]
+    stride: int
+    distance: int
+
+
+class Transform(NamedTuple):
+    """Everything that a plan depends on but its stream. Dtypes by name."""
+
+    sizes: tuple[int, ...]
+    batch: int
+    source: Layout
+    source_type: str
+    result: Layout
+    result_type: str
+
+    def __str__(self) -> str:
+        sizes = " x ".join(map(str, self.sizes))
+        return f"{self.batch} of {sizes} from {self.source_type} to {self.result_type}"
+
+
+class _Plan:
+    """A plan of cuFFT's that one stream uses, and the memory that its kernels use meanwhile."""
+
+    def __init__(self, transform: Transform):
+        sizes, batch, source, source_type, result, result_type = transform
+        size = np.zeros(1, np.uint64)
+        # Of the operands, the complex one names the precision.
+        computed = max(_TYPES[source_type], _TYPES[result_type])
+        self.handle = _driver._LibraryHandle("cufft")
+        _do_not_allocate(self.handle, 0)
+        _make(
+            self.handle, len(sizes), np.array(sizes, np.longlong),
+            np.array(source.embed, np.longlong), source.stride, source.distance, _TYPES[source_type],
+            np.array(result.embed, np.longlong), result.stride, result.distance, _TYPES[result_type],
+            batch, size, computed,
+        )  # fmt: skip
+        self.size = int(size[0])
+        self.room = max(self.size, 1)
+        self.workspace: Any = None
+        self.is_set = False  # whether the plan has it: what is captured has its own
+        self.used = 0
+
+    def prepare(self, stream) -> Any:
+        """The workspace of a call, which the plan has from now on."""
+        if _is_captured(stream):  # graphs may run at the same time
+            workspace, self.is_set = _driver.GPUArray(self.room, np.uint8), False
+            self.handle.use(stream, workspace, self.room)
+            return workspace
+        if self.workspace is None:  # not of a pool, whose memory keeps the streams alive that it is used on
+            self.workspace = drv.mem_alloc(self.room)
+        if not self.is_set:
+            self.handle.use(stream, self.workspace, self.room)
+            self.is_set = True
+        return self.workspace
+
+
+# ---- the plans of a context
+
+_plans = ContextCache()
+_uses = itertools.count(1)
+_limits = ContextCache()  # what was set
+
+
+def limit() -> int:
+    """The bytes that workspaces of plans may take that are kept in the current context."""
+    size = _limits.get(current())
+    return drv.Context.get_device().total_memory() // 16 if size is None else size
+
+
+def set_limit(size: int | None) -> None:
+    """None is a sixteenth of the memory of the device."""
+    _limits[current()] = size
+    _evict()
+
+
+def _by_stream() -> Iterator[dict[Transform, _Plan]]:
+    """The plans of each stream of the current context."""
+    by_stream, by_none = _plans.get(current(), ({}, {}))
+    yield from list(by_stream.values())
+    yield from list(by_none.values())
+
+
+def kept() -> list[tuple[Transform, _Plan]]:
+    """Those of the current context, the last used first."""
+    found = [each for plans in _by_stream() for each in list(plans.items())]
+    return sorted(found, key=lambda each: each[1].used, reverse=True)
+
+
+def clear() -> int:
+    """Forget the plans of the current context; returns how many there were."""
+    count = len(kept())
+    for plans in _by_stream():
+        plans.clear()
+    return count
+
+
+def _evict() -> None:
+    """What is beyond the limit."""
+    found = kept()
+    sizes = itertools.accumulate(plan.size for _, plan in found)
+    most = limit()
+    gone = {
+        id(plan)
+        for i, ((_, plan), size) in enumerate(zip(found, sizes, strict=True))
+        if size > most or i >= _MOST_PLANS
+    }
+    for plans in _by_stream():
+        for transform, plan in list(plans.items()):
+            if id(plan) in gone:
+                plans.pop(transform, None)
+
+
+def _plan(transform: Transform, stream) -> _Plan:
+    streams, key = of_stream(_plans, stream)
+    plans = {} if streams is None else streams.setdefault(key, {})
+    found = plans.get(transform)
+    if found is None:
+        found = plans[transform] = _beside_captures(_Plan, transform)
+        found.used = next(_uses)
+        _evict()
+    found.used = next(_uses)
+    return found
+
+
+def _is_memory(error: Exception) -> bool:
+    return not isinstance(error, drv.LibraryError) or error.code == _ALLOC_FAILED
+
+
+def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
+    """(plan, workspace). MemoryError when there is no room, even after the other plans have gone."""
+    for attempt in range(2):
+        size = None
+        try:
+            plan = _plan(transform, stream)
+            size = plan.size
+            return plan, plan.prepare(stream)
+        except (MemoryError, drv.MemoryError, drv.LibraryError) as error:
+            if not _is_memory(error):
+                raise
+            clear()
+            if attempt:
+                raise _too_little(transform, size) from error
+    raise AssertionError
+
+
+def _too_little(transform: Transform, size: int | None) -> drv.MemoryError:
+    free, total = drv.mem_get_info()
+    needed = "its plan" if size is None else f"its workspace of {size_text(size)}"
+    return drv.MemoryError(
+        f"Fourier transform ({transform}): no room for {needed}; {size_text(free)} of {size_text(total)} are "
+        "free"
+    )
+
+
+def queue(transform: Transform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
+    """Queues the transform between the addresses of each call, which are in these arrays."""
+    plan, workspace = _prepared(transform, stream)
+    _driver._library_uses(stream, (*arrays, workspace, plan.handle))
+    for source, result in calls:
+        _execute(plan.handle, source, result, _FORWARD if forward else _INVERSE)
