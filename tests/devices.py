@@ -5,6 +5,7 @@ import os
 import pytest
 
 import pycuda.driver as drv
+from pycuda._libraries import finding
 
 # For what is refused at loading.
 words_are_ours = pytest.mark.cpu("a GPU's compiler has its own words, takes some of it, and at some crashes")
@@ -28,6 +29,13 @@ def free_bytes():
 def tries():
     """To look at the device's free memory: others take and give a GPU's; there one quiet moment is enough."""
     return range(1 if on_cpu_device() else 100)
+
+
+def needs_library(name):
+    """Skips a test on a GPU without this library of NVIDIA's; the CPU device does without it."""
+    problem = None if on_cpu_device() else finding.problem(name)
+    if problem:
+        pytest.skip(f"lib{name} is needed: {problem}")
 
 
 if __name__ == "__main__":

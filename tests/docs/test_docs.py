@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from devices import needs_library
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -28,6 +29,8 @@ def test_program(run_python, program, output):
     for package in "scipy", "dask":
         if f"import {package}" in program and importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
+    if "np.fft." in program:
+        needs_library("cufft")
     # Without the folder of tests, whose names are not to be found as packages.
     done = run_python(program, env={"PYTHONPATH": None})
     assert done.returncode == 0 and not done.stderr, done.stderr

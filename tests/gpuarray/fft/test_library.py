@@ -11,6 +11,7 @@ from pycuda import gpuarray
 from pycuda._array.fft import transforms
 from pycuda._libraries import finding
 
+pytestmark = pytest.mark.usefixtures("cufft")
 HERE = Path(__file__).parent
 
 PROGRAM = """
@@ -229,12 +230,6 @@ def run(run_python, program, library, **keywords):
 def host_cufft(compiled):
     """The path of the library that stands in for cuFFT on the CPU device."""
     return compiled((HERE / "host_cufft.c").read_text())
-
-
-@pytest.fixture(autouse=True)
-def library_is_there(primary_context):
-    if not finding._driver._is_cpu_device() and finding.problem("cufft"):
-        pytest.skip("no cuFFT here")
 
 
 @pytest.mark.parametrize("program", [FUNCTIONS, LAYOUTS, PLANS], ids=["functions", "layouts", "plans"])

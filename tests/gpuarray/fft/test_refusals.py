@@ -92,6 +92,7 @@ def test_results_that_are_read_only():
 @pytest.mark.parametrize(
     "call", ["fftn(m, (2, 3))", "rfftn(m, (None, 3), (0, 1))", "irfftn(m, (3, None), (0, 1))"]
 )
+@pytest.mark.usefixtures("cufft")
 def test_what_numpy_warns_of(call):
     array = gpuarray.to_gpu(HOST["m"])
     want, got = [], []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import pycuda.driver as drv
 from pycuda import gpuarray
 
-pytestmark = pytest.mark.usefixtures("primary_context")
+pytestmark = pytest.mark.usefixtures("primary_context", "cufft")
 
 ONE_AXIS = ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft"]
 TWO_AXES = ["fft2", "ifft2", "rfft2", "irfft2"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from devices import needs_library
 
 import pycuda
 from pycuda import gpuarray
@@ -155,8 +156,7 @@ def host_cublas(compiled):
 
 @pytest.fixture(autouse=True)
 def library_is_there(primary_context):
-    if not finding._driver._is_cpu_device() and finding.problem("cublas"):
-        pytest.skip("no cuBLAS here")
+    needs_library("cublas")
 
 
 def test_layouts(run_python, host_cublas):

@@ -3,7 +3,7 @@ once with plain arguments and compared with NumPy, or it stands below among thos
 
 A name that is new in a version of NumPy fails `test_every_name_has_its_place`: put a row into FUNCTIONS,
 UFUNCS, LINALG, FFT or METHODS, or the name into NOT_HERE. This file, run by python with
-PYTHONPATH=tests/gpuarray, rewrites the lists of docs/numpy.md.
+PYTHONPATH=tests:tests/gpuarray, rewrites the lists of docs/numpy.md.
 """
 
 import contextlib
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from against import check_memory, compare
+from devices import needs_library
 
 from pycuda import gpuarray
 
@@ -631,6 +632,8 @@ def find(name):
 def test_function(name, call):
     if find(name) is None:
         pytest.skip(f"NumPy {np.__version__} has no {name}")
+    if (name, call) in rows(FFT):
+        needs_library("cufft")
     assert re.search(rf"np\.{re.escape(name)}\(", call)
     check(call)
 
