@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 
-import pycuda.driver as drv
-from pycuda.tools import clear_context_caches
+from pycuda import _driver
+from pycuda._kernels.plans.caches import clear_context_caches
 
 
 def drop_context(namespace) -> None:
@@ -20,11 +20,11 @@ def drop_context(namespace) -> None:
     """
 
     def drop():
-        drv._driver._finish()
+        _driver._finish()
         try:
-            if drv.Context.get_current() == namespace["context"]:
-                drv.Context.pop()
-        except drv.Error:
+            if _driver.Context.get_current() == namespace["context"]:
+                _driver.Context.pop()
+        except _driver.Error:
             pass
         namespace["context"] = None
         clear_context_caches()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
 import operator
@@ -13,20 +12,26 @@ from collections import Counter
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, ParamSpec, TextIO, TypeVar
 
-import numpy as np
-
 import pycuda.driver as drv
+from pycuda._c_types import Argument as Argument
+from pycuda._c_types import ScalarArg as ScalarArg
+from pycuda._c_types import VectorArg as VectorArg
+from pycuda._c_types import dtype_to_ctype as dtype_to_ctype
+from pycuda._c_types import get_arg_type as get_arg_type
+from pycuda._c_types import parse_c_arg as parse_c_arg
 from pycuda._capabilities import multiprocessor
 from pycuda._compile.target import default_ordinal
-from pycuda._kernels.plans import caches as _caches
+from pycuda._kernels.plans.caches import clear_context_caches as clear_context_caches
+from pycuda._kernels.plans.caches import context_dependent_memoize as context_dependent_memoize
+from pycuda._kernels.plans.caches import (
+    context_dependent_memoized_functions as context_dependent_memoized_functions,
+)
 from pycuda._pool_snapshot import PoolBlock as PoolBlock
 from pycuda._pool_snapshot import PoolSnapshot as PoolSnapshot
 from pycuda._public import name_public_module as _name_public_module
 from pycuda.compyte import dtypes as _dtypes
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
-
     from pycuda._driver import _Stream
 
 _P = ParamSpec("_P")
@@ -47,23 +52,6 @@ PageLockedAllocator = drv.PageLockedAllocator
 PageLockedMemoryPool = drv.PageLockedMemoryPool
 PooledHostAllocation = drv.PooledHostAllocation
 bitlog2 = drv.bitlog2
-
-_dtypes.fill_registry_with_c_types(_dtypes.TYPE_REGISTRY, respect_windows=True)
-_dtypes.fill_registry_with_c99_stdint_types(_dtypes.TYPE_REGISTRY)
-_dtypes.fill_registry_with_cuda_types(_dtypes.TYPE_REGISTRY)
-get_or_register_dtype("char", np.int8)
-get_or_register_dtype(("half", "__half"), np.float16)
-get_or_register_dtype("pycuda::complex<float>", np.complex64)
-get_or_register_dtype("pycuda::complex<double>", np.complex128)
-
-
-def _register_bfloat16() -> None:
-    """CUDA's names for the dtype of the package ml_dtypes, which need not be installed."""
-    with contextlib.suppress(ImportError):
-        import ml_dtypes
-
-        get_or_register_dtype(("__nv_bfloat16", "nv_bfloat16"), ml_dtypes.bfloat16)
-
 
 # ---- memory pools
 
@@ -188,48 +176,6 @@ def get_default_device(default: int = 0) -> drv.Device:
     )
     number = default_ordinal()
     return drv.Device(default if number is None else number)
-
-
-# ---- caches that follow the context
-
-context_dependent_memoized_functions: list[Any] = []
-
-
-def context_dependent_memoize(func: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Decorator: remember results per current context and arguments until
-    clear_context_caches().
-
-    Parameters
-    ----------
-    func : callable
-        Its arguments must be hashable.
-
-    Returns
-    -------
-    callable
-    """
-    cache = _caches.ContextCache()
-
-    @functools.wraps(func)
-    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        context = 0 if drv.Context.get_current() is None else _caches.current()
-        key = context, args, frozenset(kwargs.items())
-        try:
-            return cache[key]
-        except KeyError:
-            result = cache[key] = func(*args, **kwargs)
-            return result
-
-    wrapper.clear_cache = cache.clear  # type: ignore[attr-defined]
-    context_dependent_memoized_functions.append(wrapper)
-    return wrapper
-
-
-def clear_context_caches() -> None:
-    """Forget what context_dependent_memoize and kernels remember."""
-    for function in context_dependent_memoized_functions:
-        function.clear_cache()
-    _caches.clear_caches()
 
 
 # ---- tests
@@ -514,129 +460,18 @@ class OccupancyRecord:
         self.occupancy = self.warps_per_mp / devdata.warps_per_mp
 
 
-# ---- C types of arguments
-
-_TEXTURE_TYPES = {
-    "float": "fp_tex_float",
-    "double": "fp_tex_double",
-    "pycuda::complex<float>": "fp_tex_cfloat",
-    "pycuda::complex<double>": "fp_tex_cdouble",
-}
-
-
-def dtype_to_ctype(dtype: DTypeLike, with_fp_tex_hack: bool = False) -> str:
-    """The C type of a dtype in kernels.
-
-    Parameters
-    ----------
-    dtype : dtype-like
-    with_fp_tex_hack : bool
-        The types of pycuda-helpers.hpp for textures of float64 and complex numbers.
-
-    Returns
-    -------
-    str
-
-    Raises
-    ------
-    ValueError
-        It has none.
-    """
-    if dtype is not None and np.dtype(dtype).name == "bfloat16":
-        _register_bfloat16()
-    name = _dtypes.dtype_to_ctype(dtype)
-    return _TEXTURE_TYPES.get(name, name) if with_fp_tex_hack else name
-
-
-class Argument:
-    """An argument of a kernel.
-
-    Parameters
-    ----------
-    dtype : dtype-like
-    name : str
-
-    Attributes
-    ----------
-    struct_char : str
-        Its code in an argument format.
-    """
-
-    def __init__(self, dtype: DTypeLike, name: str) -> None:
-        self.dtype = np.dtype(dtype)
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, {self.dtype})"
-
-
-class VectorArg(Argument):
-    """A pointer to elements of dtype."""
-
-    struct_char = "P"
-
-    def declarator(self) -> str:
-        """The declaration in C, as in ``float *x``.
-
-        Returns
-        -------
-        str
-        """
-        return f"{dtype_to_ctype(self.dtype)} *{self.name}"
-
-
-class ScalarArg(Argument):
-    """A value of dtype."""
-
-    def declarator(self) -> str:
-        """The declaration in C, as in ``float x``.
-
-        Returns
-        -------
-        str
-        """
-        return f"{dtype_to_ctype(self.dtype)} {self.name}"
-
-    @property
-    def struct_char(self) -> str:
-        """The dtype's code; for a structured dtype its size in bytes, as in "12s"."""
-        return f"{self.dtype.itemsize}s" if self.dtype.char == "V" else self.dtype.char
-
-
-def parse_c_arg(c_arg: str) -> VectorArg | ScalarArg:
-    """Read the declaration of an argument in C.
-
-    Parameters
-    ----------
-    c_arg : str
-
-    Returns
-    -------
-    VectorArg or ScalarArg
-        A VectorArg for a pointer or an array.
-
-    Raises
-    ------
-    ValueError
-        It is not a declaration of a known type.
-    """
-    if "bfloat16" in c_arg:
-        _register_bfloat16()
-    return _dtypes.parse_c_arg_backend(c_arg, ScalarArg, VectorArg)
-
-
-def get_arg_type(c_arg: str) -> str:
-    """The struct code of an argument declared in C.
-
-    Parameters
-    ----------
-    c_arg : str
-
-    Returns
-    -------
-    str
-    """
-    return parse_c_arg(c_arg).struct_char
-
-
-_name_public_module(globals(), ["PoolBlock", "PoolSnapshot"])
+_name_public_module(
+    globals(),
+    [
+        "Argument",
+        "PoolBlock",
+        "PoolSnapshot",
+        "ScalarArg",
+        "VectorArg",
+        "clear_context_caches",
+        "context_dependent_memoize",
+        "dtype_to_ctype",
+        "get_arg_type",
+        "parse_c_arg",
+    ],
+)

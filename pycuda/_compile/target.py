@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-import pycuda.driver as drv
+from pycuda import _driver
 
 from .files import passing
 
@@ -62,13 +62,13 @@ def default_ordinal() -> int | None:
 
 def _device_in_use():
     """The current context's device, else the default one: asking makes no context."""
-    if drv.Context.get_current() is not None:
-        return drv.Context.get_device()
-    return drv.Device(default_ordinal() or 0)
+    if _driver.Context.get_current() is not None:
+        return _driver.Context.get_device()
+    return _driver.Device(default_ordinal() or 0)
 
 
 def _describe(device) -> Target:
-    version = drv.get_driver_version()
+    version = _driver.get_driver_version()
     return Target(
         capability=tuple(device.compute_capability()),
         takes_ptx=device.name().startswith("CPU device"),
@@ -83,14 +83,14 @@ def current() -> Target | None:
     So is a setting that is wrong, and memory that is short.
     """
     try:
-        drv.init()
-    except drv.Error as error:
+        _driver.init()
+    except _driver.Error as error:
         if error.name in ("CUDA_ERROR_INVALID_VALUE", "CUDA_ERROR_OUT_OF_MEMORY"):
             raise
         return None
     try:
         device = _device_in_use()
-    except drv.Error as error:
+    except _driver.Error as error:
         if error.name in ("CUDA_ERROR_INVALID_DEVICE", "CUDA_ERROR_NO_DEVICE"):
             return None
         raise

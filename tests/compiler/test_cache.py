@@ -12,8 +12,8 @@ import warnings
 
 import pytest
 
-import pycuda.compiler as compiler
-from pycuda._compile import cache, nvrtc
+import pycuda.driver as drv
+from pycuda._compile import cache, nvrtc, requests
 from pycuda.compiler import compile as compile_source
 
 SOURCE = "__global__ void k(int *a) { a[0] = VALUE; }"
@@ -24,9 +24,9 @@ def folder(tmp_path, monkeypatch):
     """A cache folder of the test's own."""
     monkeypatch.delenv("PYCUDA_DISABLE_CACHE", raising=False)
     monkeypatch.setenv("PYCUDA_CACHE_DIR", str(tmp_path / "cache"))
-    compiler._memory.clear()
+    requests._memory.clear()
     yield tmp_path / "cache"
-    compiler._memory.clear()
+    requests._memory.clear()
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def compilations(monkeypatch):
 
 def build(value=1, **arguments):
     """Compile as a new process would: nothing remembered in memory."""
-    compiler._memory.clear()
+    requests._memory.clear()
     arguments.setdefault("options", [f"-DVALUE={value}"])
     return compile_source(arguments.pop("source", SOURCE), **arguments)
 
@@ -222,7 +222,7 @@ def test_header_edit_is_seen(folder, compilations, tmp_path, name, remembered):
     first = compile_source(**arguments)
     (tmp_path / "include" / name).write_text("#define VALUE 23456\n")
     if not remembered:
-        compiler._memory.clear()
+        requests._memory.clear()
     again = compile_source(**arguments)
     assert len(compilations) == 2 and b"23456" in again and b"23456" not in first
 
@@ -418,7 +418,7 @@ def test_processes_at_once(folder, tmp_path):
 
 def test_failure_is_not_cached(folder, compilations):
     for _ in range(2):
-        with pytest.raises(compiler.drv.CompileError):
+        with pytest.raises(drv.CompileError):
             build(source="__global__ void k() { nonsense }")
     assert len(compilations) == 2 and not entries(folder)
 

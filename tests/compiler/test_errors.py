@@ -5,9 +5,9 @@ import traceback
 
 import pytest
 
-import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import finder, nvrtc, target
+from pycuda import _driver
+from pycuda._compile import arguments, finder, modules, nvrtc, requests, target
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
@@ -131,15 +131,14 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
     def refuse(code, options):
         raise drv.RuntimeError("cuModuleLoadData failed: no kernel image is available")
 
-    product = compiler._compile(
-        compiler._Request(PLAIN, compiler._arguments.NVCC, [], False, False, None, None, None, None)
-    )
+    request = requests.Request(PLAIN, arguments.NVCC, [], False, False, None, None, None, None)
+    product = requests.product_of(requests.checked(request))
     monkeypatch.setattr(target, "current", lambda: target.Target((8, 0), False, (11, 8)))
-    monkeypatch.setattr(drv, "module_from_buffer", refuse)
+    monkeypatch.setattr(_driver, "module_from_buffer", refuse)
     with pytest.raises(
         drv.RuntimeError, match=r"^cuModuleLoadData failed: .*newer than the driver's CUDA 11\.8: pip install"
     ):
-        compiler._load(product, [])
+        modules._load(product, [])
 
 
 def test_architecture_newer_than_the_compiler_falls_back_to_ptx(monkeypatch):

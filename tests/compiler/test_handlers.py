@@ -15,7 +15,7 @@ import pycuda
 import pycuda.compiler as compiler
 import pycuda.driver as drv
 from pycuda import gpuarray
-from pycuda._compile import finder
+from pycuda._compile import finder, requests
 from pycuda.elementwise import ElementwiseKernel
 from pycuda.reduction import ReductionKernel
 from pycuda.tools import parse_c_arg
@@ -67,7 +67,7 @@ def functions(primary_context, tmp_path):
 
     def compiled():
         finder._found.clear()
-        compiler._memory.clear()
+        requests._memory.clear()
         compiler.compile(source, cache_dir=tmp_path)
 
     def elementwise():

@@ -47,9 +47,9 @@ def test_spaces_do_not_matter():
 
 
 def test_names_are_in_the_cache(tmp_path, monkeypatch):
-    monkeypatch.setattr("pycuda.compiler._memory", {})
+    monkeypatch.setattr("pycuda._compile.requests._memory", {})
     SourceModule(SOURCE, no_extern_c=True, name_expressions=["scale<float>"], cache_dir=tmp_path)
-    monkeypatch.setattr("pycuda.compiler._memory", {})
+    monkeypatch.setattr("pycuda._compile.requests._memory", {})
     monkeypatch.setattr(nvrtc, "compile_source", None)
     module = SourceModule(SOURCE, no_extern_c=True, name_expressions=["scale<float>"], cache_dir=tmp_path)
     assert result_of(module, "scale<float>") == 10

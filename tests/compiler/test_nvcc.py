@@ -11,7 +11,7 @@ import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import finder, nvrtc
+from pycuda._compile import finder, nvrtc, requests
 from pycuda.compiler import SourceModule
 from pycuda.compiler import compile as compile_source
 
@@ -77,7 +77,7 @@ def test_option_only_nvcc_has(no_nvrtc):
 
 def test_second_time_from_the_cache(monkeypatch, tmp_path, nvcc):
     first = compile_source(PLAIN, nvcc=nvcc, cache_dir=tmp_path, target="ptx", arch="sm_80")
-    compiler._memory.clear()
+    requests._memory.clear()
     monkeypatch.setattr("pycuda._compile.nvcc.compile_source", None)
     assert compile_source(PLAIN, nvcc=nvcc, cache_dir=tmp_path, target="ptx", arch="sm_80") == first
 

@@ -7,7 +7,7 @@ import pytest
 
 import pycuda.compiler as compiler
 import pycuda.driver as drv
-from pycuda._compile import build, finder
+from pycuda._compile import build, finder, requests
 from pycuda._compile import nvcc as nvcc_command
 from pycuda._compile import nvrtc as nvrtc_library
 from pycuda.compiler import SourceModule
@@ -65,12 +65,12 @@ def test_another_process_asks_nvrtc_no_more(nvcc, tmp_path, monkeypatch):
 
     with pytest.warns(UserWarning, match="compiled it"):
         assert both() == 42
-    compiler._memory.clear()
+    requests._memory.clear()
     monkeypatch.setattr(nvcc_command, "compile_source", None)
     with monkeypatch.context() as patch:
         patch.setattr(nvrtc_library, "compile_source", None)
         assert both() == 42  # and nothing is said
-    compiler._memory.clear()
+    requests._memory.clear()
     monkeypatch.setattr(finder, "find_nvcc", lambda nvcc: None)
     with pytest.raises(drv.CompileError, match="__host__"):  # NVRTC's words, where nvcc is gone
         both()

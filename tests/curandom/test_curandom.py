@@ -8,6 +8,7 @@ import pytest
 import pycuda.curandom as curandom
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+from pycuda import _driver
 from pycuda._kernels.random import sobol
 from pycuda.compiler import SourceModule
 
@@ -455,7 +456,7 @@ def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
             asked.append(stream)
             return event(self.flags).record(stream)
 
-    monkeypatch.setattr(drv, "Event", Event)
+    monkeypatch.setattr(_driver, "Event", Event)
     generator, data = PHILOX(counting), gpuarray.zeros(100, np.float32)
     generator.fill_uniform(data)
     with drv.Stream(1):

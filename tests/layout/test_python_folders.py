@@ -1,6 +1,7 @@
 """The Python folders: their imports go one way, also those inside functions."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -55,6 +56,19 @@ def test_no_modules_import_each_other_when_they_are_imported():
     arrows = {name: {*imported(name, lazy=False)} & {*MODULES} - {name} for name in MODULES}
     assert sum(map(len, arrows.values())) > 300
     assert cycle(arrows) is None
+
+
+def test_private_modules_import_no_public_ones():
+    """The public modules are made of the private ones. compyte, which other packages share, is below both."""
+    below = [name for name in MODULES if re.match(r"pycuda\._", name) and name != "pycuda.__main__"]
+    assert len(below) > 150
+    wrong = [
+        f"{name}: {each}"
+        for name in below
+        for each in imported(name, lazy=False)
+        if each.split(".")[0] == "pycuda" and not re.match(r"pycuda(\.(_|compyte\.)|$)", each)
+    ]
+    assert not wrong
 
 
 def test_no_import_gives_a_module_the_name_of_another():

@@ -9,34 +9,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._driver import _before_capture, _beside_captures, _is_captured
 
 
 def is_captured(stream: Any = None) -> bool:
     """Whether the stream, or without one the current stream, is captured."""
-    return _is_captured(drv.current_stream() if stream is None else stream)
+    return _is_captured(_driver.current_stream() if stream is None else stream)
 
 
 def refuse(what: str, why: str, stream: Any = None, instead: str = "") -> None:
     """LogicError when the stream is captured."""
     if is_captured(stream):
         also = f": {instead}" if instead else ""
-        raise drv.LogicError(f"{what} cannot be captured, as {why}, for which it waits{also}")
+        raise _driver.LogicError(f"{what} cannot be captured, as {why}, for which it waits{also}")
 
 
-def last_work(stream: Any) -> drv.Event:
+def last_work(stream: Any) -> _driver.Event:
     """An event after what is queued on a stream; of one that is captured, after what was queued before."""
     before = _before_capture(stream)
     if before is None and is_captured(stream):
-        raise drv.LogicError(
+        raise _driver.LogicError(
             "the last work on this memory is on a stream that is being captured outside of pycuda"
         )
-    return before or drv.Event(drv.event_flags.DISABLE_TIMING).record(stream)
+    return before or _driver.Event(_driver.event_flags.DISABLE_TIMING).record(stream)
 
 
-def _run(before: drv.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    with drv.Stream() as stream:
+def _run(before: _driver.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    with _driver.Stream() as stream:
         if before is not None:
             stream.wait_for_event(before)
         result = work(*arguments)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
@@ -49,9 +48,9 @@ class _Word:
     __slots__ = "address", "event", "value"
 
     def __init__(self):
-        self.value = drv.pagelocked_zeros(1, np.int32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
+        self.value = _driver.pagelocked_zeros(1, np.int32, mem_flags=_driver.host_alloc_flags.DEVICEMAP)
         self.address = self.value.base.get_device_pointer()
-        self.event = drv.Event(drv.event_flags.DISABLE_TIMING)
+        self.event = _driver.Event(_driver.event_flags.DISABLE_TIMING)
 
 
 # Spare ones, which are 0, and those in use. A word whose wait was interrupted is not used again: its kernel

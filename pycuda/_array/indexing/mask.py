@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
@@ -64,7 +64,7 @@ def take_changes(order, keys, equal_nan, stream=None, allocator=None) -> GPUArra
     tiles = ceil_div(keys.size, kernels.THREADS * kernels.changes_rows(keys.itemsize))
     found, total = new(keys.shape, keys.dtype, allocator), new((1,), np.int64, allocator)
     function = kernels.keep_changes(order, equal_nan)
-    most = kernels.CHANGES_RESIDENT * drv.Context.get_device().multiprocessor_count
+    most = kernels.CHANGES_RESIDENT * _driver.Context.get_device().multiprocessor_count
     shared = scratch.states(stream, scratch.partials_of_tiles(1, tiles), 8)
     function.prepared_async_call(
         (min(tiles, most), 1), _BLOCK, stream, keys, keys.size, tiles, found, total, *shared

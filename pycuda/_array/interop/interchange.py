@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core.elementwise import apply
 from pycuda._driver import _from_capsule, _from_table
 
@@ -25,15 +25,15 @@ def _is_here(device) -> bool:
         kind, number = device
         if kind not in (_CUDA, _CUDA_MANAGED, _CUDA_HOST):
             return False
-        device = drv.Device(number)
-    if not isinstance(device, drv.Device):
+        device = _driver.Device(number)
+    if not isinstance(device, _driver.Device):
         raise TypeError(f"device must be a pycuda.driver.Device or a pair of DLPack's, not {device!r}")
-    return bool(device == drv.Context.get_device())
+    return bool(device == _driver.Context.get_device())
 
 
 def _stream_number(stream) -> int:
     """A stream, None for the current one, in DLPack's numbering."""
-    stream = drv.current_stream() if stream is None else stream
+    stream = _driver.current_stream() if stream is None else stream
     return (stream.__cuda_stream__()[1] if stream is not None else 0) or _LEGACY
 
 
@@ -54,7 +54,7 @@ def from_dlpack(
     x: Any,
     /,
     *,
-    device: drv.Device | tuple[int, int] | None = None,
+    device: _driver.Device | tuple[int, int] | None = None,
     copy: bool | None = None,
     stream: Stream = None,
 ) -> GPUArray:

@@ -10,7 +10,7 @@ import mmap
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
 
 _NORESERVE = 0x4000  # Linux: untouched pages cost nothing
 
@@ -59,13 +59,13 @@ def _asked(question) -> str:
     """The answer, or why there is none: the array may be freed, its context gone."""
     try:
         return question()
-    except drv.Error as problem:
+    except _driver.Error as problem:
         return f"not available: {str(problem).splitlines()[0]}"
 
 
 def _device(array) -> str:
     number = array.__dlpack_device__()[1]
-    return f"{number}: {drv.Device(number).name()}"
+    return f"{number}: {_driver.Device(number).name()}"
 
 
 def to_html(array) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
+from pycuda._arrays import dtype_to_array_format
 
 
 def bind(array, texref, allow_offset):
@@ -16,9 +17,9 @@ def bind(array, texref, allow_offset):
 
 # dtypes that textures do not have: format, channels, which permission reading them takes.
 _HELD_AS = {
-    np.dtype(np.float64): (drv.array_format.SIGNED_INT32, 2, "allow_double_hack"),
-    np.dtype(np.complex64): (drv.array_format.UNSIGNED_INT32, 2, "allow_complex_hack"),
-    np.dtype(np.complex128): (drv.array_format.SIGNED_INT32, 4, "allow_complex_hack"),
+    np.dtype(np.float64): (_driver.array_format.SIGNED_INT32, 2, "allow_double_hack"),
+    np.dtype(np.complex64): (_driver.array_format.UNSIGNED_INT32, 2, "allow_complex_hack"),
+    np.dtype(np.complex128): (_driver.array_format.SIGNED_INT32, 4, "allow_complex_hack"),
 }
 
 
@@ -33,9 +34,9 @@ def bind_with_format(self, texref, channels, allow_double_hack, allow_complex_ha
             raise ValueError(f"a texture of {self.dtype} has one channel, not {channels}")
         array_format, channels, as_integer = *held[:2], True
     else:
-        array_format, as_integer = drv.dtype_to_array_format(self.dtype), self.dtype.kind in "iu"
+        array_format, as_integer = dtype_to_array_format(self.dtype), self.dtype.kind in "iu"
     offset = bind(self, texref, allow_offset)
     texref.set_format(array_format, channels)
     if as_integer:
-        texref.set_flags(texref.get_flags() | drv.TRSF_READ_AS_INTEGER)
+        texref.set_flags(texref.get_flags() | _driver.TRSF_READ_AS_INTEGER)
     return offset

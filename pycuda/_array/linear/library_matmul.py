@@ -7,7 +7,6 @@ import itertools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._driver import _collapse_axes, _packed_strides
@@ -100,7 +99,7 @@ def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
     if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype):
         return False
     if stream is None:
-        stream = drv.current_stream()
+        stream = _driver.current_stream()
     if not is_own_stream(stream):
         return False
     a, b = _as_taken(a, c.dtype, stream), _as_taken(b, c.dtype, stream)

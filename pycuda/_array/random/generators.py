@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
+from pycuda._driver import Function, Module
+from pycuda._driver_extras import LEGACY_DEFAULT_STREAM
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol
-from pycuda.driver import Function, Module
-from pycuda.tools import context_dependent_memoize
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -104,7 +104,7 @@ class Generator:
     has_box_muller = False
 
     def __init__(self) -> None:
-        self._last: Any = drv.current_stream()
+        self._last: Any = _driver.current_stream()
 
     # ---- filling
 
@@ -299,17 +299,17 @@ class Generator:
 
         Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
         """
-        stream = drv.current_stream() if stream is None else stream
+        stream = _driver.current_stream() if stream is None else stream
         last = self._last
-        if last is not stream and not (isinstance(stream, drv.Stream) and stream.is_capturing):
+        if last is not stream and not (isinstance(stream, _driver.Stream) and stream.is_capturing):
             self._last = stream
-            if isinstance(stream, drv.Stream):
-                last = drv.LEGACY_DEFAULT_STREAM if last is None else last
+            if isinstance(stream, _driver.Stream):
+                last = LEGACY_DEFAULT_STREAM if last is None else last
                 stream.wait_for_event(captures.last_work(last))
-            elif isinstance(last, drv.Stream):
+            elif isinstance(last, _driver.Stream):
                 last.synchronize()
             else:
-                drv.Context.synchronize()
+                _driver.Context.synchronize()
         return stream
 
     def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:

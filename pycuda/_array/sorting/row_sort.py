@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import packed_copy
 from pycuda._kernels.builtin import sort as kernels
@@ -29,7 +29,7 @@ class Parts:
 
     def clear(self, count: int, stream) -> None:
         """The first parts become 0."""
-        drv.memset_d32_async(self._whole, 0, self._starts[count] // 4, stream)
+        _driver.memset_d32_async(self._whole, 0, self._starts[count] // 4, stream)
 
 
 class Work:
@@ -95,7 +95,7 @@ class Work:
             if at_once:
                 states = scratch.parts[2][number * state :]
             else:
-                drv.memset_d32_async(states, 0, state // 4, stream)
+                _driver.memset_d32_async(states, 0, state // 4, stream)
             function = self._pass(carried, number == passes - 1, shape)
             function.prepared_async_call(
                 (tiles, 1), _PASS_BLOCK, stream, keys[number], keys[number + 1], values[number],
@@ -106,7 +106,7 @@ class Work:
     def _count(self, counts, wide, stream) -> None:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
-        passes, device = self.order.passes, drv.Context.get_device()
+        passes, device = self.order.passes, _driver.Context.get_device()
         most = device.max_shared_memory_per_block_optin
         shape = kernels.count_shape(self.rows, self.length, passes, most)
         vector = vector_width(keys, [(self.rows, self.length * keys.itemsize)])

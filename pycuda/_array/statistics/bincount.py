@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.axes import INDEX
@@ -38,7 +37,7 @@ DOUBLE = np.dtype(np.float64)
 def cleared(shape, dtype, stream, allocator) -> GPUArray:
     result = new(shape, dtype, allocator)
     if result.nbytes:
-        drv.memset_d32_async(result, 0, result.nbytes // 4, stream)
+        _driver.memset_d32_async(result, 0, result.nbytes // 4, stream)
     return result
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import (
@@ -18,8 +18,8 @@ from pycuda._kernels.plans.axes import (
     packed_axes,
     power_at_least,
 )
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 _WARPS = THREADS // 32
@@ -132,7 +132,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
     if warps <= _WARPS:
         return _Cut("ROW_WARPS", 1, ceil_div(rows, _WARPS // warps), scratch.NOTHING, warps)
     tiles = ceil_div(length, tile(itemsize, result_size, acc_size))
-    most = RESIDENT * drv.Context.get_device().multiprocessor_count
+    most = RESIDENT * _driver.Context.get_device().multiprocessor_count
     if rows >= _MANY:
         return _Cut("ROW_BLOCKS", tiles, min(rows, most), scratch.NOTHING, _WARPS)
     return _Cut("ROW_TILES", tiles, min(rows * tiles, most), scratch.partials_of_tiles(rows, tiles), _WARPS)

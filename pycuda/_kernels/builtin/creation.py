@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 

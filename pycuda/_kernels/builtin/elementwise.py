@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pycuda._compile.requests import default_options
 from pycuda._driver import _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
@@ -341,9 +342,7 @@ def head(loop: Loop) -> str:
 def options(loop: Loop) -> list[str]:
     """Of the compiler. A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on
     every rounding."""
-    from pycuda import compiler
-
-    return ["-fmad=false"] if _has_complex(loop) else compiler.DEFAULT_NVCC_FLAGS
+    return ["-fmad=false"] if _has_complex(loop) else default_options()
 
 
 def source(loop: Loop, layout: int) -> tuple[str, str, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda._kernels.builtin import elementwise
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 128
 

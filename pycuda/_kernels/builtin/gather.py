@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 
 from pycuda._kernels.plans.axes import ceil_div, packed_axes
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 TOGETHER = 4  # numbers of a thread of gather()

@@ -6,8 +6,8 @@ import numpy as np
 
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 NUMBERS = 4096  # bins of a block for numbers

@@ -8,8 +8,8 @@ import struct
 from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 _SIDE = 64

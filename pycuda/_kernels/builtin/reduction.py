@@ -25,8 +25,8 @@ from pycuda._kernels.plans.axes import (
     power_at_least,
     power_at_most,
 )
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 _ITEMS = 16  # elements that a thread loads before it combines them

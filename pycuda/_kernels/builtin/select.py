@@ -5,8 +5,8 @@ from __future__ import annotations
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.sort import Order
 from pycuda._kernels.plans.axes import Axis, axis_capacity, collapsed
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 TILE = THREADS * 32

@@ -10,11 +10,11 @@ import functools
 import struct
 from typing import NamedTuple
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
 DIGITS = 256  # pycuda-radix-sort.hpp
@@ -162,7 +162,7 @@ def counting(keys: Order, vector: int, wide: bool, threads: int, copies: int):
     module = compiled(text)
     count, starts = module.get_function("count"), module.get_function("starts")
     shared = 4 * DIGITS * keys.passes * copies
-    count.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+    count.set_attribute(_driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
     return count.prepare("PPqqqi"), starts.prepare("P")
 
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pycuda._kernels.builtin.sort import Order
 from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-topk.hpp
 MOST = FIRST_THREADS  # elements of the result

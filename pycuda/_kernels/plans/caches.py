@@ -7,9 +7,10 @@ from __future__ import annotations
 import functools
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from pycuda._driver import (
+    Context,
     Stream,
     _context_serial,
     _forget_kernels,
@@ -17,6 +18,9 @@ from pycuda._driver import (
     _KernelCall,
     _LaunchCache,
 )
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 current = _context_serial
 
@@ -111,8 +115,10 @@ def _clear_launches() -> None:
         made.clear()
 
 
-def clear_caches() -> None:
-    """Forget everything, of all contexts."""
+def clear_context_caches() -> None:
+    """Forget what context_dependent_memoize and kernels remember."""
+    for function in context_dependent_memoized_functions:
+        function.clear_cache()
     for cache in list(_caches):
         cache.clear()
     _clear_launches()
@@ -142,3 +148,36 @@ def memoized_in_context(make: Callable, limit: int) -> Callable:
         return result
 
     return recall
+
+
+context_dependent_memoized_functions: list[Any] = []
+
+
+def context_dependent_memoize(func: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Decorator: remember results per current context and arguments until
+    clear_context_caches().
+
+    Parameters
+    ----------
+    func : callable
+        Its arguments must be hashable.
+
+    Returns
+    -------
+    callable
+    """
+    cache = ContextCache()
+
+    @functools.wraps(func)
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        context = 0 if Context.get_current() is None else current()
+        key = context, args, frozenset(kwargs.items())
+        try:
+            return cache[key]
+        except KeyError:
+            result = cache[key] = func(*args, **kwargs)
+            return result
+
+    wrapper.clear_cache = cache.clear  # type: ignore[attr-defined]
+    context_dependent_memoized_functions.append(wrapper)
+    return wrapper

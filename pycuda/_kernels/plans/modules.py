@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pycuda._compile.build import PLAIN
-from pycuda.compiler import SourceModule
+from pycuda._compile.modules import SourceModule
 
 
 def compiled(text: str, options: Iterable[str] = ()) -> SourceModule:

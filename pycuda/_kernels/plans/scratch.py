@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._driver import _is_captured
 from pycuda._kernels.plans.axes import ceil_div, power_at_least
@@ -35,9 +34,9 @@ def _new(nbytes: int, cleared: int, stream, captured: bool) -> GPUArray:
     memory = (
         _driver.GPUArray(nbytes, _BYTE)
         if captured
-        else _driver.GPUArray(nbytes, _BYTE, gpudata=drv.mem_alloc(nbytes))
+        else _driver.GPUArray(nbytes, _BYTE, gpudata=_driver.mem_alloc(nbytes))
     )
-    drv.memset_d32_async(memory, 0, cleared // 4, stream)
+    _driver.memset_d32_async(memory, 0, cleared // 4, stream)
     return memory
 
 
@@ -55,7 +54,7 @@ def _new_area(nbytes: int, stream, captured: bool) -> Area:
 
 def area(stream, nbytes: int) -> Area:
     """For the next kernels in the stream. The caller holds it until the last of them is launched."""
-    stream = drv.current_stream() if stream is None else stream
+    stream = _driver.current_stream() if stream is None else stream
     if _is_captured(stream):
         return _new_area(nbytes, stream, True)
     areas, key = of_stream(_areas, stream)
@@ -119,7 +118,7 @@ def states(stream, partials: Partials, itemsize: int) -> tuple:
     entries, value_bytes = partials.values, partials.values * itemsize
     if itemsize <= 16:
         entries, value_bytes = entries * ceil_div(itemsize, 4), 0
-    stream = drv.current_stream() if stream is None else stream
+    stream = _driver.current_stream() if stream is None else stream
     captured = _is_captured(stream)
     known, key = (None, None) if captured else of_stream(_states, stream)
     if known is None:

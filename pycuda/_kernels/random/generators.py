@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 # Pseudo-random generators: 65,536 fill a large GPU, and are seeded in a millisecond.
 THREADS, BLOCKS = 128, 512

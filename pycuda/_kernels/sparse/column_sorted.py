@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 from pycuda._kernels.sparse.spmv import LONG_ROW, c_offset, c_type, long_rows, targets
-from pycuda.tools import context_dependent_memoize
 
 _CHUNK = 256  # elements that share a first column
 _LONGEST = 1024  # elements of a row that is not cut
@@ -61,15 +61,15 @@ def kernel(dtype, offset):
         t=c_type(dtype), offset=c_offset(offset), threads=shape.threads, resident=shape.resident
     )
     function = compiled(text).get_function("multiply_tiles")
-    function.set_attribute(drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.shared)
+    function.set_attribute(_driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.shared)
     return function.prepare("PPPPPPPPPi")
 
 
 def shape_of(itemsize: int) -> Shape:
     """On this device, which may have less shared memory."""
     shape = _SHAPES[itemsize]
-    attribute = drv.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-    return shape._replace(shared=min(shape.shared, drv.Context.get_device().get_attribute(attribute)))
+    attribute = _driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+    return shape._replace(shared=min(shape.shared, _driver.Context.get_device().get_attribute(attribute)))
 
 
 def shared(count: int, itemsize: int) -> int:
@@ -124,7 +124,7 @@ def _tile_size(count: int, itemsize: int) -> int:
     of a launch end together."""
     shape = shape_of(itemsize)
     most = min(shape.shared // itemsize * 32 // 33, _PLACES) - _LONGEST - 1
-    blocks = drv.Context.get_device().multiprocessor_count * shape.resident
+    blocks = _driver.Context.get_device().multiprocessor_count * shape.resident
     return ceil_div(count, blocks * ceil_div(count, blocks * most))
 
 

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
-from pycuda.tools import context_dependent_memoize
 
 THREADS = 256
 

@@ -15,11 +15,11 @@ import math
 import struct
 from typing import NamedTuple
 
+from pycuda._c_types import VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import module, prepared
 from pycuda._kernels.user.reduction import Text, expression, head
-from pycuda.tools import VectorArg, dtype_to_ctype
 
 THREADS = 256
 _ENOUGH = 1 << 18  # threads that fill a device

@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
+from pycuda._compile.modules import SourceModule
+from pycuda._driver_extras import CompileError
 from pycuda._kernels.user import parsing
-from pycuda.compiler import SourceModule
-from pycuda.driver import CompileError
-from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 THREADS = 256  # of a block of a streaming kernel
 STREAMING_FROM = 1 << 17  # elements; shorter arrays do not fill the memory's queue anyway

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._c_types import Argument, dtype_to_ctype, parse_c_arg
 from pycuda._compile import arguments as _arguments
 from pycuda._compile.tokens import HIDDEN
 from pycuda.compyte.dtypes import NAME_TO_DTYPE
-from pycuda.tools import Argument, dtype_to_ctype, parse_c_arg
 
 # ---- arguments
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import layout_of, module, prepared
-from pycuda.tools import ScalarArg, VectorArg, dtype_to_ctype
 
 THREADS = 256
 ROWS = 4  # that a lane holds at a time; as in pycuda-reduce.hpp

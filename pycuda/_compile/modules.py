@@ -1,0 +1,275 @@
+"""Modules made from source: CudaModule, SourceModule."""
+
+from __future__ import annotations
+
+import re
+
+from pycuda import _driver
+from pycuda._driver_extras import CompileError
+
+from . import arguments, build, report, signatures, symbols, target
+from .options import capability, register_limit
+from .requests import Request, checked, product_of
+
+_PLAIN_NAME = re.compile(r"[\w.$]*")
+
+
+def dotted(version) -> str:
+    return ".".join(map(str, version))
+
+
+class CudaModule:
+    """What modules made from source have in common.
+
+    Attributes
+    ----------
+    module : pycuda.driver.Module
+        What was loaded.
+    """
+
+    module: _driver.Module | None = None
+    _request: Request | None = None  # what it was made from, where that is known
+    _code = b""
+    _names: dict[str, str] | None = None  # of what C++ expressions name, by squeezed ones
+
+    def _loaded(self):
+        if self.module is None:
+            raise _driver.LogicError("the module is not linked yet: call link() first")
+        return self.module
+
+    def _in_code(self, name):
+        """What a kernel or a variable is called in the code."""
+        if not self._names or not isinstance(name, str):
+            return name
+        squeezed = symbols.squeezed(name)
+        return self._names.get(squeezed) or self._names.get("&" + squeezed) or name
+
+    def get_function(self, name):
+        """Find a kernel of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.Function
+
+        Raises
+        ------
+        LogicError
+            The module has no kernel of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetFunction.
+        """
+        function = self._loaded().get_function(self._in_code(name))
+        if self._request:
+            function._note_types(signatures.reader(self._request.source, self._request.options, name))
+        return function
+
+    def get_global(self, name):
+        """Find a __device__ or __constant__ variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        (address, size) : tuple of int
+            The device address and the size in bytes.
+
+        Raises
+        ------
+        LogicError
+            The module has no variable of this name.
+
+        Notes
+        -----
+        Calls cuModuleGetGlobal.
+        """
+        try:
+            return self._loaded().get_global(self._in_code(name))
+        except _driver.LogicError as problem:
+            known = symbols.variables(self._code)
+            if known:
+                problem.args = (f"{problem}; the module's variables are: {', '.join(known)}",)
+            raise
+
+    def get_texref(self, name):
+        """Find a ``texture<>`` variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.TextureReference
+
+        Raises
+        ------
+        LogicError
+            The module has no texture of this name.
+        """
+        return self._loaded().get_texref(self._in_code(name))
+
+    def get_surfref(self, name):
+        """Find a ``surface<>`` variable of the module.
+
+        Parameters
+        ----------
+        name : str
+
+        Returns
+        -------
+        pycuda.driver.SurfaceReference
+
+        Raises
+        ------
+        LogicError
+            The module has no surface of this name.
+        """
+        return self._loaded().get_surfref(self._in_code(name))
+
+    def _warn_of_arch(self, arch) -> None:
+        wanted, device = capability(arch), target.current()
+        if wanted and device and wanted > device.capability:
+            report.warn(
+                f"trying to compile for the architecture {arch}, which the device (compute capability "
+                f"{dotted(device.capability)}) may not run"
+            )
+
+
+def _load(product: build.Product, options):
+    """The module of this code. A failure says so when the compiler was newer than the driver."""
+    device = target.current()
+    # PTX has no directive for a limit on registers of a module: it is an option of the driver's compiler.
+    limit = register_limit(options) if device is not None and device.takes_ptx else None
+    try:
+        limits = [(_driver.jit_option.MAX_REGISTERS, limit)] if limit else []
+        return _driver.module_from_buffer(product.code, limits)
+    except _driver.Error as problem:
+        if product.compiler and device and not device.takes_ptx and product.compiler > device.driver:
+            problem.args = (
+                f"{problem} - compiled by NVRTC {dotted(product.compiler)}, newer than the driver's CUDA "
+                f"{dotted(device.driver)}: pip install pycuda[cu{device.driver[0]}] has one that fits",
+            )
+        raise
+
+
+class SourceModule(CudaModule):
+    """CUDA C compiled and loaded into the current context.
+
+    Parameters
+    ----------
+    source : str or bytes
+        Wrapped in extern "C", so that kernels keep their names, unless no_extern_c is
+        true.
+    nvcc : str
+        The command to run in place of NVRTC. By default NVRTC compiles; so it does for "nvcc"
+        where there is no such command.
+    options : sequence of str, or str
+        nvcc's; None is DEFAULT_NVCC_FLAGS.
+    keep : bool
+        Leave the compiler's files in a folder and print ``*** compiler output in`` and its
+        path.
+    no_extern_c : bool
+    arch : str
+        For instance "sm_90"; None is the device's.
+    code : str
+        As nvcc's -code.
+    cache_dir : str or False
+        The cache folder; False is none.
+    include_dirs : sequence of str, or str
+    name_expressions : sequence of str
+        C++ names, ``"scale<float>"`` or ``"(void (*)(int *))add"``, by which get_function
+        finds kernels, and get_global variables; templates are instantiated.
+
+    Raises
+    ------
+    CompileError
+        The source does not compile; the message has the compiler's messages with the
+        lines of source.
+    """
+
+    def __init__(
+        self,
+        source,
+        nvcc=arguments.NVCC,
+        options=None,
+        keep=False,
+        no_extern_c=False,
+        arch=None,
+        code=None,
+        cache_dir=None,
+        include_dirs=None,
+        name_expressions=(),
+    ):
+        arguments.name(arch, "arch")
+        if arch is not None:
+            self._warn_of_arch(arch)
+        self._request = checked(
+            Request(
+                source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs,
+                expressions=name_expressions,
+            )
+        )  # fmt: skip
+        product = product_of(self._request)
+        self.module, self._code = _load(product, self._request.options), product.code
+        self._names = symbols.by_expression(self._request.expressions, product.names)
+        self._instances: dict = {}
+
+    def get_function(self, name):
+        """Find a kernel of the module.
+
+        Parameters
+        ----------
+        name : str
+            Also a C++ name: ``"scale<float>"``, ``"space::kernel"``,
+            ``"(void (*)(int *))add"``. One that is not in name_expressions is compiled for
+            when it is first requested.
+
+        Returns
+        -------
+        pycuda.driver.Function
+
+        Raises
+        ------
+        LogicError
+            The module has no kernel of this name; or it is an instance of a template that
+            is not in name_expressions, and the source has variables of its own, which
+            would be there twice.
+
+        Notes
+        -----
+        Calls cuModuleGetFunction.
+        """
+        if not isinstance(name, str) or _PLAIN_NAME.fullmatch(name) or self._in_code(name) != name:
+            return super().get_function(name)
+        squeezed = symbols.squeezed(name)
+        if squeezed not in self._instances:
+            self._instances[squeezed] = self._instance(name)
+        module, in_code = self._instances[squeezed]
+        return module.get_function(in_code)
+
+    def _instance(self, name: str):
+        """(a module that has the kernel of this C++ name, what it is called there)."""
+        assert self._request is not None
+        request = self._request._replace(expressions=(name,))
+        try:
+            product = product_of(request)
+        except CompileError as problem:
+            raise _driver.LogicError(f"there is no kernel {name!r}: {problem}") from None
+        (in_code,) = product.names
+        if in_code in symbols.kernels(self._code):
+            return self.module, in_code
+        variables = symbols.variables(product.code)
+        if variables:
+            raise _driver.LogicError(
+                f"{name} is not in the module, and in another one it would have variables of its own "
+                f"({', '.join(variables)}): SourceModule(..., name_expressions=[{name!r}]) puts it in"
+            )
+        return _load(product, request.options), in_code

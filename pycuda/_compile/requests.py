@@ -1,0 +1,144 @@
+"""Requests of compilations, and what this process remembers of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from pycuda._driver_extras import CompileError
+
+from . import arguments, build, cache, includes, target
+from .files import absolute, passing
+from .options import parse
+from .source import wrap
+
+_ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
+_REMEMBERED = 512
+
+# Requests of this process to their product: a second identical one costs a look-up and a stat of each header
+# of the user's.
+_memory: dict = {}
+
+
+def _remember(key, product: build.Product) -> None:
+    if not product.cacheable:
+        return
+    while len(_memory) >= _REMEMBERED:
+        _memory.pop(next(iter(_memory)), None)
+    _memory[key] = product
+
+
+def default_options() -> list[str]:
+    """The options of calls that are given none: programs assign them to the public module."""
+    from pycuda import compiler
+
+    return compiler.DEFAULT_NVCC_FLAGS
+
+
+def _is_debugging() -> bool:
+    """Whether kernels are compiled for cuda-gdb, which programs say to the public module."""
+    from pycuda import driver
+
+    return driver.CUDA_DEBUGGING
+
+
+def _key(kind: str, device, *asked) -> tuple:
+    here = None
+    with passing:
+        here = os.getcwd()  # what relative folders are relative to
+    return kind, device, _is_debugging(), here, *asked, *map(os.environ.get, _ENVIRONMENT)
+
+
+def _recall(key) -> build.Product | None:
+    product = _memory.get(key)
+    return product if product is not None and includes.unchanged(product.watched) else None
+
+
+def _run(key, job: build.Job) -> build.Product:
+    if _is_debugging():
+        job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
+    product = build.run(job)
+    if not job.keep and not cache.is_off(job.cache_dir):
+        _remember(key, product)
+    return product
+
+
+def remembered(kind: str, device, asked: tuple, make_job: Callable[[], build.Job]) -> build.Product:
+    """The product of a job, compiled if this process has no valid one for the same request."""
+    key = _key(kind, device, *asked)
+    return _recall(key) or _run(key, make_job())
+
+
+def _with_architecture(options, arch, code, device) -> tuple[str, ...]:
+    """Options with the -arch and -code that the arguments, or the device, ask for."""
+    if arch is None and device is not None and parse(options).arch is None:
+        arch = device.arch
+    added = ["-arch", arch] if arch is not None else []
+    return (*options, *added, *(["-code", code] if code is not None else []))
+
+
+class Request(NamedTuple):
+    """What SourceModule and compile are requested, under the names of their parameters, as checked returns
+    it.
+    """
+
+    source: str
+    nvcc: str | None
+    options: Sequence[str]
+    keep: bool
+    no_extern_c: bool
+    arch: str | None
+    code: str | None
+    cache_dir: str | bool | None
+    include_dirs: Sequence[str]
+    target: str = "cubin"
+    expressions: Sequence[str] = ()
+
+
+def _job(request: Request, device) -> build.Job:
+    folders = [absolute(folder) for folder in request.include_dirs]
+    options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
+    options = _with_architecture(options, request.arch, request.code, device)
+    users = parse(options).folders
+    text = wrap(
+        request.source,
+        extern_c=not request.no_extern_c,
+        is_users=lambda name: includes.find(name[1:-1], users) is not None,
+    )
+    return build.Job(
+        text,
+        options,
+        request.target,
+        request.nvcc,
+        request.keep,
+        request.cache_dir,
+        device,
+        request.source,
+        tuple(request.expressions),
+    )
+
+
+def checked(request: Request) -> Request:
+    """The request with each argument of the type that the rest works with. TypeError or ValueError."""
+    source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, kind, names = request
+    arguments.target(kind)
+    arguments.name(arch, "arch")
+    arguments.name(code, "code")
+    arguments.cache_folder(cache_dir)
+    source, nvcc = arguments.source(source), arguments.command(nvcc)
+    options = arguments.options(default_options() if options is None else options)
+    folders = arguments.folders(include_dirs)
+    names = arguments.options(names, "name_expressions")
+    return Request(
+        source, nvcc, options, bool(keep), bool(no_extern_c), arch, code, cache_dir, folders, kind, names
+    )
+
+
+def product_of(request: Request) -> build.Product:
+    """What a checked request gives."""
+    device = target.current()
+    try:
+        return remembered("wrapped", device, request, lambda: _job(request, device))
+    except CompileError as problem:  # what went on in here says nothing about the source
+        raise problem.with_traceback(None) from problem.__cause__
