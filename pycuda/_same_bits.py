@@ -43,5 +43,5 @@ def same_bits(wanted: bool = True) -> Iterator[None]:
 
 
 def is_wanted() -> bool:
-    """Here and now."""
+    """Whether it is enabled in the current context."""
     return _asked.get()

@@ -12,12 +12,11 @@ import re
 
 import pycuda.driver as drv
 from pycuda._compile import arguments as _arguments
-from pycuda._compile import build, finder, libraries, report
+from pycuda._compile import build, finder, libraries, modules, report, requests
 from pycuda._compile import nvcc as _nvcc_command
 from pycuda._compile import target as _target
 from pycuda._compile.files import is_of_system
-from pycuda._compile.modules import CudaModule, SourceModule, dotted
-from pycuda._compile.requests import Request, checked, product_of, remembered
+from pycuda._compile.modules import CudaModule, SourceModule
 from pycuda._public import name_public_module as _name_public_module
 
 __all__ = [
@@ -145,7 +144,7 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     _arguments.cache_folder(cache_dir)
     device = _target.current()
     asked = (source, options, target, nvcc, bool(keep), cache_dir)
-    return remembered("plain", device, asked, lambda: build.Job(*asked, device)).code
+    return requests.remembered("plain", device, asked, lambda: build.Job(*asked, device)).code
 
 
 def compile(
@@ -195,8 +194,10 @@ def compile(
     CompileError
         The source does not compile.
     """
-    request = Request(source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target)
-    return product_of(checked(request)).code
+    request = requests.Request(
+        source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
+    )
+    return requests.product_of(requests.checked(request)).code
 
 
 class DynamicModule(CudaModule):
@@ -247,7 +248,7 @@ class DynamicModule(CudaModule):
         if device is not None and device.capability < (3, 5):
             raise RuntimeError(
                 "linking at run time needs compute capability 3.5 or later, the device has "
-                + dotted(device.capability)
+                + modules.dotted(device.capability)
             )
         self.linker = drv.Linker(message_handler, link_options, log_verbose)
         self.module = None
@@ -279,11 +280,11 @@ class DynamicModule(CudaModule):
             Itself.
         """
         linker = self._open_linker()
-        request = Request(
+        request = requests.Request(
             source, self.nvcc, nvcc_options, self.keep, self.no_extern_c, self.arch, self.code,
             self.cache_dir, self.include_dirs, "ptx",
         )  # fmt: skip
-        linker.add_data(product_of(checked(request)).code, drv.jit_input_type.PTX, name)
+        linker.add_data(requests.product_of(requests.checked(request)).code, drv.jit_input_type.PTX, name)
         return self
 
     def add_data(self, data, input_type, name="unknown"):

@@ -256,7 +256,7 @@ def lu_solve(
 
 def _rows_of(pivots, rows: int) -> GPUArray:
     """p with a = (L U)[p], by the host."""
-    captures.refuse("pycuda.linalg.lu", "the host reads the interchanges", instead="lu_factor can be")
+    captures.refuse("pycuda.linalg.lu", "the host reads the interchanges of rows", instead="lu_factor can be")
     return on_device(np.argsort(permutation(pivots.get(), rows), axis=-1).astype(np.int32))
 
 

@@ -1,13 +1,20 @@
 """How pycuda.compiler turns CUDA C into code a driver loads.
 
+modules.py    SourceModule and what it has in common with other modules
+requests.py   requests of compilations, and what this process remembers of them
+build.py      one compilation, from request to bytes
 arguments.py  arguments of callers, checked and converted
 target.py     what the current device takes: its architecture, machine code or PTX
 source.py     the extern "C" wrapping that keeps the user's line numbers
-options.py    nvcc's options as NVRTC's
+textures.py, attributes.py  rewriting of what NVRTC does not take as nvcc does
 includes.py   which files a source includes, and their contents as part of the cache key
-finder.py     NVRTC, nvcc and the CUDA headers of this machine
-cache.py      compiled code on disk
+options.py    nvcc's options as NVRTC's
+finder.py, libraries.py  NVRTC, nvcc, the CUDA headers and the static libraries of this machine
+cache.py, files.py  compiled code on disk, and errors of files
 nvrtc.py      compiling in this process
 nvcc.py       compiling by the nvcc command
-build.py      one compilation, from request to bytes
+report.py, progress.py  errors and warnings, and a message about a compilation that takes long
+symbols.py    kernels and variables in code, and their C++ names
+signatures.py  types of kernels' parameters, read from the source
+tokens.py     comments and literals of C++ as regular expressions
 """

@@ -51,17 +51,17 @@ def path(value, what: str) -> str:
     return os.fsdecode(value)
 
 
-class _Unnamed(str):
-    """The default name of nvcc."""
+class _DefaultName(str):
+    """The name of nvcc when the caller left the default."""
 
 
-NVCC = _Unnamed("nvcc")  # the default of parameters
+NVCC = _DefaultName("nvcc")  # the default of parameters
 
 
 def command(value) -> str | None:
-    """The path of nvcc that the caller passed, or None."""
+    """The path of nvcc that the caller passed; None when the caller left the default."""
     text = path(value, "nvcc")
-    return None if isinstance(value, _Unnamed) else text
+    return None if isinstance(value, _DefaultName) else text
 
 
 def text(value, what: str) -> str:

@@ -126,7 +126,7 @@ def _load(where: str, name: str) -> bytes | None:
         if why is None:
             return file.read()
     if why:
-        _warn_once(where, "has files that are not used", f"{name} {why}")
+        _warn_once(where, "contains files that were ignored", f"{name} {why}")
     return None
 
 

@@ -150,17 +150,17 @@ class _Scan:
             text = self.try_read(path)
             if text is not None:
                 self.seen.add(path)
-                self.text(text, os.path.dirname(path))
+                self.scan_text(text, os.path.dirname(path))
                 return
         if name not in self.result.outside:
             self.result.outside.append(name)
 
-    def text(self, text: str, here: str | None) -> None:
-        for name, quoted in _names(text):
+    def scan_text(self, source: str, folder: str | None) -> None:
+        for name, quoted in _names(source):
             if name is None:
                 self.computed = True
             else:
-                self.follow(name, [here, *self.folders] if quoted and here else self.folders)
+                self.follow(name, [folder, *self.folders] if quoted and folder else self.folders)
 
 
 def scan(source: str, folders, forced=()) -> Includes:
@@ -168,5 +168,5 @@ def scan(source: str, folders, forced=()) -> Includes:
     work = _Scan(folders)
     for name in forced:
         work.follow(name, work.folders)
-    work.text(source, None)
+    work.scan_text(source, None)
     return work.result._replace(computed=work.computed)

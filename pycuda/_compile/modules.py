@@ -15,6 +15,7 @@ _PLAIN_NAME = re.compile(r"[\w.$]*")
 
 
 def dotted(version) -> str:
+    """12.8 of (12, 8)."""
     return ".".join(map(str, version))
 
 

@@ -1,8 +1,4 @@
-"""What the current device takes.
-
-The only module that distinguishes a GPU from the CPU device: a GPU loads machine code, the CPU device loads
-PTX text and is recognized by its name.
-"""
+"""What the current device takes: a GPU loads machine code, the CPU device, known by its name, PTX text."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ __all__ = [
 
 
 def _warn(name: str, instead: str) -> None:
-    text = f"pycuda.gl.{name} is of CUDA before 3.0: use {instead}"
+    text = f"pycuda.gl.{name} dates from before CUDA 3.0: use {instead}"
     warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 

@@ -20,7 +20,7 @@ class OperatorBase:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the vectors."""
+        """dtype of the vectors."""
         raise NotImplementedError(f"{type(self).__name__} must define dtype")
 
     @property
@@ -50,7 +50,7 @@ class MatrixOperator(OperatorBase):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the elements."""
+        """dtype of the elements."""
         return self._matrix.dtype
 
     @property
@@ -92,7 +92,7 @@ class IdentityOperator(OperatorBase):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the vectors."""
+        """dtype of the vectors."""
         return self._dtype
 
     @property
@@ -121,7 +121,7 @@ class DiagonalPreconditioner(OperatorBase):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the diagonal."""
+        """dtype of the diagonal."""
         return self.diagonal.dtype
 
     @property

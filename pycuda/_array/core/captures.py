@@ -19,10 +19,12 @@ def is_captured(stream: Any = None) -> bool:
 
 
 def refuse(what: str, why: str, stream: Any = None, instead: str = "") -> None:
-    """LogicError when the stream is captured."""
+    """LogicError when the stream is captured. why: what the call waits for; instead: what can be captured."""
     if is_captured(stream):
-        also = f": {instead}" if instead else ""
-        raise _driver.LogicError(f"{what} cannot be captured, as {why}, for which it waits{also}")
+        also = f"; {instead}" if instead else ""
+        raise _driver.LogicError(
+            f"{what} cannot be captured: {why}, so the call has to wait for the stream{also}"
+        )
 
 
 def last_work(stream: Any) -> _driver.Event:
@@ -45,7 +47,7 @@ def _run(before: _driver.Event | None, work: Callable[..., Any], arguments: tupl
 
 
 def aside(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
-    """The result of what a function queues on the current stream, which is another one than the captured one
-    and comes after what was queued there before. It is done when this returns.
+    """The result of what a function queues on the current stream, which is not the captured stream and comes
+    after what was queued there before. It is done when this returns.
     """
     return _beside_captures(_run, _before_capture(stream), work, arguments)

@@ -67,8 +67,9 @@ class _Check:
         self.stream, self.word = stream, None
         if mode == "RAISE":
             captures.refuse(
-                "indexing by an array on the device", "indices are checked", stream,
-                "take(), put() and take_along_axis() with mode='wrap' or 'clip' can",
+                "indexing by an array on the device", "the host reads whether an index is out of bounds",
+                stream,
+                "take(), put() and take_along_axis() with mode='wrap' or 'clip' can be",
             )  # fmt: skip
             self.spare, self.used = _words()
             try:

@@ -40,13 +40,16 @@ def repeat(
     self, axis = flat_or_axis(self, axis, scalars=True)
     allocator = allocator or self.allocator
     if isinstance(repeats, _driver.GPUArray):
-        captures.refuse("repeat() with counts on the device", "they are read", stream)
+        captures.refuse("repeat() with counts on the device", "the host reads the counts", stream)
     counts = np.asarray(repeats.get() if isinstance(repeats, _driver.GPUArray) else repeats)
     if counts.size == 0 or counts.dtype.kind == "b":
         counts = counts.astype(np.intp)
-    if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts < 0).any():
-        few = "negative dimensions are not allowed"  # as NumPy says of a number
-        raise ValueError("repeats may not contain negative values." if counts.ndim else few)
+    if counts.dtype.kind not in "iu":
+        raise ValueError(f"repeats are {counts.dtype}: they must be integers")
+    if counts.ndim > 1:
+        raise ValueError(f"repeats have {counts.ndim} axes: one is allowed")
+    if (counts < 0).any():
+        raise ValueError("repeats may not contain negative values")
     if counts.size != 1:
         if counts.size != self.shape[axis]:
             raise ValueError(
@@ -56,6 +59,7 @@ def repeat(
         numbers = np.repeat(np.arange(counts.size), counts)
         return take(self, numbers, axis, stream=stream, allocator=allocator)
     count = int(counts.reshape(()))
+    # Each part is broadcast along a new axis after the repeated one; reshape merges the two.
     before, after = self.shape[:axis], self.shape[axis + 1 :]
     result = new((*before, self.shape[axis], count, *after), self.dtype, allocator)
     if result.size:

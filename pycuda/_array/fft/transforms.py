@@ -234,7 +234,7 @@ class _Kind(NamedTuple):
     to_real: bool = False
 
     def shape(self, shape, sizes: Sizes) -> tuple[int, ...]:
-        """Of the result."""
+        """Shape of the result."""
         (axis, n), *others = sizes
         return _resized(shape, [(axis, _halved(n)), *others] if self.from_real else sizes)
 

@@ -30,7 +30,7 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 
 class Marked(NamedTuple):
-    """Which elements of that many: a bit for each, and how many there are up to the end of each tile."""
+    """Result of a mark kernel: a bit per element, the running count at the end of each tile, the total."""
 
     words: GPUArray
     ends: GPUArray
@@ -99,7 +99,7 @@ def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> 
 
 
 def offsets_of_true(mask, strides, stream=None) -> GPUArray:
-    """The sums of the same with these strides."""
+    """For each true element, the sum of coordinate x stride."""
     if mask.size == 0:
         return new((0,), np.int64, mask.allocator)
     marked = mark_true(mask, stream)

@@ -27,7 +27,7 @@ def _is_here(device) -> bool:
             return False
         device = _driver.Device(number)
     if not isinstance(device, _driver.Device):
-        raise TypeError(f"device must be a pycuda.driver.Device or a pair of DLPack's, not {device!r}")
+        raise TypeError(f"device must be a pycuda.driver.Device or a DLPack (type, id) pair, not {device!r}")
     return bool(device == _driver.Context.get_device())
 
 

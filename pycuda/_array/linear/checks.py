@@ -50,7 +50,7 @@ def without_checks() -> Iterator[None]:
 
 
 def are_wanted() -> bool:
-    """Here and now."""
+    """Whether failures are raised in the current context."""
     return _wanted.get()
 
 
@@ -59,8 +59,8 @@ def before(name: str) -> None:
     if are_wanted():
         captures.refuse(
             name,
-            "the host reads whether it failed",
-            instead="in pycuda.linalg.without_checks() it does not, and what fails is NaN",
+            "the host must read whether the factorization failed",
+            instead="in pycuda.linalg.without_checks() it can be, and what fails is NaN",
         )
 
 

@@ -48,7 +48,7 @@ def _form(array: GPUArray) -> Form:
 
 @functools.lru_cache(1024)
 def _layout(form: Form, itemsize: int) -> blas.Layout | None:
-    """Of its last two axes."""
+    """The layout of the last two axes, or None where cuBLAS has none like it."""
     return blas.layout(form.shape[-2:], form.strides[-2:], itemsize)
 
 

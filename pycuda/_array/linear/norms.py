@@ -22,7 +22,7 @@ def _inexact(x) -> GPUArray:
 
 
 def squared_magnitudes(x) -> GPUArray:
-    """Of absolute values."""
+    """Squares of absolute values."""
     if x.dtype.kind == "c":
         return apply("add", apply("square", x._real), apply("square", x._imag))
     return apply("square", x)

@@ -129,7 +129,7 @@ genfromtxt, loadtxt = map(_read_by, ("genfromtxt", "loadtxt"))
 
 
 def _range_dtype(start, stop, step) -> np.dtype:
-    """That of np.arange, of at most one element: all three numbers have a say, with their values."""
+    """np.arange's dtype, which depends on the type and value of all three numbers."""
     return np.result_type(np.arange(start, start, step), np.arange(stop, stop, step))
 
 

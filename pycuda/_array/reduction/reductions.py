@@ -214,7 +214,7 @@ def mean(
 def _spread(
     name, a, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator
 ) -> GPUArray:
-    """Of the squared distances from the mean."""
+    """The mean of squared distances from the mean (var), or its square root (std)."""
     if correction is not None:
         if ddof:
             raise ValueError("ddof and correction can't be provided simultaneously.")

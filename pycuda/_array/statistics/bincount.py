@@ -63,7 +63,7 @@ def _weights(weights, x, stream) -> GPUArray:
 
 def _count_numbers(x, stream, allocator):
     """(counts of the first numbers, the greatest number plus 1). Waits for the stream."""
-    captures.refuse("bincount()", "the greatest number is the length of the result", stream)
+    captures.refuse("bincount()", "the length of the result depends on the greatest number", stream)
     counts = cleared((kernels.NUMBERS + 2,), INDEX, stream, allocator)
     blocks, chunk = kernels.chunk(x.size)
     kernels.numbers(elements.stored(x.dtype), vector_width(x)).prepared_async_call(

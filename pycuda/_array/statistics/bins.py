@@ -86,7 +86,7 @@ _WIDTHS = {
 def count_bins(name: str, a, limits, stream) -> int:
     """How many bins of a flat array, within (first, last) where limits are given."""
     if name == "stone":
-        raise TypeError("bins='stone' makes a histogram for each number of bins: give the number")
+        raise TypeError("bins='stone' is not supported: pass the number of bins")
     if name not in _WIDTHS:
         raise ValueError(f"{name!r} is not a valid estimator for `bins`")
     first, last = outer_edges(a, limits, stream)
@@ -117,8 +117,8 @@ def outer_edges(a, limits, stream):
         first, last = 0, 1
     else:
         captures.refuse(
-            "histogram() without a range", "the least and the greatest element are the outer edges", stream,
-            "with range=(first, last) it can",
+            "histogram() without a range", "the host reads the least and the greatest element", stream,
+            "with range=(first, last) it can be",
         )  # fmt: skip
         first, last = (each(stream=stream).get(stream=stream)[()] for each in (a.min, a.max))
         if not (np.isfinite(first) and np.isfinite(last)):
@@ -136,9 +136,9 @@ def bin_edges(a, bins, limits, stream):
         if isinstance(bins, _driver.GPUArray):
             captures.refuse(
                 "histogram() by edges on the device",
-                "they are checked",
+                "the host reads the edges",
                 stream,
-                "use the edges of a host array",
+                "edges in a host array can be used",
             )
         edges = bins.get() if isinstance(bins, _driver.GPUArray) else np.asarray(bins)
         if np.any(edges[:-1] > edges[1:]):

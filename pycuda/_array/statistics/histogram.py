@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 _kept_edges = memoized_in_context(lambda data, dtype: on_device(np.frombuffer(data, dtype)), 64)
 
 
-def _there(edges, stream) -> GPUArray:
+def _edges_on_device(edges, stream) -> GPUArray:
     """Edges on the device, not to be changed."""
     if len(edges) - 1 > kernels.LARGEST:
         return on_device(edges, stream)
     return _kept_edges(edges.tobytes(), edges.dtype)
 
 
-def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
+def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> GPUArray:
     bins = len(edges) - 1
     counts = cleared((bins,), INDEX, stream, allocator)
     if not a.size or not bins:
@@ -47,39 +47,41 @@ def _count_between(a, edges, there, edge, even, stream, allocator) -> GPUArray:
     element = elements.stored(a.dtype)
     if bins > kernels.LARGEST:
         # One more for what is in no bin.
-        numbers = _bins_of(a, there, edge, bins, stream, allocator)
-        every = cleared((bins + 1,), INDEX, stream, allocator)
+        numbers = _bins_of(a, edges_on_device, edge, bins, stream, allocator)
+        counts_and_rest = cleared((bins + 1,), INDEX, stream, allocator)
         kernels.many_numbers("unsigned").prepared_async_call(
-            kernels.grid(a.size), BLOCK, stream, numbers, a.size, every
+            kernels.grid(a.size), BLOCK, stream, numbers, a.size, counts_and_rest
         )
-        return apply("copy", every[:bins], out=counts, stream=stream)
+        return apply("copy", counts_and_rest[:bins], out=counts, stream=stream)
     kind = element, edge, vector_width(a), kernels.capacity(bins)
     blocks, chunk = kernels.chunk(a.size)
     plan = kernels.even(edges, edge) if even else None
-    arguments = (a, a.size, chunk, there, bins) if plan is None else (a, a.size, chunk, there, bins, plan)
+    arguments = (a, a.size, chunk, edges_on_device, bins, *(() if plan is None else (plan,)))
     function = kernels.between(*kind) if plan is None else kernels.between_even(*kind)
     function.prepared_async_call((blocks, 1), BLOCK, stream, *arguments, counts)
     return counts
 
 
-def _bins_of(a, there, edge, bins, stream, allocator) -> GPUArray:
+def _bins_of(a, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
     numbers = new((a.size,), np.uint32, allocator)
     function = kernels.bins_of(elements.stored(a.dtype), edge)
-    function.prepared_async_call(kernels.grid(a.size), BLOCK, stream, a, a.size, there, bins, numbers)
+    function.prepared_async_call(
+        kernels.grid(a.size), BLOCK, stream, a, a.size, edges_on_device, bins, numbers
+    )
     return numbers
 
 
-def _sum_between(a, weights, there, edge, bins, stream, allocator) -> GPUArray:
+def _sum_between(a, weights, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
     """Sums of weights, in their dtype."""
     if weights.dtype.kind == "c":
         result = new((bins,), weights.dtype, allocator)
         for part, target in ((weights._real, result._real), (weights._imag, result._imag)):
-            sums = _sum_between(a, part, there, edge, bins, stream, allocator)
+            sums = _sum_between(a, part, edges_on_device, edge, bins, stream, allocator)
             apply("copy", sums, out=target, stream=stream, casting="unsafe")
         return result
     if not a.size or not bins:
         return cleared((bins,), DOUBLE, stream, allocator).astype(weights.dtype, stream=stream)
-    numbers = _bins_of(a, there, edge, bins, stream, allocator)
+    numbers = _bins_of(a, edges_on_device, edge, bins, stream, allocator)
     values = as_packed(weights.astype(DOUBLE, order="C", copy=False, stream=stream), stream)
     sums = sums_of_weights(numbers, values.reshape(-1), bins + 1, bins, stream, allocator)
     return sums.astype(weights.dtype, copy=False, stream=stream)
@@ -144,13 +146,13 @@ def histogram(
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
     edges, even = bin_edges(a, bins, range, stream)
     edge = kernels.edge_type(np.promote_types(a.dtype, edges.dtype))
-    there = _there(edges.astype(kernels.edge_dtype(edge), copy=False), stream)
+    edges_on_device = _edges_on_device(edges.astype(kernels.edge_dtype(edge), copy=False), stream)
     if weights is None:
-        counts = _count_between(a, edges, there, edge, even, stream, allocator)
+        counts = _count_between(a, edges, edges_on_device, edge, even, stream, allocator)
     else:
-        counts = _sum_between(a, weights, there, edge, len(edges) - 1, stream, allocator)
+        counts = _sum_between(a, weights, edges_on_device, edge, len(edges) - 1, stream, allocator)
     shown = new(edges.shape, edges.dtype, allocator)
-    apply("copy", _there(edges, stream), out=shown, stream=stream)
+    apply("copy", _edges_on_device(edges, stream), out=shown, stream=stream)
     if density:
         widths = on_device(np.diff(edges).astype(DOUBLE), stream)
         total = counts.sum(stream=stream)
@@ -206,10 +208,10 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     if any(each.dtype.kind == "c" for each in columns):
         raise TypeError("histogramdd() requires real numbers")
     edges = _all_edges(columns, bins, range)
-    there = [on_device(each) for each in edges]
+    edges_on_device = [on_device(each) for each in edges]
     shape = tuple(len(each) + 1 for each in edges)  # with one for what is below, and one for what is above
     numbers = full(columns[0].shape, 0, INDEX)
-    for column, each, host in zip(columns, there, edges, strict=True):
+    for column, each, host in zip(columns, edges_on_device, edges, strict=True):
         place = searchsorted(each, column, "right")
         # The last bin includes its upper edge.
         last = apply("equal", column, host[-1])
@@ -225,7 +227,7 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
             widths = on_device(np.diff(host).astype(np.float64))
             inside = apply("divide", inside, widths.reshape((-1,) + (1,) * (inside.ndim - 1 - axis)))
         inside = apply("divide", inside, total)
-    return inside, there
+    return inside, edges_on_device
 
 
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):

@@ -43,7 +43,7 @@ class Shape(NamedTuple):
 
     @property
     def items(self) -> int:
-        """Of a thread."""
+        """Items of a thread."""
         return self.chunks * self.vector
 
     @property
