@@ -7,7 +7,7 @@ import itertools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import pycuda.driver as drv
+from pycuda import _driver
 from pycuda._array.core.memory import new, write_back
 from pycuda._driver import _collapse_axes
 from pycuda._libraries import fft
@@ -90,7 +90,7 @@ def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> bool:
     aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are
     if any(address % aligned for call in calls for address in call):
         return False
-    fft.queue(plan.transform, calls, forward, drv.current_stream(), (source, result))
+    fft.queue(plan.transform, calls, forward, _driver.current_stream(), (source, result))
     return True
 
 
