@@ -70,7 +70,8 @@ typedef unsigned int CUdevice_attribute, CUarray_format, CUaddress_mode, CUfilte
     CUfunc_cache, CUsharedconfig, CUlimit, CUmemorytype, CUjit_option, CUjitInputType, CUresourcetype,
     CUresourceViewFormat, CUGLDeviceList, CUmem_advise, CUmem_range_attribute, CUmemPool_attribute,
     CUmemAccess_flags, CUmemLocationType, CUmemAllocationType, CUmemAllocationHandleType,
-    CUmemAllocationGranularity_flags, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUmemAllocationGranularity_flags, CUarraySparseSubresourceType, CUmemOperationType, CUmemHandleType,
+    CUstreamCaptureMode, CUstreamCaptureStatus,
     CUdriverProcAddressQueryResult, CUdevice_P2PAttribute, CUlibraryOption, CUmoduleLoadingMode,
     CUfunctionLoadingState, CUoutput_mode, CUlogLevel, CUlaunchAttributeID, CUdevResourceType,
     CUtensorMapDataType, CUtensorMapInterleave, CUtensorMapSwizzle, CUtensorMapL2promotion,
@@ -132,6 +133,11 @@ enum {
     CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT = 7,
     CU_LAUNCH_ATTRIBUTE_PRIORITY = 8,
     CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT = 14,
+    CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL = 1,
+    CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL = 1,
+    CU_MEM_OPERATION_TYPE_MAP = 1,
+    CU_MEM_OPERATION_TYPE_UNMAP = 2,
+    CU_MEM_CREATE_USAGE_TILE_POOL = 1,
     CU_TENSOR_MAP_DATA_TYPE_UINT8 = 0,
     CU_TENSOR_MAP_DATA_TYPE_UINT16,
     CU_TENSOR_MAP_DATA_TYPE_UINT32,
@@ -345,6 +351,26 @@ typedef struct CUmemAllocationProp_st {
         unsigned char reserved[4];
     } allocFlags;
 } CUmemAllocationProp;
+
+typedef struct CUarrayMapInfo_st {
+    CUresourcetype resourceType;
+    union { CUmipmappedArray mipmap; CUarray array; } resource;
+    CUarraySparseSubresourceType subresourceType;
+    union {
+        struct {
+            unsigned int level, layer, offsetX, offsetY, offsetZ, extentWidth, extentHeight, extentDepth;
+        } sparseLevel;
+        struct {
+            unsigned int layer;
+            unsigned long long offset, size;
+        } miptail;
+    } subresource;
+    CUmemOperationType memOperationType;
+    CUmemHandleType memHandleType;
+    union { CUmemGenericAllocationHandle memHandle; } memHandle;
+    unsigned long long offset;
+    unsigned int deviceBitMask, flags, reserved[2];
+} CUarrayMapInfo;
 
 typedef struct CUmemPoolProps_st {
     CUmemAllocationType allocType;

@@ -1,5 +1,6 @@
 /* Arrays: creation, shape, destruction. */
 #include "api/copy/mipmap.h"
+#include "api/copy/sparse.h"
 #include "api/memory/memory.h"
 
 size_t array_format_size(CUarray_format format)
@@ -21,14 +22,17 @@ bool array_at(const Array *array, size_t offset, size_t bytes, CopySide *side)
 {
     size_t size = array_bytes(array);
     if (offset > size || bytes > size - offset) return false;
-    *side =
-        (CopySide){.address = array->storage + offset, .device = true, .array = (Array *)(uintptr_t)array};
+    *side = (CopySide){.address = array->storage + offset,
+                       .device = true,
+                       .array = (Array *)(uintptr_t)array,
+                       .sparse = array->sparse};
     return true;
 }
 
 static void array_release(Object *object)
 {
     Array *array = (Array *)object;
+    sparse_free(array->tiles);
     if (array->whole)
         PUT(array->whole);
     else if (array->storage)
@@ -39,7 +43,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     enum {
         KNOWN_FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP
-                      | CUDA_ARRAY3D_TEXTURE_GATHER
+                      | CUDA_ARRAY3D_TEXTURE_GATHER | CUDA_ARRAY3D_SPARSE
     };
     bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED, cube = shape->Flags & CUDA_ARRAY3D_CUBEMAP;
     unsigned channels = shape->NumChannels;
@@ -49,6 +53,7 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     if (shape->Depth && !shape->Height && !layered) return CUDA_ERROR_INVALID_VALUE;
     if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6))
         return CUDA_ERROR_INVALID_VALUE;
+    if (shape->Flags & CUDA_ARRAY3D_SPARSE) TRY(sparse_check(shape));
     bool fits = shape->Width <= 131072 && shape->Height <= 65536 && shape->Depth <= 16384;
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -78,6 +83,8 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     MemoryRequest request = {.size = array_bytes(array), .kind = MEMORY_ARRAY};
     CUresult result = memory_allocate(context, &request, &storage);
     array->storage = storage;
+    if (!result && shape->Flags & CUDA_ARRAY3D_SPARSE)
+        result = sparse_make(&array, 1, storage + array_bytes(array), &array->tiles);
     if (!result) result = object_publish(OBJECT(array));
     if (!result) *out = array;
     PUT(array);
@@ -124,7 +131,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *shape, CUarray handle)
     return CUDA_SUCCESS;
 }
 
-/* ---- What no array here has: planes, sparse tiles, memory that is mapped later ---- */
+/* ---- What no array here has: planes, memory that is mapped later ---- */
 
 static CUresult has_none(const void *out, CUarray handle)
 {
@@ -148,7 +155,12 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *out, CUarr
     return has_none(out, array);
 }
 
-CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray array)
+CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUarray handle)
 {
-    return has_none(out, array);
+    TRY(driver_check());
+    Array *array = out ? object_get(handle, OBJECT_ARRAY) : NULL;
+    bool sparse = array && array->tiles;
+    if (sparse) *out = array->tiles->properties;
+    if (array) PUT(array);
+    return sparse ? CUDA_SUCCESS : has_none(out, handle);
 }

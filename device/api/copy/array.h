@@ -3,6 +3,9 @@
 #define DEVICE_API_COPY_ARRAY_H
 
 #include "api/copy/copy.h"
+#include "exec/texture/sparse.h"
+
+typedef struct Sparse Sparse;
 
 struct CUarray_st {
     Object object;
@@ -10,6 +13,8 @@ struct CUarray_st {
     uint64_t storage;      /* address */
     size_t element_size;   /* bytes, all channels */
     size_t row, rows, layers;
+    Sparse *tiles;         /* of a sparse array that is no level: its own */
+    const SparseTiles *sparse; /* the tiles that it lies in, of `tiles` or of `whole`; NULL: not sparse */
     CUmipmappedArray whole; /* a reference: that which it is a level of, and whose storage it has; or NULL */
 };
 

@@ -35,6 +35,16 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     return !side->device && !memory_map_reserves(map, side->address);
 }
 
+/* What is not mapped is not written. */
+static void copy_mapped(const SparseTiles *sparse, uint64_t to, uint64_t from, uint64_t width)
+{
+    for (uint64_t bytes; width; to += bytes, from += bytes, width -= bytes) {
+        bool mapped = sparse_is_mapped(sparse, to, &bytes);
+        if (bytes > width) bytes = width;
+        if (mapped) memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    }
+}
+
 static void copy_rows(const CopyJob *job)
 {
     for (uint64_t z = 0; z < job->depth; z++)
@@ -42,7 +52,10 @@ static void copy_rows(const CopyJob *job)
             uint64_t to = job->to.address + z * job->to.slice + y * job->to.pitch;
             uint64_t from = job->from.address + z * job->from.slice + y * job->from.pitch;
             memory_map_copied(driver_memory(), to, from, job->width);
-            memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, job->width);
+            if (job->to.sparse)
+                copy_mapped(job->to.sparse, to, from, job->width);
+            else
+                memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, job->width);
         }
 }
 
@@ -126,8 +139,8 @@ static bool stage(CopyTask *task)
     CopyJob *job = &task->job, aside = *job;
     task->staged = malloc(job->width * job->height * job->depth);
     if (!task->staged) return false;
-    aside.to =
-        (CopySide){(uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false, NULL};
+    aside.to = (CopySide){
+        (uint64_t)(uintptr_t)task->staged, job->width, job->width * job->height, false, NULL, NULL};
     copy_run(aside);
     job->from = aside.to;
     return true;

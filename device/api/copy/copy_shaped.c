@@ -25,6 +25,7 @@ static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJ
         .slice = array->row * array->rows,
         .device = true,
         .array = (Array *)(uintptr_t)array,
+        .sparse = array->sparse,
     };
     return true;
 }

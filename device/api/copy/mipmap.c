@@ -2,12 +2,14 @@
 #include "api/copy/mipmap.h"
 
 #include "api/base/log.h"
+#include "api/copy/sparse.h"
 #include "api/memory/external.h"
 #include "api/memory/memory.h"
 
 static void mipmap_release(Object *object)
 {
     MipmappedArray *mipmap = (MipmappedArray *)object;
+    sparse_free(mipmap->tiles);
     if (mipmap->storage) memory_release_of(object, mipmap->storage);
 }
 
@@ -49,10 +51,10 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
 /* Gives the registry the references to the levels. */
 static CUresult publish(MipmappedArray *mipmap)
 {
-    for (unsigned k = 0; k < mipmap->levels; k++) {
-        mipmap->level[k]->storage += mipmap->storage;
-        TRY(object_publish(OBJECT(mipmap->level[k])));
-    }
+    for (unsigned k = 0; k < mipmap->levels; k++) mipmap->level[k]->storage += mipmap->storage;
+    if (mipmap->level[0]->shape.Flags & CUDA_ARRAY3D_SPARSE)
+        TRY(sparse_make(mipmap->level, mipmap->levels, mipmap->storage + mipmap->bytes, &mipmap->tiles));
+    for (unsigned k = 0; k < mipmap->levels; k++) TRY(object_publish(OBJECT(mipmap->level[k])));
     return object_publish(OBJECT(mipmap));
 }
 
@@ -114,7 +116,8 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUextern
     Context *context;
     TRY(context_enter(&context));
     if (!out || !part || !memory) return CUDA_ERROR_INVALID_VALUE;
-    if (!part->levels || part->levels > most_levels(&part->shape)) return CUDA_ERROR_INVALID_VALUE;
+    if (!part->levels || part->levels > most_levels(&part->shape) || part->shape.Flags & CUDA_ARRAY3D_SPARSE)
+        return CUDA_ERROR_INVALID_VALUE;
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC plain = *part;
     plain.shape.Flags &= ~(unsigned)CUDA_ARRAY3D_COLOR_ATTACHMENT;
     return make(out, &plain, memory, context);
@@ -149,7 +152,7 @@ CUresult cuMipmappedArrayGetLevel(CUarray *out, CUmipmappedArray handle, unsigne
     return result;
 }
 
-/* What only sparse arrays and those without memory as yet have: neither is made here. */
+/* What only other mipmapped arrays have. */
 static CUresult refuse_plain(const void *out, CUmipmappedArray handle, const char *what)
 {
     Context *context;
@@ -171,5 +174,10 @@ CUresult cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *o
 
 CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *out, CUmipmappedArray handle)
 {
-    return refuse_plain(out, handle, "CUDA_ARRAY3D_SPARSE");
+    TRY(driver_check());
+    MipmappedArray *mipmap = out ? object_get(handle, OBJECT_MIPMAPPED_ARRAY) : NULL;
+    bool sparse = mipmap && mipmap->tiles;
+    if (sparse) *out = mipmap->tiles->properties;
+    if (mipmap) PUT(mipmap);
+    return sparse ? CUDA_SUCCESS : refuse_plain(out, handle, "CUDA_ARRAY3D_SPARSE");
 }

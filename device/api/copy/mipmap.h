@@ -10,6 +10,7 @@ typedef struct CUmipmappedArray_st {
     uint64_t storage; /* address */
     uint64_t bytes;
     unsigned levels;
+    Sparse *tiles; /* of a sparse one: its own */
     /* Each has a reference to this; the registry has those to them, so they are looked up there. */
     Array *level[TEXTURE_MOST_LEVELS];
 } MipmappedArray;

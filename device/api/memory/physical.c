@@ -177,6 +177,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *out, size_t size, const CUmem
     }
     Physical *physical = new_physical(device, size, properties->requestedHandleTypes);
     if (!physical) return CUDA_ERROR_OUT_OF_MEMORY;
+    physical->usage = properties->allocFlags.usage;
     CUresult result = take_pages(physical);
     if (!result) return hand_out(physical, out);
     PUT(physical);
@@ -211,6 +212,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *out, CUmemG
             .type = CU_MEM_ALLOCATION_TYPE_PINNED,
             .requestedHandleTypes = physical->handle_types,
             .location = {CU_MEM_LOCATION_TYPE_DEVICE, physical->device->ordinal},
+            .allocFlags.usage = physical->usage,
         };
     PUT(physical);
     return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -232,6 +234,17 @@ bool physical_map(const Physical *physical, uint64_t address)
     return mmap((void *)(uintptr_t)address, physical->size, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, place.descriptor, (off_t)place.offset)
            != MAP_FAILED;
+}
+
+void physical_pass(const Physical *physical, uint64_t offset, void *buffer, uint64_t bytes, bool from_buffer)
+{
+    void *place = (void *)(uintptr_t)(physical->hidden + offset);
+    if (physical->hidden)
+        memcpy(from_buffer ? place : buffer, from_buffer ? buffer : place, bytes);
+    else if ((from_buffer ? pwrite(physical->file.descriptor, buffer, bytes, (off_t)offset)
+                          : pread(physical->file.descriptor, buffer, bytes, (off_t)offset))
+             != (ssize_t)bytes)
+        log_warning("the program has closed the file descriptor of the memory");
 }
 
 /* ---- Other processes ---- */

@@ -21,6 +21,7 @@ typedef struct Physical {
     Device *device;
     uint64_t size, id;
     CUmemAllocationHandleType handle_types;
+    unsigned short usage;       /* CU_MEM_CREATE_USAGE_TILE_POOL: for the tiles of sparse arrays, or 0 */
     bool imported;              /* counted by the process that made it */
     CUdeviceptr hidden;         /* its place in the memory map; 0: it has a file of its own, */
     SharedFile file;            /* this one */
@@ -38,5 +39,7 @@ bool physical_retain(Physical *physical);
 CUresult physical_import(int descriptor, Physical **out);
 /* Puts its pages at that address, which the caller has reserved. */
 bool physical_map(const Physical *physical, uint64_t address);
+/* Copies a part of its pages from or to a buffer. */
+void physical_pass(const Physical *physical, uint64_t offset, void *buffer, uint64_t bytes, bool from_buffer);
 
 #endif

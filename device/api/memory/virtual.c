@@ -272,7 +272,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
     TRY(physical_enter(handle, &physical));
     Mapping *mapping = calloc(1, sizeof *mapping);
     CUresult result = mapping ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-    if (!is_multiple(address) || flags) result = CUDA_ERROR_INVALID_VALUE;
+    if (!is_multiple(address) || flags || physical->usage) result = CUDA_ERROR_INVALID_VALUE;
     if (offset || size != physical->size) {
         log_error("physical memory can only be mapped as a whole: %llu bytes from offset 0",
                   (unsigned long long)physical->size);

@@ -52,6 +52,7 @@ static CUresult bind_shape(Texture *t, const Array *array, uint64_t bytes)
     t->shape = (uint8_t)shape_of(&array->shape);
     t->row = array->row;
     t->slice = array->row * array->rows;
+    t->sparse = array->sparse;
     t->size[0] = (uint32_t)array->shape.Width;
     t->size[1] = (uint32_t)array->rows;
     t->size[2] = (uint32_t)array->layers;

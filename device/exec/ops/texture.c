@@ -209,6 +209,9 @@ static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, Surface
     if (!a->texture.storage) return true;
     coordinates_of(a, lane, at);
     *out = surface_place(&a->texture, at, bytes, scaled, a->i->mods & TEX_CLAMP);
+    uint64_t there;
+    const SparseTiles *sparse = a->texture.sparse;
+    if (sparse && out->address && !sparse_is_mapped(sparse, out->address, &there)) out->address = 0;
     if (out->outside && !(a->i->mods & (TEX_CLAMP | TEX_ZERO))) {
         const uint32_t *size = a->texture.size;
         exec_fault(a->w, a->i, lane, CUDA_ERROR_ILLEGAL_ADDRESS,

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "exec/texture/sparse.h"
+
 /* Dimensions as instructions name them; TEXTURE_LINEAR is memory without rows, read by .1d instructions. */
 typedef enum TextureShape {
     TEXTURE_1D,
@@ -68,6 +70,7 @@ struct Texture {
     uint64_t bytes; /* of the storage that may be touched */
     uint64_t range; /* MemoryRange.id of the memory: it is still that one */
     uint64_t row, slice; /* bytes from one row, one layer to the next */
+    const SparseTiles *sparse; /* of a surface: what of it is mapped, as long as the storage is; or NULL */
     uint32_t size[3]; /* width, height, depth in elements; layers and faces are the depth; at least 1 */
     uint8_t shape; /* TextureShape */
     uint8_t format; /* TextureFormat */

@@ -1,0 +1,30 @@
+/* Sparse arrays, plain and mipmapped: the tiles of their storage, and what memory each is mapped to. */
+#ifndef DEVICE_API_COPY_SPARSE_H
+#define DEVICE_API_COPY_SPARSE_H
+
+#include "api/copy/array.h"
+#include "api/memory/physical.h"
+#include "exec/texture/texture.h"
+
+typedef struct Backing {
+    Physical *physical; /* a reference; NULL: not mapped */
+    uint64_t offset;
+} Backing;
+
+/* Owned by the array or mipmapped array. */
+struct Sparse {
+    CUDA_ARRAY_SPARSE_PROPERTIES properties;
+    unsigned count;                           /* of the levels with tiles of their own, and the tail */
+    SparseTiles level[TEXTURE_MOST_LEVELS];
+    uint8_t *mapped;                          /* of all tiles */
+    Backing *backing;
+    uint32_t tiles;
+};
+
+CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape);
+/* Makes the arrays, which are the levels of one or a plain one and have their storage up to `end`, sparse. */
+CUresult sparse_make(Array *const *arrays, unsigned count, uint64_t end, Sparse **out);
+/* NULL too. */
+void sparse_free(Sparse *sparse);
+
+#endif

@@ -1,0 +1,33 @@
+/* Sparse arrays: their storage is cut into tiles, and only what is mapped to memory can be written. What is
+ * not reads as zeros, which are there. */
+#ifndef DEVICE_EXEC_TEXTURE_SPARSE_H
+#define DEVICE_EXEC_TEXTURE_SPARSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SPARSE_TILE_BYTES = 64 << 10 };
+
+/* The tiles of an array or of one level. The levels of a mip tail are one row of bytes, whose tiles follow
+ * each other. */
+typedef struct SparseTiles {
+    uint64_t storage;      /* address of the first element */
+    uint64_t row, slice;   /* bytes from one row, one layer to the next */
+    uint32_t rows, layers;
+    uint32_t tile_row, height, depth; /* of a tile: bytes, rows, layers */
+    uint32_t across, down; /* tiles in a row of them, in a slice */
+    uint8_t *mapped;       /* of each tile */
+} SparseTiles;
+
+/* Whether the byte at that address of the storage is mapped; *bytes: so many, as far as the row goes, are in
+ * the same tile. */
+static inline bool sparse_is_mapped(const SparseTiles *t, uint64_t address, uint64_t *bytes)
+{
+    uint64_t offset = address - t->storage, z = offset / t->slice, y = offset % t->slice / t->row;
+    uint64_t x = offset % t->row, in_tile = t->tile_row - x % t->tile_row, in_row = t->row - x;
+    *bytes = in_tile < in_row ? in_tile : in_row;
+    return __atomic_load_n(&t->mapped[(z / t->depth * t->down + y / t->height) * t->across + x / t->tile_row],
+                           __ATOMIC_RELAXED);
+}
+
+#endif

@@ -1,0 +1,298 @@
+"""Sparse arrays and mipmapped arrays: tiles of 64 KiB that are mapped to memory and unmapped again, by the
+driver's own interface. What is not mapped reads as zeros and is not written."""
+
+import ctypes
+from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_ushort, c_void_p
+
+import numpy as np
+import pytest
+
+import pycuda.driver as drv
+from pycuda.compiler import SourceModule
+
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, CAPTURE_UNSUPPORTED = 0, 1, 400, 900
+TILE, POOL = 64 << 10, 2 << 20
+LAYERED, STORES, CUBEMAP, SPARSE = 1, 2, 4, 0x40
+MAP, UNMAP = 1, 2
+FLOAT, BYTE, HALF = 0x20, 0x01, 0x10
+
+
+class Level(ctypes.Structure):
+    _fields_ = [(name, c_uint) for name in ("level", "layer", "x", "y", "z", "width", "height", "depth")]
+
+
+class Tail(ctypes.Structure):
+    _fields_ = [("layer", c_uint), ("offset", c_ulonglong), ("size", c_ulonglong)]
+
+
+class Part(ctypes.Union):
+    _fields_ = [("level", Level), ("tail", Tail)]
+
+
+class MapInfo(ctypes.Structure):
+    _fields_ = [
+        ("kind", c_uint), ("resource", c_void_p), ("part_kind", c_uint), ("part", Part),
+        ("operation", c_uint), ("handle_kind", c_uint), ("memory", c_ulonglong), ("offset", c_ulonglong),
+        ("devices", c_uint), ("flags", c_uint), ("reserved", c_uint * 2),
+    ]  # fmt: skip
+
+
+class Properties(ctypes.Structure):
+    _fields_ = [
+        ("tile", c_uint * 3), ("first", c_uint), ("size", c_ulonglong), ("flags", c_uint),
+        ("rest", c_uint * 4),
+    ]  # fmt: skip
+
+
+class Shape(ctypes.Structure):
+    _fields_ = [
+        ("width", c_size_t), ("height", c_size_t), ("depth", c_size_t), ("format", c_uint),
+        ("channels", c_uint), ("flags", c_uint),
+    ]  # fmt: skip
+
+
+class MemoryProperties(ctypes.Structure):
+    _fields_ = [
+        ("kind", c_uint), ("handles", c_uint), ("place", c_uint), ("device", c_int), ("windows", c_void_p),
+        ("compression", ctypes.c_ubyte * 2), ("usage", c_ushort), ("reserved", ctypes.c_ubyte * 4),
+    ]  # fmt: skip
+
+
+class Sparse:
+    """The driver's calls, and what was made by them."""
+
+    def __init__(self, cuda):
+        self.cuda, self.ends = cuda, []
+
+    def memory(self, usage=1, size=POOL):
+        handle = c_ulonglong()
+        wanted = MemoryProperties(kind=1, place=1, usage=usage)
+        assert self.cuda.cuMemCreate(byref(handle), c_size_t(size), byref(wanted), c_ulonglong(0)) == SUCCESS
+        self.ends.append(lambda: self.cuda.cuMemRelease(handle))
+        return handle.value
+
+    def array(self, width, height, depth=0, flags=STORES, format=FLOAT, channels=1):
+        array, shape = c_void_p(), Shape(width, height, depth, format, channels, flags | SPARSE)
+        assert self.cuda.cuArray3DCreate_v2(byref(array), byref(shape)) == SUCCESS
+        self.ends.insert(0, lambda: self.cuda.cuArrayDestroy(array))
+        return array
+
+    def mipmap(self, levels, width, height, depth=0, flags=0):
+        mipmap, shape = c_void_p(), Shape(width, height, depth, FLOAT, 1, flags | SPARSE)
+        assert self.cuda.cuMipmappedArrayCreate(byref(mipmap), byref(shape), levels) == SUCCESS
+        self.ends.insert(0, lambda: self.cuda.cuMipmappedArrayDestroy(mipmap))
+        return mipmap
+
+    def level(self, mipmap, level):
+        array = c_void_p()
+        assert self.cuda.cuMipmappedArrayGetLevel(byref(array), mipmap, level) == SUCCESS
+        return array
+
+    def properties(self, handle, mipmapped=False):
+        found = Properties()
+        name = "cuMipmappedArrayGetSparseProperties" if mipmapped else "cuArrayGetSparseProperties"
+        assert getattr(self.cuda, name)(byref(found), handle) == SUCCESS
+        return found
+
+    def change(self, resource, memory, *, mipmapped=False, tail=None, stream=None, **change):
+        """Maps a box of tiles, or unmaps it where there is no memory; the driver's answer."""
+        info = MapInfo(kind=mipmapped, resource=resource, operation=MAP if memory else UNMAP, devices=1)
+        info.memory, info.part_kind = memory or 0, tail is not None
+        if tail is None:
+            info.part.level = Level(**{"width": 128, "height": 128, "depth": 1, **change.pop("at", {})})
+        else:
+            info.part.tail = Tail(*tail)
+        for name, value in change.items():
+            setattr(info, name, value)
+        return self.cuda.cuMemMapArrayAsync(byref(info), 1, stream)
+
+    def copy(self, array, data, back=False):
+        depth, height, width = data.shape
+        here = [0] * 4 + [1, data.ctypes.data, 0, 0, 0, width * 4, height]
+        there = [0] * 4 + [3, 0, 0, array.value, 0, 0, 0]
+        words = [*(there if back else here), *(here if back else there), width * 4, height, depth]
+        assert self.cuda.cuMemcpy3D_v2((c_size_t * 25)(*words)) == SUCCESS
+
+    def read(self, array, *shape):
+        data = np.full(shape, 77, np.float32)
+        self.copy(array, data, back=True)
+        return data
+
+
+@pytest.fixture
+def sparse(primary_context, driver_library):
+    device = drv.Context.get_device()
+    if not device.get_attribute(drv.device_attribute.SPARSE_CUDA_ARRAY_SUPPORTED):
+        pytest.skip("the device has no sparse arrays")
+    made = Sparse(ctypes.CDLL(driver_library))
+    yield made
+    drv.Context.synchronize()
+    assert [end() for end in made.ends] == [SUCCESS] * len(made.ends)
+
+
+def numbers(*shape):
+    return np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def kept(data, *boxes):
+    """What of it is in one of the boxes."""
+    inside = np.zeros(data.shape, bool)
+    for box in boxes:
+        inside[box] = True
+    return np.where(inside, data, 0)
+
+
+@pytest.mark.parametrize(
+    "format, channels, flat, deep",
+    [
+        (BYTE, 1, (256, 256, 1), (64, 32, 32)),
+        (HALF, 1, (256, 128, 1), (32, 32, 32)),
+        (FLOAT, 1, (128, 128, 1), (32, 32, 16)),
+        (FLOAT, 2, (128, 64, 1), (32, 16, 16)),
+        (FLOAT, 4, (64, 64, 1), (16, 16, 16)),
+    ],
+)
+def test_tiles(sparse, format, channels, flat, deep):
+    for depth, flags, expected in ((0, 0, flat), (3, LAYERED, flat), (64, 0, deep)):
+        found = sparse.properties(sparse.array(512, 512, depth, flags, format, channels))
+        assert (tuple(found.tile), found.first, found.size, found.flags) == (expected, 0, 0, 0)
+
+
+def test_only_what_is_mapped_is_written(sparse):
+    array, memory, data = sparse.array(300, 200), sparse.memory(), numbers(1, 200, 300)
+    sparse.copy(array, data)
+    assert not sparse.read(array, 1, 200, 300).any()
+    assert sparse.change(array, memory, at={"x": 128}) == SUCCESS
+    assert not sparse.read(array, 1, 200, 300).any()
+    sparse.copy(array, data)
+    middle, corner = np.s_[:, :128, 128:256], np.s_[:, 128:, 256:]
+    assert (sparse.read(array, 1, 200, 300) == kept(data, middle)).all()
+    at = {"x": 256, "y": 128, "width": 44, "height": 72}  # to the array's end
+    assert sparse.change(array, memory, at=at, offset=5 * TILE) == SUCCESS
+    sparse.copy(array, data)
+    assert (sparse.read(array, 1, 200, 300) == kept(data, middle, corner)).all()
+    assert sparse.change(array, None, at={"x": 128}) == SUCCESS
+    assert (sparse.read(array, 1, 200, 300) == kept(data, corner)).all()
+
+
+def test_the_memory_keeps_what_is_in_it(sparse):
+    array, memory, data = sparse.array(256, 256), sparse.memory(), numbers(1, 256, 256)
+    whole = {"width": 256, "height": 256}
+    assert sparse.change(array, memory, at=whole) == SUCCESS
+    sparse.copy(array, data)
+    assert sparse.change(array, None, at=whole) == SUCCESS
+    assert not sparse.read(array, 1, 256, 256).any()
+    assert sparse.change(array, memory, at={"y": 128}, offset=TILE) == SUCCESS
+    wanted = np.zeros_like(data)
+    wanted[:, 128:, :128] = data[:, :128, 128:]  # the second tile of the first row
+    assert (sparse.read(array, 1, 256, 256) == wanted).all()
+
+
+def test_layers_and_depth(sparse):
+    memory = sparse.memory()
+    layers, data = sparse.array(128, 256, 3, LAYERED), numbers(3, 256, 128)
+    assert sparse.change(layers, memory, at={"layer": 2, "height": 256}) == SUCCESS
+    sparse.copy(layers, data)
+    assert (sparse.read(layers, 3, 256, 128) == kept(data, np.s_[2])).all()
+    deep, data = sparse.array(64, 32, 40), numbers(40, 32, 64)
+    at = {"x": 32, "z": 16, "width": 32, "height": 32, "depth": 24}
+    assert sparse.change(deep, memory, at=at, offset=4 * TILE) == SUCCESS
+    sparse.copy(deep, data)
+    assert (sparse.read(deep, 40, 32, 64) == kept(data, np.s_[16:, :, 32:])).all()
+
+
+SURFACE = """
+extern "C" __global__ void fill(cudaSurfaceObject_t s, float *read)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y;
+    surf2Dwrite(float(1 + x + 256 * y), s, 4 * x, y);
+    read[256 * y + x] = surf2Dread<float>(s, 4 * x, y);
+}
+"""
+
+
+def test_kernels(sparse):
+    array, memory, data = sparse.array(256, 256), sparse.memory(), numbers(1, 256, 256)
+    assert sparse.change(array, memory, at={"x": 128, "height": 256}) == SUCCESS
+    resource, surface = (c_ulonglong * 18)(0, array.value), c_ulonglong()
+    assert sparse.cuda.cuSurfObjectCreate(byref(surface), resource) == SUCCESS
+    read = np.zeros((256, 256), np.float32)
+    fill = SourceModule(SURFACE, no_extern_c=True).get_function("fill")
+    fill(np.uint64(surface.value), drv.Out(read), block=(128, 1, 1), grid=(2, 256))
+    wanted = kept(data, np.s_[:, :, 128:])
+    assert (read == wanted[0]).all()
+    assert (sparse.read(array, 1, 256, 256) == wanted).all()
+    assert sparse.cuda.cuSurfObjectDestroy(surface) == SUCCESS
+
+
+def test_levels_and_the_mip_tail(sparse):
+    mipmap, memory = sparse.mipmap(10, 512, 256), sparse.memory()
+    found = sparse.properties(mipmap, mipmapped=True)
+    assert (tuple(found.tile), found.first, found.flags) == ((128, 128, 1), 2, 0)
+    assert found.size and found.size % TILE == 0
+    sizes = [(256 >> k, 512 >> k) for k in range(4)]
+    at = {"level": 1, "x": 128}
+    assert sparse.change(mipmap, memory, mipmapped=True, at=at) == SUCCESS
+    for k, size in enumerate(sizes):
+        sparse.copy(sparse.level(mipmap, k), numbers(1, *size))
+    for k, size in enumerate(sizes):
+        wanted = kept(numbers(1, *size), *[np.s_[:, :, 128:]] * (k == 1))
+        assert (sparse.read(sparse.level(mipmap, k), 1, *size) == wanted).all(), k
+    tail = 0, 0, found.size
+    assert sparse.change(mipmap, memory, mipmapped=True, tail=tail, offset=TILE) == SUCCESS
+    for k in 2, 3:
+        sparse.copy(sparse.level(mipmap, k), numbers(1, *sizes[k]))
+        assert (sparse.read(sparse.level(mipmap, k), 1, *sizes[k]) == numbers(1, *sizes[k])).all()
+    assert sparse.change(mipmap, None, mipmapped=True, tail=tail) == SUCCESS
+    assert not sparse.read(sparse.level(mipmap, 3), 1, *sizes[3]).any()
+
+
+def test_an_array_smaller_than_a_tile_is_a_tail(sparse):
+    array, memory, data = sparse.array(64, 300), sparse.memory(), numbers(1, 300, 64)
+    found = sparse.properties(array)
+    assert (found.first, found.size, found.flags) == (0, 2 * TILE, 1)
+    assert sparse.change(array, memory, tail=(0, 0, 2 * TILE)) == SUCCESS
+    sparse.copy(array, data)
+    assert (sparse.read(array, 1, 300, 64) == data).all()
+
+
+def test_in_the_order_of_a_stream(sparse):
+    array, memory, stream = sparse.array(128, 128), sparse.memory(), drv.Stream()
+    handle = c_void_p(stream.handle)
+    assert sparse.change(array, memory, stream=handle) == SUCCESS
+    stream.synchronize()
+    sparse.copy(array, numbers(1, 128, 128))
+    assert sparse.change(array, None, stream=handle) == SUCCESS
+    stream.synchronize()
+    assert not sparse.read(array, 1, 128, 128).any()
+    assert sparse.cuda.cuStreamBeginCapture_v2(handle, 2) == SUCCESS
+    assert sparse.change(array, memory, stream=handle) == CAPTURE_UNSUPPORTED
+    sparse.cuda.cuStreamEndCapture(handle, byref(c_void_p()))
+
+
+def test_what_is_refused(sparse):
+    array, memory, plain = sparse.array(300, 200), sparse.memory(), sparse.memory(usage=0)
+    mipmap = sparse.mipmap(3, 512, 256)
+    for change in (
+        {"at": {"x": 1}}, {"at": {"x": 384}}, {"at": {"width": 100}}, {"at": {"width": 512}},
+        {"at": {"width": 0}}, {"at": {"z": 1}}, {"at": {"depth": 2}}, {"at": {"layer": 1}},
+        {"at": {"level": 1}}, {"operation": 0}, {"operation": 3}, {"operation": UNMAP}, {"handle_kind": 1},
+        {"offset": 1}, {"offset": POOL}, {"devices": 0}, {"devices": 3}, {"flags": 1}, {"part_kind": 2},
+        {"reserved": (0, 1)}, {"kind": 2}, {"tail": (0, 0, TILE)},
+    ):  # fmt: skip
+        assert sparse.change(array, memory, **change) == INVALID_VALUE, change
+    assert sparse.change(array, plain) == INVALID_VALUE
+    level = sparse.level(mipmap, 0)
+    assert sparse.change(level, memory) == INVALID_VALUE
+    assert sparse.change(None, memory) == INVALID_HANDLE
+    assert sparse.cuda.cuMemMapArrayAsync(None, 1, None) == INVALID_VALUE
+    found = Properties()
+    assert sparse.cuda.cuArrayGetSparseProperties(byref(found), level) == INVALID_VALUE
+    address = c_ulonglong()
+    reserve = sparse.cuda.cuMemAddressReserve
+    assert reserve(byref(address), c_size_t(POOL), c_size_t(0), c_ulonglong(0), c_ulonglong(0)) == SUCCESS
+    mapped = sparse.cuda.cuMemMap(address, c_size_t(POOL), c_size_t(0), c_ulonglong(memory), c_ulonglong(0))
+    assert mapped == INVALID_VALUE
+    assert sparse.cuda.cuMemAddressFree(address, c_size_t(POOL)) == SUCCESS
+    for shape in (Shape(64, 0, 0, FLOAT, 1, SPARSE), Shape(64, 64, 6, FLOAT, 1, SPARSE | CUBEMAP)):
+        assert sparse.cuda.cuArray3DCreate_v2(byref(c_void_p()), byref(shape)) == INVALID_VALUE
