@@ -6,14 +6,19 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* As NVIDIA's headers name them, where they are not included. */
 #ifndef CUBLAS_VERSION
 typedef struct cublasContext *cublasHandle_t;
 typedef struct cusolverDnContext *cusolverDnHandle_t;
+typedef struct cusolverDnParams *cusolverDnParams_t;
 typedef struct cusparseContext *cusparseHandle_t;
 typedef int cufftHandle;
 typedef int cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType;
+typedef int cublasDiagType_t, cublasFillMode_t, cublasSideMode_t, cusolverEigMode_t;
+typedef struct float2 cuComplex;
+typedef struct double2 cuDoubleComplex;
 typedef struct CUstream_st *cudaStream_t;
 #endif
 

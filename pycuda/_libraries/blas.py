@@ -47,17 +47,17 @@ _gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
 # ---- handles
 
 
-class _Handle:
-    """A cuBLAS handle that one stream uses, with memory that its kernels use meanwhile. When the stream is
-    gone the next one takes the handle over: destroying it would wait for all work of the context.
+class StreamHandle:
+    """A handle that one stream uses. When the stream is gone the next one takes it over: destroying it would
+    wait for all work of the context.
     """
 
-    def __init__(self, spare: list):
+    def __init__(self, kind: str, spare: list):
         self.spare = spare
-        self.blas = spare.pop() if spare else _driver._LibraryHandle("cublas")
+        self.value = spare.pop() if spare else _driver._LibraryHandle(kind)
 
     def __del__(self):
-        self.spare.append(self.blas)
+        self.spare.append(self.value)
 
 
 # By streams: what queues at once, and what is captured. And those that no stream has.
@@ -72,17 +72,23 @@ def _workspace(captured: bool):
     return memory, size
 
 
-def _handle(stream):
-    """The _LibraryHandle of a stream of the current context."""
+def handle(stream):
+    """The _LibraryHandle of a stream of the current context. A stream of others gets one for each call, as
+    nothing says when it is gone.
+    """
     captured = _is_captured(stream)
     handles, key = of_stream(_captured_handles if captured else _handles, stream)
+    if handles is None:
+        made = _driver._LibraryHandle("cublas")
+        made.use(stream, *_workspace(captured))
+        return made
     found = handles.get(key)
     if found is None:
-        found = _Handle(_spare.setdefault(current(), []))
+        found = StreamHandle("cublas", _spare.setdefault(current(), []))
     if captured or key not in handles:
-        found.blas.use(stream, *_workspace(captured))
+        found.value.use(stream, *_workspace(captured))
         handles[key] = found
-    return found.blas
+    return found.value
 
 
 # ---- products
@@ -141,7 +147,7 @@ def gemm(product: Product, dtype, addresses, stream) -> None:
         rows, columns, left, right = columns, rows, right.turned(), left.turned()
         a, b, step, other_step = b, a, other_step, step
     _gemm(
-        _handle(stream), left.transposed, right.transposed, rows, columns, inner, one,
+        handle(stream), left.transposed, right.transposed, rows, columns, inner, one,
         a, kind, left.leading, step, b, kind, right.leading, other_step, zero,
         c, kind, result.leading, result_step, count, computed, _DEFAULT_ALGORITHM,
     )  # fmt: skip

@@ -225,7 +225,9 @@ def syevd(a, w, upper, vectors, info) -> None:
     host.queue(_syevd, (), (a, w, info), upper, vectors)
 
 
-def _geev(a, info, w, *vectors) -> None:
+def geev_of_host(a, info, w, *vectors) -> None:
+    """geev on NumPy's arrays."""
+
     def compute(a, w, *vectors):
         if vectors:
             w[...], vectors[0][...] = np.linalg.eig(a)
@@ -236,4 +238,4 @@ def _geev(a, info, w, *vectors) -> None:
 
 
 def geev(a, w, v, info) -> None:
-    host.queue(_geev, (a,), (info, w) if v is None else (info, w, v))
+    host.queue(geev_of_host, (a,), (info, w) if v is None else (info, w, v))

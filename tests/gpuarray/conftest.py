@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from devices import needs_library
 
 import pycuda.driver as drv
 from pycuda import gpuarray
@@ -17,6 +18,13 @@ def nothing_in_flight():
     """Other libraries' arrays are kept until work is done."""
     yield
     drv.Context.synchronize()
+
+
+@pytest.fixture
+def factorizations(primary_context):
+    """For tests that need cuSOLVER on a GPU."""
+    needs_library("cublas")
+    needs_library("cusolver")
 
 
 @pytest.fixture

@@ -7,13 +7,17 @@ matrix, other than 0 where it fails.
 
 from __future__ import annotations
 
-from pycuda._libraries import host, host_lapack
+from pycuda._array.core import captures
+from pycuda._array.core.elementwise import apply
+from pycuda._array.linear.matrices import new_columns
+from pycuda._libraries import host, host_lapack, solver
 
 
 def _library():
     if host.is_possible():
         return host_lapack
-    raise NotImplementedError("factorizations of matrices are not supported on a GPU yet")
+    solver.need()
+    return solver
 
 
 def getrf(a, pivots, info) -> None:
@@ -68,7 +72,38 @@ def syevd(a, w, upper: bool, vectors: bool, info) -> None:
         _library().syevd(a, w, upper, vectors, info)
 
 
+def _unpack_pairs(w, pairs, v) -> None:
+    """v from the columns of a real matrix's eigenvectors: of two conjugate ones, the first of which has the
+    eigenvalue with the positive imaginary part, the real and the imaginary parts.
+    """
+    imaginary = apply("imag", w)[..., None, :]
+    first, second = apply("greater", imaginary, 0), apply("less", imaginary, 0)
+    before, after = pairs.copy(), pairs.copy()
+    before[..., 1:], after[..., :-1] = pairs[..., :-1], pairs[..., 1:]
+    v.real = apply("where", second, before, pairs)
+    v.imag = apply("where", first, after, apply("where", second, -pairs, 0))
+
+
+def _by_the_host(a, w, v, info) -> None:
+    """By copies: the host waits."""
+    captures.refuse("numpy.linalg.eig", "the host computes it where cuSOLVER is older than CUDA 12.8")
+    arrays = [each for each in (info, w, v) if each is not None]
+    copies = [each.get() for each in arrays]
+    host_lapack.geev_of_host(a.get(), *copies)
+    for each, copy in zip(arrays, copies, strict=True):
+        each[...] = copy
+
+
 def geev(a, w, v, info) -> None:
     """The complex eigenvalues w, and eigenvectors v unless it is None; `a` is overwritten."""
-    if a.size:
-        _library().geev(a, w, v, info)
+    if not a.size:
+        return
+    library = _library()
+    if library is host_lapack:
+        library.geev(a, w, v, info)
+        return
+    pairs = v if v is None or v.dtype == a.dtype else new_columns(a.shape, a.dtype, a.allocator)
+    if not library.geev(a, w, pairs, info):
+        _by_the_host(a, w, v, info)
+    elif pairs is not v:
+        _unpack_pairs(w, pairs, v)

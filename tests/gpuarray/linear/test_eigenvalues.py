@@ -7,10 +7,7 @@ from stacks import DTYPES, EMPTY, LAYOUTS, SHAPES, check_close, draw, epsilon, l
 from pycuda import gpuarray
 from pycuda.linalg import without_checks
 
-pytestmark = [
-    pytest.mark.usefixtures("primary_context"),
-    pytest.mark.cpu("factorizations are not on the GPU yet"),
-]
+pytestmark = pytest.mark.usefixtures("factorizations")
 
 
 def bound(a):

@@ -7,10 +7,7 @@ from stacks import DTYPES, LAYOUTS, check_close, condition, draw, epsilon, laid
 from pycuda import gpuarray
 from pycuda.linalg import without_checks
 
-pytestmark = [
-    pytest.mark.usefixtures("primary_context"),
-    pytest.mark.cpu("factorizations are not on the GPU yet"),
-]
+pytestmark = pytest.mark.usefixtures("factorizations")
 SHAPES = [(1, 1), (5, 5), (9, 4), (4, 9), (2, 6, 3), (2, 3, 6)]
 
 

@@ -8,10 +8,7 @@ from stacks import DTYPES, LAYOUTS, check_close, definite, draw, epsilon, laid
 import pycuda.driver as drv
 from pycuda import gpuarray, linalg
 
-pytestmark = [
-    pytest.mark.usefixtures("primary_context"),
-    pytest.mark.cpu("factorizations are not on the GPU yet"),
-]
+pytestmark = pytest.mark.usefixtures("factorizations")
 SHAPES = [(1, 1), (4, 4), (40, 40), (2, 5, 5)]
 
 

@@ -10,10 +10,7 @@ import pycuda.driver as drv
 from pycuda import gpuarray
 from pycuda.linalg import without_checks
 
-pytestmark = [
-    pytest.mark.usefixtures("primary_context"),
-    pytest.mark.cpu("factorizations are not on the GPU yet"),
-]
+pytestmark = pytest.mark.usefixtures("factorizations")
 SINGULAR = np.zeros((3, 3))
 
 

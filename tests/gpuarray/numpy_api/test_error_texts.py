@@ -4,6 +4,7 @@ import pytest
 from against import HOST, NUMPY, run
 
 from pycuda import gpuarray
+from pycuda._libraries.finding import LibraryNotFound
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -429,6 +430,8 @@ def test_refused_call(call):
     there = {name: gpuarray.to_gpu(array) for name, array in HOST.items()}
     want, got = run(call, host), run(call, there)
     assert isinstance(want, Exception) and isinstance(got, Exception)
+    if isinstance(got, LibraryNotFound):
+        pytest.skip(str(got))
     same = kind(got) is kind(want) and str(got).rstrip() == str(want).rstrip()
     reason = OTHERS.get(call)
     if reason == MORE:

@@ -1,0 +1,272 @@
+/* cuSOLVER's functions, and trsm of cuBLAS, on host memory by a LAPACK whose functions the test gives: for
+ * tests on the CPU device. A call computes at once; it does not wait for what is queued. Arguments are
+ * checked as far as LAPACK does not. */
+#include <complex.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, DEVICE_SIZE = 1000, HOST_SIZE = 24, MOST = 64 };
+
+typedef void Fortran(void *, ...);
+
+static struct {
+    char name[16];
+    Fortran *function;
+} functions[MOST];
+
+/* By LAPACK's name, as "dpotrf". */
+void host_lapack(const char *name, Fortran *function)
+{
+    int i = 0;
+    while (functions[i].function) i++;
+    snprintf(functions[i].name, sizeof functions[i].name, "%s", name);
+    functions[i].function = function;
+}
+
+static Fortran *find(const char *name, int type)
+{
+    char full[16];
+    snprintf(full, sizeof full, "%c%s", "sd..cz"[type], name);
+    for (int i = 0; i < MOST && functions[i].function; i++)
+        if (strcmp(functions[i].name, full) == 0) return functions[i].function;
+    abort();
+}
+
+static int is_complex(int type) { return type >= 4; }
+
+/* Whether the workspaces are those that were asked for; all of them is written to. */
+static int are_there(void *device, size_t device_size, void *host, size_t host_size)
+{
+    if (!device || !host || device_size != DEVICE_SIZE || host_size != HOST_SIZE) return 0;
+    memset(device, 255, device_size);
+    memset(host, 255, host_size);
+    return 1;
+}
+
+static int sizes(void *handle, void *params, size_t *device, size_t *host)
+{
+    const char *wanted = getenv("HOST_CUSOLVER_WORKSPACE");
+    *device = wanted ? (size_t)strtoull(wanted, NULL, 10) : DEVICE_SIZE;
+    *host = HOST_SIZE;
+    return handle && params ? SUCCESS : INVALID_VALUE;
+}
+
+#define WORK 100000
+static char work[WORK * sizeof(double complex)];
+static double real_work[WORK];
+static int work_length = WORK;
+
+int cusolverDnCreate(void **handle) { return *handle = functions, SUCCESS; }
+int cusolverDnDestroy(void *handle) { return handle ? SUCCESS : INVALID_VALUE; }
+int cusolverDnSetStream(void *handle, void *stream) { return (void)stream, handle ? SUCCESS : INVALID_VALUE; }
+int cusolverDnCreateParams(void **params) { return *params = work, SUCCESS; }
+
+int cusolverDnXpotrf_bufferSize(void *handle, void *params, int uplo, int64_t n, int type, const void *a,
+                                int64_t lda, int compute, size_t *device, size_t *host)
+{
+    if (uplo < 0 || uplo > 1 || n < 1 || lda < n || !a || type != compute) return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXpotrf(void *handle, void *params, int uplo, int64_t n, int type, void *a, int64_t lda,
+                     int compute, void *device, size_t device_size, void *host, size_t host_size, int *info)
+{
+    int size = (int)n, leading = (int)lda;
+    if (!handle || !params || type != compute || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    find("potrf", type)(uplo ? "U" : "L", &size, a, &leading, info);
+    return SUCCESS;
+}
+
+int cusolverDnXgetrf_bufferSize(void *handle, void *params, int64_t m, int64_t n, int type, const void *a,
+                                int64_t lda, int compute, size_t *device, size_t *host)
+{
+    if (m < 1 || n < 1 || lda < m || !a || type != compute) return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type, void *a, int64_t lda,
+                     int64_t *pivots, int compute, void *device, size_t device_size, void *host,
+                     size_t host_size, int *info)
+{
+    int rows = (int)m, columns = (int)n, leading = (int)lda;
+    int order[1000];
+    if (!handle || !params || type != compute || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    find("getrf", type)(&rows, &columns, a, &leading, order, info);
+    for (int i = 0; i < rows && i < columns; i++) pivots[i] = order[i];
+    return SUCCESS;
+}
+
+int cusolverDnXgetrs(void *handle, void *params, int trans, int64_t n, int64_t nrhs, int type, const void *a,
+                     int64_t lda, const int64_t *pivots, int b_type, void *b, int64_t ldb, int *info)
+{
+    int size = (int)n, columns = (int)nrhs, leading = (int)lda, other = (int)ldb;
+    int order[1000];
+    if (!handle || !params || type != b_type || trans < 0 || trans > 2) return INVALID_VALUE;
+    for (int i = 0; i < size; i++) order[i] = (int)pivots[i];
+    find("getrs", type)((char *)&"NTC"[trans], &size, &columns, (void *)a, &leading, order, b, &other, info);
+    return SUCCESS;
+}
+
+int cusolverDnXgeqrf_bufferSize(void *handle, void *params, int64_t m, int64_t n, int type, const void *a,
+                                int64_t lda, int tau_type, const void *tau, int compute, size_t *device,
+                                size_t *host)
+{
+    if (m < 1 || n < 1 || lda < m || !a || !tau || type != tau_type || type != compute) return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXgeqrf(void *handle, void *params, int64_t m, int64_t n, int type, void *a, int64_t lda,
+                     int tau_type, void *tau, int compute, void *device, size_t device_size, void *host,
+                     size_t host_size, int *info)
+{
+    int rows = (int)m, columns = (int)n, leading = (int)lda;
+    if (!handle || !params || type != compute || type != tau_type
+        || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    find("geqrf", type)(&rows, &columns, a, &leading, tau, work, &work_length, info);
+    return SUCCESS;
+}
+
+#define ORGQR(letter, name, type) \
+    int cusolverDn##letter##name##_bufferSize(void *handle, int m, int n, int k, const void *a, int lda, \
+                                              const void *tau, int *lwork) \
+    { \
+        return *lwork = 50, handle && a && tau && lda >= m && k <= n ? SUCCESS : INVALID_VALUE; \
+    } \
+    int cusolverDn##letter##name(void *handle, int m, int n, int k, void *a, int lda, const void *tau, \
+                                 void *memory, int lwork, int *info) \
+    { \
+        if (!handle || lwork != 50 || !memory) return INVALID_VALUE; \
+        find(#name, type)(&m, &n, &k, a, &lda, (void *)tau, work, &work_length, info); \
+        return SUCCESS; \
+    }
+ORGQR(S, orgqr, 0)
+ORGQR(D, orgqr, 1)
+ORGQR(C, ungqr, 4)
+ORGQR(Z, ungqr, 5)
+
+int cusolverDnXgesvd_bufferSize(void *handle, void *params, signed char jobu, signed char jobvt, int64_t m,
+                                int64_t n, int type, const void *a, int64_t lda, int s_type, const void *s,
+                                int u_type, const void *u, int64_t ldu, int vt_type, const void *vt,
+                                int64_t ldvt, int compute, size_t *device, size_t *host)
+{
+    if (m < n || lda < m || ldu < m || ldvt < n || !a || !s || s_type != type % 4 || jobu != jobvt
+        || (jobu != 'N' && (!u || !vt)) || u_type != type || vt_type != type || compute != type)
+        return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXgesvd(void *handle, void *params, signed char jobu, signed char jobvt, int64_t m, int64_t n,
+                     int type, void *a, int64_t lda, int s_type, void *s, int u_type, void *u, int64_t ldu,
+                     int vt_type, void *vt, int64_t ldvt, int compute, void *device, size_t device_size,
+                     void *host, size_t host_size, int *info)
+{
+    int rows = (int)m, columns = (int)n, leading = (int)lda, of_u = (int)ldu, of_vt = (int)ldvt;
+    if (!handle || !params || s_type != type % 4 || u_type != vt_type || type != compute
+        || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    if (is_complex(type))
+        find("gesvd", type)(&jobu, &jobvt, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
+                            &work_length, real_work, info);
+    else
+        find("gesvd", type)(&jobu, &jobvt, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
+                            &work_length, info);
+    return SUCCESS;
+}
+
+int cusolverDnXsyevd_bufferSize(void *handle, void *params, int jobz, int uplo, int64_t n, int type,
+                                const void *a, int64_t lda, int w_type, const void *w, int compute,
+                                size_t *device, size_t *host)
+{
+    if (jobz < 0 || jobz > 1 || uplo < 0 || uplo > 1 || n < 1 || lda < n || !a || !w || w_type != type % 4
+        || type != compute)
+        return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXsyevd(void *handle, void *params, int jobz, int uplo, int64_t n, int type, void *a,
+                     int64_t lda, int w_type, void *w, int compute, void *device, size_t device_size,
+                     void *host, size_t host_size, int *info)
+{
+    int size = (int)n, leading = (int)lda;
+    const char *job = jobz ? "V" : "N", *triangle = uplo ? "U" : "L";
+    if (!handle || !params || w_type != type % 4 || type != compute
+        || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    if (is_complex(type))
+        find("heev", type)((void *)job, triangle, &size, a, &leading, w, work, &work_length, real_work, info);
+    else
+        find("syev", type)((void *)job, triangle, &size, a, &leading, w, work, &work_length, info);
+    return SUCCESS;
+}
+
+#ifndef WITHOUT_GEEV
+int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr, int64_t n, int type,
+                               const void *a, int64_t lda, int w_type, const void *w, int vl_type,
+                               const void *vl, int64_t ldvl, int vr_type, const void *vr, int64_t ldvr,
+                               int compute, size_t *device, size_t *host)
+{
+    if (jobvl != 0 || vl || jobvr != (vr != NULL) || n < 1 || lda < n || ldvl < n || ldvr < n || !a || !w
+        || w_type != 4 + type % 4 || vl_type != type || vr_type != type || type != compute)
+        return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+/* Eigenvalues of a real matrix as complex numbers. */
+static void join(int type, int n, const void *parts, void *w)
+{
+    for (int i = 0; i < n; i++)
+        if (type == 0)
+            ((float complex *)w)[i] = ((const float *)parts)[i] + I * ((const float *)parts)[n + i];
+        else
+            ((double complex *)w)[i] = ((const double *)parts)[i] + I * ((const double *)parts)[n + i];
+}
+
+int cusolverDnXgeev(void *handle, void *params, int jobvl, int jobvr, int64_t n, int type, void *a,
+                    int64_t lda, int w_type, void *w, int vl_type, void *vl, int64_t ldvl, int vr_type,
+                    void *vr, int64_t ldvr, int compute, void *device, size_t device_size, void *host,
+                    size_t host_size, int *info)
+{
+    int size = (int)n, leading = (int)lda, left = (int)ldvl, right = (int)ldvr;
+    char *parts = (char *)real_work, *job = jobvr ? "V" : "N";
+    if (!handle || !params || jobvl || w_type < 4 || vl_type != vr_type || type != compute
+        || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    if (is_complex(type)) {
+        find("geev", type)("N", job, &size, a, &leading, w, vl, &left, vr, &right, work, &work_length,
+                           real_work, info);
+        return SUCCESS;
+    }
+    find("geev", type)("N", job, &size, a, &leading, parts, parts + n * (type ? 8 : 4), vl, &left, vr, &right,
+                       work, &work_length, info);
+    join(type, size, parts, w);
+    return SUCCESS;
+}
+#endif
+
+int cublasCreate_v2(void **handle) { return *handle = functions, SUCCESS; }
+int cublasDestroy_v2(void *handle) { return handle ? SUCCESS : INVALID_VALUE; }
+int cublasSetStream_v2(void *handle, void *stream) { return (void)stream, handle ? SUCCESS : INVALID_VALUE; }
+int cublasSetWorkspace_v2(void *handle, void *memory, size_t size)
+{
+    return handle && memory && size ? SUCCESS : INVALID_VALUE;
+}
+
+#define TRSM(letter, type) \
+    int cublas##letter##trsm_v2(void *handle, int side, int uplo, int trans, int diag, int m, int n, \
+                                const void *alpha, const void *a, int lda, void *b, int ldb) \
+    { \
+        if (!handle || side || uplo < 0 || uplo > 1 || trans < 0 || trans > 2 || lda < m || ldb < m) \
+            return INVALID_VALUE; \
+        find("trsm", type)("L", uplo ? "U" : "L", &"NTC"[trans], diag ? "U" : "N", &m, &n, (void *)alpha, \
+                           (void *)a, &lda, b, &ldb); \
+        return SUCCESS; \
+    }
+TRSM(S, 0)
+TRSM(D, 1)
+TRSM(C, 4)
+TRSM(Z, 5)

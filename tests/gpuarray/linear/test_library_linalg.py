@@ -1,0 +1,212 @@
+"""Factorizations by cuSOLVER: the calls that a GPU gets, on the CPU device by a library that computes on the
+host with SciPy's LAPACK.
+"""
+
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.cpu("a library on host memory; on a GPU all tests of factorizations use cuSOLVER")
+
+PROGRAM = """
+import ctypes, sys
+import numpy as np
+import pycuda.autoprimaryctx
+import pycuda.driver as drv
+import scipy.linalg.cython_blas, scipy.linalg.cython_lapack
+from pycuda import _driver, gpuarray, linalg
+from pycuda._libraries import finding, host, solver
+sys.path.insert(0, {helpers!r})
+from stacks import condition, definite, draw, epsilon, laid
+
+library = ctypes.CDLL({library!r})
+pointer = ctypes.pythonapi.PyCapsule_GetPointer
+pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+name_of = ctypes.pythonapi.PyCapsule_GetName
+name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+NAMES = "potrf getrf getrs geqrf orgqr ungqr gesvd syev heev geev"
+for module, names in ((scipy.linalg.cython_lapack, NAMES), (scipy.linalg.cython_blas, "trsm")):
+    for name in names.split():
+        for letter in "sdcz":
+            capsule = module.__pyx_capi__.get(letter + name)
+            if capsule is not None:
+                address = ctypes.c_void_p(pointer(capsule, name_of(capsule)))
+                library.host_lapack((letter + name).encode(), address)
+
+for name in "cublas", "cusolver":
+    _driver._library_open(name, lambda name: {library!r})
+finding.problem = lambda name: None
+host.is_possible = lambda: False
+calls, find = [], solver._function
+
+def found(name):
+    def call(*arguments):
+        if not _driver._is_captured(drv.current_stream()):
+            drv.Context.synchronize()
+        calls.append(name)
+        find(name)(*arguments)
+    return call
+
+solver._function = found
+
+def near(got, want, bound):
+    assert got.dtype == want.dtype and got.shape == want.shape, (got.dtype, want.dtype, got.shape, want.shape)
+    assert not want.size or np.abs(got.get() - want).max() <= bound * max(np.abs(want).max(), 1e-30)
+"""
+
+VALUES = (
+    PROGRAM
+    + """
+adjoint = lambda a: a.conj().swapaxes(-1, -2)
+for dtype in "fdFD":
+    for shape in [(5, 5), (2, 3, 3), (7, 3), (2, 2, 4)]:
+        there, a = laid(draw(*shape, dtype=dtype), "reversed")
+        bound = 100 * max(shape) * epsilon(dtype) * condition(a)
+        near(np.linalg.pinv(there), np.linalg.pinv(a), bound)
+        near(np.linalg.svdvals(there), np.linalg.svdvals(a), bound)
+        for full in (False, True):
+            u, s, vh = (each.get() for each in np.linalg.svd(there, full))
+            least = s.shape[-1]
+            assert np.allclose((u[..., :least] * s[..., None, :]) @ vh[..., :least, :], a, atol=bound)
+            assert np.allclose(adjoint(u) @ u, np.eye(u.shape[-1]), atol=bound)
+            assert np.allclose(vh @ adjoint(vh), np.eye(vh.shape[-2]), atol=bound)
+        for mode in ("reduced", "complete"):
+            q, r = (each.get() for each in np.linalg.qr(there, mode))
+            assert np.allclose(q @ r, a, atol=bound)
+            assert np.allclose(adjoint(q) @ q, np.eye(q.shape[-1]), atol=bound)
+        p, l, u = linalg.lu(there)
+        assert np.allclose((p.astype(dtype) @ l @ u).get(), a, atol=bound)
+        if shape[-1] != shape[-2]:
+            continue
+        near(np.linalg.inv(there), np.linalg.inv(a), bound)
+        near(np.linalg.det(there), np.linalg.det(a), bound)
+        b = draw(*shape[:-1], 4, dtype=dtype, seed=5)
+        right = gpuarray.to_gpu(b)
+        near(np.linalg.solve(there, right), np.linalg.solve(a, b), bound)
+        factors = linalg.lu_factor(there)
+        for trans, turned in enumerate((a, a.swapaxes(-1, -2), adjoint(a))):
+            near(linalg.lu_solve(factors, right, trans), np.linalg.solve(turned, b), bound)
+            for lower, half in ((True, np.tril), (False, np.triu)):
+                for unit in (False, True):
+                    triangle = half(a / 3, -1 if lower else 1) + np.eye(shape[-1]) * (1 if unit else 2)
+                    x = linalg.solve_triangular(
+                        gpuarray.to_gpu(triangle.astype(dtype)), right, trans, lower, unit)
+                    turned = (triangle, triangle.swapaxes(-1, -2), adjoint(triangle))[trans]
+                    near(x, np.linalg.solve(turned, b).astype(dtype), 1e3 * epsilon(dtype))
+        for uplo, half in (("L", np.tril), ("U", np.triu)):
+            near(np.linalg.eigvalsh(there, uplo), np.linalg.eigvalsh(a, uplo), bound)
+            w, v = (each.get() for each in np.linalg.eigh(there, uplo))
+            whole = half(a, -1 if uplo == "L" else 1)
+            whole = whole + adjoint(whole) + np.eye(shape[-1]) * a.real
+            assert np.allclose(whole @ v, v * w[..., None, :], atol=bound)
+        w, v = np.linalg.eig(there)
+        assert w.dtype == np.linalg.eig(a)[0].dtype
+        assert np.allclose(a @ v.get(), v.get() * w.get()[..., None, :], atol=bound)
+        assert np.allclose(np.sort_complex(np.linalg.eigvals(there).get().ravel()),
+                           np.sort_complex(np.linalg.eigvals(a).ravel()), atol=10 * bound)
+        positive = definite(*shape, dtype=dtype)
+        for upper in (False, True):
+            near(np.linalg.cholesky(gpuarray.to_gpu(positive), upper=upper),
+                 np.linalg.cholesky(positive, upper=upper), 1e3 * epsilon(dtype))
+        x = linalg.cho_solve(linalg.cho_factor(gpuarray.to_gpu(positive)), right)
+        near(x, np.linalg.solve(positive, b), 1e4 * epsilon(dtype))
+for name in ("Xpotrf", "Xgetrf", "Xgetrs", "Xgeqrf", "Sorgqr", "Zungqr", "Xgesvd", "Xsyevd"):
+    assert f"cusolverDn{{name}}" in calls
+assert {{"cublasDtrsm_v2", "cublasCtrsm_v2"}} < {{*calls}}
+assert ("cusolverDnXgeev" in calls) == {has_geev}
+"""
+)
+
+FAILURES = (
+    PROGRAM
+    + """
+stack = gpuarray.to_gpu(np.stack([np.eye(2), np.zeros((2, 2))]))
+for function, text in ((np.linalg.inv, "Singular matrix"),
+                       (np.linalg.cholesky, "Matrix is not positive definite"),
+                       (linalg.cho_factor, "1-th leading minor of the array is not positive definite")):
+    try:
+        function(stack)
+    except np.linalg.LinAlgError as error:
+        assert str(error) == text, error
+    else:
+        raise AssertionError(function)
+    with linalg.without_checks():
+        result = function(stack)
+    result = (result[0] if isinstance(result, tuple) else result).get()
+    assert (np.diagonal(result[0]) == 1).all() and np.isnan(np.diagonal(result[1])).all()
+assert np.linalg.det(stack).get().tolist() == [1, 0]
+"""
+)
+
+STREAMS = (
+    PROGRAM
+    + """
+handles = lambda: _driver._live_objects()["LibraryHandle"]
+host_array = np.eye(3) * 2
+for _ in range(4):
+    stream = drv.Stream()
+    with stream:
+        x = np.linalg.inv(gpuarray.to_gpu(host_array))
+    stream.synchronize()
+    assert (x.get() == np.eye(3) / 2).all()
+    del x, stream
+assert handles() == 1, handles()  # which one stream after the other took over
+"""
+)
+
+MEMORY = (
+    PROGRAM
+    + """
+a = gpuarray.to_gpu(np.eye(3))
+try:
+    np.linalg.inv(a)
+except drv.MemoryError as error:
+    assert str(error).startswith("cusolverDnXgetrf: no room for its workspace of "), error
+    assert str(error).endswith(" are free"), error
+else:
+    raise AssertionError("no error")
+"""
+)
+
+
+@pytest.fixture
+def library(compiled):
+    def compile(*options):
+        return compiled((HERE / "host_cusolver.c").read_text(), *options)
+
+    return compile
+
+
+def run(run_python, program, path, **options):
+    filled = program.format(library=path, helpers=str(HERE.parent), **options.pop("values", {}))
+    run_python(filled, check=True, **options)
+
+
+@pytest.mark.parametrize("has_geev", [True, False])
+def test_values(run_python, library, has_geev):
+    path = library() if has_geev else library("-DWITHOUT_GEEV")
+    run(run_python, VALUES, path, values={"has_geev": has_geev})
+
+
+def test_failures(run_python, library):
+    run(run_python, FAILURES, library())
+
+
+def test_streams(run_python, library):
+    run(run_python, STREAMS, library())
+
+
+def test_too_large_a_workspace_is_named(run_python, library):
+    run(run_python, MEMORY, library(), env={"HOST_CUSOLVER_WORKSPACE": str(1 << 60)})
+
+
+def test_without_the_library(monkeypatch, primary_context):
+    import numpy as np
+
+    from pycuda import gpuarray
+    from pycuda._libraries import finding, host
+
+    monkeypatch.setattr(host, "is_possible", lambda: False)
+    with pytest.raises(finding.LibraryNotFound, match=r"pip install \"pycuda\[libs\]\""):
+        np.linalg.inv(gpuarray.to_gpu(np.eye(2)))
