@@ -10,21 +10,8 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
 
 # From the bottom: a folder includes only those before it.
 CORE = ["core/layout", "core"]
-EXT = [
-    "ext/base",
-    "ext/convert",
-    "ext/context",
-    "ext/stream",
-    "ext/memory",
-    "ext/texture",
-    "ext/launch",
-    "ext/code",
-    "ext/library",
-    "ext/gpuarray",
-    "ext/graph",
-    "ext/gl",
-    "ext",
-]
+ORDER = re.search(r"only those before it:(.*?);", (ROOT / "ext/README.md").read_text(), re.S)[1]
+EXT = [*(f"ext/{name}" for name in re.findall(r"`(\w+)/`", ORDER)), "ext"]
 DEVICE = [
     "device/ptx",
     "device/exec/code",

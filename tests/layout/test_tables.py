@@ -1,5 +1,6 @@
 """The tables of abi/ against the truth: NVIDIA's headers where they are, and the library we export."""
 
+import ast
 import re
 import shutil
 import subprocess
@@ -68,3 +69,12 @@ def test_no_symbol_has_two_rows():
     symbols = [row[1] for row in rows("cuda_functions.def", "CU_FN") + rows("cuda_exports.def", "CU_EXPORT")]
     assert len(symbols) == len(set(symbols))
     assert len(symbols) > 500
+
+
+def test_architectures_that_are_compiled_for_are_targets_of_the_cpu_device():
+    build, targets = (ROOT / name for name in ("pycuda/_compile/build.py", "device/ptx/targets.def"))
+    known = ast.literal_eval(re.search(r"^_KNOWN_CAPABILITIES = (.*)$", build.read_text(), re.M)[1])
+    numbers = [int(number) for number in re.findall(r"^TARGET\((\d+), 0,", targets.read_text(), re.M)]
+    assert len(known) > 15
+    assert {*known} <= {*numbers}
+    assert max(known) == max(numbers)

@@ -357,3 +357,14 @@ def test_a_stream():
     got = array.take(index, stream=stream)
     stream.synchronize()
     np.testing.assert_array_equal(got.get(), np.arange(0, 1000, 7))
+
+
+@pytest.mark.parametrize("wrong", [("x",), (0, 0, 0)])
+def test_an_index_with_an_array_is_refused_as_one_without(wrong):
+    """The second is read in Python (getitem.py), the first in C (indexing.c)."""
+    array = gpuarray.zeros((2, 3), np.float32)
+    with pytest.raises(IndexError) as without:
+        array[wrong]
+    with pytest.raises(IndexError) as with_array:
+        array[(np.array([0, 1]), *wrong[-2:])]
+    assert str(with_array.value).startswith(str(without.value))
