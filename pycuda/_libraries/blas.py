@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._driver import _is_captured
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
@@ -66,9 +65,9 @@ _handles, _captured_handles, _spare = ContextCache(), ContextCache(), ContextCac
 
 def _workspace(captured: bool):
     """(memory, its size). Each product of a graph has its own: graphs may run at the same time."""
-    major = drv.Context.get_device().compute_capability()[0]
+    major = _driver.Context.get_device().compute_capability()[0]
     size = _WORKSPACE_OF_HOPPER if major >= 9 else _WORKSPACE
-    memory = _driver.GPUArray(size, np.uint8) if captured else drv.mem_alloc(size)
+    memory = _driver.GPUArray(size, np.uint8) if captured else _driver.mem_alloc(size)
     return memory, size
 
 

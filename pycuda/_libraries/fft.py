@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._driver import _beside_captures, _is_captured, _LibraryFunction
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
@@ -82,7 +81,7 @@ class _Plan:
             self.handle.use(stream, workspace, self.room)
             return workspace
         if self.workspace is None:  # not of a pool, whose memory keeps the streams alive that it is used on
-            self.workspace = drv.mem_alloc(self.room)
+            self.workspace = _driver.mem_alloc(self.room)
         if not self.is_set:
             self.handle.use(stream, self.workspace, self.room)
             self.is_set = True
@@ -99,7 +98,7 @@ _limits = ContextCache()  # what was set
 def limit() -> int:
     """The bytes that workspaces of plans may take that are kept in the current context."""
     size = _limits.get(current())
-    return drv.Context.get_device().total_memory() // 16 if size is None else size
+    return _driver.Context.get_device().total_memory() // 16 if size is None else size
 
 
 def set_limit(size: int | None) -> None:
@@ -158,7 +157,7 @@ def _plan(transform: Transform, stream) -> _Plan:
 
 
 def _is_memory(error: Exception) -> bool:
-    return not isinstance(error, drv.LibraryError) or error.code == _ALLOC_FAILED
+    return not isinstance(error, _driver.LibraryError) or error.code == _ALLOC_FAILED
 
 
 def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
@@ -169,7 +168,7 @@ def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
             plan = _plan(transform, stream)
             size = plan.size
             return plan, plan.prepare(stream)
-        except (MemoryError, drv.MemoryError, drv.LibraryError) as error:
+        except (MemoryError, _driver.MemoryError, _driver.LibraryError) as error:
             if not _is_memory(error):
                 raise
             clear()
@@ -178,10 +177,10 @@ def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
     raise AssertionError
 
 
-def _too_little(transform: Transform, size: int | None) -> drv.MemoryError:
-    free, total = drv.mem_get_info()
+def _too_little(transform: Transform, size: int | None) -> _driver.MemoryError:
+    free, total = _driver.mem_get_info()
     needed = "its plan" if size is None else f"its workspace of {size_text(size)}"
-    return drv.MemoryError(
+    return _driver.MemoryError(
         f"Fourier transform ({transform}): no room for {needed}; {size_text(free)} of {size_text(total)} are "
         "free"
     )

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 from pycuda._pool_snapshot import size_text
@@ -70,9 +69,9 @@ def _workspace(name: str, size: int) -> GPUArray:
     """Memory for a call, from the pool of arrays. MemoryError with amounts."""
     try:
         return _driver.GPUArray(max(size, 1), np.uint8)
-    except drv.MemoryError as error:
-        free, total = drv.mem_get_info()
-        raise drv.MemoryError(
+    except _driver.MemoryError as error:
+        free, total = _driver.mem_get_info()
+        raise _driver.MemoryError(
             f"{name}: no room for its workspace of {size_text(size)}; {size_text(free)} of "
             f"{size_text(total)} are free"
         ) from error

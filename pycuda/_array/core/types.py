@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from pycuda._driver import GPUArray
+
 if TYPE_CHECKING:
     from pycuda._driver import _Allocator as Allocator
     from pycuda._driver import _Axes as Axes
     from pycuda._driver import _Shape as Shape
     from pycuda._driver import _Stream as Stream
-    from pycuda.gpuarray import GPUArray
 
 __all__ = ["Allocator", "Array", "Arrays", "Axes", "HostOrDevice", "Operand", "Shape", "Stream"]
 
@@ -24,9 +25,9 @@ class OnDevice(Protocol):
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
 
-Array: TypeAlias = "GPUArray | OnDevice"
+Array: TypeAlias = GPUArray | OnDevice
 Arrays: TypeAlias = Sequence[Array]
 # Parameters that are arrays or numbers.
-Operand: TypeAlias = "GPUArray | OnDevice | complex | np.generic"
+Operand: TypeAlias = GPUArray | OnDevice | complex | np.generic
 # Indices, booleans, edges of bins: on the device or on the host.
-HostOrDevice: TypeAlias = "GPUArray | OnDevice | Sequence[Any] | np.ndarray[Any, Any]"
+HostOrDevice: TypeAlias = GPUArray | OnDevice | Sequence[Any] | np.ndarray[Any, Any]
