@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/kernel_args.h"
+#include "core/kernel_layout.h"
 
 static const PackCode codes[] = {
 #define PACK_CODE(code, type, kind) {code, PACK_##kind, sizeof(type), _Alignof(type)},
@@ -39,7 +39,7 @@ static PackStatus read_count(const char *text, size_t length, size_t *at, size_t
 
 static PackStatus append(PackFormat *format, size_t *capacity, const PackCode *code, size_t count)
 {
-    size_t offset = kernel_args_align(format->size, code->alignment);
+    size_t offset = kernel_layout_align(format->size, code->alignment);
     if (count > (PTRDIFF_MAX - offset) / code->size) return PACK_TOO_LARGE;
     if (format->run_count == *capacity) {
         size_t larger = *capacity ? *capacity * 2 : 8;

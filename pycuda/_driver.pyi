@@ -1139,6 +1139,7 @@ _LAYOUTS: tuple[tuple[str, int, bool], ...]
 _PARAMETER_HEAD: tuple[tuple[str, str], ...]
 _PARAMETER_AXES: tuple[tuple[str, str, int], ...]
 _PARAMETER_SLOT: int
+_LAYOUT_THREADS: int
 
 def _collapse_axes(
     axes: Sequence[tuple[int, ...]], count: int, sort: bool = False, reverse: bool = False

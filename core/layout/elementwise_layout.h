@@ -4,7 +4,10 @@
 
 #include "core/layout/loop_plan.h"
 
-enum { LAYOUT_SLOT = STRIDES_MOST_ALIGNED }; /* bytes of a slot */
+enum {
+    LAYOUT_SLOT = STRIDES_MOST_ALIGNED, /* bytes of a slot */
+    LAYOUT_THREADS = 256, /* of a block: kernels are written for it */
+};
 
 typedef enum LayoutKind { LAYOUT_VECTOR, LAYOUT_FLAT, LAYOUT_TILES, LAYOUT_STRIDED } LayoutKind;
 

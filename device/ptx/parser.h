@@ -1,10 +1,10 @@
 /* Inside the front end: the parser's state and the functions its files share.
  *
  * In pipeline order: lexer.c (text to tokens), names.c and vocabulary.c (interned names), symbols.c (scopes),
- * directives.c (module level), initialiser.c and constant.c, statement.c (bodies), operand.c, form.c
+ * directives.c (module level), initializer.c and constant.c, statement.c (bodies), operand.c, form.c
  * (mnemonics) with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward
  * only, with one token of lookahead, `tok`. An error does not return: ptx_fail stores the message and jumps
- * to the one exit in parse.c; the arena and the scratch vectors know all memory, so nothing is lost.
+ * to the one exit in entry.c; the arena and the scratch vectors know all memory, so nothing is lost.
  */
 #ifndef DEVICE_PTX_PARSER_H
 #define DEVICE_PTX_PARSER_H
@@ -244,16 +244,16 @@ typedef struct PtxParser {
     PtxFunction *function;
     PtxVector insns, registers, variables, labels;
     PtxVector operands;                 /* of the instruction and nested lists in work */
-    PtxVector bytes, relocations;       /* of the initialiser in work */
+    PtxVector bytes, relocations;       /* of the initializer in work */
     bool labels_allowed;                /* an unknown name in the operands is a label */
     uint32_t declared;                  /* registers */
-    uint64_t initialised;               /* bytes of initialisers */
+    uint64_t initialized;               /* bytes of initializers */
     uint32_t file, source_line;         /* of the last .loc */
     uint32_t depth;                     /* of nesting, against PTX_MAX_DEPTH */
     jmp_buf exit;
 } PtxParser;
 
-/* parse.c */
+/* entry.c */
 _Noreturn void ptx_fail(PtxParser *p, uint32_t line, uint32_t column, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 _Noreturn void ptx_fail_status(PtxParser *p, PtxStatus status, uint32_t line, uint32_t column,
@@ -353,8 +353,8 @@ int64_t ptx_constant_integer(PtxParser *p);
 /* A float's bits as those of another float type, an integer's unchanged. */
 uint64_t ptx_convert_bits(PtxType from, uint64_t bits, PtxType to);
 
-/* initialiser.c */
-void ptx_initialiser(PtxParser *p, PtxVariable *variable);
+/* initializer.c */
+void ptx_initializer(PtxParser *p, PtxVariable *variable);
 
 /* directives.c, variables.c */
 void ptx_module(PtxParser *p);

@@ -1,7 +1,7 @@
 /* The checked tree: what the front end makes of a PTX text and what lower/ reads.
  *
  * Everything is resolved: an operand names its register by number, its variable, label or function by
- * pointer; immediates are bits with a type; initialisers are bytes with relocations; { } scopes are
+ * pointer; immediates are bits with a type; initializers are bytes with relocations; { } scopes are
  * gone. Instructions with the same mnemonic text share one PtxForm, in which modifiers are decoded.
  * All memory belongs to the module and goes with ptx_module_free; strings are interned in it.
  */
@@ -236,7 +236,7 @@ typedef enum {
     PTX_LINKAGE_COMMON
 } PtxLinkage;
 
-/* Where an address goes in an initialiser. */
+/* Where an address goes in an initializer. */
 typedef struct PtxRelocation {
     uint64_t offset;        /* in the variable */
     uint8_t size;           /* bytes written there: 1, 2, 4 or 8 */

@@ -1,4 +1,4 @@
-/* Declarations of variables and parameters: space, alignment, type, dimensions, initialiser. */
+/* Declarations of variables and parameters: space, alignment, type, dimensions, initializer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -179,7 +179,7 @@ static PtxVariable *ptx_declare_variable(PtxParser *p, PtxName *name, PtxVariabl
     return variable;
 }
 
-/* Initialisers of samplers and textures describe modes, not memory. */
+/* Initializers of samplers and textures describe modes, not memory. */
 static void ptx_skip_braces(PtxParser *p)
 {
     uint32_t depth = 0;
@@ -219,8 +219,8 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     variable->defined = variable->linkage != PTX_LINKAGE_EXTERN;
     if (p->function && ptx_is_static(variable)) ptx_make_static(p, variable);
     ptx_dimensions(p, variable);
-    bool open = variable->dim_count && !variable->dims[0], initialised = ptx_is(p, '=');
-    if (open && !initialised && variable->defined && variable->space != PTX_SPACE_PARAM)
+    bool open = variable->dim_count && !variable->dims[0], initialized = ptx_is(p, '=');
+    if (open && !initialized && variable->defined && variable->space != PTX_SPACE_PARAM)
         ptx_fail(p, variable->line, variable->column, "'%s' needs a size or an initializer", name->text);
     variable = ptx_declare_variable(p, name, variable);
     if (!ptx_accept(p, '=')) return;
@@ -229,7 +229,7 @@ static void ptx_one_variable(PtxParser *p, const PtxVariable *common)
     if (ptx_types[variable->type].class == PTX_OPAQUE)
         ptx_skip_braces(p);
     else
-        ptx_initialiser(p, variable);
+        ptx_initializer(p, variable);
 }
 
 static bool ptx_space_allowed(const PtxParser *p, PtxSpace space)

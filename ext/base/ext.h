@@ -1,7 +1,7 @@
 /* What every file of the extension module begins with: Python, the driver table and the module's state.
  *
- * pycuda._driver is one module; each public type has a file of its own, and what the files add to the
- * module are the rows of module_setups.def. ARCHITECTURE.md says what is in which folder.
+ * pycuda._driver is one module; what the files add to it are the rows of module_setups.def. The README.md
+ * of each folder says what is in it.
  */
 #ifndef EXT_BASE_EXT_H
 #define EXT_BASE_EXT_H

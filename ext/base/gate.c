@@ -15,7 +15,7 @@ enum { WAIT_MILLISECONDS = 5000 };
 static atomic_long inside;
 static atomic_bool over;
 static atomic_bool waits_at_exit;
-static atomic_bool initialised; /* the driver */
+static atomic_bool initialized; /* the driver */
 atomic_bool gate_forked;
 static pthread_once_t watch_once = PTHREAD_ONCE_INIT;
 
@@ -56,15 +56,15 @@ static void wait_for_those_inside(void)
 #endif
 }
 
-bool gate_note_initialised(void) { return atomic_exchange(&initialised, true); }
+bool gate_note_initialized(void) { return atomic_exchange(&initialized, true); }
 
-bool gate_is_initialised(void) { return atomic_load(&initialised); }
+bool gate_is_initialized(void) { return atomic_load(&initialized); }
 
 /* The other threads are not in the child. */
 static void in_child(void)
 {
     atomic_store(&inside, 0);
-    if (gate_is_initialised()) atomic_store(&gate_forked, true);
+    if (gate_is_initialized()) atomic_store(&gate_forked, true);
 }
 
 static void watch_forks(void) { pthread_atfork(NULL, NULL, in_child); }

@@ -20,8 +20,8 @@ void gate_leave(bool ends_interpreter);
 
 /* The driver is initialized: a child that is forked from now on makes no driver calls. True when it was
  * known. */
-bool gate_note_initialised(void);
-bool gate_is_initialised(void);
+bool gate_note_initialized(void);
+bool gate_is_initialized(void);
 
 /* True in such a child. */
 extern atomic_bool gate_forked;

@@ -1,8 +1,10 @@
 /* The module's state, made of the field list in state_fields.def.
  *
- * There is no mutable state outside of it but the driver table, and what a process has only once: whether it
- * was forked and who is inside the driver at its end (gate.h), and which threads run Python functions
- * for the driver (errors.h).
+ * There is no mutable state outside of it but what a process has only once: the tables of the driver and of
+ * NVTX (core/driver_table.h, core/memory_marks.h), whether it was forked and which threads are inside the
+ * driver at its end (gate.h), the lock or the thread that all calls may be made under (core/exclusive.h,
+ * core/one_thread.h), injected faults (core/fault.h); and what a thread has: whether it runs a Python
+ * function for the driver (errors.h), its innermost context scope (context.c).
  */
 #ifndef EXT_BASE_STATE_H
 #define EXT_BASE_STATE_H
@@ -79,13 +81,14 @@ struct ModuleState {
     atomic_long arrays_changed; /* how often an array got another description (gpuarray_describe_anew) */
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
-    MakeDefaultContextFn make_default_context; /* the same; context/default.c */
-    StreamGoneFn stream_gone; /* the same; pool.c */
-    GiveBackFn give_back[STATE_GIVE_BACK_MAX]; /* filled during set-up only */
+    /* Callbacks, set during set-up only. */
+    MakeDefaultContextFn make_default_context; /* context/default.c */
+    StreamGoneFn stream_gone; /* pool.c */
+    GiveBackFn give_back[STATE_GIVE_BACK_MAX];
     int give_back_count;
-    ContextEndFn context_end[STATE_CONTEXT_END_MAX]; /* the same */
+    ContextEndFn context_end[STATE_CONTEXT_END_MAX];
     int context_end_count;
-    ContextLastFn context_last[STATE_CONTEXT_LAST_MAX]; /* the same */
+    ContextLastFn context_last[STATE_CONTEXT_LAST_MAX];
     int context_last_count;
 
     struct Deferred *deferred; /* releases that wait for a thread that may make them (deferred.h) */
@@ -101,9 +104,9 @@ struct ModuleState {
     atomic_bool streams_beside; /* some do not wait for the default one (wait.h) */
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
+    atomic_long host_functions; /* Python functions in streams that are still to run */
     atomic_long host_generations[2]; /* the same, by whether they were queued before or after ... */
     unsigned host_generation; /* ... the end began, which counts it up */
-    atomic_long host_functions; /* Python functions in streams that are still to run */
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
     bool fault_before; /* the same of any context; the above begins anew with each */

@@ -4,9 +4,10 @@
 #include <signal.h>
 #include <time.h>
 
+#include "core/poll.h"
 #include "ext/base/wait.h"
 
-enum { SLICE_MICROSECONDS = 50000, STACK_BYTES = 8 << 20 };
+enum { STACK_BYTES = 8 << 20 };
 
 static void *thread_main(void *argument)
 {
@@ -95,14 +96,14 @@ static void collect(ModuleState *state, uint64_t microseconds)
 
 void compilation_finish(ModuleState *state)
 {
-    while (state->left && wait_is_interruptible(state)) collect(state, SLICE_MICROSECONDS);
+    while (state->left && wait_is_interruptible(state)) collect(state, POLL_SLICE_MICROSECONDS);
 }
 
 static int wait_for(ModuleState *state, Compilation *self)
 {
     bool over = false;
     while (!over) {
-        WITHOUT_GIL(over = await(self, SLICE_MICROSECONDS));
+        WITHOUT_GIL(over = await(self, POLL_SLICE_MICROSECONDS));
         if (over || PyErr_CheckSignals() == 0) continue;
         atomic_store(&self->abandoned, true);
         self->next = state->left;

@@ -168,7 +168,7 @@ PyObject *context_create(ModuleState *state, CUdevice device, unsigned flags)
     bool was_there;
     CUresult result = once_cuCtxCreate(state, &handle, flags, device);
     if (result != CUDA_SUCCESS) return raise_driver(state, result, "cuCtxCreate", NULL);
-    context_note_initialised(state);
+    context_note_initialized(state);
     result = once_cuCtxPopCurrent(state, &popped);
     if (result != CUDA_SUCCESS) {
         once_cuCtxDestroy(state, handle);
@@ -192,7 +192,7 @@ static ContextObject *retain_primary(ModuleState *state, CUdevice device, bool *
     CUresult result = once_cuDevicePrimaryCtxRetain(state, &handle, device);
     if (result != CUDA_SUCCESS)
         return (ContextObject *)raise_driver(state, result, "cuDevicePrimaryCtxRetain", NULL);
-    context_note_initialised(state);
+    context_note_initialized(state);
     ContextObject *context = context_of_handle(state, handle, device, CONTEXT_PRIMARY, was_there);
     if (!context || *was_there) once_cuDevicePrimaryCtxRelease(state, device);
     return context;

@@ -162,7 +162,7 @@ int context_init_default(ModuleState *state);
 int context_make_default(ModuleState *state, CUresult result);
 
 /* The driver was found to be initialized, by us or by others: from now on a fork is noticed. */
-void context_note_initialised(ModuleState *state);
+void context_note_initialized(ModuleState *state);
 
 void context_dealloc(PyObject *self);
 

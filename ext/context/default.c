@@ -12,9 +12,9 @@
 #include "ext/base/driver_calls.h"
 #include "ext/base/launch_site.h"
 
-void context_note_initialised(ModuleState *state)
+void context_note_initialized(ModuleState *state)
 {
-    if (gate_note_initialised()) return;
+    if (gate_note_initialized()) return;
     errors_skip_log(state);
     launch_sites_open(state);
 }
@@ -34,7 +34,7 @@ static const char *init_problem(ModuleState *state)
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     char wrong[1024];
-    if (!gate_is_initialised() && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
+    if (!gate_is_initialized() && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
         && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
         return -1;
     if (!settings_are_good(wrong, sizeof wrong)) {
@@ -49,13 +49,13 @@ int context_init_driver(ModuleState *state, unsigned flags)
     else if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
     if (result != CUDA_SUCCESS) return -1;
-    context_note_initialised(state);
+    context_note_initialized(state);
     return errors_give_notice();
 }
 
 int context_init_default(ModuleState *state)
 {
-    return gate_is_initialised() ? 0 : context_init_driver(state, 0);
+    return gate_is_initialized() ? 0 : context_init_driver(state, 0);
 }
 
 static int parse_ordinal(ModuleState *state, const char *text, const char *source, int *ordinal)

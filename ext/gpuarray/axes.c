@@ -205,5 +205,7 @@ PyMethodDef axes_functions[] = {
 
 int axes_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    return add_table(module) < 0 ? -1 : PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT);
+    if (add_table(module) < 0 || PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT) < 0)
+        return -1;
+    return PyModule_AddIntConstant(module, "_LAYOUT_THREADS", LAYOUT_THREADS);
 }

@@ -16,11 +16,7 @@
 #include "ext/launch/function.h"
 #include "ext/memory/pooled_allocation.h"
 
-enum {
-    THREADS = 256,
-    MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS,
-    BLOCK_MOST = 4096, /* bytes of parameters that kernels may take */
-};
+enum { MAX_OPERANDS = ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
 /* A call in progress. Operand k of the loop is an output for k < outputs. */
 typedef struct Work {
@@ -376,7 +372,7 @@ static void plan_loop(const Work *work, LoopPlan *plan, LoopOperand *operands)
 static int launch_kernel(Work *work, const ElementwiseKernel *kernel, ptrdiff_t blocks, unsigned char *block,
                          size_t bytes)
 {
-    LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {THREADS, 1, 1}};
+    LaunchShape shape = {.grid = {(unsigned)blocks, 1, 1}, .block = {LAYOUT_THREADS, 1, 1}};
     if (use_arrays(work) < 0) return -1;
     return function_launch_buffer(function_cast(kernel->function), &shape, NULL, work->mode.stream, block,
                                   bytes);
@@ -387,14 +383,14 @@ static int launch_plan(Work *work)
     LoopOperand operands[MAX_OPERANDS];
     LoopPlan plan;
     uint64_t marked;
-    _Alignas(LAYOUT_SLOT) unsigned char block[BLOCK_MOST];
+    _Alignas(LAYOUT_SLOT) unsigned char block[KERNEL_ARGS_STACK_BYTES];
     int count = work->outputs + work->inputs;
     ElementwiseKernel kernel;
     plan_loop(work, &plan, operands);
     if (plan.size == 0) return 0;
     int layout = layout_choose(&plan, &marked);
     size_t bytes = layout_size(count, layout);
-    if (bytes > BLOCK_MOST) {
+    if (bytes > KERNEL_ARGS_STACK_BYTES) {
         PyErr_SetString(
             PyExc_ValueError,
             "operands with this many axes of different strides do not fit into a kernel's parameters");

@@ -1,4 +1,4 @@
-/* Operators of GPUArray: each is an elementwise operation (elementwise.h), on the default stream. */
+/* Operators of GPUArray: each is an elementwise operation (elementwise.h), on the current stream. */
 #include "ext/gpuarray/operators.h"
 
 #include "ext/base/errors.h"
@@ -179,7 +179,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
 
 /* ---- One element as a Python number ---- */
 
-/* The element as a NumPy scalar: waits for what was queued on the default stream. */
+/* The element as a NumPy scalar: waits for what was queued on the current stream. */
 static PyObject *only_element(PyObject *self, const char *what)
 {
     GPUArrayObject *array = gpuarray_cast(self);

@@ -140,7 +140,7 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
-        alignment = kernel_args_natural_alignment(size);
+        alignment = kernel_layout_natural_alignment(size);
     *out = (ArgumentValue){PyArray_DATA((PyArrayObject *)array), (uint32_t)size, (uint32_t)alignment};
     Py_DECREF(array);
     return failed;
@@ -193,7 +193,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
     if (convert_native(PyArray_DESCR(array), "a kernel's argument") < 0) return -1;
     size_t size = (size_t)PyArray_NBYTES(array),
            alignment = (size_t)PyDataType_ALIGNMENT(PyArray_DESCR(array));
-    if (alignment <= 1) alignment = kernel_args_natural_alignment((size_t)PyArray_ITEMSIZE(array));
+    if (alignment <= 1) alignment = kernel_layout_natural_alignment((size_t)PyArray_ITEMSIZE(array));
     *out = (ArgumentValue){PyArray_DATA(array), (uint32_t)size, (uint32_t)alignment};
     return 0;
 }
@@ -523,7 +523,7 @@ size_t launch_args_flatten(const LaunchArgs *launch, unsigned char *bytes, size_
     size_t end = 0;
     for (Py_ssize_t i = 0; i < launch->count; i++) {
         const ArgumentValue *value = &launch->values[i];
-        size_t offset = kernel_args_align(end, value->alignment);
+        size_t offset = kernel_layout_align(end, value->alignment);
         if (offset + value->size > capacity) return (size_t)-1;
         memset(bytes + end, 0, offset - end);
         memcpy(bytes + offset, value->data, value->size);

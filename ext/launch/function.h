@@ -2,7 +2,7 @@
 #ifndef EXT_LAUNCH_FUNCTION_H
 #define EXT_LAUNCH_FUNCTION_H
 
-#include "core/kernel_args.h"
+#include "core/kernel_layout.h"
 #include "core/launch_shape.h"
 #include "core/pack_format.h"
 #include "ext/context/module_object.h"

@@ -7,7 +7,7 @@
 #include "api/base/log.h"
 
 typedef struct Driver {
-    _Atomic int initialised, forked;
+    _Atomic int initialized, forked;
     MemoryMap *memory;
     Device devices[DRIVER_MAX_DEVICES];
     Chunks chunks;
@@ -26,7 +26,7 @@ int driver_multiprocessors(void) { return driver_settings()->multiprocessors; }
 /* The workers do not exist in the child: nothing may be called there. */
 static void mark_forked(void)
 {
-    if (atomic_load(&driver.initialised)) atomic_store(&driver.forked, 1);
+    if (atomic_load(&driver.initialized)) atomic_store(&driver.forked, 1);
 }
 
 /* Says why cuInit fails: in the log, to pycuda by its table, to others on stderr. */
@@ -67,9 +67,9 @@ static CUresult refuse_for_memory_locked(const DriverSettings *wanted)
         wanted->devices, (unsigned long long)(wanted->memory >> 20), *within ? within : ":");
 }
 
-static CUresult initialise_locked(void)
+static CUresult initialize_locked(void)
 {
-    if (atomic_load(&driver.initialised)) return CUDA_SUCCESS;
+    if (atomic_load(&driver.initialized)) return CUDA_SUCCESS;
     const DriverSettings *wanted = driver_settings();
     init_problem[0] = '\0';
     if (*wanted->problem) return refuse_locked(CUDA_ERROR_INVALID_VALUE, "%s", wanted->problem);
@@ -81,7 +81,7 @@ static CUresult initialise_locked(void)
         driver.devices[i].memory_size = wanted->memory;
     }
     pthread_atfork(NULL, NULL, mark_forked);
-    atomic_store(&driver.initialised, 1);
+    atomic_store(&driver.initialized, 1);
     return CUDA_SUCCESS;
 }
 
@@ -90,7 +90,7 @@ CUresult cuInit(unsigned int flags)
     if (flags) return CUDA_ERROR_INVALID_VALUE;
     if (atomic_load(&driver.forked)) return CUDA_ERROR_NOT_INITIALIZED;
     driver_lock();
-    CUresult result = initialise_locked();
+    CUresult result = initialize_locked();
     driver_unlock();
     return result;
 }
@@ -109,7 +109,7 @@ CUresult cuDriverGetVersion(int *version)
 
 CUresult driver_check(void)
 {
-    if (!atomic_load_explicit(&driver.initialised, memory_order_acquire)) return CUDA_ERROR_NOT_INITIALIZED;
+    if (!atomic_load_explicit(&driver.initialized, memory_order_acquire)) return CUDA_ERROR_NOT_INITIALIZED;
     if (atomic_load_explicit(&driver.forked, memory_order_relaxed)) return CUDA_ERROR_NOT_INITIALIZED;
     return inside_callback ? CUDA_ERROR_NOT_PERMITTED : CUDA_SUCCESS;
 }

@@ -15,14 +15,14 @@ bool memory_map_mark(MemoryMap *map, uint64_t base, MemoryRange *out)
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
-    bool possible = entry && may_be_marked(entry);
-    if (possible) {
+    bool can_mark = entry && may_be_marked(entry);
+    if (can_mark) {
         *out = entry->range;
-        entry->kept = entry->range.size;
+        entry->full_size = entry->range.size;
         entry->marked = true;
     }
     pthread_rwlock_unlock(&map->lock);
-    return possible;
+    return can_mark;
 }
 
 void memory_map_show(MemoryMap *map, const MemoryRange *marked, uint64_t size)

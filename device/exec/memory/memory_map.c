@@ -346,7 +346,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
         entry->range = describe(map, base, request);
         entry->range.shared = region == &map->shared;
         entry->host_range = entry->range;
-        entry->kept = request->block ? most : 0;
+        entry->full_size = request->block ? most : 0;
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -374,11 +374,11 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = entry_at_locked(map, base);
     bool found = entry && entry->range.base == base && entry->slot_size
-                 && (entry->range.state == MEMORY_LIVE || entry->kept);
+                 && (entry->range.state == MEMORY_LIVE || entry->full_size);
     if (found) {
         range = entry->range;
-        if (entry->kept) range.size = entry->kept;
-        entry->kept = 0;
+        if (entry->full_size) range.size = entry->full_size;
+        entry->full_size = 0;
         entry->marked = false;
         entry->range.state = MEMORY_FREED;
         entry->range.owner = entry->range.tag = entry->range.block = NULL;
@@ -626,7 +626,7 @@ void memory_map_begin(MemoryMap *map, const MemoryRange *range)
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, range->base);
-    bool later = entry && entry->kept && entry->range.id < range->id;
+    bool later = entry && entry->full_size && entry->range.id < range->id;
     if (later) {
         entry->range = *range;
         atomic_fetch_add(&map->generation, 1);
@@ -639,7 +639,7 @@ void memory_map_end(MemoryMap *map, const MemoryRange *range)
 {
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, range->base);
-    bool current = entry && entry->kept && entry->range.id <= range->id;
+    bool current = entry && entry->full_size && entry->range.id <= range->id;
     if (current) {
         entry->range = *range;
         entry->range.state = MEMORY_FREED;

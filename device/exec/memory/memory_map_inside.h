@@ -1,4 +1,4 @@
-/* What the memory map is made of, for the files that have a part of it: memory_map.c and written.c. */
+/* What the memory map is made of, for the files that have a part of it: memory_map.c, marks.c and written.c. */
 #ifndef DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 #define DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 
@@ -10,18 +10,18 @@
 
 enum {
     ALIGN = 512,
-    FINE_BINS = 64,                   /* slots up to 32 KiB: one bin for each multiple of 512 */
-    BINS = FINE_BINS + 8 * 48         /* then eight for each power of two */
+    FINE_BINS = 64, /* slots up to 32 KiB: one bin for each multiple of 512 */
+    BINS = FINE_BINS + 8 * 48 /* then eight for each power of two */
 };
 
 typedef struct Entry {
-    MemoryRange range;                /* as kernels find it */
-    MemoryRange host_range;                 /* as calls see it: ahead of `range` while a stream lags */
-    uint64_t kept;                    /* a pool's range: how many bytes it may have; else 0 */
-    bool marked;                      /* by memory_map_mark */
-    struct Region *region;            /* NULL for registered memory */
-    uint64_t slot, slot_size;         /* 0 for registered memory */
-    struct Entry *next;               /* in the quarantine or in a bin */
+    MemoryRange range; /* as kernels find it */
+    MemoryRange host_range; /* as calls see it: ahead of `range` while a stream lags */
+    uint64_t full_size; /* a pool's range: how many bytes it may have; else 0 */
+    bool marked; /* by memory_map_mark */
+    struct Region *region; /* NULL for registered memory */
+    uint64_t slot, slot_size; /* 0 for registered memory */
+    struct Entry *next; /* in the quarantine or in a bin */
 } Entry;
 
 /* A reservation: what lies below `top` has been handed out, what lies below `committed` may be touched. Slots

@@ -118,7 +118,7 @@ static void find_aliased(Lower *lower)
     }
 }
 
-static void note_initialisers(Lower *lower)
+static void note_initializers(Lower *lower)
 {
     for (uint32_t i = 0; i < lower->tree->global_count; i++) {
         const PtxVariable *v = lower->tree->globals[i];
@@ -170,7 +170,7 @@ void lower_call_graph(Lower *lower)
     for (uint32_t i = 0; i < tree->function_count; i++)
         for (uint32_t n = 0; n < tree->functions[i]->insn_count; n++)
             use_insn(lower, &lower->functions[i], &tree->functions[i]->insns[n]);
-    note_initialisers(lower);
+    note_initializers(lower);
     lower->reach = ARENA_ARRAY(&lower->scratch, uint64_t *, lower->entry_count);
     for (uint32_t i = 0; i < tree->function_count; i++)
         if (lower->functions[i].entry != NO_ENTRY)

@@ -78,7 +78,7 @@ static void relocate(Lower *lower, const PtxVariable *v, const PtxRelocation *r,
     if (r->offset + r->size <= v->size) memcpy(bytes + r->offset, &value, r->size);
 }
 
-static void initialise(Lower *lower, const PtxVariable *v, CodeGlobal *global)
+static void initialize(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     if (!v->initial && !v->relocation_count) {
         memset((void *)(uintptr_t)global->address, 0, global->size);
@@ -128,7 +128,7 @@ void lower_symbols(Lower *lower)
     for (uint32_t i = 0; i < tree->global_count; i++) {
         const PtxVariable *v = tree->globals[i];
         if (!lives_in_memory(v) || lower->addresses[i] == NO_ADDRESS) continue;
-        initialise(lower, v, global++);
+        initialize(lower, v, global++);
     }
 }
 

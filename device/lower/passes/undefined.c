@@ -1,5 +1,5 @@
 /* Names that a linked module uses and no part of it defines: looked for in what kernels can come to and in
- * the initialisers of variables, where NVIDIA's linker looks. */
+ * the initializers of variables, where NVIDIA's linker looks. */
 #include "lower/module.h"
 
 typedef struct Search {
@@ -56,7 +56,7 @@ static void look_at_body(const Search *s, const PtxFunction *f)
             look_at_operand(s, &f->insns[n].operands[k], f->home);
 }
 
-static void look_at_initialiser(const Search *s, const PtxVariable *v)
+static void look_at_initializer(const Search *s, const PtxVariable *v)
 {
     for (uint32_t r = 0; r < v->relocation_count; r++) {
         const PtxRelocation *relocation = &v->relocations[r];
@@ -75,5 +75,5 @@ void lower_undefined(Lower *lower)
                 .reported_variables = ARENA_ZEROS(&lower->scratch, bool, tree->global_count)};
     for (uint32_t i = 0; i < tree->function_count; i++)
         if (lower_reached(lower, i)) look_at_body(&s, tree->functions[i]);
-    for (uint32_t i = 0; i < tree->global_count; i++) look_at_initialiser(&s, tree->globals[i]);
+    for (uint32_t i = 0; i < tree->global_count; i++) look_at_initializer(&s, tree->globals[i]);
 }

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycuda._compile.requests import default_options
-from pycuda._driver import _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
+from pycuda._driver import _LAYOUT_THREADS, _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
-
-THREADS = 256
 
 _SHARED = 48 << 10  # bytes that a block may have
 
@@ -182,7 +180,7 @@ def _operand_axes() -> str:
 
 
 def _head(name: str) -> str:
-    return f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}(const Parameters p)'
+    return f'extern "C" __global__ void __launch_bounds__({_LAYOUT_THREADS}) {name}(const Parameters p)'
 
 
 def _vectors(loop: Loop, name: str, vector: int) -> str:
@@ -196,13 +194,13 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
     return f"""{_parameters(loop)}{_head(name)}
 {{
     const int V = {vector};
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * V), at = first + threadIdx.x * V;
-    if (first + {THREADS} * V <= p.size) {{
+    const unsigned long long first = blockIdx.x * ({_LAYOUT_THREADS}ull * V), at = first + threadIdx.x * V;
+    if (first + {_LAYOUT_THREADS} * V <= p.size) {{
 {vectors}{loads}#pragma unroll
         for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
 {stores}    }} else {{
 #pragma unroll 1
-        for (unsigned long long i = first + threadIdx.x; i < p.size; i += {THREADS}) {{
+        for (unsigned long long i = first + threadIdx.x; i < p.size; i += {_LAYOUT_THREADS}) {{
             {_step(loop, "p.s{k}[i]", "p.s{k}[i] = {value};")}
         }}
     }}
@@ -211,7 +209,7 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
 
 
 def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
-    """The body of a kernel whose threads have `rounds` elements each, THREADS apart; `offsets` is what finds
+    """The body of a kernel whose threads have `rounds` elements each, _LAYOUT_THREADS apart; `offsets` finds
     element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
     for its loads each time. unroll 1: for operations that take long to compile, in one loop; so is the last
     block.
@@ -221,7 +219,7 @@ def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, 
     step = _step(loop, read, write).replace("[u]", "[0]")
     one_by_one = f"""    {number} i[1] = {{first}};
 #pragma unroll 1
-    for (int u = 0; u < {rounds} && i[0] < n; u++, i[0] += {THREADS}) {{
+    for (int u = 0; u < {rounds} && i[0] < n; u++, i[0] += {_LAYOUT_THREADS}) {{
 {offsets.replace("[u]", "[0]")}        {step}
     }}
 """
@@ -229,13 +227,13 @@ def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, 
         return one_by_one
     values = "".join(f"    T{k} v{k}[{rounds}];\n" for k in inputs)
     loads = " ".join(f"v{k}[u] = {read.format(k=k)};" for k in inputs)
-    return f"""    if (first - threadIdx.x + {THREADS * rounds} > n) {{
+    return f"""    if (first - threadIdx.x + {_LAYOUT_THREADS * rounds} > n) {{
 {textwrap.indent(one_by_one, "    ")}        return;
     }}
     {number} i[{rounds}];
 {values}#pragma unroll
     for (int u = 0; u < {rounds}; u++) {{
-        i[u] = first + u * {THREADS};
+        i[u] = first + u * {_LAYOUT_THREADS};
 {offsets}        {loads}
     }}
 #pragma unroll
@@ -251,7 +249,7 @@ def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
     )  # fmt: skip
     return f"""{_parameters(loop)}{_head(name)}
 {{
-    const unsigned long long first = blockIdx.x * ({THREADS}ull * {rounds}) + threadIdx.x, n = p.size;
+    const unsigned long long first = blockIdx.x * ({_LAYOUT_THREADS}ull * {rounds}) + threadIdx.x, n = p.size;
 {body}}}
 """
 
@@ -265,7 +263,8 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: 
     )  # fmt: skip
     return f"""{_parameters(loop, axes)}{_head(name)}
 {{
-    const {number} first = blockIdx.x * ({number})({THREADS} * {rounds}) + threadIdx.x, n = ({number})p.size;
+    const {number} n = ({number})p.size;
+    const {number} first = blockIdx.x * ({number})({_LAYOUT_THREADS} * {rounds}) + threadIdx.x;
     long long at[{1 if unroll == 1 else rounds}][{len(loop.storage)}];
 {body}}}
 """
@@ -286,7 +285,7 @@ def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     side = _side([loop.storage[k].itemsize for k in inputs])
-    rounds = side * side // THREADS
+    rounds = side * side // _LAYOUT_THREADS
     shared = "".join(
         f"    __shared__ alignas(16) unsigned char raw{k}[SIDE * (SIDE + 1) * sizeof(T{k})];\n"
         f"    T{k} *const tile{k} = (T{k} *)raw{k};\n    T{k} v{k}[U];\n"
@@ -311,7 +310,7 @@ def _tiles(loop: Loop, name: str, axes: int, unroll: int) -> tuple[str, int]:
 {shared}{loads}    __syncthreads();
 {transposes}#pragma unroll {unroll}
     for (int u = 0; u < U; u++) {{
-        const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE + u * ({THREADS} / SIDE);
+        const int x = threadIdx.x % SIDE, y = threadIdx.x / SIDE + u * ({_LAYOUT_THREADS} / SIDE);
         if (y < rows && x < columns) {{ {step} }}
     }}
 }}
@@ -354,7 +353,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     unroll = 1 if long else 16
     if kind == "VECTOR" and not long:
         vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
-        return begin + _vectors(loop, name, vector), name, THREADS * vector
+        return begin + _vectors(loop, name, vector), name, _LAYOUT_THREADS * vector
     if kind == "TILES":
         text, side = _tiles(loop, name, axes, unroll)
         return begin + text, name, side
@@ -364,7 +363,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
         text = _strided(loop, name, axes, wide, rounds, unroll)
     else:
         text = _dense(loop, name, rounds, unroll)
-    return begin + text, name, THREADS * rounds
+    return begin + text, name, _LAYOUT_THREADS * rounds
 
 
 def build(loop: Loop, layout: int) -> tuple[Any, int]:

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "core/kernel_args.c"
+#include "core/kernel_layout.c"
 #include "core/pack_format.c"
 
 DriverTable driver;
@@ -94,11 +94,11 @@ static void test_layout_of_a_known_count(void)
 
 static void test_alignment(void)
 {
-    CHECK(kernel_args_align(0, 8) == 0 && kernel_args_align(1, 8) == 8 && kernel_args_align(8, 8) == 8);
-    CHECK(kernel_args_align(13, 1) == 13 && kernel_args_align(17, 16) == 32);
-    CHECK(kernel_args_natural_alignment(1) == 1 && kernel_args_natural_alignment(2) == 2);
-    CHECK(kernel_args_natural_alignment(12) == 4 && kernel_args_natural_alignment(16) == 16);
-    CHECK(kernel_args_natural_alignment(48) == 16 && kernel_args_natural_alignment(0) == 1);
+    CHECK(kernel_layout_align(0, 8) == 0 && kernel_layout_align(1, 8) == 8 && kernel_layout_align(8, 8) == 8);
+    CHECK(kernel_layout_align(13, 1) == 13 && kernel_layout_align(17, 16) == 32);
+    CHECK(kernel_layout_natural_alignment(1) == 1 && kernel_layout_natural_alignment(2) == 2);
+    CHECK(kernel_layout_natural_alignment(12) == 4 && kernel_layout_natural_alignment(16) == 16);
+    CHECK(kernel_layout_natural_alignment(48) == 16 && kernel_layout_natural_alignment(0) == 1);
 }
 
 static PackFormat parse(const char *text)

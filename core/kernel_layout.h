@@ -4,8 +4,8 @@
  * checked accordingly. With an older driver arguments are placed one after another with their natural
  * alignment, as the compiler does, and only the driver can detect an error.
  */
-#ifndef CORE_KERNEL_ARGS_H
-#define CORE_KERNEL_ARGS_H
+#ifndef CORE_KERNEL_LAYOUT_H
+#define CORE_KERNEL_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,13 +36,13 @@ IN_CALL CUresult kernel_layout_read(KernelLayout *layout, CUfunction function, i
 void kernel_layout_free(KernelLayout *layout);
 
 /* The first offset from `offset` on that is a multiple of `alignment`, a power of two. */
-static inline size_t kernel_args_align(size_t offset, size_t alignment)
+static inline size_t kernel_layout_align(size_t offset, size_t alignment)
 {
     return (offset + alignment - 1) & ~(alignment - 1);
 }
 
 /* The alignment to assume for a value of `size` bytes whose own is unknown: the largest power of two that
  * divides its size, at most 16, as CUDA's vector types have it. */
-size_t kernel_args_natural_alignment(size_t size);
+size_t kernel_layout_natural_alignment(size_t size);
 
 #endif

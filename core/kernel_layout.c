@@ -1,5 +1,5 @@
-/* See kernel_args.h. */
-#include "core/kernel_args.h"
+/* See kernel_layout.h. */
+#include "core/kernel_layout.h"
 
 #include <stdlib.h>
 
@@ -56,7 +56,7 @@ void kernel_layout_free(KernelLayout *layout)
     *layout = (KernelLayout){0};
 }
 
-size_t kernel_args_natural_alignment(size_t size)
+size_t kernel_layout_natural_alignment(size_t size)
 {
     size_t alignment = 1;
     while (alignment < 16 && size && size % (alignment * 2) == 0) alignment *= 2;

@@ -1,4 +1,4 @@
-/* Initialisers: nested braces flattened into bytes, addresses kept as relocations.
+/* Initializers: nested braces flattened into bytes, addresses kept as relocations.
  *
  * Row-major as in C: braces of dimension d fill their part of the array, what is missing stays zero.
  */
@@ -24,8 +24,8 @@ static uint8_t *ptx_place(PtxParser *p, PtxFill *fill, uint64_t offset, uint64_t
                      fill->variable->name);
         return fill->bytes + offset;
     }
-    if (offset + size > PTX_MAX_BYTES - p->initialised)
-        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than 256 MB");
+    if (offset + size > PTX_MAX_BYTES - p->initialized)
+        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than %llu MB", PTX_MAX_BYTES >> 20);
     while (p->bytes.count < offset + size) *(uint8_t *)ptx_push(p, &p->bytes, 1) = 0;
     return (uint8_t *)p->bytes.items + offset;
 }
@@ -143,18 +143,18 @@ static void ptx_finish(PtxParser *p, PtxFill *fill)
         fill->bytes = ptx_take(p, &p->bytes, 0, 1);
     }
     variable->initial = fill->bytes;
-    p->initialised += variable->size;
+    p->initialized += variable->size;
     variable->relocation_count = p->relocations.count;
     variable->relocations = ptx_take(p, &p->relocations, 0, sizeof(PtxRelocation));
 }
 
-/* initialiser = "=" (list | string | element) */
-void ptx_initialiser(PtxParser *p, PtxVariable *variable)
+/* initializer = "=" (list | string | element) */
+void ptx_initializer(PtxParser *p, PtxVariable *variable)
 {
     PtxFill fill = {0};
     ptx_fill_init(&fill, variable);
-    if (variable->size > PTX_MAX_BYTES - p->initialised)
-        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than 256 MB");
+    if (variable->size > PTX_MAX_BYTES - p->initialized)
+        ptx_fail(p, p->tok.line, p->tok.column, "initializers of more than %llu MB", PTX_MAX_BYTES >> 20);
     if (variable->space != PTX_SPACE_GLOBAL && variable->space != PTX_SPACE_CONST)
         ptx_fail(p, p->tok.line, p->tok.column, "only .global and .const variables can be initialized");
     if (variable->type == PTX_f16 || variable->type == PTX_f16x2)
