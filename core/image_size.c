@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "abi/cpu_device.h"
+#include "abi/fat_binary.h"
 
 typedef struct Buffer {
     const unsigned char *bytes;
@@ -36,20 +37,6 @@ static bool is_cut_off(const Buffer *buffer, const char *what)
 }
 
 /* ---- Fat binaries ---- */
-
-typedef struct FatHeader {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size; /* of the entries */
-} FatHeader;
-
-typedef struct FatEntry {
-    uint16_t kind, version;
-    uint32_t header_size;
-    uint64_t size; /* of the payload */
-} FatEntry;
-
-enum { FAT_MAGIC = 0xba55ed50u, FAT_WRAPPER_MAGIC = 0x466243b1u };
 
 static bool fat_is_whole(const Buffer *buffer)
 {

@@ -17,6 +17,7 @@ static inline ptrdiff_t strides_distance(ptrdiff_t stride) { return stride < 0 ?
 
 /* Elements of this shape, or -1 when a length is negative or the number of bytes overflows. */
 ptrdiff_t strides_count(int ndim, const ptrdiff_t *shape, ptrdiff_t itemsize);
+#define STRIDES_COUNT_PROBLEM "the shape has a negative length or too many elements"
 
 /* Strides of a packed array in row-major ('C') or column-major ('F') order. An axis of length 0 counts as 1.
  */

@@ -107,7 +107,7 @@ static CUresult answer(const Stream *stream, const CaptureInfo *out)
     return CUDA_SUCCESS;
 }
 
-static CUresult ask(CUstream handle, const CaptureInfo *out)
+static CUresult query_capture(CUstream handle, const CaptureInfo *out)
 {
     Stream *stream;
     TRY(stream_enter_itself(handle, &stream));
@@ -119,14 +119,14 @@ static CUresult ask(CUstream handle, const CaptureInfo *out)
 
 CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status)
 {
-    return ask(stream, &(CaptureInfo){.status = status});
+    return query_capture(stream, &(CaptureInfo){.status = status});
 }
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id,
                                    CUgraph *graph, const CUgraphNode **nodes, const CUgraphEdgeData **data,
                                    size_t *count)
 {
-    return ask(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
+    return query_capture(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
 }
 
 /* Of captures, a port other than the default one and the programmatic type go together. */

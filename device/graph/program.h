@@ -1,6 +1,6 @@
 /* Executable graphs: the nodes' work in an order that respects the edges, prepared as far as it can be.
  *
- * A program is not changed while a launch holds it: who changes one that is held works on a copy, whose
+ * A program is not changed while a launch holds it: a change of one that is held is made to a copy, whose
  * steps are the same but for the one that changes. Child graphs are part of their parent's steps; bodies of
  * conditional nodes are programs of their own.
  */

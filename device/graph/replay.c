@@ -130,6 +130,7 @@ static void run_replay(Task *self, Stream *stream)
         reset_conditions(task->program);
     }
     while (task->depth) {
+        /* A launch that has begun is ended first: its grid notices the error itself. */
         bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->cancelled));
         if (stopped) return;
         if (!advance(task, stream)) {

@@ -1,5 +1,5 @@
-/* See user_object.h. The destructor is called by who drops the last reference, never under a lock; it may
- * make no driver calls, as a host function. */
+/* See user_object.h. The destructor is called by whichever thread drops the last reference, never under a
+ * lock; it may make no driver calls, as a host function. */
 #include "graph/user_object.h"
 
 #include <stdlib.h>

@@ -25,7 +25,8 @@ static void ptx_check_argument(PtxParser *p, const PtxInsn *insn, const PtxOpera
     bool value = whole || (single && (param->space != PTX_SPACE_REG || param->vector == 1));
     if (operand->kind == PTX_OPERAND_SINK && is_return) return;
     if (!variable && !value)
-        ptx_fail(p, insn->line, operand->column, "an argument of a call is a .param variable or a register");
+        ptx_fail(p, insn->line, operand->column,
+                 "an argument of a call must be a .param variable or a register");
     if (operand->kind == PTX_OPERAND_IMMEDIATE) return;
     if (param->size && ptx_argument_size(operand) != param->size)
         ptx_fail(p, insn->line, operand->column, "an argument of %llu bytes where the function takes %llu",
@@ -62,7 +63,7 @@ void ptx_check_call(PtxParser *p, const PtxInsn *insn)
     }
     if (callee->kind != PTX_OPERAND_REGISTER || ptx_type_bits((PtxType)callee->type) != 64
         || ptx_types[callee->type].class == PTX_FLOAT)
-        ptx_fail(p, insn->line, callee->column, "a call names a function or a 64-bit register");
+        ptx_fail(p, insn->line, callee->column, "a call must name a function or a 64-bit register");
     if (insn->operands[3].kind != PTX_OPERAND_PROTOTYPE)
         ptx_fail(p, insn->line, callee->column, "an indirect call needs a .callprototype or .calltargets");
     const PtxPrototype *prototype = ptx_call_prototype_of(&insn->operands[3]);

@@ -268,7 +268,7 @@ static PtxConstant ptx_conditional(PtxParser *p)
     PtxConstant c = ptx_binary_chain(p, 1);
     if (!ptx_is(p, '?')) return c;
     if (ptx_is_address(&c) || ptx_is_float(&c))
-        ptx_fail(p, p->tok.line, p->tok.column, "a condition is an integer");
+        ptx_fail(p, p->tok.line, p->tok.column, "a condition must be an integer");
     ptx_enter(p);
     ptx_next(p);
     PtxConstant yes = ptx_conditional(p);

@@ -166,7 +166,7 @@ void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t c
     case PTX_OP_cvt: ptx_check_saturation(&check); return;
     case PTX_OP_tex:
         if ((ptx_has(form, PTX_MOD_cube) || ptx_has(form, PTX_MOD_acube)) && form->types[1] != PTX_f32)
-            ptx_fail(p, line, column, "'%s': coordinates of cubes are of type .f32", form->spelling);
+            ptx_fail(p, line, column, "'%s': coordinates of cubes must be of type .f32", form->spelling);
         return;
     case PTX_OP_mad: ptx_check_mad(&check); return;
     case PTX_OP_wmma: ptx_check_wmma(&check); return;

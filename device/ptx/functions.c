@@ -96,7 +96,7 @@ static PtxFunction *ptx_find_function(PtxParser *p, PtxName *name, const PtxToke
     PtxSymbol *symbol = name->symbol;
     if (symbol && symbol->kind == PTX_SYMBOL_FUNCTION) {
         if (symbol->function->is_entry != is_entry)
-            ptx_fail(p, tok->line, tok->column, "'%s' is declared differently in line %u", name->text,
+            ptx_fail(p, tok->line, tok->column, "'%s' is declared differently on line %u", name->text,
                      (unsigned)symbol->function->line);
         return symbol->function;
     }
@@ -136,7 +136,7 @@ static void ptx_bind_parameter(PtxParser *p, PtxVariable *variable)
 static void ptx_define(PtxParser *p, PtxFunction *f, const PtxToken *tok)
 {
     if (f->defined)
-        ptx_fail(p, tok->line, tok->column, "'%s' is already defined in line %u", f->name, (unsigned)f->line);
+        ptx_fail(p, tok->line, tok->column, "'%s' is already defined on line %u", f->name, (unsigned)f->line);
     f->defined = true;
     f->line = tok->line;
     f->column = tok->column;
@@ -158,7 +158,7 @@ static void ptx_same_parameter(PtxParser *p, const PtxVariable *now, const PtxVa
 {
     if (now->type != then->type || now->space != then->space || now->size != then->size
         || now->align != then->align)
-        ptx_fail(p, now->line, now->column, "'%s' is declared differently in line %u", now->name,
+        ptx_fail(p, now->line, now->column, "'%s' is declared differently on line %u", now->name,
                  (unsigned)then->line);
 }
 
@@ -167,7 +167,7 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
                                const PtxToken *tok, bool declared)
 {
     if (declared && (f->return_count != returns.count || f->param_count != params.count))
-        ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters in line %u", f->name,
+        ptx_fail(p, tok->line, tok->column, "'%s' is declared with other parameters on line %u", f->name,
                  (unsigned)f->line);
     for (uint32_t i = 0; declared && i < params.count; i++)
         ptx_same_parameter(p, params.items[i], f->params[i]);

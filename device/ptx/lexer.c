@@ -98,7 +98,7 @@ static void ptx_name_token(PtxParser *p, const char *at, uint8_t kind, const cha
     p->at = at;
 }
 
-/* "%r7" with %r<n> in sight, the one spelling that a text has by the thousand: found without a name of its
+/* "%r7" with %r<n> in scope, the one spelling that a text has by the thousand: found without a name of its
  * own. False for everything else, and where some %r7 was declared by itself. */
 static bool ptx_numbered_token(PtxParser *p, const char *at, const char *start)
 {

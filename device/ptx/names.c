@@ -1,6 +1,6 @@
 /* Interned names: a hash table of every spelling seen in a text.
  *
- * A name carries what its spelling means by itself (vocabulary.c), and the declaration now in sight. %r7
+ * A name carries what its spelling means by itself (vocabulary.c), and the declaration now in scope. %r7
  * also knows its prefix %r, to find it in %r<100>.
  */
 #include <string.h>

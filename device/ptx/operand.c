@@ -242,7 +242,7 @@ static void ptx_address(PtxParser *p, PtxOperand *out)
         ptx_name_operand(p, &base);
         out->base = base.kind == PTX_OPERAND_REGISTER ? PTX_BASE_REGISTER : PTX_BASE_VARIABLE;
         if (base.kind != PTX_OPERAND_REGISTER && base.kind != PTX_OPERAND_VARIABLE)
-            ptx_fail(p, line, base.column, "an address starts with a register, a variable or a number");
+            ptx_fail(p, line, base.column, "an address must start with a register, a variable or a number");
         out->reg = base.reg;
         out->type = base.type;
         if (base.kind == PTX_OPERAND_VARIABLE) {

@@ -40,7 +40,7 @@ void ptx_register_declaration(PtxParser *p)
     if (ptx_types[type].register_kind == PTX_KIND_NONE || (type == PTX_pred && vector > 1))
         ptx_fail(p, line, column, "no register is of type .%s", ptx_types[type].name);
     if (vector > 4 || vector * ptx_type_bits(type) > 128)
-        ptx_fail(p, line, column, "a vector has at most four elements and 16 bytes");
+        ptx_fail(p, line, column, "a vector must have at most four elements and 16 bytes");
     do ptx_register_name(p, type, vector);
     while (ptx_accept(p, ','));
     ptx_expect(p, ';');

@@ -54,7 +54,7 @@ static void ptx_close_fixups(PtxParser *p, const PtxScope *scope)
             continue;
         }
         if (depth == 1)
-            ptx_fail(p, fixups[i].line, fixups[i].column, "label '%s' is not in sight in this function",
+            ptx_fail(p, fixups[i].line, fixups[i].column, "label '%s' is not in scope in this function",
                      fixups[i].name->text);
         fixups[kept++] = fixups[i];
     }
@@ -82,10 +82,10 @@ static PtxSymbol *ptx_bind(PtxParser *p, PtxSymbolKind kind, PtxName *name, uint
     PtxSymbol *hidden = is_range ? name->range : name->symbol;
     if (name->special && !is_range) ptx_fail(p, line, column, "'%s' is a special register", name->text);
     if (hidden && hidden->depth == p->scopes.count)
-        ptx_fail(p, line, column, "'%s' is already declared in line %u", name->text, (unsigned)hidden->line);
+        ptx_fail(p, line, column, "'%s' is already declared on line %u", name->text, (unsigned)hidden->line);
     PtxSymbol *range = !is_range && name->prefix ? name->prefix->range : NULL;
     if (range && range->depth == p->scopes.count && name->number < range->count)
-        ptx_fail(p, line, column, "'%s' is already declared in line %u", name->text, (unsigned)range->line);
+        ptx_fail(p, line, column, "'%s' is already declared on line %u", name->text, (unsigned)range->line);
     PtxSymbol *symbol = ptx_new(p, sizeof *symbol);
     symbol->kind = (uint8_t)kind;
     symbol->depth = p->scopes.count;

@@ -36,7 +36,7 @@ uint32_t ptx_number(PtxParser *p, const char *what, uint64_t most)
 static uint32_t ptx_alignment(PtxParser *p)
 {
     uint32_t line = p->tok.line, column = p->tok.column, align = ptx_number(p, "alignment", 1u << 30);
-    if (!align || align & (align - 1)) ptx_fail(p, line, column, "an alignment is a power of two");
+    if (!align || align & (align - 1)) ptx_fail(p, line, column, "an alignment must be a power of two");
     return align;
 }
 
@@ -125,7 +125,7 @@ static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
         int64_t count = ptx_is(p, ']') ? 0 : ptx_dimension(p);
         bool open = count == 0 && variable->dim_count == 0;
         if (count < 0 || (count == 0 && !open) || (uint64_t)count > PTX_MAX_SIZE)
-            ptx_fail(p, line, column, "a dimension is a positive number");
+            ptx_fail(p, line, column, "a dimension must be a positive number");
         if (!open && size > PTX_MAX_SIZE / (uint64_t)count) ptx_fail(p, line, column, "array too large");
         variable->dims[variable->dim_count++] = (uint64_t)count;
         size = open ? size : size * (uint64_t)count;
@@ -139,11 +139,11 @@ static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const Pt
 {
     PtxVariable *old = symbol->variable;
     if (old->space != variable->space || old->type != variable->type || old->vector != variable->vector)
-        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently in line %u",
+        ptx_fail(p, variable->line, variable->column, "'%s' is declared differently on line %u",
                  variable->name, (unsigned)old->line);
     bool both = old->defined && variable->linkage != PTX_LINKAGE_EXTERN;
     if (both && old->linkage != PTX_LINKAGE_COMMON && old->linkage != PTX_LINKAGE_WEAK)
-        ptx_fail(p, variable->line, variable->column, "'%s' is already defined in line %u", variable->name,
+        ptx_fail(p, variable->line, variable->column, "'%s' is already defined on line %u", variable->name,
                  (unsigned)old->line);
     if (variable->linkage == PTX_LINKAGE_EXTERN || both) return variable;
     variable->id = old->id;
@@ -287,9 +287,9 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     ptx_check_reference(p, variable, is_entry);
     ptx_dimensions(p, variable);
     if (variable->space == PTX_SPACE_PARAM && variable->vector > 1)
-        ptx_fail(p, variable->line, variable->column, "a parameter is not a vector");
+        ptx_fail(p, variable->line, variable->column, "a parameter must not be a vector");
     if (is_entry && variable->dim_count && !variable->dims[0])
-        ptx_fail(p, variable->line, variable->column, "a parameter of an entry has a size");
+        ptx_fail(p, variable->line, variable->column, "a parameter of an entry must have a size");
     return variable;
 }
 

@@ -10,8 +10,8 @@
 #include "core/capture_mode.h"
 #include "ext/base/ext.h"
 
-/* What a graph's work uses. Graphs and what was made of them share a dict: who changes it gets one of his own
- * before (captured_own). */
+/* What a graph's work uses. Graphs and what was made of them share a dict: a
+ * caller that changes it first makes its own copy (captured_own). */
 typedef struct KeptObjects {
     PyObject *dict; /* owned */
     unsigned long edition; /* another one whenever something may have left the dict */

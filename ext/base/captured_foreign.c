@@ -72,14 +72,14 @@ static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
     return NULL;
 }
 
-/* *given: it is the driver's, which ends it whatever happens. */
-static CUresult give_to_graph(ModuleState *state, CUgraph graph, GraphEnd *end, bool *given)
+/* *driver_owns_end: the driver calls end_of_graph, whatever the result is. */
+static CUresult give_to_graph(ModuleState *state, CUgraph graph, GraphEnd *end, bool *driver_owns_end)
 {
     CUuserObject user;
     CUresult result =
         once_cuUserObjectCreate(state, &user, end, end_of_graph, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
-    *given = result == CUDA_SUCCESS;
-    if (!*given) return result;
+    *driver_owns_end = result == CUDA_SUCCESS;
+    if (!*driver_owns_end) return result;
     result = once_cuGraphRetainUserObject(state, graph, user, 1, CU_GRAPH_USER_OBJECT_MOVE);
     if (result != CUDA_SUCCESS) once_cuUserObjectRelease(state, user, 1);
     return result;
@@ -94,20 +94,21 @@ static bool is_known(const ModuleState *state, unsigned long long id)
     return captured;
 }
 
-/* The list takes over a reference to the capsule. */
-static int take_in(ModuleState *state, PyObject *object, CUstream stream, unsigned long long id,
-                   CUgraph graph)
+/* On success the state's list of captures owns one reference to the capsule; the driver's user object owns
+ * the other and drops it in end_of_graph. */
+static int add_foreign_capture(ModuleState *state, PyObject *object, CUstream stream, unsigned long long id,
+                               CUgraph graph)
 {
     ForeignCapture *capture = NULL;
-    bool given = false;
+    bool driver_owns_end = false;
     PyObject *capsule = new_capture(object, &capture);
     GraphEnd *end = capsule ? new_end(state, capsule) : NULL;
     if (!capture || !end) {
         Py_XDECREF(capsule);
         return -1;
     }
-    CUresult result = give_to_graph(state, graph, end, &given);
-    if (!given) end_of_graph(end);
+    CUresult result = give_to_graph(state, graph, end, &driver_owns_end);
+    if (!driver_owns_end) end_of_graph(end);
     if (result != CUDA_SUCCESS || is_known(state, id)) { /* another thread was first */
         Py_DECREF(capsule);
         return raise_unless(state, result, "cuGraphRetainUserObject");
@@ -125,7 +126,7 @@ int captured_notice(ModuleState *state, PyObject *object, CUstream stream)
     unsigned long long id = captured_ask(state, stream, &graph);
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
     if (id == CAPTURED_BROKEN || !graph || is_known(state, id)) return 1;
-    return take_in(state, object, stream, id, graph) < 0 ? -1 : 1;
+    return add_foreign_capture(state, object, stream, id, graph) < 0 ? -1 : 1;
 }
 
 /* One that was not asked about in this round, or NULL. */

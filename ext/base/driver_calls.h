@@ -2,7 +2,7 @@
  * abi/cuda_functions.def says.
  *
  *   gpu_cuName(state, ...)    0, or -1 with the exception, which has the function's name
- *   try_cuName(state, ...)    the result, for who looks at it
+ *   try_cuName(state, ...)    the result, for callers that look at it
  *   once_cuName(state, ...)   the result of one attempt: for what needs no context, and for cleanup
  *   end_cuName(state, ...)    the same for releases that wait for work: a signal does not end them
  *

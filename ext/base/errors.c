@@ -199,7 +199,7 @@ static const char host_function_text[] = "driver calls are not allowed in a host
                                          "(Stream.launch_host_func): make them in the thread that waits "
                                          "for the stream";
 
-/* A reason that lies in who calls, not in what is called; else "". */
+/* A reason that lies in the caller, not in what is called; else "". */
 static const char *caller_text(CUresult result)
 {
     if (forked_after_init()) return fork_text;
@@ -214,15 +214,15 @@ static void drop_kept_fault(ModuleState *state)
     state->kept_fault = (KeptFault){CUDA_SUCCESS, NULL, NULL};
 }
 
-/* What NVIDIA's driver logs for every call after a fault: no word of another one. */
+/* Whether the log describes a fault: NVIDIA's driver logs that line for every call after one. */
 static bool says_something(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
 
-/* What the CPU device says of work that the program has ended itself (cancel in wait.c): whoever did that
- * knows why later calls in its context fail, in whatever context he is by then. */
+/* The CPU device's text for work that the program itself canceled (cancel in wait.c); the user knows why
+ * later calls fail. */
 static bool is_of_interrupt(const char *log) { return strstr(log, "was interrupted by its program"); }
 
-/* A release met a fault. The driver reports it once; without a word of it, after one that was shown, it is
- * that one again: of a context that was given up for another. */
+/* A release got a fault. The driver describes a fault once: with no description, after one was shown, it is
+ * that same fault. */
 static void keep_fault(ModuleState *state, CUresult result, const char *routine)
 {
     char log[LOG_SIZE];

@@ -32,7 +32,8 @@ PyObject *raise_logic(ModuleState *state, const char *format, ...);
 /* Whether work that is requested with this result is over: it, its context or the driver is gone. */
 bool errors_is_loss(CUresult result);
 
-/* Whether it says that a kernel has failed, which need not be what the call that gives it is about. */
+/* Whether this result means that a kernel faulted; the call that returned it may be unrelated to that kernel.
+ */
 bool errors_is_fault(CUresult result);
 
 /* Where raising is impossible: hands the error to sys.unraisablehook, keeps a pending exception as it is.

@@ -25,7 +25,7 @@ bool gate_enter(void)
     return ext_is_finalizing();
 }
 
-/* Who had the interpreter after its end began is the one that ends it; any other had gone in before. */
+/* Returns unless another thread is finalizing the interpreter; then this thread blocks here forever. */
 void gate_leave(bool ends_interpreter)
 {
     atomic_fetch_sub_explicit(&inside, 1, memory_order_release);
@@ -44,8 +44,9 @@ static void leave_at_once(int status, void *Py_UNUSED(nothing))
 }
 #endif
 
-/* After the interpreter has ended. */
-static void wait_for_those_inside(void)
+/* After the interpreter has ended. If some are still inside after 5 s, on_exit makes the process skip library
+ * teardown. */
+static void wait_for_threads_in_driver(void)
 {
     struct timespec moment = {0, 1000000};
     atomic_store(&over, true);
@@ -74,8 +75,8 @@ int gate_setup(PyObject *Py_UNUSED(module), ModuleState *Py_UNUSED(state))
 {
     pthread_once(&watch_once, watch_forks);
     atomic_store(&over, false);
-    if (atomic_exchange(&waits_at_exit, true) || Py_AtExit(wait_for_those_inside) == 0
-        || atexit(wait_for_those_inside) == 0)
+    if (atomic_exchange(&waits_at_exit, true) || Py_AtExit(wait_for_threads_in_driver) == 0
+        || atexit(wait_for_threads_in_driver) == 0)
         return 0;
     PyErr_SetString(PyExc_ImportError, "pycuda._driver could not register its exit handler");
     return -1;

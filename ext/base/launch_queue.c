@@ -37,7 +37,7 @@ static long sharing(const LaunchQueues *queues)
 
 static long pending(const LaunchQueue *queue) { return queue->queued - queue->done; }
 
-/* What the stream used last was still allowed is not: its next call comes to queue_find_capacity. */
+/* Takes back calls still granted to the stream used last; its next call goes through queue_find_capacity. */
 static void close_locked(LaunchQueues *queues)
 {
     if (queues->last) queues->list[queues->last - 1].queued -= queues->left;

@@ -1,9 +1,9 @@
 /* How full the driver's queues of launches and copies are.
  *
  * A driver takes about a thousand calls that are still to run, for each of its channels to the device, and
- * lets whoever queues one more wait. Who waits there with the GIL stops all other threads, perhaps the one
- * that the device waits for, and notices no signal. No driver says how full a queue is. So the calls are
- * counted, for each stream, from when its work was last known to be done. A call is made
+ * lets whichever thread queues one more wait. A thread that waits there with the GIL stops all others,
+ * perhaps the one that the device waits for, and notices no signal. No driver says how full a queue is. So
+ * the calls are counted, for each stream, from when its work was last known to be done. A call is made
  *
  *   as it is, with the GIL, while there are not many
  *   without the GIL, when the driver may be full
@@ -89,7 +89,7 @@ bool queue_find_capacity(struct ModuleState *state, CUstream stream, long calls)
 /* Counts calls that are made without the GIL. -1 with an exception when a signal has ended the look. */
 int queue_count(struct ModuleState *state, CUstream stream, long calls);
 
-/* Where a thread waits for a full queue: a mark out of that. */
+/* A queue's mark, lent to a thread that waits for room. */
 typedef struct QueueMark {
     CUstream stream;
     CUcontext context;

@@ -91,7 +91,7 @@ static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
     return place->context && place->begin == state->idle_begin && place->context == state->idle_context;
 }
 
-/* Whatever asking for the mark says but that it is not reached, the call is to say itself. */
+/* Only "mark not reached" is handled here; any other poll result is left for the call itself to report. */
 static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     QueueMark mark;
@@ -107,7 +107,7 @@ static PollPlace poll_place(const WaitPlace *place)
     return (PollPlace){place->kind == WAIT_STREAM ? POLL_STREAM : POLL_EVENT, place->stream, place->event};
 }
 
-/* What asking says of the work is what the call would say of it, but the call can make a context. */
+/* A poll returns what the call would return, except that the call can create a context. */
 static bool poll_work(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     if (is_known_idle(state, place)) return true;
@@ -183,7 +183,7 @@ void wait_end(ModuleState *state, const WaitPlace *place, CUresult result)
     state->idle_context = place->context;
 }
 
-/* Nobody waits any more for what this thread waited for last. Who interrupts knows why it fails. */
+/* Cancels what this thread waited for last. The program that interrupts it knows why later calls fail. */
 static void cancel(ModuleState *state)
 {
     atomic_store(&state->fault_shown, true);

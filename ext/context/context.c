@@ -133,7 +133,7 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
     return context;
 }
 
-bool context_is_akin(const ContextObject *a, const ContextObject *b)
+bool contexts_share_memory(const ContextObject *a, const ContextObject *b)
 {
     if (a->handle == b->handle) return true;
     if ((!a->green && !b->green) || a->device != b->device) return false;
@@ -141,14 +141,14 @@ bool context_is_akin(const ContextObject *a, const ContextObject *b)
            && (b->green || atomic_load(&b->kind) != CONTEXT_OWNED);
 }
 
-bool context_is_akin_to(const ContextObject *context, CUcontext handle)
+bool context_shares_memory_with(const ContextObject *context, CUcontext handle)
 {
     ModuleState *state = context->state;
     if (context->handle == handle) return true;
     state_lock(state);
     const ContextObject *other = state->contexts;
     while (other && other->handle != handle) other = other->next;
-    bool akin = other && context_is_akin(context, other);
+    bool akin = other && contexts_share_memory(context, other);
     state_unlock(state);
     return akin;
 }
@@ -229,9 +229,9 @@ static ContextObject *raise_detached(ModuleState *state)
                                          "the current context was detached");
 }
 
-/* The object for a context that is current here and was detached elsewhere. A primary one may be kept by
- * others, of whom this thread has it: so that it stays while it is used, it is retained once more. */
-static ContextObject *succeed(ModuleState *state, CUcontext handle, CUdevice device)
+/* The object for a context that is current here and was detached elsewhere. Others may keep a primary one
+ * alive: it is retained once more, so that it stays while this thread uses it. */
+static ContextObject *replace_detached(ModuleState *state, CUcontext handle, CUdevice device)
 {
     bool was_there;
     if (context_stack_top_is_detached(state)) return raise_detached(state);
@@ -254,7 +254,7 @@ ContextObject *context_current(ModuleState *state)
     ContextObject *context = find_context(state, handle, &leaving);
     if (context) return context;
     ContextKind kind = leaving ? atomic_load(&leaving->kind) : CONTEXT_FOREIGN;
-    if (kind == CONTEXT_PRIMARY) return succeed(state, handle, leaving->device);
+    if (kind == CONTEXT_PRIMARY) return replace_detached(state, handle, leaving->device);
     if (kind != CONTEXT_FOREIGN) return raise_detached(state);
     result = once_cuCtxGetDevice(state, &device);
     if (result != CUDA_SUCCESS) return (ContextObject *)raise_driver(state, result, "cuCtxGetDevice", NULL);
@@ -435,7 +435,7 @@ ContextObject *context_hold_current(ModuleState *state)
 /* ---- Working in it ---- */
 
 /* What a context that ends takes with it, page-locks for instance, is there until the driver has ended it:
- * who finds it dead goes on when it is over. */
+ * a thread that finds it dead waits for that. */
 static void wait_until_over(ContextObject *context)
 {
     struct timespec moment = {0, 50000};

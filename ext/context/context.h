@@ -122,9 +122,9 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
 
 /* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
  * streams of one primary context, as green contexts do. */
-bool context_is_akin(const ContextObject *a, const ContextObject *b);
+bool contexts_share_memory(const ContextObject *a, const ContextObject *b);
 /* The same of a handle; false for those that were made elsewhere. */
-bool context_is_akin_to(const ContextObject *context, CUcontext handle);
+bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 
 /* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
  * `more` before the end. NULL with an exception. */

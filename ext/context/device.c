@@ -28,7 +28,7 @@ PyObject *device_new(ModuleState *state, CUdevice handle)
 }
 
 PyDoc_STRVAR(device_doc, "Device(number)\n--\n\n"
-                         "A device. Devices are equal when they are the same.\n\n"
+                         "A device. Two Device objects are equal if they refer to the same device.\n\n"
                          "Initializes the driver if that was not done.\n"
                          "\nParameters\n----------\n"
                          "number : int or str\n"

@@ -46,11 +46,11 @@ static bool is_own(CUstream stream)
 }
 
 /* By handle: a primary context that was detached and retained again has another object. A green context and
- * the primary one use each other's streams; who waits for the primary one waits for its green ones. */
+ * the primary one use each other's streams; a wait for the primary one is one for its green ones. */
 static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
 {
     if (batch->context->handle == context->handle) return stream == KEEP_ALIVE_ALL || batch->stream == stream;
-    if (!context_is_akin(batch->context, context)) return false;
+    if (!contexts_share_memory(batch->context, context)) return false;
     return stream == KEEP_ALIVE_ALL ? !context->green : is_own(stream) && batch->stream == stream;
 }
 

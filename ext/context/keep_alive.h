@@ -45,8 +45,8 @@ void keep_alive_finish(ModuleState *state, struct KeepBatch *taken, bool done);
  * MemoryError. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object);
 
-/* The stream is about to be destroyed: an event takes its place, unless its work is done. Who destroys it is
- * the only one who still has it, so no call is about to queue what is kept already. */
+/* The stream is about to be destroyed: an event takes its place, unless its work is done. The caller that
+ * destroys it is the only one that still has it, so no call is about to queue what is kept already. */
 void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream);
 
 /* Lets go of everything whose work is done; asks the driver. */

@@ -63,7 +63,7 @@ static int read_layout(const DLPackTensor *tensor, ForeignForm *form)
     form->ndim = tensor->ndim;
     for (int i = 0; i < tensor->ndim; i++) form->shape[i] = (Py_ssize_t)tensor->shape[i];
     if (strides_count(form->ndim, form->shape, itemsize) < 0) {
-        PyErr_SetString(PyExc_BufferError, "the shape has a negative length or too many elements");
+        PyErr_SetString(PyExc_BufferError, STRIDES_COUNT_PROBLEM);
         return -1;
     }
     if (!tensor->strides) strides_fill('C', form->ndim, form->shape, itemsize, form->strides);

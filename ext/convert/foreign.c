@@ -85,6 +85,8 @@ static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *ou
     return found;
 }
 
+/* DLPack is tried if there is no __cuda_array_interface__, and preferred if that one is too old to name a
+ * stream. */
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out)
 {
     PyObject *interface;

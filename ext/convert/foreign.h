@@ -51,7 +51,7 @@ bool foreign_same_stream(CUstream a, CUstream b);
 /* What is queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer);
 
-/* Waits for the owner's work: for who does not know a stream yet. -1 with an exception. */
+/* Waits for the owner's work: for callers that do not know a stream yet. -1 with an exception. */
 int foreign_wait(ModuleState *state, const ForeignArray *array);
 
 #endif

@@ -82,7 +82,7 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
 }
 
-/* For who knows about strides. */
+/* For callers that know about strides. */
 static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyLong_FromUnsignedLongLong(gpuarray_cast(self)->pointer);

@@ -20,7 +20,7 @@ static int read_loop(LoopPlan *plan, PyObject *axes, int count)
     const npy_intp *number = PyArray_DATA(table);
     bool fits = plan->ndim == 0 || (PyArray_NDIM(table) == 2 && PyArray_DIM(table, 1) == count + 1);
     if (!fits || PyArray_DIM(table, 0) > STRIDES_MAX_DIMS)
-        PyErr_Format(PyExc_ValueError, "an axis is a length and %d strides; there are %d at most", count,
+        PyErr_Format(PyExc_ValueError, "each axis must be (length, %d strides); at most %d axes", count,
                      STRIDES_MAX_DIMS);
     for (int i = 0; i < plan->ndim && !PyErr_Occurred(); i++) {
         plan->shape[i] = *number++;
@@ -69,7 +69,7 @@ static PyObject *collapse_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     int order = (sort && PyObject_IsTrue(sort) > 0 ? LOOP_SORT : 0)
                 | (reverse && PyObject_IsTrue(reverse) > 0 ? LOOP_REVERSE : 0);
     if (count < 1)
-        PyErr_Format(PyExc_ValueError, "count is %d: axes are of one array at least", count);
+        PyErr_Format(PyExc_ValueError, "count is %d: it must be at least 1", count);
     else if (read_loop(&plan, axes, count) == 0) {
         loop_collapse(&plan, order);
         result = Py_BuildValue("NL", axes_list(&plan), (long long)plan.operands[0].address);

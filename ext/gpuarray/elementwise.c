@@ -25,11 +25,11 @@ typedef struct Work {
     ContextObject *context; /* owned: the current one */
     ElementwiseLoop *loop; /* to be dropped */
     long changed;                /* ModuleState.arrays_changed when the operands were looked at */
-    const GPUArrayObject *alike; /* borrowed; NULL: see find_alike */
+    const GPUArrayObject *common_layout; /* borrowed; NULL: see find_common_layout */
     PyObject *dtypes[ELEMENTWISE_MAX_INPUTS]; /* owned: of NumPy's scalars */
     PyObject *views[ELEMENTWISE_MAX_INPUTS]; /* owned: of other libraries' arrays */
     GPUArrayObject *arrays[MAX_OPERANDS]; /* outputs owned, inputs borrowed; NULL for scalars */
-    PyObject *later[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
+    PyObject *final_out[ELEMENTWISE_MAX_OUTPUTS]; /* owned: the `out` that a temporary stands for */
     int inputs, outputs, ndim;
     TransferMode mode;
     /* From here on nothing is set before it is known. */
@@ -205,7 +205,7 @@ static int raise_output(const Work *work, const GPUArrayObject *out)
 
 /* The first of arrays that all have one shape and whose elements lie without gaps in the same order: the loop
  * has one axis. NULL when there are others, or no elements. */
-static const GPUArrayObject *find_alike(const Work *work)
+static const GPUArrayObject *find_common_layout(const Work *work)
 {
     const GPUArrayObject *first = NULL;
     int layout = GPUARRAY_C | GPUARRAY_F;
@@ -222,9 +222,9 @@ static const GPUArrayObject *find_alike(const Work *work)
 /* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
 static int broadcast(Work *work)
 {
-    if ((work->alike = find_alike(work))) {
-        work->ndim = work->alike->ndim;
-        for (int i = 0; i < work->ndim; i++) work->shape[i] = work->alike->shape[i];
+    if ((work->common_layout = find_common_layout(work))) {
+        work->ndim = work->common_layout->ndim;
+        for (int i = 0; i < work->ndim; i++) work->shape[i] = work->common_layout->shape[i];
         return 0;
     }
     for (int k = work->outputs; k < work->outputs + work->inputs; k++) {
@@ -288,7 +288,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     PyObject *given = work->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
     bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
-    if (work->alike && plain && like && like->layout & GPUARRAY_C)
+    if (work->common_layout && plain && like && like->layout & GPUARRAY_C)
         return gpuarray_new_like(like, work->context, dtype, allocator, work->mode.stream_object);
     bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
     if (in_order) {
@@ -297,7 +297,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
         strides_pack_like(work->ndim, work->shape, steps, itemsize, strides);
     } else if (!plain)
         strides_fill('C', work->ndim, work->shape, itemsize, strides);
-    if (!plain) work->alike = NULL; /* a class of users' may make something else */
+    if (!plain) work->common_layout = NULL; /* a class of users' may make something else */
     if (!plain) return new_of_class(Py_TYPE(like), dtype, work->ndim, work->shape, strides, allocator);
     Py_INCREF(dtype);
     return gpuarray_new_in(work->state, work->context, dtype, work->ndim, work->shape,
@@ -305,7 +305,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
 }
 
 /* Whether writing one while reading the other can go wrong. The same elements in the same places cannot. */
-static bool is_in_the_way(GPUArrayObject *out, GPUArrayObject *in, int ndim)
+static bool overlaps_differently(GPUArrayObject *out, GPUArrayObject *in, int ndim)
 {
     if (!in || in->size == 0 || !shared_memory_is_possible(out, in)) return false;
     return !(out->pointer == in->pointer && out->itemsize == in->itemsize && in->ndim == ndim
@@ -324,9 +324,9 @@ static int make_results(Work *work)
         }
         bool blocked = false;
         for (int i = work->outputs; out && i < work->outputs + work->inputs; i++)
-            blocked = blocked || is_in_the_way(out, work->arrays[i], work->ndim);
+            blocked = blocked || overlaps_differently(out, work->arrays[i], work->ndim);
         if (out && !blocked) continue;
-        if (out) work->later[k] = (PyObject *)out;
+        if (out) work->final_out[k] = (PyObject *)out;
         work->arrays[k] = gpuarray_cast(new_result(work, work->loop->results[k]));
         if (!work->arrays[k]) return -1;
     }
@@ -354,7 +354,7 @@ static int use_arrays(Work *work)
 /* The loop over all arrays. Where they are alike, new results too, it is one along a single axis. */
 static void plan_loop(const Work *work, LoopPlan *plan, LoopOperand *operands)
 {
-    const GPUArrayObject *alike = work->alike;
+    const GPUArrayObject *alike = work->common_layout;
     loop_start(plan, operands, alike ? 1 : work->ndim, alike ? &alike->size : work->shape);
     for (int k = 0; k < work->outputs + work->inputs; k++) {
         const GPUArrayObject *array = work->arrays[k];
@@ -425,7 +425,8 @@ static PyObject *take_results(Work *work)
     TransferMode mode = work->mode;
     mode.async = false; /* the temporary's memory is given back after the copy in any case */
     for (int k = 0; k < work->outputs; k++) {
-        if (work->later[k] && transfer_on_device(gpuarray_cast(work->later[k]), work->arrays[k], mode) < 0)
+        if (work->final_out[k]
+            && transfer_on_device(gpuarray_cast(work->final_out[k]), work->arrays[k], mode) < 0)
             return NULL;
         PyObject *given = out && PyTuple_Check(out) ? PyTuple_GET_ITEM(out, k) : out;
         results[k] = given && given != Py_None ? given : (PyObject *)work->arrays[k];
@@ -462,7 +463,7 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
     PyObject *result = run(&work);
     for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {
         if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
-        Py_XDECREF(work.later[k]);
+        Py_XDECREF(work.final_out[k]);
     }
     for (int i = 0; i < ELEMENTWISE_MAX_INPUTS; i++) {
         Py_XDECREF(work.dtypes[i]);

@@ -8,7 +8,8 @@ static PyStructSequence_Field fields[] = {
     [C_CONTIGUOUS] = {"c_contiguous", "row-major without gaps"},
     [F_CONTIGUOUS] = {"f_contiguous", "column-major without gaps"},
     [FORC] = {"forc", "either of them"},
-    [WRITEABLE] = {"writeable", "unless another library's memory is read-only, or elements share memory"},
+    [WRITEABLE] = {"writeable",
+                   "false if the memory is another library's and read-only, or if elements overlap"},
     [FNC] = {"fnc", "column-major without gaps, and not row-major"},
     {NULL, NULL},
 };

@@ -7,38 +7,6 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
 
-/* Page-locked memory of `size` bytes as a 1-D array. */
-static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
-{
-    PyObject *module = PyType_GetModule(state->_GPUArrayBase_type);
-    return module ? PyObject_CallMethod(module, "pagelocked_empty", "ns", size, "u1") : NULL;
-}
-
-/* A new host array with the order of axes of the device array and without gaps. */
-static PyObject *new_host(GPUArrayObject *array, bool locked)
-{
-    Py_ssize_t strides[STRIDES_MAX_DIMS];
-    PyObject *memory = NULL;
-    if (array->layout & GPUARRAY_C)
-        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
-    else
-        strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
-    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
-    void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
-    PyObject *host;
-    if (!data && !(array->layout & GPUARRAY_C) && (array->layout & GPUARRAY_F)) {
-        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL,
-                                    NPY_ARRAY_F_CONTIGUOUS, NULL);
-    } else {
-        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
-                                    data ? NPY_ARRAY_WRITEABLE : 0, NULL);
-    }
-    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0) Py_CLEAR(host);
-    Py_XDECREF(memory);
-    return host;
-}
-
 /* The array that get() shall fill. 0, or -1 with an exception. */
 static int check_target(GPUArrayObject *array, PyObject *ary)
 {
@@ -48,13 +16,13 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
     }
     PyArrayObject *host = (PyArrayObject *)ary;
     if (PyArray_SIZE(host) != array->size) {
-        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", PyArray_SIZE(host),
+        PyErr_Format(PyExc_ValueError, "ary has %zd elements, but the GPUArray has %zd", PyArray_SIZE(host),
                      array->size);
         return -1;
     }
     if (!PyArray_EquivTypes(PyArray_DESCR(host), array->dtype)) {
-        PyErr_Format(PyExc_TypeError, "ary has dtype %S, the GPUArray %S", (PyObject *)PyArray_DESCR(host),
-                     (PyObject *)array->dtype);
+        PyErr_Format(PyExc_TypeError, "ary has dtype %S, but the GPUArray has %S",
+                     (PyObject *)PyArray_DESCR(host), (PyObject *)array->dtype);
         return -1;
     }
     if (PyArray_FailUnlessWriteable(host, "ary") < 0) return -1;
@@ -66,7 +34,7 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
 /* Into an array of another shape: by way of one with the right shape. */
 static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode mode)
 {
-    PyObject *host = new_host(array, false);
+    PyObject *host = transfer_new_host(array, false);
     mode.async = false;
     int failed = !host || transfer_to_host(array, host, mode) < 0
                  || PyArray_CopyAnyInto((PyArrayObject *)ary, (PyArrayObject *)host) < 0;
@@ -78,7 +46,7 @@ static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, Tra
 {
     int failed;
     if (!ary || ary == Py_None) {
-        PyObject *host = new_host(array, locked);
+        PyObject *host = transfer_new_host(array, locked);
         mode.fresh = !locked;
         if (host && transfer_to_host(array, host, mode) < 0) Py_CLEAR(host);
         return host;
@@ -149,11 +117,11 @@ PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 static int check_source(GPUArrayObject *array, Py_ssize_t size, PyArray_Descr *dtype, bool shape_fits)
 {
     if (size != array->size) {
-        PyErr_Format(PyExc_ValueError, "ary has %zd elements, the GPUArray %zd", size, array->size);
+        PyErr_Format(PyExc_ValueError, "ary has %zd elements, but the GPUArray has %zd", size, array->size);
         return -1;
     }
     if (!PyArray_EquivTypes(dtype, array->dtype)) {
-        PyErr_Format(PyExc_ValueError, "ary has dtype %S, the GPUArray %S", (PyObject *)dtype,
+        PyErr_Format(PyExc_ValueError, "ary has dtype %S, but the GPUArray has %S", (PyObject *)dtype,
                      (PyObject *)array->dtype);
         return -1;
     }
@@ -253,8 +221,7 @@ static char read_order(PyObject *value, const GPUArrayObject *array)
     for (const char *order = "CFKA"; *order && value && PyUnicode_Check(value); order++)
         if (PyUnicode_GET_LENGTH(value) == 1 && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order != 'A' ? *order : array->layout == GPUARRAY_F ? 'F' : 'C';
-    if (value) PyErr_Format(PyExc_ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got %R)", value);
-    return value ? 0 : 'K';
+    return value ? gpuarray_raise_order(value) : 'K';
 }
 
 PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)

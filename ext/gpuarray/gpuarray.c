@@ -48,7 +48,7 @@ static int layout_of(int ndim, const Py_ssize_t *shape, const Py_ssize_t *stride
 static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
 {
     if (size < 0) {
-        PyErr_SetString(PyExc_ValueError, "the shape has a negative length or too many elements");
+        PyErr_SetString(PyExc_ValueError, STRIDES_COUNT_PROBLEM);
         return -1;
     }
     if (PyDataType_REFCHK(dtype)) {
@@ -217,7 +217,8 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
     if (!array->allocator)
         memory = default_pool_allocate(array->state, context, (size_t)needed, stream);
     else
-        pooled = pool_allocate_by(array->state, array->allocator, (size_t)needed, stream, &memory);
+        pooled =
+            pool_allocate_if_pool_method(array->state, array->allocator, (size_t)needed, stream, &memory);
     if (pooled) {
         if (memory) use_new_memory(array, device_allocation_cast(memory));
         return memory ? 0 : -1;
@@ -346,8 +347,8 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     return initialize(array, &asked, given);
 }
 
-/* GPUArray(shape, dtype, ...) without a tuple of the arguments. Who puts other functions into the type gets
- * the usual way, from then on. */
+/* GPUArray(shape, dtype, ...) without a tuple of the arguments. A program that puts other functions
+ * into the type gets the usual way, from then on. */
 static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *args, size_t count_flag,
                                      PyObject *keywords)
 {

@@ -44,7 +44,7 @@ PyObject *gpuarray_new(ModuleState *state, struct _PyArray_Descr *dtype, int ndi
 /* A new one of the shape of `like`, in order 'C' as that is; dtype is borrowed. */
 PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, struct _PyArray_Descr *dtype,
                             PyObject *allocator, PyObject *stream);
-/* gpuarray_new for who knows the current context. */
+/* gpuarray_new for callers that know the current context. */
 PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, struct _PyArray_Descr *dtype, int ndim,
                           const Py_ssize_t *shape, const Py_ssize_t *strides, PyObject *allocator,
                           PyObject *stream);
@@ -58,6 +58,9 @@ PyObject *gpuarray_reshape_to(GPUArrayObject *array, int ndim, const Py_ssize_t 
 /* Reads a shape for as many elements as the array has, from integers or one sequence; one length may be -1.
  * The number of axes, or -1 with an exception. */
 int gpuarray_read_shape(GPUArrayObject *array, PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape);
+/* ValueError for more axes than there may be, and for an order that is none (0). */
+void gpuarray_raise_ndim(void);
+char gpuarray_raise_order(PyObject *value);
 /* A view as another dtype, which is a reference given away: where its size differs this axis, which is
  * contiguous, changes its length; -1: no such axis. */
 PyObject *gpuarray_view_as(GPUArrayObject *array, struct _PyArray_Descr *dtype, int axis);

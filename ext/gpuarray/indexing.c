@@ -137,7 +137,7 @@ static PyObject *view_at(GPUArrayObject *array, PyArray_Descr *dtype, Py_ssize_t
     }
     PyObject *view = NULL;
     if (ndim + inner > STRIDES_MAX_DIMS) {
-        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
+        gpuarray_raise_ndim();
     } else {
         memcpy(shape, array->shape, (size_t)ndim * sizeof *shape);
         memcpy(strides, array->strides, (size_t)ndim * sizeof *strides);
@@ -207,8 +207,8 @@ static bool holds_numbers(const GPUArrayObject *array)
     return PyTypeNum_ISNUMBER(array->dtype->type_num) || PyTypeNum_ISBOOL(array->dtype->type_num);
 }
 
-/* Whether a kernel may copy an array to a view without a word from NumPy: of the lost imaginary parts, of
- * shapes that do not fit. */
+/* Whether a kernel may copy an array to a view without one of NumPy's warnings or errors: of lost imaginary
+ * parts, of shapes that do not fit. */
 static bool is_copied_as_it_is(const GPUArrayObject *view, const GPUArrayObject *value)
 {
     int more = view->ndim - value->ndim;

@@ -417,10 +417,11 @@ static PyObject *launch_cache_clear_py(PyObject *self, PyObject *Py_UNUSED(none)
 
 PyDoc_STRVAR(launch_cache_doc,
              "_LaunchCache(positions, aligned=False, limit=2048, written=())\n--\n\n"
-             "What is remembered for calls whose arrays, at these positions, have one form; with aligned,\n"
-             "also of where they begin in 16 bytes. How arrays lie to each other that meet is part of the\n"
-             "form when the position of one of them is in written, or when they begin at the same place and\n"
-             "there are written ones. Read-only arrays at these, and others than GPUArrays, have no form.");
+             "Remembers one launch per form of call. The form is context, dtypes, shapes and strides of the\n"
+             "arrays at `positions`; with `aligned`, also their addresses modulo 16. Overlap is part of the\n"
+             "form if one of the arrays is in `written`, or two start at the same address and `written` is\n"
+             "not empty. Calls with a read-only array at a `written` position, or with anything but\n"
+             "GPUArrays, have no form.");
 
 /* The numbers of a tuple, to be freed. NULL with an exception. */
 static Py_ssize_t *read_positions(PyObject *tuple)

@@ -6,17 +6,17 @@
 #include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
 
-/* As what elements that lie at multiples of `alignment` bytes are moved, a new reference. NULL without an
- * exception when kernels have no such type. */
-static PyArray_Descr *moved_as(PyArray_Descr *dtype, ptrdiff_t alignment)
+/* The dtype as which elements at multiples of `alignment` bytes can be copied (new reference); NULL without
+ * an exception when no kernel type fits. */
+static PyArray_Descr *copy_dtype(PyArray_Descr *dtype, ptrdiff_t alignment)
 {
     static const int integers[] = {[1] = NPY_UINT8, [2] = NPY_UINT16, [4] = NPY_UINT32, [8] = NPY_UINT64};
     Py_ssize_t size = PyDataType_ELSIZE(dtype);
-    bool in_parts = dtype->type_num == NPY_CFLOAT || dtype->type_num == NPY_CDOUBLE;
-    if (size == 0 || alignment < strides_word(in_parts ? size / 2 : size)) return NULL;
+    bool is_complex = dtype->type_num == NPY_CFLOAT || dtype->type_num == NPY_CDOUBLE;
+    if (size == 0 || alignment < strides_word(is_complex ? size / 2 : size)) return NULL;
     if (strides_word(size) == size && alignment >= size) return PyArray_DescrFromType(integers[size]);
-    bool known = in_parts || dtype->type_num == NPY_VOID;
-    return known ? (PyArray_Descr *)Py_NewRef((PyObject *)dtype) : NULL;
+    bool has_kernel_type = is_complex || dtype->type_num == NPY_VOID;
+    return has_kernel_type ? (PyArray_Descr *)Py_NewRef((PyObject *)dtype) : NULL;
 }
 
 static ptrdiff_t alignment(const GPUArrayObject *array)
@@ -30,7 +30,7 @@ static PyObject *as_words(GPUArrayObject *array, PyArray_Descr *dtype)
     return gpuarray_new_view(array, dtype, array->ndim, array->shape, array->strides, array->pointer);
 }
 
-/* Who has no compiler has copies all the same, if slower ones. */
+/* Without a compiler there are copies all the same, if slower ones. */
 static bool is_for_want_of_a_compiler(void)
 {
     PyObject *type, *value, *trace;
@@ -53,7 +53,7 @@ static bool is_for_want_of_a_compiler(void)
 
 int strided_copy(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
-    PyArray_Descr *dtype = moved_as(to->dtype, Py_MIN(alignment(to), alignment(from)));
+    PyArray_Descr *dtype = copy_dtype(to->dtype, Py_MIN(alignment(to), alignment(from)));
     if (!dtype) return 0;
     PyObject *target = as_words(to, dtype), *source = target ? as_words(from, dtype) : NULL, *result = NULL;
     PyObject *name = source ? PyUnicode_InternFromString("copy") : NULL;

@@ -123,15 +123,35 @@ static PyArrayObject *host_array(GPUArrayObject *like, const Py_ssize_t *strides
     return (PyArrayObject *)array;
 }
 
-/* A host array with the order of axes of the device array and without gaps. */
-static PyArrayObject *packed_host(GPUArrayObject *like)
+/* Page-locked memory of `size` bytes as a 1-D array. */
+static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
+{
+    PyObject *module = PyType_GetModule(state->_GPUArrayBase_type);
+    return module ? PyObject_CallMethod(module, "pagelocked_empty", "ns", size, "u1") : NULL;
+}
+
+PyObject *transfer_new_host(GPUArrayObject *array, bool locked)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS];
-    strides_pack_like(like->ndim, like->shape, like->strides, like->itemsize, strides);
-    PyObject *memory = PyByteArray_FromStringAndSize(NULL, like->nbytes ? like->nbytes : 1);
-    PyArrayObject *array = memory ? host_array(like, strides, PyByteArray_AS_STRING(memory), memory) : NULL;
+    PyObject *memory = NULL;
+    if (array->layout & GPUARRAY_C)
+        strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
+    else
+        strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
+    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
+    void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
+    PyObject *host;
+    if (!data && !(array->layout & GPUARRAY_C) && (array->layout & GPUARRAY_F)) {
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, NULL, NULL,
+                                    NPY_ARRAY_F_CONTIGUOUS, NULL);
+    } else {
+        host = PyArray_NewFromDescr(&PyArray_Type, dtype, array->ndim, array->shape, strides, data,
+                                    data ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    }
+    if (host && memory && PyArray_SetBaseObject((PyArrayObject *)host, Py_NewRef(memory)) < 0) Py_CLEAR(host);
     Py_XDECREF(memory);
-    return array;
+    return host;
 }
 
 static bool is_packed(GPUArrayObject *array)
@@ -258,7 +278,7 @@ int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode)
 static int to_device_staged(GPUArrayObject *to, PyArrayObject *host, TransferMode mode)
 {
     CopyPlan plan;
-    PyArrayObject *staged = packed_host(to);
+    PyArrayObject *staged = (PyArrayObject *)transfer_new_host(to, false);
     int failed = staged ? PyArray_CopyInto(staged, host) : -1;
     if (!failed
         && copy_plan_make(&plan, to->ndim, to->shape, to->strides, PyArray_STRIDES(staged), to->itemsize))
@@ -290,9 +310,8 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     mode.async = false;
-    PyArrayObject *host = packed_host(from);
-    int failed = !host || transfer_to_host(from, (PyObject *)host, mode) < 0
-                 || transfer_to_device(to, (PyObject *)host, mode) < 0;
+    PyObject *host = transfer_new_host(from, false);
+    int failed = !host || transfer_to_host(from, host, mode) < 0 || transfer_to_device(to, host, mode) < 0;
     Py_XDECREF(host);
     return failed ? -1 : 0;
 }

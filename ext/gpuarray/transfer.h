@@ -29,6 +29,10 @@ int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode);
  * exception. */
 int transfer_use(GPUArrayObject *array, TransferMode mode);
 
+/* A new host array with the order of axes of the device array and without gaps; with `locked` page-locked.
+ * NULL with an exception. */
+PyObject *transfer_new_host(GPUArrayObject *array, bool locked);
+
 /* The host array has the shape and dtype of the device array. 0, or -1 with an exception. */
 int transfer_to_host(GPUArrayObject *from, PyObject *host, TransferMode mode);
 int transfer_to_device(GPUArrayObject *to, PyObject *host, TransferMode mode);

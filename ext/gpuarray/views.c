@@ -146,6 +146,17 @@ static int complete_shape(GPUArrayObject *array, int ndim, Py_ssize_t *shape)
     return -1;
 }
 
+void gpuarray_raise_ndim(void)
+{
+    PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
+}
+
+char gpuarray_raise_order(PyObject *value)
+{
+    PyErr_Format(PyExc_ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got %R)", value);
+    return 0;
+}
+
 /* *shape as ints or as one sequence. The number of axes, or -1 with an exception. */
 static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *shape)
 {
@@ -155,8 +166,7 @@ static int read_lengths(PyObject *const *args, Py_ssize_t count, Py_ssize_t *sha
     if (!items) return -1;
     bool one = count == 1 && !PyIndex_Check(args[0]);
     Py_ssize_t ndim = one ? PySequence_Fast_GET_SIZE(items) : count;
-    if (ndim > STRIDES_MAX_DIMS)
-        PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", STRIDES_MAX_DIMS);
+    if (ndim > STRIDES_MAX_DIMS) gpuarray_raise_ndim();
     for (Py_ssize_t i = 0; i < ndim && !PyErr_Occurred(); i++)
         shape[i] =
             PyNumber_AsSsize_t(one ? PySequence_Fast_GET_ITEM(items, i) : args[i], PyExc_OverflowError);
@@ -185,10 +195,9 @@ static char read_order(PyObject *value)
         if (PyUnicode_Check(value) && PyUnicode_GET_LENGTH(value) == 1
             && PyUnicode_READ_CHAR(value, 0) == (Py_UCS4)*order)
             return *order;
-    if (PyUnicode_Check(value) && PyUnicode_CompareWithASCIIString(value, "K") == 0)
-        PyErr_SetString(PyExc_ValueError, "order 'K' is not permitted for reshaping");
-    else
-        PyErr_Format(PyExc_ValueError, "order must be one of 'C', 'F', 'A', or 'K' (got %R)", value);
+    if (!PyUnicode_Check(value) || PyUnicode_CompareWithASCIIString(value, "K") != 0)
+        return gpuarray_raise_order(value);
+    PyErr_SetString(PyExc_ValueError, "order 'K' is not permitted for reshaping");
     return 0;
 }
 

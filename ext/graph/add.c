@@ -90,7 +90,7 @@ static PyObject *add_event(PyObject *self, const char *signature, EventFn add, c
         return add_event(self, name##_doc, try_##routine, #routine, args, arg_count, keywords); \
     }
 EVENT_NODE(add_event_record, cuGraphAddEventRecordNode,
-           "Add a node that records an event, for who is not of the graph.")
+           "Add a node that records an event, for work outside the graph to wait for.")
 EVENT_NODE(add_event_wait, cuGraphAddEventWaitNode, "Add a node that waits for an event that others record.")
 
 PyDoc_STRVAR(add_memset_doc, "add_memset($self, dest, data, size, itemsize=4, depends_on=None)\n--\n\n"

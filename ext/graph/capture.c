@@ -100,7 +100,7 @@ static PyObject *stream_capture(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Beginning ---- */
 
-/* Without the event who needs it gets an error. -1 with the exception of a signal's handler. */
+/* Without the event, work that needs it gets an error. -1 with the exception of a signal's handler. */
 static int record_before(CaptureObject *capture)
 {
     ModuleState *state = capture->state;

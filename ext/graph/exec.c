@@ -76,7 +76,7 @@ static PyObject *pooled_of(GraphExecObject *exec)
 
 const char graph_instantiate_doc[] =
     "instantiate($self, auto_free_on_launch=False)\n--\n\n"
-    "Make the graph ready to be launched. What the graph is changed to later does not show.\n"
+    "Make the graph ready to be launched. Later changes to the graph do not affect it.\n"
     "\nParameters\n----------\n"
     "auto_free_on_launch : bool\n"
     "    Memory that the graph allocates and that is not freed yet is freed when it is launched again.\n"

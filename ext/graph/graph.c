@@ -44,7 +44,7 @@ bool graph_check(GraphObject *graph, const char *routine)
 }
 
 PyDoc_STRVAR(graph_doc, "Graph()\n--\n\n"
-                        "Work and what depends on what in it, to be done as often as it is launched.\n\n"
+                        "A graph of operations and their dependencies, which can be launched repeatedly.\n\n"
                         "Made empty, to be filled by its ``add_`` methods and by captures into it, or by\n"
                         "``with stream.capture() as graph:``. It keeps alive what its work uses.\n"
                         "\nNotes\n-----\n"

@@ -1,10 +1,10 @@
 /* Graphs as Python sees them: Graph, GraphNode, GraphExec, and captures of streams.
  *
- * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their
- * addresses, lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An
- * executable graph has the same one, and each launch keeps it until it is done. Who changes a dict that
- * others have gets one of its own: what a later update replaces lives as long as launches need it, and an
- * update whose dict is the one that is there already has nothing to replace.
+ * A graph has a dict of the objects that its work uses (arrays, modules, host functions), by their addresses,
+ * lists of them by the handles of its nodes, and the dicts of graphs that it has copies of. An executable
+ * graph has the same one, and each launch keeps it until it is done. A graph that changes a dict that others
+ * have gets one of its own: what a later update replaces lives as long as launches need it, and an update
+ * whose dict is the one that is there already has nothing to replace.
  */
 #ifndef EXT_GRAPH_GRAPH_H
 #define EXT_GRAPH_GRAPH_H

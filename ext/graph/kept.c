@@ -7,7 +7,7 @@ static inline PyObject *kept_of(FunctionObject *function, PyObject *const *args,
     return function && launch_args_is_value(function, i, args[i]) ? Py_None : args[i];
 }
 
-/* list: NULL, as None for each. */
+/* list NULL: nothing is kept. True if replacing the list with `args` would change nothing. */
 static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
 {
     bool same = !list || PyList_GET_SIZE(list) == count;

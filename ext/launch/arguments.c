@@ -360,7 +360,8 @@ static int read_argument(LaunchArgs *launch, Py_ssize_t position, PyObject *argu
     return read_slowly(launch, position, argument, out);
 }
 
-/* No parameter whose type is known has the size of that kind. */
+/* Sets the hint to CDouble (16 bytes), a size no parameter of known type has, so the fast path never matches.
+ */
 void launch_args_expect_none(FunctionObject *function, Py_ssize_t position)
 {
     if (position < KERNEL_ARGS_STACK_COUNT)

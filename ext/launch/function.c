@@ -37,7 +37,7 @@ static void explain(FunctionObject *function, const LaunchShape *shape, const La
     CUcontext current = NULL;
     size_t used = strlen(text);
     CUresult known = try_cuCtxGetCurrent(function->state, &current);
-    if (known == CUDA_SUCCESS && !context_is_akin_to(function->context, current))
+    if (known == CUDA_SUCCESS && !context_shares_memory_with(function->context, current))
         snprintf(text + used, size - used, " does not belong to the current context");
     else if (launch_extras_explain(function, shape, stream, result, text + used + 2, size - used - 2)
              || launch_cluster_explain(function, shape, extras, result, text + used + 2, size - used - 2)

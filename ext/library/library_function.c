@@ -92,7 +92,7 @@ static int convert_one(LibraryFunctionObject *self, PyObject *value, int positio
     Py_XDECREF(number);
     if (read == -1 && PyErr_Occurred()) return -1;
     if (self->kinds[position] == KIND_INT && read != (int)read) {
-        PyErr_Format(PyExc_OverflowError, "%s: argument %d is %lld, which no int of C holds",
+        PyErr_Format(PyExc_OverflowError, "%s: argument %d is %lld, which does not fit in a C int",
                      library_rows[self->function].name, position + 1, read);
         return -1;
     }
@@ -168,7 +168,7 @@ static PyObject *function_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     const char *name;
     if (READ_CALL(function_doc, INTO(&name)) < 0) return NULL;
     int row = library_find_function(name);
-    if (row < 0) return PyErr_Format(PyExc_ValueError, "no function of a library is known as %s", name);
+    if (row < 0) return PyErr_Format(PyExc_ValueError, "unknown library function '%s'", name);
     LibraryFunctionObject *self = function_cast(type->tp_alloc(type, 0));
     if (!self) return NULL;
     self->call = call_function;

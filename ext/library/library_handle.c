@@ -64,7 +64,7 @@ static const HandleKind *kind_find(const char *name)
 {
     for (size_t row = 0; row < sizeof kinds / sizeof *kinds; row++)
         if (strcmp(kinds[row].name, name) == 0) return &kinds[row];
-    PyErr_Format(PyExc_ValueError, "no handle of a library is known as %s", name);
+    PyErr_Format(PyExc_ValueError, "unknown library handle kind '%s'", name);
     return NULL;
 }
 

@@ -82,10 +82,11 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
 static PyObject *usable_stream(const MemoryPool *pool, PyObject *stream)
 {
     bool ours = stream && PyObject_TypeCheck(stream, pool->state->Stream_type);
-    return ours && !context_is_akin(stream_cast(stream)->context, pool->context) ? NULL : stream;
+    return ours && !contexts_share_memory(stream_cast(stream)->context, pool->context) ? NULL : stream;
 }
 
-int pool_allocate_by(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream, PyObject **memory)
+int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
+                                 PyObject **memory)
 {
     CUstream handle = NULL;
     MemoryPool *pool = PyCFunction_CheckExact(allocate)

@@ -1,8 +1,8 @@
 /* ExternalMemoryPool: memory of another library's allocator, with a pool's account and order of streams.
  *
  * The allocator is a Python object (pycuda/_allocators.py makes of it what is called here). It is called with
- * the GIL and with the pool's context current, but in no scope of it: who ends the context waits for scopes,
- * and the allocator may wait for whom it likes. */
+ * the GIL and with the pool's context current, but in no scope of it: the thread that ends the context waits
+ * for scopes, and the allocator may block on anything. */
 #include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"

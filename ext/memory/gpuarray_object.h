@@ -35,8 +35,8 @@ static inline bool gpuarray_check(ModuleState *state, PyObject *object)
     return Py_TYPE(object) == state->GPUArray_type || PyType_IsSubtype(Py_TYPE(object), state->GPUArray_type);
 }
 
-/* Whether its address is none for who reads one number after the other, which programs written for PyCUDA
- * may do: there the parts of complex numbers are arrays of their own. */
+/* Whether the elements are not adjacent, so that code reading consecutive numbers from the address would be
+ * wrong: programs written for PyCUDA may, as there the parts of complex numbers are arrays of their own. */
 static inline bool gpuarray_is_interleaved(const GPUArrayObject *array)
 {
     return array->is_interleaved && !array->layout;

@@ -106,9 +106,9 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
     report_driver(pool->state, result, pool->core.source->release_name);
 }
 
-/* Ends what the driver has of the pool, in the current context, when all work on its memory is done: of
- * memory in use that is all work. What the program has left running is not waited for: then, and after an
- * error, it stays until the end of the process. *routine: the call that failed. */
+/* Destroys the driver's side of the pool, in the current context, once work on its memory is done (all work
+ * of the context if blocks are in use). If work was left running, or after an error, it is kept until the
+ * process ends. *routine: the call that failed. */
 static CUresult end_in_driver(MemoryPool *pool, const char **routine)
 {
     CUresult result = CUDA_SUCCESS;
@@ -192,7 +192,7 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out)
 {
     if (convert_stream(pool->state, stream, out) < 0) return -1;
     if (!stream || !PyObject_TypeCheck(stream, pool->state->Stream_type)
-        || context_is_akin(stream_cast(stream)->context, pool->context))
+        || contexts_share_memory(stream_cast(stream)->context, pool->context))
         return 0;
     raise_logic(pool->state, "the stream and the pool belong to different contexts");
     return -1;
@@ -430,7 +430,7 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
     CUresult result;
     bool noted = true;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
-        if (!context_is_akin(pool->context, context)) continue;
+        if (!contexts_share_memory(pool->context, context)) continue;
         if (!context_enter(context, &scope) && !context_enter(pool->context, &scope)) {
             noted = false;
             continue;
@@ -442,7 +442,7 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
     return noted;
 }
 
-/* Others find such a pool in the list until the context is over: who drops it waits for that. */
+/* Others find such a pool in the list until the context is over: a thread that drops it waits for that. */
 static MemoryPool *find_driver_pool(ContextObject *context)
 {
     state_lock(context->state);

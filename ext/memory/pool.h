@@ -77,10 +77,10 @@ void memory_pool_trim(MemoryPool *pool, size_t keep);
  * current one, or NULL to ask for it; stream: see pool_stream. NULL with an exception. */
 PyObject *default_pool_allocate(ModuleState *state, ContextObject *context, size_t size, PyObject *stream);
 
-/* device_pool.c: the same of the pool whose method `allocate` this callable is, into *memory. 0 when it is no
- * such method, else 1 or -1. */
-int pool_allocate_by(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
-                     PyObject **memory);
+/* device_pool.c: the same of the pool whose method `allocate` this callable is, into *memory. 0 if it is no
+ * pool's method, else 1 or -1. */
+int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t size, PyObject *stream,
+                                 PyObject **memory);
 
 /* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
  * gives memory back after the work that the block's stream or event stands for, or after all (reports). */

@@ -12,8 +12,8 @@
 #include "ext/memory/device_memory.h"
 #include "ext/memory/pool.h"
 
-/* `size` bytes (0 is allowed) on a stream, which is None or NULL, or was converted to this handle. Takes over
- * a reference to the pool. NULL with an exception. */
+/* `size` bytes (0 is allowed) on a stream, which is None or NULL, or was converted to this handle. Consumes a
+ * reference to the pool, also on failure. NULL with an exception. */
 PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream, CUstream handle);
 
 /* The stream that the memory belongs to: NULL for the default one, and for what is not from a pool. The

@@ -6,8 +6,8 @@
 #include "ext/base/captured.h"
 #include "ext/base/driver_calls.h"
 
-/* The first block of a context, which captures forbid to make; none is tried for again when there is no
- * memory. Contexts of others are not ended here, so nobody would free theirs. */
+/* Allocates the context's staging block, once: not during a capture, and not again after a failure. FOREIGN
+ * contexts get none, since nothing here would free it at their end. */
 static void *new_block(ContextObject *context)
 {
     void *block = NULL;

@@ -24,7 +24,7 @@ static bool is_here(const ContextObject *context)
 {
     CUcontext handle = NULL;
     CUresult result = try_cuCtxGetCurrent(context->state, &handle);
-    return result == CUDA_SUCCESS && context_is_akin_to(context, handle);
+    return result == CUDA_SUCCESS && context_shares_memory_with(context, handle);
 }
 
 PyObject *stream_of_block(ModuleState *state)

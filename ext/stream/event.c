@@ -105,7 +105,8 @@ static const char *explain_elapsed(const EventObject *start, const EventObject *
     if (result != CUDA_ERROR_INVALID_HANDLE && result != CUDA_ERROR_INVALID_VALUE) return NULL;
     if (start->untimed || end->untimed) return "an event was made with event_flags.DISABLE_TIMING";
     if (!start->recorded || !end->recorded) return "an event was never recorded: call record() first";
-    return context_is_akin(start->context, end->context) ? NULL : "the events belong to different contexts";
+    return contexts_share_memory(start->context, end->context) ? NULL
+                                                               : "the events belong to different contexts";
 }
 
 EventObject *event_read(ModuleState *state, PyObject *value, const char *what, const char *routine)

@@ -251,7 +251,7 @@ static int check_shape(ReferenceObject *self, unsigned shape, const char *routin
 /* A texture reads memory of its own context. */
 static int check_context(ReferenceObject *self, const ContextObject *context, const char *routine)
 {
-    if (!self->module || !context || context_is_akin(context, self->module->context)) return 0;
+    if (!self->module || !context || contexts_share_memory(context, self->module->context)) return 0;
     raise_driver(self->state, CUDA_ERROR_INVALID_VALUE, routine,
                  "%s '%s' belongs to a module of a different context than the memory",
                  kind_name(self->reference->surface), self->reference->name);

@@ -251,7 +251,7 @@ static int is_current(CodeModuleObject *module)
 {
     ContextObject *current = context_current(module->state);
     if (!current) return -1;
-    bool same = context_is_akin(current, module->context);
+    bool same = contexts_share_memory(current, module->context);
     Py_DECREF((PyObject *)current);
     return same;
 }

@@ -46,9 +46,9 @@ static void test_fat_binary(void)
         char other[16];
     } fat = {
         {FAT_MAGIC, 1, sizeof(FatHeader), 0},
-        {1, 0x101, sizeof(FatEntry), sizeof fat.payload},
+        {.kind = 1, .version = 0x101, .header_size = sizeof(FatEntry), .size = sizeof fat.payload},
         "ptx",
-        {2, 0x101, sizeof(FatEntry), sizeof fat.other},
+        {.kind = 2, .version = 0x101, .header_size = sizeof(FatEntry), .size = sizeof fat.other},
         "code",
     };
     fat.header.size = sizeof fat - sizeof fat.header;

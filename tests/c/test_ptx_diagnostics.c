@@ -62,7 +62,7 @@ static void instructions(void)
     CHECK_TEXT(body("@r1 ret;"), AT("2") "'r1' is not a predicate\n    @r1 ret;\n     ^\n");
     CHECK_TEXT(body("mov.b32 r1, r2"), "test.ptx:8:1: error: expected ',' or ';', found '}'\n    }\n    ^\n");
     CHECK_TEXT(body("bra out;"),
-               AT("5") "label 'out' is not in sight in this function\n    bra out;\n        ^\n");
+               AT("5") "label 'out' is not in scope in this function\n    bra out;\n        ^\n");
     CHECK_TEXT(body("mov.b32 r1, r9;"),
                AT("13") "'r9' is not declared\n    mov.b32 r1, r9;\n                ^\n");
 }
@@ -70,10 +70,10 @@ static void instructions(void)
 static void declarations(void)
 {
     CHECK_TEXT(body(".reg .b32 r3;"),
-               AT("11") "'r3' is already declared in line 6\n    .reg .b32 r3;\n              ^\n");
+               AT("11") "'r3' is already declared on line 6\n    .reg .b32 r3;\n              ^\n");
     CHECK_TEXT(
         message(HEAD ".global .u32 x;\n.global .u32 x;"),
-        "test.ptx:5:14: error: 'x' is already defined in line 4\n    .global .u32 x;\n                 ^\n");
+        "test.ptx:5:14: error: 'x' is already defined on line 4\n    .global .u32 x;\n                 ^\n");
     CHECK_TEXT(message(HEAD ".global .u32 x[2] = {1, 2, 3};"),
                "test.ptx:4:28: error: more values than 'x' has elements\n    .global .u32 x[2] = {1, 2, 3};\n"
                "                               ^\n");
@@ -82,9 +82,10 @@ static void declarations(void)
                "    .entry k(\n             ^\n");
     CHECK_TEXT(message(HEAD ".entry k() {\nret;"),
                "test.ptx:5:5: error: expected a statement, found the end of the text\n    ret;\n        ^\n");
-    CHECK_TEXT(message(HEAD ".global .align 3 .u32 x;"),
-               "test.ptx:4:16: error: an alignment is a power of two\n    .global .align 3 .u32 x;\n         "
-               "          ^\n");
+    CHECK_TEXT(
+        message(HEAD ".global .align 3 .u32 x;"),
+        "test.ptx:4:16: error: an alignment must be a power of two\n    .global .align 3 .u32 x;\n         "
+        "          ^\n");
     CHECK_TEXT(message(HEAD ".frob"),
                "test.ptx:4:1: error: expected a directive, a function or a variable, found '.frob'\n"
                "    .frob\n    ^\n");

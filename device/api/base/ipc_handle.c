@@ -32,7 +32,7 @@ CUresult ipc_open(const IpcHandle *handle, IpcKind kind, SharedFile *file)
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (handle->process == getpid()) {
-        log_error("an IPC handle is for other processes: this process created it");
+        log_error("this process created the IPC handle; only other processes can open it");
         return CUDA_ERROR_INVALID_CONTEXT;
     }
     return ipc_reach(handle, file);

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "abi/cpu_device.h"
+#include "abi/fat_binary.h"
 #include "api/code/decompress.h"
 
-#define FAT_WRAPPER_MAGIC 0x466243b1u
-#define FAT_MAGIC 0xba55ed50u
 #define CURE \
     "the CPU device takes PTX: compile for a virtual architecture (nvcc -ptx, or " \
     "-gencode arch=compute_75,code=compute_75; NVRTC --gpu-architecture=compute_75)"
@@ -26,36 +25,6 @@ typedef struct LinkHeader {
     bool linked;
     uint64_t lengths[];     /* of the texts; each has a NUL and a name with a NUL after it */
 } LinkHeader;
-
-/* What nvcc puts around a fat binary in a host program. */
-typedef struct FatWrapper {
-    uint32_t magic, version;
-    const void *data;
-    const void *file_name;
-} FatWrapper;
-
-typedef struct FatHeader {
-    uint32_t magic;
-    uint16_t version, header_size;
-    uint64_t size;          /* of the entries */
-} FatHeader;
-
-typedef struct FatEntry {
-    uint16_t kind, version; /* kind 1: PTX, 2: machine code */
-    uint32_t header_size;
-    uint64_t size;          /* of the payload */
-    uint32_t compressed_size, options_offset;
-    uint16_t minor, major;
-    uint32_t architecture;
-} FatEntry;
-
-/* What follows it in headers that are large enough; flags name how a payload is compressed. */
-typedef struct FatPacking {
-    uint32_t name_offset, name_length;
-    uint64_t flags, reserved, original_size;
-} FatPacking;
-
-enum { FAT_LZ4 = 0x2000, FAT_ZSTD = 0x8000 };
 
 static uint16_t read_u16(const unsigned char *bytes) { return (uint16_t)(bytes[0] | bytes[1] << 8); }
 

@@ -48,7 +48,7 @@ CUresult cuCheckpointProcessGetRestoreThreadId(int process, int *thread)
     TRY(driver_check());
     if (!thread) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return refuse("there is no thread that restores");
+    return refuse("no restore thread exists");
 }
 
 /* The first argument is a time in milliseconds. */

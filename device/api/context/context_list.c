@@ -1,8 +1,8 @@
 /* The list of all contexts that handles may name: the living, and the last that died.
  *
- * Who uses a context that is not on the stack of its own thread holds a reference to it. A context is
- * forgotten, and its memory given back, when its close is over and there are no references: both are looked
- * at under the list's lock, where alone a context is found without having one.
+ * A thread that uses a context not on its own stack holds a reference. A context is forgotten, and its memory
+ * given back, when its close is over and there are no references: both are checked under the list's lock, the
+ * only place where a context may be looked up without a reference.
  */
 #include <stdlib.h>
 

@@ -9,7 +9,7 @@
 typedef struct CopySide {
     uint64_t address, pitch, slice;
     bool device;           /* must be memory that the driver knows; else it may be any host memory */
-    Array *array;          /* that it lies in, for graphs; held by who made the job. NULL: none */
+    Array *array;          /* that it lies in, for graphs; held by the maker of the job. NULL: none */
     const struct SparseTiles *sparse; /* of that array, whose storage this has; NULL: all of it is mapped */
 } CopySide;
 

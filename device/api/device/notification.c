@@ -1,5 +1,5 @@
-/* Callbacks for what happens to a device on its own. All that there could be is that it must give memory back
- * to others, which no virtual device has to: they are registered and never called. */
+/* Callbacks for what happens to a device on its own. The only such event is a request to give memory back,
+ * which never occurs here: they are registered and never called. */
 #include "api/base/driver.h"
 
 typedef struct CUasyncCallbackEntry_st {

@@ -6,7 +6,7 @@
 static CUresult refuse(const char *name)
 {
     TRY(driver_check());
-    log_error("%s is of before CUDA 3.2, with addresses of 32 bits: %s_v2 is for those of today", name, name);
+    log_error("%s takes 32-bit addresses (before CUDA 3.2): call %s_v2", name, name);
     return CUDA_ERROR_INVALID_CONTEXT;
 }
 

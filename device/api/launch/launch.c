@@ -187,9 +187,11 @@ static CUresult copy_buffer(const CodeFunction *code, void **extra, uint8_t *par
     }
     if (!code->param_size) return CUDA_SUCCESS;
     if (!buffer || !size) return CUDA_ERROR_INVALID_VALUE;
-    if (*size < code->param_size)
-        return launch_refuse(code, CUDA_ERROR_INVALID_VALUE, "the parameter buffer too small: its size",
-                             *size, code->param_size);
+    if (*size < code->param_size) {
+        log_error("launch of %s: the parameter buffer has %zu bytes, the kernel needs %llu", code->name,
+                  *size, (unsigned long long)code->param_size);
+        return CUDA_ERROR_INVALID_VALUE;
+    }
     memcpy(params, buffer, code->param_size);
     return CUDA_SUCCESS;
 }

@@ -2,7 +2,7 @@
  *
  * No other interface makes any that the CPU device could use. What can be imported is its own memory
  * (physical.h): a descriptor of it is one of external memory, and of a semaphore, which then is the first
- * word of that memory, as NVIDIA's driver has it: 1 when it is signaled; who has waited for it writes 0.
+ * word of that memory, as NVIDIA's driver has it: 1 when it is signaled; the stream that has waited writes 0.
  */
 #ifndef DEVICE_API_MEMORY_EXTERNAL_H
 #define DEVICE_API_MEMORY_EXTERNAL_H

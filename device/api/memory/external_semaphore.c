@@ -166,6 +166,9 @@ static CUresult submit(Stream *stream, const SemaphoresNodeParams *params, bool 
     return CUDA_SUCCESS;
 }
 
+/* What enqueue's last argument says. */
+enum { SIGNAL = false, WAIT = true };
+
 static CUresult enqueue(const CUexternalSemaphore *semaphores, const SemaphoreParams *params, unsigned count,
                         CUstream handle, bool wait)
 {
@@ -181,11 +184,11 @@ static CUresult enqueue(const CUexternalSemaphore *semaphores, const SemaphorePa
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,
                                          unsigned int count, CUstream stream)
 {
-    return enqueue(semaphores, params, count, stream, false);
+    return enqueue(semaphores, params, count, stream, SIGNAL);
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,
                                        unsigned int count, CUstream stream)
 {
-    return enqueue(semaphores, params, count, stream, true);
+    return enqueue(semaphores, params, count, stream, WAIT);
 }

@@ -47,7 +47,8 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
                   "needed), or the program has closed its file");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    memory_map_written(driver_memory(), range.base, range.size); /* who else does is not seen from here */
+    memory_map_written(driver_memory(), range.base,
+                       range.size); /* other processes' writes are not seen here */
     ipc_name(&handle, IPC_MEMORY, place.descriptor, place.inode);
     handle.offset = place.offset;
     handle.size = range.size;

@@ -27,7 +27,7 @@ static pthread_mutex_t queue_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 #endif
 
-/* Counts the tasks of all streams, under the lock: who waits for a context waits for those that were
+/* Counts the tasks of all streams, under the lock: a wait for a context is one for those that were
  * there. */
 static _Atomic uint64_t tickets;
 static _Thread_local uint64_t last_given;
@@ -707,7 +707,7 @@ CUresult queue_wait_context_anyway(Context *context)
     return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
-/* Who waits for what a task depends on. */
+/* Wakes whichever threads wait for what a task depends on. */
 static void call_waiters_locked(const Task *task)
 {
     for (unsigned i = 0; i < task->dependency_count; i++)

@@ -68,7 +68,7 @@ struct CUstream_st {
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;
     bool running, worker_started, worker_asleep, closing, listed;
-    bool lent;                  /* who runs the head has limited patience: it may leave it */
+    bool lent;                  /* the thread that runs the head may leave it half way */
     _Atomic uint32_t stop;      /* GridStop, for the kernel that runs */
     unsigned waiters;
     pthread_cond_t work, done;

@@ -1,8 +1,8 @@
 /* The part of an event that processes share: which records were requested and which were reached.
  *
- * Records of all processes are numbered in one row. Each has a place among the newest, where its process says
- * who it is and then that it got there. Who waits sleeps on a bell that is rung at every arrival, and looks
- * from time to time whether the process that it waits for is still there.
+ * Records of all processes are numbered in one row. Each has a place among the newest, where its process
+ * writes its identity and then that it got there. A waiting thread sleeps on a bell that is rung at every
+ * arrival, and looks from time to time whether the process that it waits for is still there.
  */
 #define _GNU_SOURCE
 #include "api/stream/shared_event.h"

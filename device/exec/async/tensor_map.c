@@ -48,31 +48,31 @@ bool tensor_map_is_one(const TensorMap *map) { return !memcmp(map->mark, mark, s
 const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension, uint64_t value)
 {
     if (dimension >= TENSOR_RANK - (field == TENSOR_GLOBAL_STRIDE))
-        return "a tensor has at most 5 dimensions, and one stride less";
+        return "a tensor must have at most 5 dimensions, and one stride less";
     switch (field) {
     case TENSOR_ADDRESS:
         if (value % 16) return "the address must be a multiple of 16";
         map->address = value;
         break;
     case TENSOR_RANK_LESS_1:
-        if (value >= TENSOR_RANK) return "a tensor has 1 to 5 dimensions (the rank is given less 1)";
+        if (value >= TENSOR_RANK) return "a tensor must have 1 to 5 dimensions (the rank is given less 1)";
         map->rank = (uint8_t)value;
         break;
     case TENSOR_BOX_DIM:
-        if (value - 1 >= TENSOR_MOST_BOX) return "a dimension of the box is 1 to 256";
+        if (value - 1 >= TENSOR_MOST_BOX) return "a dimension of the box must be 1 to 256";
         map->box[dimension] = (uint8_t)(value - 1);
         break;
     case TENSOR_GLOBAL_DIM:
-        if (value - 1 >= TENSOR_MOST_DIM) return "a dimension of the tensor is 1 to 2^32";
+        if (value - 1 >= TENSOR_MOST_DIM) return "a dimension of the tensor must be 1 to 2^32";
         map->dims[dimension] = (uint32_t)(value - 1);
         break;
     case TENSOR_GLOBAL_STRIDE:
         if (value % 16 || value >= TENSOR_STRIDE_END)
-            return "a stride is a multiple of 16 bytes, and less than 2^40";
+            return "a stride must be a multiple of 16 bytes, and less than 2^40";
         map->strides[dimension] = value;
         break;
     case TENSOR_ELEMENT_STRIDE:
-        if (value - 1 >= TENSOR_MOST_STEP) return "a stride of elements is 1 to 8";
+        if (value - 1 >= TENSOR_MOST_STEP) return "a stride of elements must be 1 to 8";
         map->steps[dimension] = (uint8_t)(value - 1);
         break;
     case TENSOR_ELEMTYPE:
@@ -90,7 +90,7 @@ const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension
         if (value) return "only chunks of 16 bytes are supported";
         break;
     case TENSOR_FILL:
-        if (value > 1) return "what is out of bounds is filled with zeros (0) or NaN (1)";
+        if (value > 1) return "the out-of-bounds fill must be zeros (0) or NaN (1)";
         map->fill = (uint8_t)value;
         break;
     }
@@ -105,7 +105,7 @@ const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lo
     unsigned space = map->rank - 1u, wide = mode != TENSOR_IM2COL;
     int end = wide || space == 1 ? 1 << 15 : space == 2 ? 1 << 7 : 1 << 4;
     if (mode == TENSOR_IM2COL_W128) pixels = W128_PIXELS;
-    if (pixels - 1 >= TENSOR_MOST_PIXELS) return "a column has 1 to 1024 pixels";
+    if (pixels - 1 >= TENSOR_MOST_PIXELS) return "a column must have 1 to 1024 pixels";
     for (unsigned d = 0; d < (wide ? 1 : space); d++) {
         if (lower[d] < -end || lower[d] >= end || upper[d] < -end || upper[d] >= end)
             return "a corner of the box is too far away";

@@ -1,6 +1,6 @@
 /* Data races between the blocks of a grid, in memory that all of them reach.
  *
- * Who is ordered is a unit: a block, or the blocks of a cluster together. What a unit does is counted in
+ * Order is tracked per unit: a block, or all blocks of a cluster. What a unit does is counted in
  * intervals; a fence of one of its threads (__threadfence()) ends one. The atomic or volatile write after it
  * releases the intervals that have ended, at a time of the grid's clock, and the word that it wrote
  * remembers that time; a unit that reads the word by an atomic or volatile access has then acquired all that

@@ -38,7 +38,8 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
         count = ROW(const uint32_t, warp, insn->b)[l];
         if (!count || count % WARP_LANES) {
             exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED,
-                       "barrier %u of %u threads: a count is a multiple of %d", number, count, WARP_LANES);
+                       "the thread count of barrier %u is %u: it must be a multiple of %d", number, count,
+                       WARP_LANES);
             return false;
         }
     }

@@ -1,4 +1,4 @@
-/* What each collective of a warp computes, lane by lane (see collective.c for who takes part). */
+/* What each collective of a warp computes, lane by lane (see collective.c for which lanes take part). */
 #include "exec/checks/check.h"
 #include "exec/collective/matrix.h"
 

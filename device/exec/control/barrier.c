@@ -113,8 +113,8 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;
     if (number >= BARRIER_COUNT)
-        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED, "barrier %u: a block has %d", number,
-                          BARRIER_COUNT);
+        return exec_fault(warp, insn, first, CUDA_ERROR_LAUNCH_FAILED,
+                          "barrier %u does not exist: a block has %d barriers", number, BARRIER_COUNT);
     if (same != warp->mask) {
         group_fork(warp, warp->mask & ~same, insn);
         warp_set_mask(warp, same);

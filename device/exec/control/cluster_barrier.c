@@ -46,7 +46,7 @@ static void settle(Cluster *cluster)
 static const Insn *refuse(Warp *warp, const Insn *insn, uint32_t lanes, const char *what)
 {
     return exec_fault(warp, insn, __builtin_ctz(lanes), CUDA_ERROR_LAUNCH_FAILED,
-                      "%s: barrier.cluster.arrive and barrier.cluster.wait take turns", what);
+                      "%s: barrier.cluster.arrive and barrier.cluster.wait must alternate", what);
 }
 
 const Insn *cluster_arrive(Warp *warp, const Insn *insn)

@@ -73,7 +73,7 @@ static uint32_t members_here(const Warp *warp, const uint32_t *member)
 }
 
 /* Whether the lanes that the running ones name are all elsewhere: to hardware an illegal instruction. With
- * the random scheduler, who is elsewhere says nothing. */
+ * the random scheduler, which lanes are elsewhere says nothing. */
 static bool is_lost(const Warp *warp, const uint32_t *member)
 {
     uint32_t named = 0;

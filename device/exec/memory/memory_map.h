@@ -152,7 +152,7 @@ void memory_map_discarded(MemoryMap *map, uint64_t address, uint64_t size);
 /* True when nothing has written some of these bytes; *first is the first of them. */
 bool memory_map_unwritten(MemoryMap *map, uint64_t address, uint64_t size, uint64_t *first);
 
-/* Grows by one whenever a range goes away: who keeps ranges looks here before using them. */
+/* Grows by one whenever a range goes away: callers that keep ranges look here before using them. */
 _Atomic uint64_t *memory_map_generation(MemoryMap *map);
 
 /* Freed memory is filled with this byte, as far as it stays mapped. */

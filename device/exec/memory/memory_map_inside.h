@@ -1,4 +1,4 @@
-/* What the memory map is made of, for the files that have a part of it: memory_map.c, marks.c and written.c. */
+/* What the memory map is made of, for the files that have a part of it: memory_map.c, marks.c, written.c. */
 #ifndef DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 #define DEVICE_EXEC_MEMORY_MEMORY_MAP_INSIDE_H
 

@@ -43,10 +43,12 @@ static bool look_up(const Warp *w, u64 handle, bool surface, Texture *out, const
 {
     const GridLaunch *launch = w->block->grid->launch;
     const CodeReference *reference = reference_of(w, handle);
-    *fault = "is not alive";
+    *fault = "does not exist or was destroyed";
     if (!reference) return launch->find_texture && launch->find_texture(handle, surface, out);
     *out = launch->bindings[handle - 1].texture;
-    *fault = reference->surface == surface ? launch->bindings[handle - 1].fault : "is of the other kind";
+    *fault = launch->bindings[handle - 1].fault;
+    if (reference->surface != surface)
+        *fault = surface ? "is a texture, not a surface" : "is a surface, not a texture";
     return !*fault;
 }
 

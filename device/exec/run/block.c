@@ -131,7 +131,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 }
 
 /* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
-static bool go_on_without(Block *block)
+static bool expire_waits(Block *block)
 {
     return cluster_is_patient(block->cluster) && mbarrier_expire(block);
 }
@@ -180,7 +180,7 @@ BlockResult block_run(Block *block, Worker *worker)
         block->asleep = !ran && block->wake_at;
         block->idle = !ran && first;
         if (!ran && block->cluster->size > 1) return BLOCK_WAITING;
-        if (!ran && !block->asleep && !go_on_without(block)) {
+        if (!ran && !block->asleep && !expire_waits(block)) {
             block_fault_stuck(block);
             return BLOCK_STOPPED;
         }
