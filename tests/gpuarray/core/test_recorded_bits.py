@@ -79,9 +79,13 @@ def digest(*arrays):
     return text.hexdigest()
 
 
+# One with an operand of integers, and one that is newer than the recording.
+NOT_RECORDED = {"ldexp", "spacing"}
+
+
 def functions():
     for name, row in TABLE.items():
-        if not isinstance(row.rule, np.ufunc) or row.rule.nin > 2 or name == "ldexp":
+        if not isinstance(row.rule, np.ufunc) or row.rule.nin > 2 or name in NOT_RECORDED:
             continue
         for char in FLOATS:
             if ("c" if char in "FD" else "f") not in row.body:
