@@ -52,27 +52,29 @@ static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
     return Py_NewRef(view);
 }
 
-PyDoc_STRVAR(host_address_doc,
-             "_host_address(array, written, /)\n--\n\n"
-             "The address of the first element, on the CPU device. `written`: the host is to write\n"
-             "into the array.");
+PyDoc_STRVAR(first_address_doc,
+             "_first_address(array, host_writes, /)\n--\n\n"
+             "The address of the first element, also of a part of complex numbers, whose\n"
+             "attribute `ptr` refuses. `host_writes`: the host is to write into the array\n"
+             "there, on the CPU device.");
 
-static PyObject *host_address_py(PyObject *module, FAST_PARAMETERS)
+static PyObject *first_address_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *array;
-    bool written;
-    if (READ_ARGUMENTS(host_address_doc, INTO_A(module_state(module)->GPUArray_type, &array), INTO(&written))
+    bool host_writes;
+    if (READ_ARGUMENTS(first_address_doc, INTO_A(module_state(module)->GPUArray_type, &array),
+                       INTO(&host_writes))
         < 0)
         return NULL;
     AddressSpan span = shared_memory_span(gpuarray_cast(array));
-    if (written && gpuarray_cast(array)->size)
+    if (host_writes && gpuarray_cast(array)->size)
         driver_note_host_write(span.low, (size_t)(span.high - span.low));
     return PyLong_FromUnsignedLongLong(gpuarray_cast(array)->pointer);
 }
 
 PyMethodDef shared_memory_functions[] = {
     {"_forbid_writing", AS_METHOD(forbid_writing_py), FAST_KEYWORDS, forbid_writing_doc},
-    {"_host_address", AS_METHOD(host_address_py), FAST_KEYWORDS, host_address_doc},
+    {"_first_address", AS_METHOD(first_address_py), FAST_KEYWORDS, first_address_doc},
     {"_share_memory", AS_METHOD(share_memory_py), FAST_KEYWORDS, share_memory_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -20,7 +20,7 @@ class _Memory:
             "shape": array.shape,
             "strides": array.strides,
             "typestr": f"|V{array.itemsize}",
-            "data": (_driver._host_address(array, written), False),
+            "data": (_driver._first_address(array, written), False),
         }
 
 

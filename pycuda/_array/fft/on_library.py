@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pycuda import _driver
 from pycuda._array.core.memory import new, write_back
-from pycuda._driver import _collapse_axes
+from pycuda._driver import _collapse_axes, _first_address
 from pycuda._libraries import fft
 
 if TYPE_CHECKING:
@@ -83,8 +83,9 @@ def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> bool:
     plan = None if None in forms else _plan(*forms, tuple(axes))
     if plan is None:
         return False
+    first, other_first = (_first_address(each, False) for each in (source, result))
     calls = [
-        (source.ptr + start * source.itemsize, result.ptr + other * result.itemsize)
+        (first + start * source.itemsize, other_first + other * result.itemsize)
         for start, other in plan.starts
     ]
     aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are

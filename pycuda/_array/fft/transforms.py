@@ -18,6 +18,7 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.fft.on_host import ByNumPy
 from pycuda._array.fft.on_library import ByLibrary
 from pycuda._array.numpy_api.likes import fresh
+from pycuda._driver import _first_address
 from pycuda._kernels.plans.sharing import check_writable
 from pycuda._libraries import host
 from pycuda._libraries.finding import need
@@ -154,7 +155,10 @@ def _fill(result, a) -> None:
 
 
 def _same(a, b) -> bool:
-    return (a.ptr, a.shape, a.strides) == (b.ptr, b.shape, b.strides)
+    return _first_address(a, False) == _first_address(b, False) and (a.shape, a.strides) == (
+        b.shape,
+        b.strides,
+    )
 
 
 def _readable(a, shape, dtype, result) -> GPUArray | None:

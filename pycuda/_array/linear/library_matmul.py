@@ -108,7 +108,8 @@ def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
         return False
     product, starts = plan
     _driver._library_uses(stream, (a, b, c))
+    first = [_driver._first_address(each, False) for each in (a, b, c)]
     for start in starts:
-        addresses = [each.ptr + offset for each, offset in zip((a, b, c), start, strict=True)]
+        addresses = [address + offset for address, offset in zip(first, start, strict=True)]
         blas.gemm(product, c.dtype, addresses, stream)
     return True

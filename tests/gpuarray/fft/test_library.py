@@ -94,6 +94,9 @@ check(array, np.fft.fft2(host))
 real = number(3, 7, dtype="d")  # rows are aligned to 8 bytes
 check(np.fft.rfft(gpuarray.to_gpu(real)[1]), np.fft.rfft(real[1]))
 check(np.fft.irfft(gpuarray.to_gpu(host), 7), np.fft.irfft(host, 7))
+array = gpuarray.to_gpu(host)
+check(np.fft.rfft(np.real(array)), np.fft.rfft(host.real))
+check(np.fft.fft(np.imag(array), out=array), np.fft.fft(host.imag))
 """
 )
 

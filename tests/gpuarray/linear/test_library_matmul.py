@@ -97,6 +97,10 @@ for how, by_library in (("rows", 1), ("columns", 1), ("padded", 1), ("strided", 
 assert product(x, gpuarray.to_gpu(b.astype("d")))[1] == 1
 assert product(x, gpuarray.to_gpu(b.astype("i")))[1] == 1
 assert product(gpuarray.to_gpu(a.astype("i")), gpuarray.to_gpu(b.astype("i")))[1] == 0
+# A part of complex numbers, as a column.
+z = number(6, 4, dtype="F")
+column = np.real(gpuarray.to_gpu(z))[:, :1]
+assert (product(column, y[:1])[0] == z.real[:, :1] @ b[:1]).all()
 # The same bits everywhere: not by the library.
 with pycuda.same_bits():
     assert product(x, y)[1] == 0
