@@ -168,7 +168,7 @@ static const char fork_text[] =
     "CUDA was initialized before this process was forked and cannot be used in the "
     "child: start processes with the \"spawn\" or \"forkserver\" method";
 
-/* Whether this thread is the driver's and runs such a function. */
+/* Whether this thread is the driver's and runs a host function. */
 static _Thread_local bool running;
 atomic_int host_function_threads;
 
@@ -248,7 +248,7 @@ static void read_fault(ModuleState *state, char *log, size_t size)
 
 /* ---- Exceptions ---- */
 
-/* "unspecified launch failure" says nothing about what is then specified. */
+/* "unspecified launch failure" says nothing about the fault. */
 static bool says_it_all(CUresult result, const char *log)
 {
     return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();

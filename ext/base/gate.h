@@ -23,7 +23,7 @@ void gate_leave(bool ends_interpreter);
 bool gate_note_initialized(void);
 bool gate_is_initialized(void);
 
-/* True in such a child. */
+/* True in a forked child. */
 extern atomic_bool gate_forked;
 static inline bool forked_after_init(void)
 {

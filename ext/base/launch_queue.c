@@ -272,7 +272,7 @@ bool queue_take_mark(ModuleState *state, CUstream stream, QueueMark *out)
     return full;
 }
 
-/* ---- What is known from elsewhere ---- */
+/* ---- Facts from elsewhere ---- */
 
 uint64_t queue_begin_wait(ModuleState *state)
 {

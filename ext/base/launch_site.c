@@ -119,7 +119,7 @@ static void begin_site(LaunchSites *sites, const LaunchSite *begun)
     Py_XDECREF((PyObject *)former);
 }
 
-/* Apart: what is not the next launch from one place. */
+/* Apart: any but the next launch from one place. */
 __attribute__((noinline)) static void keep_other(LaunchSites *sites, uint64_t number)
 {
     LaunchSite site = {.first = number, .last = number};

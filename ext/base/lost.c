@@ -19,7 +19,7 @@ static CUcontext current_handle(ModuleState *state)
     return result == CUDA_SUCCESS ? handle : NULL;
 }
 
-/* The link to what is known of it. */
+/* The link to its record. */
 static LostContext **find(ModuleState *state, CUcontext handle)
 {
     LostContext **link = &state->lost;

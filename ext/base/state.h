@@ -98,7 +98,7 @@ struct ModuleState {
     struct Compilation *left; /* compilations that nobody waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
-    LaunchQueues queues; /* what is queued (launch_queue.h) */
+    LaunchQueues queues; /* queued launches (launch_queue.h) */
     uint64_t idle_begin; /* of the last wait for all work of the context below */
     CUcontext idle_context;
     atomic_bool streams_beside; /* some do not wait for the default one (wait.h) */
@@ -155,9 +155,5 @@ int state_intern_names(ModuleState *state);
 int state_traverse(PyObject *module, visitproc visit, void *arg);
 int state_clear(PyObject *module);
 void state_free(void *module);
-
-/* Makes a type from its spec with at most one base (NULL is object), adds it to the module under its short
- * name and stores it in *slot, which owns it. -1 with an exception on failure. */
-int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base);
 
 #endif

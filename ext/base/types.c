@@ -8,7 +8,8 @@ enum {
 #define SLOT(name, type) SLOT_##name,
 #include "ext/base/type_slots.def"
 #undef SLOT
-    SLOTS_MAX
+    SLOTS_MAX,
+    MORE_SLOTS_MAX = 64
 };
 
 static void list_slots(const TypeSpec *spec, PyType_Slot *out)
@@ -17,12 +18,13 @@ static void list_slots(const TypeSpec *spec, PyType_Slot *out)
     if (spec->name) *out++ = (PyType_Slot){Py_##name, (void *)spec->name};
 #include "ext/base/type_slots.def"
 #undef SLOT
+    for (const PyType_Slot *slot = spec->more_slots; slot && slot->slot; slot++) *out++ = *slot;
     *out = (PyType_Slot){0, NULL};
 }
 
 int type_add_with_bases(PyObject *module, PyTypeObject **type, const TypeSpec *spec, PyObject *bases)
 {
-    PyType_Slot slots[SLOTS_MAX + 1];
+    PyType_Slot slots[SLOTS_MAX + MORE_SLOTS_MAX + 1];
     unsigned long flags = Py_TPFLAGS_DEFAULT | spec->tp_flags;
     if (spec->tp_traverse) flags |= Py_TPFLAGS_HAVE_GC;
     if (!spec->tp_new && !bases) flags |= Py_TPFLAGS_DISALLOW_INSTANTIATION;
@@ -44,13 +46,4 @@ int type_add_methods(PyTypeObject *type, PyMethodDef *methods)
     }
     PyType_Modified(type);
     return 0;
-}
-
-int state_add_type(PyObject *module, PyTypeObject **slot, PyType_Spec *spec, PyTypeObject *base)
-{
-    PyObject *bases = base ? PyTuple_Pack(1, base) : NULL;
-    if (base && !bases) return -1;
-    *slot = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, bases);
-    Py_XDECREF(bases);
-    return *slot ? PyModule_AddObjectRef(module, strrchr(spec->name, '.') + 1, (PyObject *)*slot) : -1;
 }

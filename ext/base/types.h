@@ -14,6 +14,7 @@ typedef struct TypeSpec {
 #define SLOT(name, type) type name;
 #include "ext/base/type_slots.def"
 #undef SLOT
+    const PyType_Slot *more_slots; /* the end is a row of zeros; NULL: none */
 } TypeSpec;
 
 /* What a spec begins with: the name, the C struct of an instance, the flags and the docstring. Of the second

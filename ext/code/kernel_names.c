@@ -1,4 +1,4 @@
-/* What is said when a module has no kernel of the wanted name. */
+/* The message for a module without a kernel of the wanted name. */
 #include <stdio.h>
 #include <string.h>
 

@@ -532,7 +532,7 @@ bool context_raise_dead(ContextObject *context, const char *what)
     return false;
 }
 
-/* Without a reference. What is remembered stays for a context that other code has current. */
+/* Without a reference. The record stays for a context that other code has current. */
 static void fall_asleep(PyObject *self)
 {
     ContextObject *context = context_cast(self);

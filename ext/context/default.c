@@ -95,7 +95,7 @@ static int default_ordinal(ModuleState *state, int *ordinal)
     return 0;
 }
 
-/* Fills state->default_context unless what is there is still good. */
+/* Fills state->default_context unless it is still valid. */
 static int find_default(ModuleState *state)
 {
     int ordinal;

@@ -107,8 +107,8 @@ static bool is_done(KeepBatch *batch)
     return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
 }
 
-/* Takes the whole list, releases what is done and puts back the rest. Not while something is captured: asking
- * a captured stream whether it is done ends the capture. */
+/* Takes the whole list, releases finished batches and puts back the rest. Not while something is captured:
+ * asking a captured stream whether it is done ends the capture. */
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;

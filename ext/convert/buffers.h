@@ -21,7 +21,7 @@ typedef struct HostBuffer {
 int buffers_read(PyObject *object, const char *what, HostBuffer *out);
 int buffers_write(PyObject *object, const char *what, HostBuffer *out);
 
-/* Parts of these: a memoryview of what is no array, NULL with TypeError; and whether an array holds bytes
+/* Parts of these: a memoryview of other buffers, NULL with TypeError; and whether an array holds bytes
  * that devices understand, -1 with an exception. */
 PyObject *buffers_view(PyObject *object, const char *what);
 int buffers_check_array(struct tagPyArrayObject *array, const char *what, bool writable);

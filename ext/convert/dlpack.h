@@ -14,7 +14,7 @@ enum { DLPACK_MAJOR = 1, DLPACK_MINOR = 3 };
 #define DLPACK_VERSIONED_USED "used_dltensor_versioned"
 #define DLPACK_EXCHANGE "dlpack_exchange_api"
 
-/* Kinds of devices. What is not here is no memory that CUDA knows. */
+/* Kinds of devices whose memory CUDA knows. */
 enum { DLPACK_CPU = 1, DLPACK_CUDA = 2, DLPACK_CUDA_HOST = 3, DLPACK_CUDA_MANAGED = 13 };
 
 /* Kinds of numbers. */

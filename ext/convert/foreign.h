@@ -48,7 +48,7 @@ int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *inter
 /* The handles 0 and 1 are both the legacy default stream. */
 bool foreign_same_stream(CUstream a, CUstream b);
 
-/* What is queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
+/* Work queued on `consumer` from now on comes after the owner's work. -1 with an exception. */
 int foreign_order(ModuleState *state, const ForeignArray *array, CUstream consumer);
 
 /* Waits for the owner's work: for callers that do not know a stream yet. -1 with an exception. */

@@ -139,7 +139,7 @@ static void mapping_dealloc(PyObject *self)
     Py_DECREF((PyObject *)type);
 }
 
-/* ---- What is mapped ---- */
+/* ---- Mapped memory ---- */
 
 static int check_mapped(MappingObject *mapping, const char *what)
 {

@@ -2,7 +2,7 @@
  *
  * A RegisteredObject is what both know: OpenGL by its name, the driver by its handle. While it is mapped
  * kernels use its memory, and OpenGL must not; a RegisteredMapping is that time. It holds its object, so that
- * only what is not mapped is unregistered.
+ * only unmapped ones are unregistered.
  */
 #ifndef EXT_GL_REGISTERED_H
 #define EXT_GL_REGISTERED_H

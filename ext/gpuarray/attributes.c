@@ -161,7 +161,7 @@ static int set_flat(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
     return none ? 0 : -1;
 }
 
-const PyMemberDef gpuarray_members[] = {
+PyMemberDef gpuarray_members[] = {
     {"size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
     {"mem_size", T_PYSSIZET, offsetof(GPUArrayObject, size), READONLY, "Number of elements."},
     {"nbytes", T_PYSSIZET, offsetof(GPUArrayObject, nbytes), READONLY, "size * itemsize."},
@@ -172,7 +172,7 @@ const PyMemberDef gpuarray_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-const PyGetSetDef gpuarray_getset[] = {
+PyGetSetDef gpuarray_getset[] = {
     {"shape", get_shape, gpuarray_set_shape, "Lengths of the axes.", NULL},
     {"strides", get_strides, gpuarray_set_strides, "Bytes from one element to the next along each axis.",
      NULL},

@@ -20,7 +20,7 @@ static ModuleState *find_state(void)
     return state;
 }
 
-/* NULL with TypeError for what is not a GPUArray. */
+/* NULL with TypeError for other objects than GPUArrays. */
 static GPUArrayObject *as_array(PyObject *object)
 {
     ModuleState *state = state_of_type(Py_TYPE(object));

@@ -9,7 +9,7 @@
 
 enum { KEY_WORDS = 4 + ELEMENTWISE_MAX_INPUTS + ELEMENTWISE_MAX_OUTPUTS };
 
-/* A key as words, of which there are as many as it needs. */
+/* A key as a variable number of words. */
 static size_t words_of(const ElementwiseKey *key, uint64_t words[KEY_WORDS])
 {
     uint64_t *end = words;

@@ -1,4 +1,4 @@
-/* What is remembered of elementwise operations: the dtypes of each loop, and its kernels. */
+/* The cache of elementwise operations: the dtypes of each loop, and its kernels. */
 #ifndef EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
 #define EXT_GPUARRAY_ELEMENTWISE_KERNELS_H
 

@@ -1,4 +1,4 @@
-/* a.flags: how the elements lie in memory. A struct sequence, of which the first three are a tuple as in
+/* a.flags: how the elements lie in memory. A struct sequence whose first three are a tuple as in
  * PyCUDA; the others, and NumPy's words in brackets, go by name. */
 #include "ext/gpuarray/gpuarray.h"
 

@@ -52,7 +52,7 @@ typedef struct Replacing {
 
 static PyObject *replaced(Replacing *work, PyObject *value, int depth);
 
-/* Of a copy: what is called may change a list. */
+/* Of a copy: the function called may change a list. */
 static PyObject *replaced_items(Replacing *work, PyObject *value, int depth)
 {
     PyObject *items = PySequence_Tuple(value), *result = items ? PyList_New(0) : NULL;

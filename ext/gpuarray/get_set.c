@@ -42,9 +42,11 @@ static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode m
     return failed ? -1 : 0;
 }
 
-static PyObject *get_into(GPUArrayObject *array, PyObject *ary, bool locked, TransferMode mode)
+static PyObject *get_into(GPUArrayObject *array, PyObject *ary, PyObject *stream, bool locked,
+                          TransferMode mode)
 {
     int failed;
+    if (transfer_stream(array->state, stream, &mode) < 0) return NULL;
     if (!ary || ary == Py_None) {
         PyObject *host = transfer_new_host(array, locked);
         mode.fresh = !locked;
@@ -79,14 +81,12 @@ const char gpuarray_get_doc[] =
 
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS)
 {
-    GPUArrayObject *array = gpuarray_cast(self);
     PyObject *ary, *stream;
     TransferMode mode = {0};
     bool locked = false;
-    if (READ_ARGUMENTS(gpuarray_get_doc, INTO(&ary), INTO(&locked), INTO(&mode.async), INTO(&stream)) < 0
-        || transfer_stream(array->state, stream, &mode) < 0)
+    if (READ_ARGUMENTS(gpuarray_get_doc, INTO(&ary), INTO(&locked), INTO(&mode.async), INTO(&stream)) < 0)
         return NULL;
-    return get_into(array, ary, locked, mode);
+    return get_into(gpuarray_cast(self), ary, stream, locked, mode);
 }
 
 const char gpuarray_get_async_doc[] =
@@ -103,13 +103,10 @@ const char gpuarray_get_async_doc[] =
 
 PyObject *gpuarray_get_async(PyObject *self, FAST_PARAMETERS)
 {
-    GPUArrayObject *array = gpuarray_cast(self);
     PyObject *stream, *ary;
     TransferMode mode = {.async = true};
-    if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0
-        || transfer_stream(array->state, stream, &mode) < 0)
-        return NULL;
-    return get_into(array, ary, false, mode);
+    if (READ_ARGUMENTS(gpuarray_get_async_doc, INTO(&stream), INTO(&ary)) < 0) return NULL;
+    return get_into(gpuarray_cast(self), ary, stream, false, mode);
 }
 
 /* set() */
@@ -267,7 +264,7 @@ static PyObject *empty_like_py(PyObject *module, FAST_PARAMETERS)
 
 /* to_gpu */
 
-/* What is not an array yet, as numpy.asarray has it. NULL with an exception. */
+/* Other objects as numpy.asarray converts them. NULL with an exception. */
 static PyObject *as_host_array(PyObject *value)
 {
     PyObject *array = PyArray_FROM_O(value);

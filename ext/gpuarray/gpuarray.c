@@ -1,4 +1,5 @@
 /* GPUArray: construction, and behavior of a Python object. */
+#include "ext/base/types.h"
 #include "ext/gpuarray/gpuarray.h"
 
 #include <string.h>
@@ -58,30 +59,31 @@ static int check_form(PyArray_Descr *dtype, Py_ssize_t size)
     return convert_native(dtype, "GPUArray");
 }
 
-/* Room for that many axes. -1 with MemoryError. */
-static int make_room(GPUArrayObject *array, int ndim)
+/* -1 with MemoryError. */
+static int reserve_axes(GPUArrayObject *array, int ndim)
 {
-    int room = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
-    if (array->strides - array->shape >= room) return 0;
+    int capacity = ndim > GPUARRAY_INLINE_DIMS ? ndim : GPUARRAY_INLINE_DIMS;
+    if (array->strides - array->shape >= capacity) return 0;
     Py_ssize_t *dims = array->dims;
-    if (room > GPUARRAY_INLINE_DIMS && !(dims = PyMem_Calloc(GPUARRAY_ROOM * (size_t)room, sizeof *dims))) {
+    if (capacity > GPUARRAY_INLINE_DIMS
+        && !(dims = PyMem_Calloc(GPUARRAY_AXIS_WORDS * (size_t)capacity, sizeof *dims))) {
         PyErr_NoMemory();
         return -1;
     }
     if (array->shape != array->dims) PyMem_Free(array->shape);
     array->shape = dims;
-    array->strides = dims + room;
-    array->elements = (int64_t *)(dims + 2 * room);
+    array->strides = dims + capacity;
+    array->elements = (int64_t *)(dims + 2 * capacity);
     return 0;
 }
 
-/* Gives the array room for its axes and describes it. dtype is taken over, also on failure. -1 with an
+/* Describes the array and its axes. dtype is taken over, also on failure. -1 with an
  * exception, and the array is as it was. */
 static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
-    if (check_form(dtype, size) < 0 || make_room(array, ndim) < 0) {
+    if (check_form(dtype, size) < 0 || reserve_axes(array, ndim) < 0) {
         Py_DECREF(dtype);
         return -1;
     }
@@ -532,48 +534,27 @@ static int gpuarray_contains(PyObject *self, PyObject *value)
     return truth;
 }
 
-/* operators.h has the others. */
-static const PyType_Slot gpuarray_slots[] = {
-    {Py_tp_doc, (void *)base_doc},
-    {Py_tp_new, AS_SLOT(gpuarray_tp_new)},
-    {Py_tp_init, AS_SLOT(gpuarray_init)},
-    {Py_tp_dealloc, AS_SLOT(gpuarray_dealloc)},
-    {Py_tp_traverse, AS_SLOT(gpuarray_traverse)},
-    {Py_tp_clear, AS_SLOT(gpuarray_clear)},
-    {Py_tp_hash, AS_SLOT(PyObject_HashNotImplemented)},
-    {Py_tp_str, AS_SLOT(gpuarray_str)},
-    {Py_tp_repr, AS_SLOT(gpuarray_repr)},
-    {Py_tp_iter, AS_SLOT(gpuarray_iter)},
-    {Py_sq_length, AS_SLOT(gpuarray_length)},
-    {Py_sq_item, AS_SLOT(gpuarray_item)},
-    {Py_sq_contains, AS_SLOT(gpuarray_contains)},
-    {Py_mp_length, AS_SLOT(gpuarray_length)},
-    {Py_mp_subscript, AS_SLOT(gpuarray_subscript)},
-    {Py_mp_ass_subscript, AS_SLOT(gpuarray_assign_subscript)},
-    {Py_nb_bool, AS_SLOT(gpuarray_bool)},
-    {Py_tp_members, (void *)gpuarray_members},
-    {Py_tp_getset, (void *)gpuarray_getset},
-    {Py_tp_methods, (void *)gpuarray_methods},
-    {0, NULL},
+const TypeSpec _GPUArrayBase_spec = {
+    TYPE_OF("pycuda._driver._GPUArrayBase", GPUArrayObject, Py_TPFLAGS_BASETYPE, base_doc),
+    .tp_new = gpuarray_tp_new,
+    .tp_init = gpuarray_init,
+    .tp_dealloc = gpuarray_dealloc,
+    .tp_traverse = gpuarray_traverse,
+    .tp_clear = gpuarray_clear,
+    .tp_hash = PyObject_HashNotImplemented,
+    .tp_str = gpuarray_str,
+    .tp_repr = gpuarray_repr,
+    .tp_iter = gpuarray_iter,
+    .sq_length = gpuarray_length,
+    .sq_item = gpuarray_item,
+    .sq_contains = gpuarray_contains,
+    .mp_length = gpuarray_length,
+    .mp_subscript = gpuarray_subscript,
+    .mp_ass_subscript = gpuarray_assign_subscript,
+    .nb_bool = gpuarray_bool,
+    .more_slots = gpuarray_operators,
+    TYPE_TABLES(gpuarray_methods, gpuarray_getset, gpuarray_members),
 };
-
-enum { SLOTS_MAX = 64 };
-
-static int add_type(PyObject *module, ModuleState *state)
-{
-    PyType_Slot slots[SLOTS_MAX];
-    PyType_Spec spec = {
-        .name = "pycuda._driver._GPUArrayBase",
-        .basicsize = sizeof(GPUArrayObject),
-        .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
-        .slots = slots,
-    };
-    int count = 0;
-    for (const PyType_Slot *slot = gpuarray_slots; slot->slot; slot++) slots[count++] = *slot;
-    for (const PyType_Slot *slot = gpuarray_operators; slot->slot; slot++) slots[count++] = *slot;
-    slots[count] = (PyType_Slot){0, NULL};
-    return state_add_type(module, &state->_GPUArrayBase_type, &spec, NULL);
-}
 
 /* Takes the reference to the descriptor. Nothing for names that slots have. */
 static int add_own(PyTypeObject *type, const char *name, PyObject *descriptor)
@@ -588,12 +569,12 @@ static int add_own(PyTypeObject *type, const char *name, PyObject *descriptor)
 /* The base's descriptors again, as the class's own: CPython takes longer for inherited ones. */
 static int own_descriptors(PyTypeObject *type)
 {
-    for (const PyMethodDef *row = gpuarray_methods; row->ml_name; row++)
-        if (add_own(type, row->ml_name, PyDescr_NewMethod(type, (PyMethodDef *)row)) < 0) return -1;
-    for (const PyGetSetDef *row = gpuarray_getset; row->name; row++)
-        if (add_own(type, row->name, PyDescr_NewGetSet(type, (PyGetSetDef *)row)) < 0) return -1;
-    for (const PyMemberDef *row = gpuarray_members; row->name; row++)
-        if (add_own(type, row->name, PyDescr_NewMember(type, (PyMemberDef *)row)) < 0) return -1;
+    for (PyMethodDef *row = gpuarray_methods; row->ml_name; row++)
+        if (add_own(type, row->ml_name, PyDescr_NewMethod(type, row)) < 0) return -1;
+    for (PyGetSetDef *row = gpuarray_getset; row->name; row++)
+        if (add_own(type, row->name, PyDescr_NewGetSet(type, row)) < 0) return -1;
+    for (PyMemberDef *row = gpuarray_members; row->name; row++)
+        if (add_own(type, row->name, PyDescr_NewMember(type, row)) < 0) return -1;
     PyType_Modified(type);
     return 0;
 }
@@ -633,9 +614,7 @@ static PyMethodDef functions[] = {
 
 int gpuarray_setup(PyObject *module, ModuleState *state)
 {
-    if (add_type(module, state) < 0 || gpuarray_flags_setup(state) < 0
-        || PyModule_AddFunctions(module, functions) < 0)
-        return -1;
+    if (gpuarray_flags_setup(state) < 0 || PyModule_AddFunctions(module, functions) < 0) return -1;
     PyObject *priority = PyFloat_FromDouble(100);
     int failed =
         !priority

@@ -23,7 +23,7 @@ int gpuarray_check_writable(const GPUArrayObject *array);
 /* The stream of the array's memory, else the default one (the handle 1). */
 CUstream gpuarray_stream(const GPUArrayObject *array);
 
-/* ext/gpuarray/dlpack.c. What is queued on `consumer` from now on comes after work on the array, on this
+/* ext/gpuarray/dlpack.c. Work queued on `consumer` from now on comes after that on the array, on this
  * stream and on others that it is known to have been used on. Nothing waits. -1 with an exception. */
 int gpuarray_order(GPUArrayObject *array, CUstream consumer);
 
@@ -96,7 +96,7 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object);
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value);
 /* The same for the argument that is out= of a Python function. */
 int gpuarray_check_out_kept(ModuleState *state, PyObject *function, FAST_PARAMETERS);
-/* Whether an array is such a copy or a view of one, held or not. */
+/* Whether an array is one of these copies or a view of one, held or not. */
 PyObject *gpuarray_is_of_part(PyObject *self, void *closure);
 
 /* ext/gpuarray/in_place.c */
@@ -119,11 +119,11 @@ int gpuarray_use_memory(GPUArrayObject *array, PyObject *gpudata);
 int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value);
 
 /* ext/gpuarray/attributes.c */
-extern const PyMemberDef gpuarray_members[];
-extern const PyGetSetDef gpuarray_getset[];
+extern PyMemberDef gpuarray_members[];
+extern PyGetSetDef gpuarray_getset[];
 
 /* ext/gpuarray/methods.c */
-extern const PyMethodDef gpuarray_methods[];
+extern PyMethodDef gpuarray_methods[];
 /* pycuda._array.<module>.<name>(self, ...), imported with the first call. NULL with an exception. */
 PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
                              FAST_PARAMETERS);

@@ -28,7 +28,7 @@ typedef struct Entry {
     atomic_long holders; /* the map, and calls in progress: by gil_count */
     PyObject *plan, *kept; /* owned: Python's part; dtypes */
     PyObject *function,
-        *after; /* owned: what is launched, the arguments after those of the call; NULL: nothing */
+        *after; /* owned: the launched function, the arguments after those of the call; NULL: nothing */
     LaunchShape shape;
     PyArray_Descr *dtype; /* owned: of the result, which is made for each call; NULL: there is none */
     int ndim;
@@ -42,7 +42,7 @@ typedef struct LaunchCacheObject {
     Py_ssize_t limit; /* with that many it begins anew */
     bool aligned; /* where arrays begin is part of their form */
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
-    bool *written; /* owned: whether it matters what such an array meets; NULL: for none */
+    bool *written; /* owned: whether it matters what that array meets; NULL: for none */
     PyObject *weak_references;
 } LaunchCacheObject;
 
@@ -138,7 +138,7 @@ static const GPUArrayObject *known_array(const LaunchCacheObject *cache, Values 
     return gpuarray_cast(values.items[cache->positions[i]]);
 }
 
-/* Two words for each two arrays that meet, of which one is written to, or that begin at the same place. */
+/* Two words for each two arrays that meet, one of them written to, or that begin at the same place. */
 static uint64_t *describe_meetings(const LaunchCacheObject *cache, Values values, const AddressSpan *spans,
                                    uint64_t *to)
 {

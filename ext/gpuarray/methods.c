@@ -52,7 +52,7 @@ PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char 
     return result;
 }
 
-const PyMethodDef gpuarray_methods[] = {
+PyMethodDef gpuarray_methods[] = {
     {"get", AS_METHOD(gpuarray_get), FAST_KEYWORDS, gpuarray_get_doc},
     {"get_async", AS_METHOD(gpuarray_get_async), FAST_KEYWORDS, gpuarray_get_async_doc},
     {"set", AS_METHOD(gpuarray_set), FAST_KEYWORDS, gpuarray_set_doc},

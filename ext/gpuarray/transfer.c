@@ -96,7 +96,7 @@ static int copy_rows(ModuleState *state, Side to, Side from, const CopyPlan *pla
     return 0;
 }
 
-/* The whole plan, in order on the stream; what is queued is waited for unless both sides are on the device.
+/* The whole plan, in order on the stream; queued copies are waited for unless both sides are on the device.
  */
 static int copy_plan(ModuleState *state, Side to, Side from, const CopyPlan *plan, TransferMode mode)
 {

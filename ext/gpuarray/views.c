@@ -66,7 +66,7 @@ static void raise_axis(GPUArrayObject *array, PyObject *axis)
     Py_XDECREF(module);
 }
 
-/* Reads the axes of a permutation. -1 with ValueError, of which AxisError is a subclass. */
+/* Reads the axes of a permutation. -1 with ValueError or its subclass AxisError. */
 static int read_axes(GPUArrayObject *array, PyObject *value, int *axes)
 {
     bool seen[STRIDES_MAX_DIMS] = {false};

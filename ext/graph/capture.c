@@ -1,4 +1,4 @@
-/* Stream.capture: what is queued on the stream in a `with` block becomes a graph. */
+/* Stream.capture: the work queued on the stream in a `with` block becomes a graph. */
 #include "ext/graph/graph.h"
 
 #include "ext/base/deferred.h"

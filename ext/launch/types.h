@@ -1,4 +1,4 @@
-/* What is known of the types of a kernel's parameters, and whether arguments agree: np.int32 for a float is
+/* The types of a kernel's parameters, and whether arguments agree: np.int32 for a float is
  * refused, a float64 array for a float * warns. PTX distinguishes numbers, the text of the source the
  * elements of arrays; where neither does, nothing is said. PYCUDA_CHECK_ARGUMENTS switches it, unless set it
  * is on for drivers that know types, as the CPU device does. */

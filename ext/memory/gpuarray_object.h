@@ -6,7 +6,7 @@
 
 struct _PyArray_Descr;
 
-enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_ROOM = 4 /* numbers of an axis */, GPUARRAY_C = 1, GPUARRAY_F = 2 };
+enum { GPUARRAY_INLINE_DIMS = 4, GPUARRAY_AXIS_WORDS = 4, GPUARRAY_C = 1, GPUARRAY_F = 2 };
 
 typedef struct GPUArrayObject {
     PyObject_HEAD
@@ -21,7 +21,7 @@ typedef struct GPUArrayObject {
     bool is_part;                           /* a copy that z.real or z.imag made (parts.c) */
     Py_ssize_t *shape, *strides;            /* in `dims`, or owned when there are more axes */
     int64_t *elements;                      /* after the two: the same as DLPack has them (dlpack.h) */
-    Py_ssize_t dims[GPUARRAY_ROOM * GPUARRAY_INLINE_DIMS];
+    Py_ssize_t dims[GPUARRAY_AXIS_WORDS * GPUARRAY_INLINE_DIMS];
     PyObject *gpudata;                      /* owned; NULL: made of `pointer` when asked for */
     PyObject *base, *allocator;             /* owned; NULL is None, and the default pool */
     PyObject *attributes;                   /* __dict__ */

@@ -1,4 +1,4 @@
-/* What all kinds of memory pools share: life, blocks, what is done when memory is short. */
+/* What all kinds of memory pools share: life, blocks, what happens when memory is short. */
 #include "ext/memory/pool.h"
 
 #include <stdlib.h>

@@ -105,7 +105,7 @@ static CUDA_MEMCPY3D deep_copy(const CUDA_MEMCPY3D_PEER *copy)
     return deep;
 }
 
-/* One call: what is copied, where it is queued, and the references that hold until it is done or queued. */
+/* One call: the copy, where it is queued, and the references that hold until it is done or queued. */
 typedef struct ShapedCall {
     CUDA_MEMCPY3D_PEER copy;
     bool async, unaligned;

@@ -1,6 +1,6 @@
 /* Copies of two and three dimensions: the objects Memcpy2D, Memcpy3D and Memcpy3DPeer.
  *
- * All three hold the driver's largest descriptor, of which the smaller ones are a part. Each end of the copy
+ * All three hold the driver's largest descriptor, which contains the smaller ones. Each end of the copy
  * remembers the object that was given for it, and keeps it alive as long as it is set.
  */
 #ifndef EXT_TEXTURE_COPY_SHAPED_H

@@ -74,7 +74,7 @@ PyObject *texture_int(PyObject *self)
                : PyLong_FromUnsignedLongLong(handle);
 }
 
-/* ---- What is read ---- */
+/* ---- The source ---- */
 
 int texture_read_memory(ModuleState *state, PyObject *source, const CUDA_ARRAY3D_DESCRIPTOR *shape,
                         size_t pitch, CUDA_RESOURCE_DESC *out)

@@ -1,4 +1,4 @@
-/* TextureReference: a texture<> of a module, and what is common to it and SurfaceReference. */
+/* TextureReference: a texture<> of a module, and the code that SurfaceReference shares. */
 #include "ext/texture/reference.h"
 
 #include "ext/base/constants.h"
