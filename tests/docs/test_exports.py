@@ -41,7 +41,7 @@ def matches(name, pattern):
 
 def test_the_list_is_what_is_only_exported(cpu_device_library):
     found, patterns = exports(cpu_device_library), listed()
-    assert len(found) > 600 and len(patterns) > 5
+    assert len(found) > 600 and len(patterns) > 2
     weak = {name for name, is_weak in found.items() if is_weak}
     named = {name for name in found if any(matches(name, pattern) for pattern in patterns)}
     assert weak - named == set()

@@ -306,10 +306,14 @@ template <class Stored> PYCUDA_INLINE float next_number(float a, float b)
 }
 template <> PYCUDA_INLINE float next_number<float>(float a, float b) { return ::nextafter(a, b); }
 template <class Stored> PYCUDA_INLINE double next_number(double a, double b) { return ::nextafter(a, b); }
-// As NumPy: away from zero, and upward from half precision.
+// The distance to the next number away from zero. As NumPy: in half precision to the next larger one, and in
+// bfloat16 downward from -0.
+template <class Stored> PYCUDA_INLINE bool is_spaced_downward(double a) { return a < 0; }
+template <> PYCUDA_INLINE bool is_spaced_downward<half_bits>(double) { return false; }
+template <> PYCUDA_INLINE bool is_spaced_downward<bfloat16_bits>(double a) { return signbit(a); }
 template <class Stored, class T> PYCUDA_INLINE T spacing(T a)
 {
-    return next_number<Stored>(a, a < 0 && sizeof(Stored) > 2 ? -T(INFINITY) : T(INFINITY)) - a;
+    return next_number<Stored>(a, is_spaced_downward<Stored>(a) ? -T(INFINITY) : T(INFINITY)) - a;
 }
 // Python's divmod: the remainder has the sign of the divisor, the quotient is an integer.
 template <class T> PYCUDA_INLINE T float_divmod(T a, T b, T &remainder)
