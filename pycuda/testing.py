@@ -128,13 +128,25 @@ def _leaves_nothing_behind(request):
     before = live_objects()
     yield
     request.node.funcargs.clear()  # pytest holds the values of finished fixtures there
-    for clean in clear_context_caches, gc.collect:
+    for clean in _wait, clear_context_caches, gc.collect:
         if _excess(before):
             clean()
     left = _excess(before)
     # Of a test that failed pytest keeps the exception there, and with it what the test had.
     if left and getattr(sys, "last_value", None) is None:
         raise AssertionError(f"leaked objects: {left}")
+
+
+def _wait() -> None:
+    """What the work of the primary context still uses is released after it."""
+    context = drv.Device(0).retain_primary_context()
+    context.push()
+    try:
+        context.synchronize()
+    except drv.Error:
+        pass
+    finally:
+        drv.Context.pop()
 
 
 def _excess(before):

@@ -258,7 +258,7 @@ static bool says_it_all(CUresult result, const char *log)
 static PyObject *raise_lost(ModuleState *state, CUresult result, const char *routine, const char *first)
 {
     char message[LOG_SIZE + 3 * DETAIL_SIZE];
-    snprintf(message, sizeof message, "%s failed: the context is lost since a kernel's fault: %s (%s)",
+    snprintf(message, sizeof message, "%s failed: the context is lost, a kernel faulted before: %s (%s)",
              routine, lost_advice(), first);
     raise_message(state, result, routine, message);
     return NULL;

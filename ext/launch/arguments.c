@@ -201,7 +201,7 @@ static int read_ndarray(LaunchArgs *launch, Py_ssize_t position, PyObject *argum
 bool launch_is_eager(ModuleState *state, CUstream stream, bool timed)
 {
     if (!captured_is(state, stream)) return true;
-    raise_logic(state, "%s cannot be captured: they copy at once, not when the graph is launched",
+    raise_logic(state, "%s cannot be captured: they take effect at once, not when the graph is launched",
                 timed ? "time_kernel's events" : "In, Out and InOut");
     return false;
 }

@@ -1,8 +1,9 @@
 /* Function.__call__: the path that every plain launch takes.
  *
- * Nothing here allocates a Python object unless an argument asks for it (In, Out, InOut), and the GIL is
- * kept: a launch only queues work. Order of what happens: arguments are read (handlers allocate), handlers
- * copy in, the launch, then with handlers that copy out: wait, copy out.
+ * Nothing here allocates a Python object unless an argument needs one (In, Out, InOut, structures, ctypes),
+ * and the GIL is kept while the driver's queue has room: a launch only queues work. Order of what happens:
+ * arguments are read (handlers allocate), handlers copy in, the launch, then with handlers that copy out:
+ * wait, copy out.
  */
 #include "ext/base/captured.h"
 #include "ext/base/errors.h"

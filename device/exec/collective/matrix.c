@@ -4,7 +4,7 @@
  * added to is taken as tensor cores take it: all are aligned to the largest exponent among them, truncated
  * two bits below the last one of a float, and added; the sum is truncated to a float, or rounded to a half.
  *
- * Numbers of eight bits are multiplied as sm_90 does, which has no instruction for it: two products of
+ * FP8 numbers (e4m3, e5m2) are multiplied as on sm_90, which has no instruction for them: two products of
  * halves one after another, of the lower and of the upper two bytes of each register; c is added last,
  * rounded to nearest.
  */

@@ -1,8 +1,8 @@
 /* Calls, returns and jumps through tables: every lane has its own return address.
  *
  * The header before a callee's frame holds, lane by lane, where the lane goes on, in which function
- * and local frame. Groups that return to different places split there, so lanes may run a callee together
- * the caller.
+ * and local frame. Groups whose lanes return to different places split there, so lanes with different
+ * callers may run a callee together.
  */
 #include <string.h>
 

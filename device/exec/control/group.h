@@ -4,7 +4,7 @@
 
 #include "exec/state/warp.h"
 
-/* All return the instruction to go on with, or NULL when the warp must leave the run loop. */
+/* Those that return an instruction: the one to go on with, or NULL when the warp must leave the run loop. */
 const Insn *group_split(Warp *warp, const Insn *here, const Insn *other, uint32_t other_mask);
 const Insn *group_reach(Warp *warp, const Insn *label);
 const Insn *group_rejoin(Warp *warp, const Insn *next);

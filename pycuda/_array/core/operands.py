@@ -75,7 +75,7 @@ def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     if out.shape != tuple(shape):
         raise ValueError(f"out has the shape {out.shape}, the result has {tuple(shape)}")
     if not np.can_cast(dtype, out.dtype, casting):
-        raise TypeError(f"Cannot cast output from {dtype!r} to {out.dtype!r} with casting rule 'same_kind'")
+        raise TypeError(f"Cannot cast output from {dtype!r} to {out.dtype!r} with casting rule {casting!r}")
     return out
 
 

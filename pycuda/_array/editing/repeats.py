@@ -49,7 +49,8 @@ def repeat(
     if counts.ndim > 1:
         raise ValueError(f"repeats have {counts.ndim} axes: one is allowed")
     if (counts < 0).any():
-        raise ValueError("repeats may not contain negative values")
+        of_one = "negative dimensions are not allowed"
+        raise ValueError("repeats may not contain negative values." if counts.ndim else of_one)
     if counts.size != 1:
         if counts.size != self.shape[axis]:
             raise ValueError(
