@@ -43,11 +43,6 @@ KNOWN = [
         lambda text, got, want, found: re.search(r"\[([-\d, ]+|\(\))\] \S+= ", text) is not None,
     ),
     (
-        "norms of singular values need a factorization",
-        "docs/arrays.md", "what needs a factorization",
-        lambda text, got, want, found: _says(got, "singular values"),
-    ),
-    (
         "integers to negative powers, in an array",
         "docs/arrays.md", "Integers to negative integer powers",
         lambda text, got, want, found: "Integers to negative integer powers" in str(want),
