@@ -257,7 +257,7 @@ FAULTS = [
     ("mov.u64 m, at;", (0, 0), {}, "the bytes are not a tensor map"),
     (OTHER, (0, 0), {}, "neither a tensor map nor zeros"),
     (REPLACE.format("rank", 5), (0, 0), {}, "1 to 5 dimensions"),
-    (REPLACE.format("global_dim", "0, 0"), (0, 0), {}, "is 1 to 2^32"),
+    (REPLACE.format("global_dim", "0, 0"), (0, 0), {}, "must be 1 to 2^32"),
     (STRIDE, (0, 0), {}, "one stride less"),
     (REPLACE.format("box_dim", "0, 3"), (0, 0), {}, "not a multiple of 16 bytes"),
 ]
