@@ -104,6 +104,7 @@ CUresult sparse_make(Array *const *arrays, unsigned count, uint64_t end, Sparse 
     if (tail) sparse->level[k] = tail_tiles(arrays[k]->storage, end - arrays[k]->storage);
     sparse->count = k + tail;
     for (unsigned i = 0; i < sparse->count; i++) sparse->tiles += tile_count(&sparse->level[i]);
+    if (!sparse->tiles) return CUDA_ERROR_INVALID_VALUE;
     sparse->mapped = calloc(sparse->tiles, 1);
     sparse->backing = calloc(sparse->tiles, sizeof *sparse->backing);
     if (!sparse->mapped || !sparse->backing) return CUDA_ERROR_OUT_OF_MEMORY;
