@@ -1,7 +1,5 @@
 """NumPy in the order of a stream, on the CPU device, whose memory is the host's."""
 
-import os
-import subprocess
 import sys
 import time
 
@@ -99,7 +97,7 @@ def test_an_exception_leaves_no_wrong_values(monkeypatch):
     assert np.isnan(out.get()).all() and raised == [ZeroDivisionError]
 
 
-def test_what_the_host_writes_is_initialized():
+def test_what_the_host_writes_is_initialized(run_python):
     program = """
 import numpy as np, pycuda.autoinit
 from pycuda import gpuarray
@@ -108,6 +106,4 @@ a, out = gpuarray.to_gpu(np.ones(5)), gpuarray.empty(5, float)
 host.queue(lambda a, out: np.copyto(out, a), (a,), (out,))
 assert ((out + 1).get() == 2).all()
 """
-    environment = {**os.environ, "PYCUDA_DEVICE": "cpu", "PYCUDA_CPU_CHECK": "initcheck"}
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    run_python(program, env={"PYCUDA_CPU_CHECK": "initcheck"}, check=True)
