@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.assign import assign
-from pycuda._array.core.broadcast import fit
+from pycuda._array.core.broadcast import broadcast_to, fit
 from pycuda._array.core.creation import arange, identity
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
@@ -25,6 +25,7 @@ from pycuda._array.linear.matrices import (
     new_columns,
     stacked_square,
 )
+from pycuda._libraries import host, host_lapack
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -56,6 +57,18 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
     return x
 
 
+def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray]:
+    """(solutions, info)"""
+    if not host.is_possible():
+        factors, pivots, info = lu_of(a, dtype)
+        return solve_by_lu(factors, pivots, right, dtype), info
+    batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    x, info = in_columns(right, dtype, batch), checks.new_info(batch, a.allocator)
+    every = broadcast_to(a.astype(dtype, copy=False), (*batch, *a.shape[-2:]))
+    host_lapack.gesv(every, x, info)
+    return x, info
+
+
 def solve(a, b) -> GPUArray:
     """numpy.linalg.solve"""
     a, b = as_array(a), as_array(b)
@@ -65,14 +78,17 @@ def solve(a, b) -> GPUArray:
         raise numpy_error(np.linalg.solve, a, b)
     dtype = common_dtype(a, b)
     checks.before("numpy.linalg.solve")
-    factors, pivots, info = lu_of(a, dtype)
-    x = solve_by_lu(factors, pivots, right, dtype)
+    x, info = _solved(a, right, dtype)
     checks.after(info, SINGULAR, x)
     return x[..., 0] if b.ndim == 1 else in_rows(x)
 
 
 def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray]:
     """(inverses, info)"""
+    if host.is_possible():
+        x, info = new_columns(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
+        host_lapack.getri(a.astype(dtype, copy=False), x, info)
+        return x, info
     factors, pivots, info = lu_of(a, dtype)
     x = new_columns(a.shape, dtype, a.allocator)
     assign(x, identity(a.shape[-1], dtype))
