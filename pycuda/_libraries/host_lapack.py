@@ -141,6 +141,28 @@ def trsm(a, b, upper, transposed, unit) -> None:
 # ---- what NumPy has
 
 
+def _gesv(a, x, info) -> None:
+    def compute(a, x):
+        x[...] = np.linalg.solve(a, x)
+
+    _for_each(compute, (a,), (x,), info)
+
+
+def gesv(a, x, info) -> None:
+    host.queue(_gesv, (a,), (x, info))
+
+
+def _inverse(a, x, info) -> None:
+    def compute(a, x):
+        x[...] = np.linalg.inv(a)
+
+    _for_each(compute, (a,), (x,), info)
+
+
+def inverse(a, x, info) -> None:
+    host.queue(_inverse, (a,), (x, info))
+
+
 def _is_definite(a, upper) -> bool:
     try:
         np.linalg.cholesky(a, upper=upper)
@@ -239,29 +261,3 @@ def geev_of_host(a, info, w, *vectors) -> None:
 
 def geev(a, w, v, info) -> None:
     host.queue(geev_of_host, (a,), (info, w) if v is None else (info, w, v))
-
-
-# ---- what NumPy does in one call
-
-
-def _solve(a, x) -> None:
-    x[...] = np.linalg.solve(a, x)
-
-
-def _inv(a, x) -> None:
-    x[...] = np.linalg.inv(a)
-
-
-def gesv(a, x, info) -> None:
-    """x becomes the solution for the right-hand sides that it has."""
-    host.queue(functools.partial(_with_info, _solve), (a,), (x, info))
-
-
-def getri(a, x, info) -> None:
-    """x becomes the inverse."""
-    host.queue(functools.partial(_with_info, _inv), (a,), (x, info))
-
-
-def _with_info(compute, a, x, info) -> None:
-    info[...] = 0
-    _for_each(compute, (a,), (x,), info)

@@ -20,6 +20,21 @@ def _library():
     return solver
 
 
+def needs_factors() -> bool:
+    """Whether systems are solved by getrf and getrs: NumPy has gesv and inverse, which take less time."""
+    return not host.is_possible()
+
+
+def gesv(a, x, info) -> None:
+    """x, the right-hand sides, becomes the solution for `a`, of any strides, which stays as it is."""
+    host_lapack.gesv(a, x, info)
+
+
+def inverse(a, x, info) -> None:
+    """x becomes the inverse of `a`, of any strides, which stays as it is."""
+    host_lapack.inverse(a, x, info)
+
+
 def getrf(a, pivots, info) -> None:
     """a = P L U: L below the diagonal, whose own is 1, and U above. pivots: int64, the row, counted from 1,
     that each row was interchanged with.

@@ -25,7 +25,6 @@ from pycuda._array.linear.matrices import (
     new_columns,
     stacked_square,
 )
-from pycuda._libraries import host, host_lapack
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -59,13 +58,13 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
 
 def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray]:
     """(solutions, info)"""
-    if not host.is_possible():
+    if lapack.needs_factors():
         factors, pivots, info = lu_of(a, dtype)
         return solve_by_lu(factors, pivots, right, dtype), info
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x, info = in_columns(right, dtype, batch), checks.new_info(batch, a.allocator)
     every = broadcast_to(a.astype(dtype, copy=False), (*batch, *a.shape[-2:]))
-    host_lapack.gesv(every, x, info)
+    lapack.gesv(every, x, info)
     return x, info
 
 
@@ -85,9 +84,9 @@ def solve(a, b) -> GPUArray:
 
 def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray]:
     """(inverses, info)"""
-    if host.is_possible():
+    if not lapack.needs_factors():
         x, info = new_columns(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
-        host_lapack.getri(a.astype(dtype, copy=False), x, info)
+        lapack.inverse(a.astype(dtype, copy=False), x, info)
         return x, info
     factors, pivots, info = lu_of(a, dtype)
     x = new_columns(a.shape, dtype, a.allocator)
