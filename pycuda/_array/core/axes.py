@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import TYPE_CHECKING
 
@@ -46,3 +47,15 @@ def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
     if scalars and a.ndim == 0:
         a = a.ravel()
     return a, one_axis(axis, a.ndim)
+
+
+def starts(axes, operands: int) -> list[tuple[int, ...]]:
+    """For each index along axes, which are (length, stride in each operand): how far its place is from the
+    start of each operand.
+    """
+    return [
+        tuple(
+            sum(i * axis[1 + which] for i, axis in zip(index, axes, strict=True)) for which in range(operands)
+        )
+        for index in itertools.product(*(range(length) for length, *_ in axes))
+    ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pycuda import _driver
+from pycuda._array.core.axes import starts
 from pycuda._array.core.memory import new, write_back
 from pycuda._driver import _collapse_axes, _first_address
 from pycuda._libraries import fft
@@ -70,11 +70,8 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> _Plan | None:
     if None in layouts:
         return None
     sizes = tuple(max(source.shape[axis], result.shape[axis]) for axis in axes)
-    starts = [
-        tuple(sum(i * axis[which] for i, axis in zip(index, outer, strict=True)) for which in (1, 2))
-        for index in itertools.product(*(range(length) for length, *_ in outer))
-    ]
-    return _Plan(fft.Transform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype), starts)
+    transform = fft.Transform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype)
+    return _Plan(transform, starts(outer, 2))
 
 
 def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from pycuda import _driver
+from pycuda._array.core.axes import starts
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._driver import _collapse_axes, _packed_strides
 from pycuda._kernels.plans.caches import is_own_stream
@@ -78,11 +78,7 @@ def _plan(a: Form, b: Form, c: Form, itemsize: int):
     outer, inner = axes[:-1], axes[-1] if axes else (1, 0, 0, 0)
     if math.prod(length for length, *_ in outer) > _MOST_CALLS or inner[0] > blas.LARGEST:
         return None
-    starts = [
-        tuple(sum(i * axis[which] for i, axis in zip(index, outer, strict=True)) for which in (1, 2, 3))
-        for index in itertools.product(*(range(length) for length, *_ in outer))
-    ]
-    return blas.Product(sizes, tuple(layouts), inner), starts
+    return blas.Product(sizes, tuple(layouts), inner), starts(outer, 3)
 
 
 def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
@@ -106,10 +102,10 @@ def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
     plan = _plan(_form(a), _form(b), _form(c), c.itemsize)
     if plan is None:
         return False
-    product, starts = plan
+    product, places = plan
     _driver._library_uses(stream, (a, b, c))
     first = [_driver._first_address(each, False) for each in (a, b, c)]
-    for start in starts:
+    for start in places:
         addresses = [address + offset for address, offset in zip(first, start, strict=True)]
         blas.gemm(product, c.dtype, addresses, stream)
     return True
