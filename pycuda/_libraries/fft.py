@@ -13,7 +13,8 @@ import numpy as np
 from pycuda import _driver
 from pycuda._driver import _beside_captures, _is_captured, _LibraryFunction
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
-from pycuda._pool_snapshot import size_text
+
+from .shortage import no_room
 
 # cudaDataType
 _TYPES = {"float32": 0, "float64": 1, "complex64": 4, "complex128": 5}
@@ -173,17 +174,8 @@ def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
                 raise
             clear()
             if attempt:
-                raise _too_little(transform, size) from error
+                raise no_room(f"Fourier transform ({transform})", size) from error
     raise AssertionError
-
-
-def _too_little(transform: Transform, size: int | None) -> _driver.MemoryError:
-    free, total = _driver.mem_get_info()
-    needed = "its plan" if size is None else f"its workspace of {size_text(size)}"
-    return _driver.MemoryError(
-        f"Fourier transform ({transform}): no room for {needed}; {size_text(free)} of {size_text(total)} are "
-        "free"
-    )
 
 
 def queue(transform: Transform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
-from pycuda._pool_snapshot import size_text
 
 from . import blas, finding
+from .shortage import no_room
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -70,11 +70,7 @@ def _workspace(name: str, size: int) -> GPUArray:
     try:
         return _driver.GPUArray(max(size, 1), np.uint8)
     except _driver.MemoryError as error:
-        free, total = _driver.mem_get_info()
-        raise _driver.MemoryError(
-            f"{name}: no room for its workspace of {size_text(size)}; {size_text(free)} of "
-            f"{size_text(total)} are free"
-        ) from error
+        raise no_room(name, size) from error
 
 
 def _addresses(count: int, *arrays) -> list[tuple]:

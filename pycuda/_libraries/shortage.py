@@ -1,0 +1,15 @@
+"""What is raised where a library's workspace does not fit."""
+
+from __future__ import annotations
+
+from pycuda import _driver
+from pycuda._pool_snapshot import size_text
+
+
+def no_room(caller: str, size: int | None) -> _driver.MemoryError:
+    """The error with amounts. size: of the workspace; None where a plan of cuFFT could not be made."""
+    free, total = _driver.mem_get_info()
+    needed = "its plan" if size is None else f"its workspace of {size_text(size)}"
+    return _driver.MemoryError(
+        f"{caller}: no room for {needed}; {size_text(free)} of {size_text(total)} are free"
+    )
