@@ -14,7 +14,7 @@ from pycuda import gpuarray
 from pycuda.compiler import SourceModule
 from pycuda.tools import DeviceMemoryPool, PageLockedMemoryPool
 
-faulthandler.dump_traceback_later(60, exit=True)
+faulthandler.dump_traceback_later(90, exit=True)
 drv.init()
 gc.disable()
 context = drv.Device(0).make_context()
@@ -138,7 +138,7 @@ if KIND == "another context's":
     make()[1].detach()
 drv.Context.synchronize()
 before, alive, active = outstanding(), live(), pool.active_bytes + host_pool.active_bytes
-for _ in range(20):
+for _ in range(5):
     box = [make()]
     stream.launch_host_func(box.clear)
     del box

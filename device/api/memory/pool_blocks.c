@@ -452,13 +452,24 @@ bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
     return found;
 }
 
+/* Why no stream frees it: an H100's driver (580.159) does not support imported memory there. */
+static CUresult why_not_freed(CUdeviceptr address)
+{
+    MemoryRange range = {0};
+    pthread_mutex_lock(&blocks_lock);
+    host_block_locked(address, &range);
+    pthread_mutex_unlock(&blocks_lock);
+    bool imported = range.base == address && range.kind == MEMORY_IMPORTED;
+    return imported ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
+}
+
 static CUresult free_in(Stream *stream, CUdeviceptr address)
 {
     RangeTask *task = task_new(run_end);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!pool_withdraw(address, &task->range)) {
         free(task);
-        return CUDA_ERROR_INVALID_VALUE;
+        return why_not_freed(address);
     }
     Block *block = task->range.block;
     uint64_t number = queue_submit(stream, &task->task, NULL);

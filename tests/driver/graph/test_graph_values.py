@@ -74,6 +74,7 @@ def instantiate(cuda, graph):
 
 def launch(cuda, executable, stream, words):
     drv.memset_d32(words, 0, 8)
+    drv.Context.synchronize()
     assert cuda.cuGraphLaunch(executable, c_void_p(stream.handle)) == SUCCESS
     stream.synchronize()
     return drv.from_device(words, 8, np.uint32).tolist()

@@ -194,7 +194,7 @@ def test_many_streams_and_contexts_leave_nothing(run_python):
     done = run_python(
         PROGRAM
         + """
-for _ in range(30):
+for _ in range(10):
     context = drv.Device(0).make_context()
     k = drv.module_from_buffer(PTX)
     k = k.get_function("k")
