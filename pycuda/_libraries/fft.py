@@ -5,6 +5,7 @@ its workspace while all workspaces of the context fit into a number of bytes: th
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -74,9 +75,21 @@ class _Plan:
         self.workspace: Any = None
         self.is_set = False  # whether the plan has it: what is captured has its own
         self.used = 0
+        self.lock = threading.Lock()
 
-    def prepare(self, stream) -> Any:
-        """The workspace of a call, which the plan has from now on."""
+    def acquire(self, stream) -> Any:
+        """The workspace of calls in the stream. Until release() no other thread uses the plan."""
+        self.lock.acquire()
+        try:
+            return self._prepare(stream)
+        except BaseException:
+            self.lock.release()
+            raise
+
+    def release(self) -> None:
+        self.lock.release()
+
+    def _prepare(self, stream) -> Any:
         if _is_captured(stream):  # graphs may run at the same time
             workspace, self.is_set = _driver.GPUArray(self.room, np.uint8), False
             self.handle.use(stream, workspace, self.room)
@@ -145,10 +158,25 @@ def _evict() -> None:
                 plans.pop(transform, None)
 
 
+def _made_before(transform: Transform) -> _Plan:
+    """A plan of any stream, for one that is captured and has none: cuFFT makes plans by way of the legacy
+    stream, which would end the capture.
+    """
+    for plans in _by_stream():
+        if transform in plans:
+            return plans[transform]
+    raise _driver.LogicError(
+        f"Fourier transform ({transform}): cuFFT makes no plan while the stream is captured; compute it once "
+        "before the capture"
+    )
+
+
 def _plan(transform: Transform, stream) -> _Plan:
     streams, key = of_stream(_plans, stream)
     plans = {} if streams is None else streams.setdefault(key, {})
     found = plans.get(transform)
+    if found is None and _is_captured(stream):
+        found = _made_before(transform)
     if found is None:
         found = plans[transform] = _beside_captures(_Plan, transform)
         found.used = next(_uses)
@@ -162,13 +190,13 @@ def _is_memory(error: Exception) -> bool:
 
 
 def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
-    """(plan, workspace). MemoryError when there is no room, even after the other plans have gone."""
+    """(plan, workspace), to be released. MemoryError when there is no room, even without other plans."""
     for attempt in range(2):
         size = None
         try:
             plan = _plan(transform, stream)
             size = plan.size
-            return plan, plan.prepare(stream)
+            return plan, plan.acquire(stream)
         except (MemoryError, _driver.MemoryError, _driver.LibraryError) as error:
             if not _is_memory(error):
                 raise
@@ -181,6 +209,9 @@ def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
 def queue(transform: Transform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
     """Queues the transform between the addresses of each call, which are in these arrays."""
     plan, workspace = _prepared(transform, stream)
-    _driver._library_uses(stream, (*arrays, workspace, plan.handle))
-    for source, result in calls:
-        _execute(plan.handle, source, result, _FORWARD if forward else _INVERSE)
+    try:
+        _driver._library_uses(stream, (*arrays, workspace, plan.handle))
+        for source, result in calls:
+            _execute(plan.handle, source, result, _FORWARD if forward else _INVERSE)
+    finally:
+        plan.release()

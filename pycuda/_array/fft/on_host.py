@@ -28,19 +28,22 @@ def _to_real(source, result, axis) -> None:
 
 
 class ByNumPy:
-    """Transforms without a factor, of arrays that fit."""
+    """Transforms without a factor, of arrays that fit. They return the steps that ByLibrary can repeat."""
 
     @staticmethod
-    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
+    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> list[None]:
         """The complex transform along these axes, in their order; `result` may be `source`."""
         host.queue(_complex, (source,), (result,), axes, forward)
+        return [None]
 
     @staticmethod
-    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
+    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> list[None]:
         """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
         host.queue(_from_real, (source,), (result,), axes)
+        return [None]
 
     @staticmethod
-    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
+    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> list[None]:
         """The inverse of transform_from_real along one axis. `source` is overwritten."""
         host.queue(_to_real, (source,), (result,), axis)
+        return [None]

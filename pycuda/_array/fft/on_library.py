@@ -28,11 +28,14 @@ class _Form(NamedTuple):
     dtype: str
 
 
-class _Plan(NamedTuple):
-    """A plan of cuFFT's, and where its calls begin in both arrays, in elements."""
+class Step(NamedTuple):
+    """Calls of one plan, and where they begin in both arrays, in elements."""
 
     transform: fft.Transform
     starts: list[tuple[int, int]]
+
+
+Steps = list[Step | None]
 
 
 def _form(array: GPUArray) -> _Form | None:
@@ -56,7 +59,7 @@ def _layout(form: _Form, axes, distance: int) -> fft.Layout | None:
 
 
 @functools.lru_cache(1024)
-def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> _Plan | None:
+def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
     """Along these axes, the last of which is the real one. None where cuFFT does not take the arrays."""
     rest = [
         (length, source.strides[axis], result.strides[axis])
@@ -71,25 +74,37 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> _Plan | None:
         return None
     sizes = tuple(max(source.shape[axis], result.shape[axis]) for axis in axes)
     transform = fft.Transform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype)
-    return _Plan(transform, starts(outer, 2))
+    return Step(transform, starts(outer, 2))
 
 
-def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> bool:
-    """False, and nothing is done, where cuFFT does not take the arrays."""
+def _calls(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, int]]:
+    first, other_first = _first_address(source, False), _first_address(result, False)
+    size, other_size = source.itemsize, result.itemsize
+    return [(first + start * size, other_first + other * other_size) for start, other in step.starts]
+
+
+def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
+    """What was queued; None, and nothing is done, where cuFFT does not take the arrays."""
     forms = _form(source), _form(result)
-    plan = None if None in forms else _plan(*forms, tuple(axes))
-    if plan is None:
-        return False
-    first, other_first = (_first_address(each, False) for each in (source, result))
-    calls = [
-        (first + start * source.itemsize, other_first + other * result.itemsize)
-        for start, other in plan.starts
-    ]
+    step = None if None in forms else _plan(*forms, tuple(axes))
+    if step is None:
+        return None
+    calls = _calls(step, source, result)
     aligned = max(source.itemsize, result.itemsize)  # also of real numbers, as complex ones are
     if any(address % aligned for call in calls for address in call):
-        return False
-    fft.queue(plan.transform, calls, forward, _driver.current_stream(), (source, result))
-    return True
+        return None
+    fft.queue(step.transform, calls, forward, _driver.current_stream(), (source, result))
+    return step
+
+
+def repeat(steps: list[Step], source: GPUArray, result: GPUArray, forward: bool) -> None:
+    """Queues the steps, the first from `source`, the others in place, for arrays of the same forms and
+    addresses modulo 16 as those that they were made for.
+    """
+    stream = _driver.current_stream()
+    for step in steps:
+        fft.queue(step.transform, _calls(step, source, result), forward, stream, (source, result))
+        source = result
 
 
 def _packed(like: GPUArray, axes) -> GPUArray:
@@ -100,16 +115,18 @@ def _packed(like: GPUArray, axes) -> GPUArray:
     return packed.transpose([order.index(axis) for axis in range(like.ndim)])
 
 
-def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> None:
-    """Along these axes, by way of copies where it must be."""
-    if _queue(source, result, axes, forward):
-        return
+def _step(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
+    """Along these axes. None where that needed copies."""
+    step = _queue(source, result, axes, forward)
+    if step:
+        return step
     copy = _packed(source, axes)
     write_back(source, copy)
     target = copy if source.dtype == result.dtype else _packed(result, axes)
     if not _queue(copy, target, axes, forward):
         raise AssertionError("cuFFT takes packed arrays")
     write_back(target, result)
+    return None
 
 
 def _by_stride(array: GPUArray, axes) -> list[int]:
@@ -131,36 +148,39 @@ def _most(source, result, axes, last) -> int:
 
 
 class ByLibrary:
-    """As ByNumPy has them."""
+    """As ByNumPy has them. They return their steps, with None for what was done by copies."""
 
     @staticmethod
-    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> None:
+    def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> Steps:
         """The complex transform along these axes; `result` may be `source`."""
         left = [axis for axis in _by_stride(result, axes) if result.shape[axis] > 1]
         if not left and source is not result:
             write_back(source, result)
+            return [None]
+        steps: Steps = []
         while left:
             count = _most(source, result, left, [])
-            _step(source, result, left[-count:], forward)
+            steps.append(_step(source, result, left[-count:], forward))
             source, left = result, left[:-count]
+        return steps
 
     @staticmethod
-    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> None:
+    def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> Steps:
         """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
         halved, *others = axes
         if source.shape[halved] == 1:
             write_back(source, result)
-            return ByLibrary.transform(result, result, tuple(others), True)
+            return [None, *ByLibrary.transform(result, result, tuple(others), True)]
         others = [axis for axis in _by_stride(result, others) if result.shape[axis] > 1]
         count = _most(source, result, others, [halved])
         together, rest = others[len(others) - count :], others[: len(others) - count]
-        _step(source, result, [*together, halved], True)
-        return ByLibrary.transform(result, result, tuple(rest), True)
+        step = _step(source, result, [*together, halved], True)
+        return [step, *ByLibrary.transform(result, result, tuple(rest), True)]
 
     @staticmethod
-    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> None:
+    def transform_to_real(source: GPUArray, result: GPUArray, axis: int) -> Steps:
         """The inverse of transform_from_real along one axis. `source` is overwritten."""
         if result.shape[axis] == 1:
             write_back(source._real, result)
-        else:
-            _step(source, result, [axis], False)
+            return [None]
+        return [_step(source, result, [axis], False)]
