@@ -78,20 +78,26 @@ def fill_failed(info, *results) -> None:
             apply("where", mask, np.nan, each, out=each)
 
 
-def first_failed(info) -> int:
-    """The first info that is not 0, which the host waits for; 0 if there is none."""
-    found = np.ravel(info.get()) if info.size else np.zeros(1)
+def first_failed(info, pivots=None) -> int:
+    """The first info that is not 0, which the host waits for; 0 if there is none.
+
+    pivots: those of LU factorizations. Only one that is 0 fails, as in LAPACK: cuSOLVER reports NaN as well.
+    """
+    found = np.ravel(info.get()) if info.size else np.zeros(1, np.int32)
+    if pivots is not None and found.any():
+        reported = pivots.get().reshape(found.size, -1)[np.arange(found.size), np.maximum(found, 1) - 1]
+        found = np.where(reported == 0, found, 0)
     return found[np.argmax(found != 0)]
 
 
-def after(info, text: str | Callable[[int], str], *results) -> None:
+def after(info, text: str | Callable[[int], str], *results, pivots=None) -> None:
     """LinAlgError with this text if a matrix failed; without checks its results are NaN.
 
-    text: for all failures, or what makes it of the first info.
+    text: for all failures, or what makes it of the first info. pivots: as first_failed() takes them.
     """
     if not are_wanted():
         fill_failed(info, *results)
         return
-    failed = first_failed(info)
+    failed = first_failed(info, pivots)
     if failed:
         raise np.linalg.LinAlgError(text if isinstance(text, str) else text(failed))

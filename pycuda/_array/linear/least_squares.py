@@ -113,7 +113,7 @@ def cond(x, p=None) -> GPUArray:
         return _with_infinity(apply("divide", *((last, first) if p == -2 else (first, last))), x)
     stacked_square(np.linalg.cond, x, p)
     dtype = common_dtype(x)
-    inverse, info = unchecked_inverse(x, dtype)
+    inverse, info, _ = unchecked_inverse(x, dtype)
     checks.fill_failed(info, inverse)
     result = apply("multiply", norm(x, p, (-2, -1)), norm(inverse, p, (-2, -1)))
     return _with_infinity(result.astype(real_dtype(dtype), copy=False), x)

@@ -43,6 +43,11 @@ def lu_of(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray]:
     return factors, pivots, info
 
 
+def pivots_of(factors) -> GPUArray:
+    """A view of the diagonals."""
+    return diagonal(factors, 0, -2, -1)
+
+
 def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
     """The solutions, in columns, for right-hand sides that broadcast with the matrices."""
     batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
@@ -56,16 +61,16 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
     return x
 
 
-def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray]:
-    """(solutions, info)"""
+def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
+    """(solutions, info, the pivots if they are known)"""
     if lapack.needs_factors():
         factors, pivots, info = lu_of(a, dtype)
-        return solve_by_lu(factors, pivots, right, dtype), info
+        return solve_by_lu(factors, pivots, right, dtype), info, pivots_of(factors)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x, info = in_columns(right, dtype, batch), checks.new_info(batch, a.allocator)
     every = broadcast_to(a.astype(dtype, copy=False), (*batch, *a.shape[-2:]))
     lapack.gesv(every, x, info)
-    return x, info
+    return x, info, None
 
 
 def solve(a, b) -> GPUArray:
@@ -77,22 +82,22 @@ def solve(a, b) -> GPUArray:
         raise numpy_error(np.linalg.solve, a, b)
     dtype = common_dtype(a, b)
     checks.before("numpy.linalg.solve")
-    x, info = _solved(a, right, dtype)
-    checks.after(info, SINGULAR, x)
+    x, info, pivots = _solved(a, right, dtype)
+    checks.after(info, SINGULAR, x, pivots=pivots)
     return x[..., 0] if b.ndim == 1 else in_rows(x)
 
 
-def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray]:
-    """(inverses, info)"""
+def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
+    """(inverses, info, the pivots if they are known)"""
     if not lapack.needs_factors():
         x, info = new_columns(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
         lapack.inverse(a.astype(dtype, copy=False), x, info)
-        return x, info
+        return x, info, None
     factors, pivots, info = lu_of(a, dtype)
     x = new_columns(a.shape, dtype, a.allocator)
     assign(x, identity(a.shape[-1], dtype))
     lapack.getrs(factors, pivots, x)
-    return x, info
+    return x, info, pivots_of(factors)
 
 
 def inv(a) -> GPUArray:
@@ -100,8 +105,8 @@ def inv(a) -> GPUArray:
     a = stacked_square(np.linalg.inv, a)
     dtype = common_dtype(a)
     checks.before("numpy.linalg.inv")
-    x, info = unchecked_inverse(a, dtype)
-    checks.after(info, SINGULAR, x)
+    x, info, pivots = unchecked_inverse(a, dtype)
+    checks.after(info, SINGULAR, x, pivots=pivots)
     return in_rows(x)
 
 
@@ -135,7 +140,7 @@ def slogdet(a):
     a = stacked_square(np.linalg.slogdet, a)
     dtype = common_dtype(a)
     factors, pivots, _ = lu_of(a, dtype)
-    main = diagonal(factors, 0, -2, -1)
+    main = pivots_of(factors)
     swaps = apply("not_equal", pivots, arange(1, a.shape[-1] + 1, dtype=np.int64)).sum(axis=-1)
     parity = (1 - 2 * (swaps % 2)).astype(real_dtype(dtype))
     sign = apply("multiply", apply("sign", main).prod(axis=-1), parity)

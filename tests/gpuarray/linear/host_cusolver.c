@@ -7,7 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUCCESS = 0, ALLOC_FAILED = 2, INVALID_VALUE = 3, DEVICE_SIZE = 1000, HOST_SIZE = 24, MOST = 64 };
+enum {
+    SUCCESS = 0,
+    ALLOC_FAILED = 2,
+    INVALID_VALUE = 3,
+    DEVICE_SIZE = 1000,
+    HOST_SIZE = 24,
+    MOST = 64,
+    DOUBLE = 1
+};
 
 typedef void Fortran(void *, ...);
 
@@ -96,7 +104,11 @@ int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type,
     if (!handle || !params || type != compute || !are_there(device, device_size, host, host_size))
         return INVALID_VALUE;
     find("getrf", type)(&rows, &columns, a, &leading, order, info);
-    for (int i = 0; i < rows && i < columns; i++) pivots[i] = order[i];
+    for (int i = 0; i < rows && i < columns; i++) {
+        double pivot = type == DOUBLE ? ((double *)a)[i + i * lda] : 0;
+        if (pivot != pivot && !*info) *info = i + 1; /* as the library reports it, unlike LAPACK */
+        pivots[i] = order[i];
+    }
     return SUCCESS;
 }
 

@@ -136,6 +136,19 @@ for function, text in ((np.linalg.inv, "Singular matrix"),
     result = (result[0] if isinstance(result, tuple) else result).get()
     assert (np.diagonal(result[0]) == 1).all() and np.isnan(np.diagonal(result[1])).all()
 assert np.linalg.det(stack).get().tolist() == [1, 0]
+
+not_finite = gpuarray.to_gpu(np.stack([np.eye(3), np.diag([1, np.nan, 2])]))
+for function in (np.linalg.inv, lambda a: np.linalg.solve(a, np.ones_like(a))):
+    result = function(not_finite).get()
+    assert np.isfinite(result[0]).all() and np.isnan(result[1]).any()
+linalg.lu_factor(not_finite, check_finite=False)
+not_finite[0, 1, 1] = 0
+try:
+    np.linalg.inv(not_finite)
+except np.linalg.LinAlgError as error:
+    assert str(error) == "Singular matrix"
+else:
+    raise AssertionError("a singular matrix beside one that is not finite")
 """
 )
 
