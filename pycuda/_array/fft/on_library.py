@@ -97,7 +97,7 @@ def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | No
     return step
 
 
-def repeat(steps: list[Step], source: GPUArray, result: GPUArray, forward: bool) -> None:
+def repeat_steps(steps: list[Step], source: GPUArray, result: GPUArray, forward: bool) -> None:
     """Queues the steps, the first from `source`, the others in place, for arrays of the same forms and
     addresses modulo 16 as those that they were made for.
     """

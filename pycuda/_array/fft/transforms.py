@@ -17,7 +17,7 @@ from pycuda._array.core.elementwise import apply, users_level
 from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.fft.on_host import ByNumPy
-from pycuda._array.fft.on_library import ByLibrary, Step, Steps, repeat
+from pycuda._array.fft.on_library import ByLibrary, Step, Steps, repeat_steps
 from pycuda._array.numpy_api.likes import fresh
 from pycuda._driver import _first_address
 from pycuda._kernels.plans.caches import launches
@@ -335,7 +335,7 @@ class _Recipe(NamedTuple):
 
     def run(self, a) -> GPUArray:
         result = _driver.GPUArray(self.shape, self.dtype, a.allocator, strides=self.strides)
-        repeat(self.steps, a, result, self.forward)
+        repeat_steps(self.steps, a, result, self.forward)
         return _finished(result, self.factor, self.dtype, None)
 
 

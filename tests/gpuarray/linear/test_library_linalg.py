@@ -148,7 +148,7 @@ try:
 except np.linalg.LinAlgError as error:
     assert str(error) == "Singular matrix"
 else:
-    raise AssertionError("a singular matrix beside one that is not finite")
+    raise AssertionError("a singular matrix next to one that is not finite")
 """
 )
 
