@@ -21,7 +21,7 @@ static bool holds(const Buffer *buffer, uint64_t offset, uint64_t size)
     return offset <= buffer->size && size <= buffer->size - offset;
 }
 
-/* False when it is not there. */
+/* False when the buffer ends before. */
 static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
 {
     if (!holds(buffer, offset, size)) return false;
@@ -29,7 +29,8 @@ static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
     return true;
 }
 
-static bool is_cut_off(const Buffer *buffer, const char *what)
+/* Writes the message; always false. */
+static bool refuse_truncated(const Buffer *buffer, const char *what)
 {
     snprintf(buffer->why, buffer->why_size,
              "%s in the buffer of %zu bytes is truncated, or its sizes are wrong", what, buffer->size);
@@ -45,12 +46,12 @@ static bool fat_is_whole(const Buffer *buffer)
     FatEntry entry;
     if (!take(buffer, 0, &header, sizeof header) || header.header_size < sizeof header
         || !holds(buffer, header.header_size, header.size))
-        return is_cut_off(buffer, what);
+        return refuse_truncated(buffer, what);
     uint64_t at = header.header_size, end = at + header.size;
     while (end - at >= sizeof entry) {
         if (!take(buffer, at, &entry, sizeof entry) || entry.header_size < sizeof entry
             || entry.header_size > end - at || entry.size > end - at - entry.header_size)
-            return is_cut_off(buffer, what);
+            return refuse_truncated(buffer, what);
         at += entry.header_size + entry.size;
     }
     return true;
@@ -112,7 +113,7 @@ static bool elf_is_whole(const Buffer *buffer)
     Elf64_Ehdr header;
     bool whole = take(buffer, 0, &header, sizeof header) && header.e_ident[EI_CLASS] == ELFCLASS64
                  && sections_are_whole(buffer, &header) && segments_are_whole(buffer, &header);
-    return whole || is_cut_off(buffer, "the ELF file");
+    return whole || refuse_truncated(buffer, "the ELF file");
 }
 
 /* ---- Linked images of the CPU device ---- */
@@ -121,7 +122,7 @@ static bool link_is_whole(const Buffer *buffer)
 {
     uint64_t size;
     bool whole = take(buffer, CPU_LINK_MAGIC_BYTES, &size, sizeof size) && size <= buffer->size;
-    return whole || is_cut_off(buffer, "the linked image");
+    return whole || refuse_truncated(buffer, "the linked image");
 }
 
 bool image_is_whole(const void *image, size_t size, char *why, size_t why_size)

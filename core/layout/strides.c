@@ -78,7 +78,7 @@ static void neutral_strides(int ndim, const ptrdiff_t *shape, const ptrdiff_t *s
     }
 }
 
-void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *out)
+void strides_follow_neighbors(int ndim, const ptrdiff_t *strides, ptrdiff_t *out)
 {
     ptrdiff_t follow = 0;
     for (int axis = ndim - 1; axis >= 0; axis--) {

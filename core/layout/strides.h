@@ -32,7 +32,7 @@ void strides_sort(int ndim, const ptrdiff_t *strides, int *order);
 
 /* The strides, those of axes that repeat an element (0) replaced by their inner neighbors' distance: then
  * such axes stay where they are when the others are sorted. */
-void strides_follow_neighbours(int ndim, const ptrdiff_t *strides, ptrdiff_t *out);
+void strides_follow_neighbors(int ndim, const ptrdiff_t *strides, ptrdiff_t *out);
 
 /* Strides of a packed array with the same order of axes in memory as the given one: gaps are closed and
  * negative steps become positive. */

@@ -48,7 +48,7 @@ int captured_notice(ModuleState *state, PyObject *object, CUstream stream);
 /* Closes those that have ended; whether any is left. */
 bool captured_last(ModuleState *state);
 
-/* Whether the stream is captured, be it by somebody else. */
+/* Whether the stream is captured, by this module or by other code. */
 bool captured_is(ModuleState *state, CUstream stream);
 
 /* Whether work on the stream would be captured, or end a capture: it cannot be put in order with others. */
@@ -79,7 +79,7 @@ static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *c
 
 /* Those of a new graph. -1 with an exception. */
 int captured_new(KeptObjects *kept);
-/* A dict that nobody else has, with the same objects. -1 with an exception. */
+/* Replaces a shared dict by a copy. -1 with an exception. */
 int captured_own(KeptObjects *kept);
 int captured_put(KeptObjects *kept, PyObject *object);
 unsigned long captured_new_edition(void);

@@ -1,8 +1,8 @@
 /* Captures that others begin. See captured.h.
  *
  * What captured work uses is kept by a user object of the graph, which goes on with what is instantiated of
- * the graph. Its destruction is reported by a thread of the driver, which may make no calls and wait for
- * nobody: another thread releases the objects.
+ * the graph. Its destruction is reported by a thread of the driver, which may make no calls and may not wait:
+ * another thread releases the objects.
  */
 #include "ext/base/captured.h"
 
@@ -50,7 +50,7 @@ typedef struct GraphEnd {
     struct Deferred *release;
 } GraphEnd;
 
-/* In a thread of the driver, or within a call of whoever destroys the last that was made of the graph. */
+/* Called by a thread of the driver, or within the call that destroys the last object made of the graph. */
 static void end_of_graph(void *data)
 {
     GraphEnd end = *(GraphEnd *)data;
@@ -61,7 +61,7 @@ static void end_of_graph(void *data)
 static GraphEnd *new_end(ModuleState *state, PyObject *capsule)
 {
     GraphEnd *end = PyMem_RawMalloc(sizeof *end);
-    struct Deferred *release = end ? deferred_prepare(state, capsule) : NULL;
+    struct Deferred *release = end ? deferred_new(state, capsule) : NULL;
     if (release) {
         Py_INCREF(capsule);
         *end = (GraphEnd){state, release};

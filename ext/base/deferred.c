@@ -6,16 +6,16 @@
 /* The list is guarded by the state's lock. */
 typedef struct Deferred {
     struct Deferred *next;      /* in ModuleState.deferred */
-    destructor function;        /* NULL: the reference is all there is to release */
+    destructor function;        /* called with the object; NULL: only the reference is released */
     PyObject *object;
-    bool owned;                 /* a reference; else the object has none left, and dies in the function */
-    PyObject *type;             /* of one that is prepared: a reference for the main thread's part */
+    bool owned;                 /* object is a reference; else none is left, and function deallocates it */
+    PyObject *type;             /* of deferred_new: a reference, which release_in_main_thread takes over */
 } Deferred;
 
 /* ---- Who releases ---- */
 
-/* The main thread's part, between two instructions. type: a reference to one of ours, which keeps the
- * state. */
+/* Called by Python's main thread between two instructions. type: a reference to a type of this module, which
+ * keeps the state alive. */
 static int release_in_main_thread(void *type)
 {
     ModuleState *state = state_of_type(type);
@@ -25,7 +25,7 @@ static int release_in_main_thread(void *type)
     return 0;
 }
 
-/* Python's list of such calls may be full: then others release. */
+/* Python's list of such calls may be full: then another thread releases. */
 static void ask_main_thread(ModuleState *state)
 {
     if (state->deferred_asked) return;
@@ -55,9 +55,9 @@ void deferred_release_all(ModuleState *state)
     }
 }
 
-/* ---- Putting off ---- */
+/* ---- Deferring ---- */
 
-/* Out of memory for the note: the object leaks. */
+/* Without memory for the entry the object leaks. */
 static void defer(ModuleState *state, destructor function, PyObject *object, bool owned)
 {
     Deferred *item = PyMem_Malloc(sizeof *item);
@@ -76,7 +76,7 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
     if (!captured_some(state)) ask_main_thread(state);
 }
 
-Deferred *deferred_prepare(ModuleState *state, PyObject *object)
+Deferred *deferred_new(ModuleState *state, PyObject *object)
 {
     Deferred *item = PyMem_Malloc(sizeof *item);
     if (item)
@@ -86,14 +86,14 @@ Deferred *deferred_prepare(ModuleState *state, PyObject *object)
     return item;
 }
 
-/* Once it is in the list another thread may take it. Where Python's list is full, the reference to the type
- * is leaked. */
-void deferred_post(ModuleState *state, Deferred *prepared)
+/* The type is read first: another thread may take the entry as soon as it is in the list. Where Python's list
+ * is full, the reference to the type is leaked. */
+void deferred_post(ModuleState *state, Deferred *entry)
 {
-    PyObject *type = prepared->type;
+    PyObject *type = entry->type;
     state_lock(state);
-    prepared->next = state->deferred;
-    state->deferred = prepared;
+    entry->next = state->deferred;
+    state->deferred = entry;
     state_unlock(state);
     (void)Py_AddPendingCall(release_in_main_thread, type);
 }

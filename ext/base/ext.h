@@ -25,8 +25,8 @@
 #define ext_is_finalizing() Py_IsFinalizing()
 #endif
 
-/* Around what only the GIL guards elsewhere: where there is none, nobody else is in a section of this object.
- * What may run Python code is not to be in one. */
+/* Around code that the GIL guards in other builds: without the GIL only one thread is in a section of the
+ * object. Code that may run Python code must not be in one. */
 #ifdef Py_GIL_DISABLED
 #define GUARD_BEGIN(object) Py_BEGIN_CRITICAL_SECTION((PyObject *)(object))
 #define GUARD_END() Py_END_CRITICAL_SECTION()

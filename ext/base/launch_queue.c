@@ -7,7 +7,7 @@
 /* Drivers take 1,024 calls a channel, some take more. */
 enum { SURELY_FULL = 1000, SURELY_FREE = 768, LOOK_EVERY = SURELY_FREE / 3, LOOK_AGAIN = 16 };
 
-/* With the GIL nobody else is here: a thread lets go of it in driver calls only. */
+/* With the GIL no other thread is here: a thread releases it in driver calls only. */
 static void lock_queues(ModuleState *state)
 {
 #ifdef Py_GIL_DISABLED
@@ -318,7 +318,8 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
     return found;
 }
 
-/* Its work may go on: the handle is the driver's to give again, and then to be counted anew. */
+/* The stream's work may go on, but the driver may give the same handle to a new stream, whose launches are
+ * counted from 0. */
 void queue_stream_gone(ModuleState *state, CUstream stream)
 {
     CUevent mark;

@@ -9,9 +9,9 @@
  *   without the GIL, when the driver may be full
  *   after a wait that a signal can end, when it surely is
  *
- * Waits for the stream or for its context say what is done; where a program makes none, an event in the
- * stream does, recorded once every few hundred calls. Other libraries' calls, which nobody counts, are what
- * the margin is for.
+ * Waits for the stream or for its context show what is done; where a program never waits, an event in the
+ * stream does, recorded once every few hundred calls. The margin is for calls of other libraries, which are
+ * not counted.
  */
 #ifndef EXT_BASE_LAUNCH_QUEUE_H
 #define EXT_BASE_LAUNCH_QUEUE_H
@@ -41,7 +41,7 @@ typedef struct LaunchQueue {
 typedef struct LaunchQueues {
     CUstream stream;        /* the one used last */
     long left;              /* calls that it takes before queue_find_capacity is asked again */
-    size_t last;            /* its place in `list`, counted from 1; 0: `left` is nobody's */
+    size_t last;            /* its place in `list`, counted from 1; 0: `left` belongs to no stream */
     size_t count, space;
     LaunchQueue *list;      /* owned */
     uint64_t uses;          /* counts up whenever the next call of a stream is the first after a wait */

@@ -37,7 +37,7 @@ void state_free(void *module)
     ModuleState *state = module_state((PyObject *)module);
     state_clear((PyObject *)module);
     for (int i = 0; i < STATE_DTYPES; i++) Py_CLEAR(state->dtypes[i].dtype);
-    word_map_clear(&state->bodies);
+    word_map_clear(&state->functions_by_literal);
     free_list_clear(&state->free_arrays);
     free_list_clear(&state->free_pooled);
     PyMem_RawFree(state->queues.list);

@@ -77,8 +77,8 @@ struct ModuleState {
     struct {
         PyObject *type, *dtype; /* borrowed, owned */
     } dtypes[STATE_DTYPES];
-    WordMap bodies; /* of array_bodies, borrowed (methods.c) */
-    atomic_long arrays_changed; /* how often an array got another description (gpuarray_describe_anew) */
+    WordMap functions_by_literal; /* values of python_functions, borrowed (gpuarray/methods.c) */
+    atomic_long arrays_changed; /* how often an array got another description (gpuarray_describe_again) */
     FreeList free_arrays, free_pooled; /* of GPUArray and PooledDeviceAllocation */
 
     /* Callbacks, set during set-up only. */
@@ -95,13 +95,13 @@ struct ModuleState {
     atomic_long streams_entered; /* `with stream:` blocks so far, and calls in progress (stream.h) */
     bool deferred_asked; /* the main thread was asked to make them */
     LibraryTable libraries; /* with the GIL */
-    struct Compilation *left; /* compilations that nobody waits for anymore (compilation.h) */
+    struct Compilation *left; /* compilations that no thread waits for anymore (compilation.h) */
     unsigned long main_thread; /* where Python runs signal handlers (wait.h) */
     atomic_int wait_mode;
     LaunchQueues queues; /* queued launches (launch_queue.h) */
     uint64_t idle_begin; /* of the last wait for all work of the context below */
     CUcontext idle_context;
-    atomic_bool streams_beside; /* some do not wait for the default one (wait.h) */
+    atomic_bool nonblocking_streams; /* some do not wait for the default one (wait.h) */
     atomic_bool left_running; /* a wait was left while the work went on: releases may not wait for it */
     atomic_bool given_up; /* the program ends before its work: no driver call may wait for that */
     atomic_long host_functions; /* Python functions in streams that are still to run */
@@ -109,7 +109,7 @@ struct ModuleState {
     unsigned host_generation; /* ... the end began, which counts it up */
     atomic_uint log_position; /* in the driver's log, up to where it was shown */
     atomic_bool fault_shown; /* a kernel's fault was raised or reported: later calls repeat it */
-    bool fault_before; /* the same of any context; the above begins anew with each */
+    bool fault_before; /* the same for all contexts; fault_shown is cleared for each new one */
     KeptFault kept_fault;
     struct LaunchSites *sites; /* where launches came from (launch_site.c); with the GIL */
     struct LostContext *lost; /* contexts that a fault has ended (lost.c); with the GIL */

@@ -2,12 +2,12 @@
  *
  * Python runs signal handlers on the main thread only, and not while that is inside the driver. So there a
  * wait is cut into slices, between which the handlers run; when one of them raises, the wait is over: the
- * result is CUDA_ERROR_NOT_READY with the exception set, and what the call itself was to do has not
- * happened. Other threads wait as the driver does.
+ * result is CUDA_ERROR_NOT_READY with the exception set, and what the call itself was to do has not happened.
+ * Other threads wait as the driver does.
  *
- * A driver with cuPycudaSetPatience, the CPU device, comes back from any call that would wait longer, and
- * ends what was waited for when nobody does anymore. Others are asked, before the call, whether the place
- * that it will wait for is idle; what was launched goes on.
+ * A driver with cuPycudaSetPatience, the CPU device, returns from any call that would wait longer, and ends
+ * the work when no thread waits for it anymore. Other drivers are asked, before the call, whether what it
+ * will wait for is idle; work that was launched goes on.
  *
  * A copy in a stream whose host memory is only lent is waited for like this before it is queued, and not
  * after: once it is under way the memory may not go.
@@ -92,13 +92,14 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit);
 static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
 {
     enum { SMALL = 64 << 10 };
-    return bytes > SMALL || (bytes && atomic_load_explicit(&state->streams_beside, memory_order_relaxed));
+    return bytes > SMALL
+           || (bytes && atomic_load_explicit(&state->nonblocking_streams, memory_order_relaxed));
 }
 
 /* Of a stream that may not wait for the default one. */
 static inline void wait_note_stream(ModuleState *state)
 {
-    atomic_store_explicit(&state->streams_beside, true, memory_order_relaxed);
+    atomic_store_explicit(&state->nonblocking_streams, true, memory_order_relaxed);
 }
 
 #endif

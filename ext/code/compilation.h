@@ -1,8 +1,8 @@
 /* A compilation by NVRTC that a signal can end.
  *
- * The main thread, where Python runs signal handlers, lets a thread of its own compile and waits for it in
- * slices. When a handler raises, the compilation is left: the compiler is told where it can be (CUDA 12.8),
- * what it still gives is dropped, and the texts that it reads live until it has come back.
+ * The main thread, where Python runs signal handlers, starts a thread that compiles, and waits for it in
+ * slices. When a handler raises, the compilation is abandoned: the compiler is asked to stop where it can
+ * (CUDA 12.8), its result is dropped, and the texts that it reads live until it has returned.
  */
 #ifndef EXT_CODE_COMPILATION_H
 #define EXT_CODE_COMPILATION_H

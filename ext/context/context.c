@@ -25,8 +25,8 @@ static void unlink_context(ContextObject *context)
     state_unlock(context->state);
 }
 
-/* From here on it is found as one that was detached, until the driver has ended it: no thread in which it is
- * current takes it for somebody else's. False when it was so before. */
+/* From here on it is found as one that was detached, until the driver has ended it: a thread in which it is
+ * current does not take it for a foreign context. False when it was detached before. */
 static bool mark_detached(ContextObject *context)
 {
     state_lock(context->state);
@@ -36,8 +36,8 @@ static bool mark_detached(ContextObject *context)
     return first;
 }
 
-/* A new reference to one of the list, whose lock is held. */
-static ContextObject *reference(ContextObject *context)
+/* A new reference to a context of the list, whose lock is held. A dormant one has none and is revived. */
+static ContextObject *new_reference(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
     if (!atomic_exchange(&context->dormant, false)) return (ContextObject *)Py_NewRef((PyObject *)context);
@@ -62,7 +62,7 @@ static ContextObject *find_context(ModuleState *state, CUcontext handle, const C
         else
             found = context;
     }
-    if (found) reference(found);
+    if (found) new_reference(found);
     state->recent_context = found;
     state_unlock(state);
     return found;
@@ -118,7 +118,7 @@ ContextObject *context_next_own(ModuleState *state, const ContextObject *previou
     ContextObject *context = previous ? previous->next : state->contexts;
     while (context && (atomic_load(&context->detached) || atomic_load(&context->kind) == CONTEXT_FOREIGN))
         context = context->next;
-    if (context) reference(context);
+    if (context) new_reference(context);
     state_unlock(state);
     return context;
 }
@@ -128,7 +128,7 @@ ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const Context
     state_lock(state);
     ContextObject *context = state->contexts;
     while (context && !is_wanted(context)) context = context->next;
-    if (context) reference(context);
+    if (context) new_reference(context);
     state_unlock(state);
     return context;
 }
@@ -266,8 +266,8 @@ ContextObject *context_current(ModuleState *state)
 /* The scopes that this thread is in: Python code that runs inside of one may detach the context. */
 static _Thread_local ContextScope *innermost;
 
-/* Releases that other threads have begun in the context end before it does: afterwards its handles and
- * addresses may be somebody else's. */
+/* Waits for the releases that other threads have begun in the context: once it is destroyed, the driver may
+ * give its handles and addresses to new objects. */
 static void wait_until_left(ContextObject *context)
 {
     struct timespec moment = {0, 50000};

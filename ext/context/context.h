@@ -1,8 +1,8 @@
 /* Contexts: one Context object per CUcontext, which everything made in it keeps alive.
  *
  * OWNED contexts were created here and are destroyed at detach or with their last reference. PRIMARY ones are
- * retained and released. FOREIGN ones were found current and belong to somebody else. GREEN ones are parts of
- * a device, made and destroyed here.
+ * retained and released. FOREIGN ones were found current and belong to other code. GREEN ones are parts of a
+ * device, created and destroyed here.
  *
  * An object that owns a driver resource holds its context (context_hold) and releases the resource between
  * context_enter and context_leave, from any thread and at any time. A primary context that is detached while
@@ -54,9 +54,9 @@ static inline ContextObject *context_cast(PyObject *object) { return (ContextObj
  * the thread has none. NULL with an exception. */
 ContextObject *context_current(ModuleState *state);
 
-/* Counts one resource in the context, which lives as long as it has any; context_drop gives it back. They are
- * not Python references: when the last of those goes, nobody can make the context current anymore, and what
- * is remembered for it (kernels and the like) is forgotten. */
+/* Counts one resource in the context, which lives as long as it has any; context_drop counts it out.
+ * Resources are not Python references: when the last reference is released, no code can make the context
+ * current anymore, and what is cached for it, such as kernels, is dropped. */
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
 
@@ -155,7 +155,7 @@ ContextObject *context_hold_primary(ModuleState *state, CUdevice device);
 
 /* Initializes the driver: notice, cuInit. -1 with an exception. */
 int context_init_driver(ModuleState *state, unsigned flags);
-/* The same where nobody has done it yet. */
+/* The same, unless the driver is initialized. */
 int context_init_default(ModuleState *state);
 
 /* ModuleState.make_default_context. */

@@ -283,7 +283,7 @@ int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream st
     return 0;
 }
 
-void keep_alive_seal(ModuleState *state, ContextObject *context, CUstream stream)
+void keep_alive_seal_stream(ModuleState *state, ContextObject *context, CUstream stream)
 {
     for (KeepBatch *batch; (batch = take_open(state, context, stream));) {
         if (is_done(batch)) {

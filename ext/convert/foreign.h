@@ -1,5 +1,5 @@
-/* Device arrays of other libraries, by their __cuda_array_interface__ or DLPack: where they are, the work
- * that must be done before anybody looks at them, and what they are arrays of. */
+/* Device arrays of other libraries, by their __cuda_array_interface__ or DLPack: their address, the work that
+ * must be done before they are read, and their dtype. */
 #ifndef EXT_CONVERT_FOREIGN_H
 #define EXT_CONVERT_FOREIGN_H
 
@@ -10,10 +10,10 @@ struct _PyArray_Descr;
 
 typedef struct ForeignArray {
     CUdeviceptr pointer;
-    bool has_stream;        /* the owner has queued work on it there */
-    bool unordered;         /* its interface, of version 2 or less, does not say where */
+    bool has_stream; /* the owner has queued work on it there */
+    bool unordered; /* its interface, of version 2 or less, does not say where */
     CUstream stream;
-    bool on_host;           /* it is an array, and on no device: foreign_describe gives 0 */
+    bool on_host; /* it is an array, and on no device: foreign_describe gives 0 */
 } ForeignArray;
 
 /* 1 when the object has the interface, 0 when not, -1 with an exception: TypeError when it is malformed.

@@ -166,7 +166,7 @@ static int describe_interface(ModuleState *state, PyObject *object, ForeignArray
     return found;
 }
 
-/* By the cheapest way that tells most. */
+/* Uses the cheapest protocol of the object that describes the array completely. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
                      ForeignForm *form)
 {

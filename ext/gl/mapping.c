@@ -1,4 +1,4 @@
-/* RegisteredMapping: the time in which kernels may use what belongs to OpenGL. */
+/* RegisteredMapping: an object of OpenGL's while it is mapped, so that kernels may use it. */
 #include "ext/base/deferred.h"
 #include "ext/base/driver_calls.h"
 #include "ext/base/types.h"
@@ -10,9 +10,9 @@
 typedef struct MappingObject {
     PyObject_HEAD
     ModuleState *state;
-    RegisteredObject *object;   /* a reference; counted in its mappings until this is over */
+    RegisteredObject *object;   /* a reference; counted in its mappings until this is unmapped */
     PyObject *stream;           /* a reference, or NULL */
-    atomic_bool over;
+    atomic_bool unmapped;       /* or not mapped yet */
     PyObject *weak_references;
 } MappingObject;
 
@@ -20,18 +20,19 @@ static MappingObject *mapping_cast(PyObject *object) { return (MappingObject *)o
 
 /* ---- Mapping ---- */
 
-const char registered_map_doc[] = "map($self, stream=None)\n--\n\n"
-                                  "Map the memory for kernels: work of OpenGL before this is done before\n"
-                                  "work of the stream after it.\n"
-                                  "\nParameters\n----------\n"
-                                  "stream : Stream\n"
-                                  "\nReturns\n-------\n"
-                                  "RegisteredMapping\n"
-                                  "\nRaises\n------\n"
-                                  "LogicError\n    It was unregistered.\n"
-                                  "Error\n    It is mapped already, or OpenGL's context is not current.\n"
-                                  "\nNotes\n-----\n"
-                                  "Calls cuGraphicsMapResources.";
+const char registered_map_doc[] =
+    "map($self, stream=None)\n--\n\n"
+    "Map the memory for kernels: what OpenGL was given before this call is done\n"
+    "before what the stream is given after it.\n"
+    "\nParameters\n----------\n"
+    "stream : Stream\n"
+    "\nReturns\n-------\n"
+    "RegisteredMapping\n"
+    "\nRaises\n------\n"
+    "LogicError\n    It was unregistered.\n"
+    "Error\n    It is mapped already, or OpenGL's context is not current.\n"
+    "\nNotes\n-----\n"
+    "Calls cuGraphicsMapResources.";
 
 static MappingObject *new_mapping(RegisteredObject *object, PyObject *stream)
 {
@@ -41,7 +42,7 @@ static MappingObject *new_mapping(RegisteredObject *object, PyObject *stream)
     mapping->state = object->state;
     mapping->object = registered_cast(Py_NewRef((PyObject *)object));
     mapping->stream = stream && stream != Py_None ? Py_NewRef(stream) : NULL;
-    atomic_init(&mapping->over, true);
+    atomic_init(&mapping->unmapped, true);
     return mapping;
 }
 
@@ -62,7 +63,7 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
     }
     CUresult result = try_cuGraphicsMapResources(state, 1, &object->resource, stream);
     if (result == CUDA_SUCCESS) {
-        atomic_store(&mapping->over, false);
+        atomic_store(&mapping->unmapped, false);
         LIVE_MORE(state, RegisteredMapping);
         return (PyObject *)mapping;
     }
@@ -73,7 +74,7 @@ PyObject *registered_map(PyObject *self, FAST_PARAMETERS)
 
 /* ---- Unmapping ---- */
 
-/* Where the context is gone the mapping went with it. */
+/* Without the context, which took the mapping with it, there is no call to make. */
 static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
 {
     RegisteredObject *object = mapping->object;
@@ -103,7 +104,7 @@ static void unmap_late(PyObject *self)
 PyDoc_STRVAR(unmap_doc, "unmap($self, stream=None)\n--\n\n"
                         "Give the memory back to OpenGL, after the work that is in the stream now.\n"
                         "\nParameters\n----------\n"
-                        "stream : Stream\n    That of map() where none is given.\n"
+                        "stream : Stream\n    By default the one that map() was given.\n"
                         "\nRaises\n------\n"
                         "LogicError\n    The second time.\n"
                         "\nNotes\n-----\n"
@@ -117,7 +118,7 @@ static PyObject *mapping_unmap(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
     PyObject *used = given[0] && given[0] != Py_None ? given[0] : mapping->stream;
     if (convert_stream(mapping->state, used, &stream) < 0) return NULL;
-    if (atomic_exchange(&mapping->over, true))
+    if (atomic_exchange(&mapping->unmapped, true))
         return raise_logic(mapping->state, "OpenGL object %u was already unmapped", mapping->object->name);
     if (host_function_runs()) {
         deferred_free(mapping->state, unmap_late, self);
@@ -132,7 +133,7 @@ static void mapping_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (mapping->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(mapping->state, mapping_dealloc, self)) return;
-    if (!atomic_exchange(&mapping->over, true)) unmap_late(self);
+    if (!atomic_exchange(&mapping->unmapped, true)) unmap_late(self);
     Py_XDECREF(mapping->stream);
     Py_DECREF((PyObject *)mapping->object);
     type->tp_free(self);
@@ -143,13 +144,13 @@ static void mapping_dealloc(PyObject *self)
 
 static int check_mapped(MappingObject *mapping, const char *what)
 {
-    if (!atomic_load(&mapping->over)) return context_check(mapping->object->context, what) ? 0 : -1;
+    if (!atomic_load(&mapping->unmapped)) return context_check(mapping->object->context, what) ? 0 : -1;
     raise_logic(mapping->state, "%s: OpenGL object %u is no longer mapped", what, mapping->object->name);
     return -1;
 }
 
 PyDoc_STRVAR(device_ptr_and_size_doc, "device_ptr_and_size($self)\n--\n\n"
-                                      "Where a buffer is now; another mapping may have it elsewhere.\n"
+                                      "The address of the mapped buffer, which the next mapping may change.\n"
                                       "\nReturns\n-------\n"
                                       "tuple of two int\n    Device address and bytes.\n"
                                       "\nRaises\n------\n"
@@ -173,9 +174,9 @@ PyDoc_STRVAR(array_doc, "array($self, index, level)\n--\n\n"
                         "An image as an Array, which textures and surfaces take. Its memory is OpenGL's.\n"
                         "\nParameters\n----------\n"
                         "index : int\n    Layer, or face of a cube map; else 0.\n"
-                        "level : int\n    Of mipmaps; else 0.\n"
+                        "level : int\n    Level of the mipmap; else 0.\n"
                         "\nReturns\n-------\n"
-                        "Array\n    Of use until this is unmapped.\n"
+                        "Array\n    Valid until this is unmapped.\n"
                         "\nRaises\n------\n"
                         "LogicError\n    It is not mapped anymore.\n"
                         "\nNotes\n-----\n"
@@ -191,7 +192,7 @@ static PyObject *mapping_array(PyObject *self, FAST_PARAMETERS)
     CUresult result = try_cuGraphicsSubResourceGetMappedArray(mapping->state, &handle,
                                                               mapping->object->resource, index, level);
     if (result == CUDA_SUCCESS)
-        return cuda_array_lent(mapping->object->context, handle, self, &mapping->over);
+        return cuda_array_lent(mapping->object->context, handle, self, &mapping->unmapped);
     return raise_driver(mapping->state, result, "cuGraphicsSubResourceGetMappedArray", "index %u, level %u",
                         index, level);
 }

@@ -130,10 +130,10 @@ static PyObject *get_splay(PyObject *self, void *closure)
 /* pycuda._array.indexing.attributes.<name>(self) */
 static PyObject *get_attribute(PyObject *self, void *name)
 {
-    return gpuarray_call_body(gpuarray_cast(self)->state, "indexing.attributes", name, self, NULL, 0, NULL);
+    return gpuarray_call_python(gpuarray_cast(self)->state, "indexing.attributes", name, self, NULL, 0, NULL);
 }
 
-/* Of a copy that nobody keeps, with what its assignment raises. */
+/* .flat of a temporary copy gets the exception that assigning to the copy would raise. */
 static PyObject *get_flat(PyObject *self, void *name)
 {
     PyObject *type = NULL, *problem = NULL, *trace = NULL;
@@ -141,7 +141,7 @@ static PyObject *get_flat(PyObject *self, void *name)
     if (gpuarray_check_kept(state, self) == 0) return get_attribute(self, name);
     PyErr_Fetch(&type, &problem, &trace);
     PyErr_NormalizeException(&type, &problem, &trace);
-    PyObject *flat = gpuarray_call_body(state, "indexing.attributes", name, self, &problem, 1, NULL);
+    PyObject *flat = gpuarray_call_python(state, "indexing.attributes", name, self, &problem, 1, NULL);
     Py_XDECREF(type);
     Py_XDECREF(problem);
     Py_XDECREF(trace);
@@ -155,8 +155,8 @@ static int set_flat(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
         return -1;
     }
     if (gpuarray_check_kept(gpuarray_cast(self)->state, self) < 0) return -1;
-    PyObject *none = gpuarray_call_body(gpuarray_cast(self)->state, "indexing.attributes", "set_flat", self,
-                                        &value, 1, NULL);
+    PyObject *none = gpuarray_call_python(gpuarray_cast(self)->state, "indexing.attributes", "set_flat", self,
+                                          &value, 1, NULL);
     Py_XDECREF(none);
     return none ? 0 : -1;
 }

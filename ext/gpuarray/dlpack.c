@@ -272,8 +272,9 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], Request
 
 /* ---- Order ---- */
 
-/* Memory of a pool counts as used on the consumer's stream from now on. The default streams
- * stay, of others nobody says when they end. With -1 the consumer sees to all of it. */
+/* Memory of a pool notes that the consumer's stream uses it when that is a default stream. Any other stream
+ * may be destroyed without notice, so the memory returns to the driver and not to the pool. With -1 the
+ * consumer orders its work itself. */
 static int note_consumer(GPUArrayObject *array, CUstream consumer)
 {
     PyObject *object = (PyObject *)array;

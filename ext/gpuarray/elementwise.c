@@ -293,7 +293,7 @@ static PyObject *new_result(Work *work, PyArray_Descr *dtype)
     bool in_order = like && gpuarray_has_shape(like, work->ndim, work->shape) && !(like->layout & GPUARRAY_C);
     if (in_order) {
         Py_ssize_t steps[STRIDES_MAX_DIMS];
-        strides_follow_neighbours(work->ndim, like->strides, steps);
+        strides_follow_neighbors(work->ndim, like->strides, steps);
         strides_pack_like(work->ndim, work->shape, steps, itemsize, strides);
     } else if (!plain)
         strides_fill('C', work->ndim, work->shape, itemsize, strides);

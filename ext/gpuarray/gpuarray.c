@@ -132,7 +132,7 @@ static Py_ssize_t bytes_needed(GPUArrayObject *array)
     return low < 0 || !fits ? -1 : high;
 }
 
-int gpuarray_describe_anew(GPUArrayObject *array, const GPUArrayObject *like)
+int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like)
 {
     atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
     return describe(array, (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype), like->ndim, like->shape,
@@ -232,7 +232,7 @@ static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *str
     return failed;
 }
 
-/* Something safe to look at before and without __init__: a 1-D array of no float64. */
+/* Valid before __init__, and without it: an array of float64 with the shape (0,). */
 static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     GPUArrayObject *array = gpuarray_cast(type->tp_alloc(type, 0));
@@ -297,10 +297,10 @@ static PyObject *given_or_null(PyObject *value) { return value == Py_None ? NULL
 
 #define SIGNATURE "(shape, dtype, allocator=None, base=None, gpudata=None, strides=None, order=\"C\")\n--\n\n"
 PyDoc_STRVAR(gpuarray_doc, "GPUArray" SIGNATURE); /* as errors name it */
-PyDoc_STRVAR(base_doc,
-             "_GPUArrayBase" SIGNATURE "What GPUArray has of C: memory, views, operators, transfers.");
+PyDoc_STRVAR(base_doc, "_GPUArrayBase" SIGNATURE
+                       "The part of GPUArray that is in C: memory, views, operators, transfers.");
 
-/* What the arguments say, before there is an array that anybody could look at. */
+/* What the arguments say, before other code can see the array. */
 typedef struct Asked {
     HostArrayForm form; /* to be cleared */
     char order;
@@ -510,12 +510,14 @@ static int gpuarray_bool(PyObject *self)
 
 static PyObject *gpuarray_str(PyObject *self)
 {
-    return gpuarray_call_body(gpuarray_cast(self)->state, "interop.printing", "to_str", self, NULL, 0, NULL);
+    return gpuarray_call_python(gpuarray_cast(self)->state, "interop.printing", "to_str", self, NULL, 0,
+                                NULL);
 }
 
 static PyObject *gpuarray_repr(PyObject *self)
 {
-    return gpuarray_call_body(gpuarray_cast(self)->state, "interop.printing", "to_repr", self, NULL, 0, NULL);
+    return gpuarray_call_python(gpuarray_cast(self)->state, "interop.printing", "to_repr", self, NULL, 0,
+                                NULL);
 }
 
 static PyObject *gpuarray_iter(PyObject *self)
@@ -527,8 +529,8 @@ static PyObject *gpuarray_iter(PyObject *self)
 /* value in array: whether an element equals it. */
 static int gpuarray_contains(PyObject *self, PyObject *value)
 {
-    PyObject *found =
-        gpuarray_call_body(gpuarray_cast(self)->state, "interop.scalars", "contains", self, &value, 1, NULL);
+    PyObject *found = gpuarray_call_python(gpuarray_cast(self)->state, "interop.scalars", "contains", self,
+                                           &value, 1, NULL);
     int truth = found ? PyObject_IsTrue(found) : -1;
     Py_XDECREF(found);
     return truth;
@@ -620,6 +622,6 @@ int gpuarray_setup(PyObject *module, ModuleState *state)
         !priority
         || PyObject_SetAttrString((PyObject *)state->_GPUArrayBase_type, "__array_priority__", priority) < 0;
     Py_XDECREF(priority);
-    state->array_bodies = PyDict_New();
-    return failed || !state->array_bodies ? -1 : 0;
+    state->python_functions = PyDict_New();
+    return failed || !state->python_functions ? -1 : 0;
 }

@@ -105,7 +105,7 @@ int gpuarray_set_strides(PyObject *self, PyObject *value, void *unused);
 int gpuarray_set_dtype(PyObject *self, PyObject *value, void *unused);
 
 /* Gives the array the shape, strides and dtype of another. -1 with an exception, and it is as it was. */
-int gpuarray_describe_anew(GPUArrayObject *array, const GPUArrayObject *like);
+int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like);
 /* As many strides as axes from a sequence. -1 with an exception. */
 int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
 
@@ -125,8 +125,8 @@ extern PyGetSetDef gpuarray_getset[];
 /* ext/gpuarray/methods.c */
 extern PyMethodDef gpuarray_methods[];
 /* pycuda._array.<module>.<name>(self, ...), imported with the first call. NULL with an exception. */
-PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
-                             FAST_PARAMETERS);
+PyObject *gpuarray_call_python(ModuleState *state, const char *module, const char *name, PyObject *self,
+                               FAST_PARAMETERS);
 
 /* ext/gpuarray/get_set.c */
 PyObject *gpuarray_get(PyObject *self, FAST_PARAMETERS);

@@ -16,7 +16,7 @@ static bool is_given(PyObject *value, const char *name)
 /* Takes the reference; NULL is an exception. */
 static int describe_as(GPUArrayObject *array, PyObject *view)
 {
-    int failed = view ? gpuarray_describe_anew(array, gpuarray_cast(view)) : -1;
+    int failed = view ? gpuarray_describe_again(array, gpuarray_cast(view)) : -1;
     Py_XDECREF(view);
     return failed;
 }

@@ -191,7 +191,7 @@ PyObject *gpuarray_subscript(PyObject *self, PyObject *index)
 {
     ModuleState *state = gpuarray_cast(self)->state;
     if (PyUnicode_Check(index) || is_basic(state, index)) return basic_view(gpuarray_cast(self), index);
-    return gpuarray_call_body(state, "indexing.getitem", "getitem", self, &index, 1, NULL);
+    return gpuarray_call_python(state, "indexing.getitem", "getitem", self, &index, 1, NULL);
 }
 
 /* ---- Assignment ---- */
@@ -243,7 +243,7 @@ static int copy_to_view(GPUArrayObject *view, PyObject *value)
 static int assign_by(ModuleState *state, const char *module, const char *name, PyObject *self,
                      PyObject *const *arguments, Py_ssize_t count)
 {
-    PyObject *none = gpuarray_call_body(state, module, name, self, arguments, count, NULL);
+    PyObject *none = gpuarray_call_python(state, module, name, self, arguments, count, NULL);
     Py_XDECREF(none);
     return none ? 0 : -1;
 }
@@ -290,7 +290,7 @@ int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value)
 
 const char gpuarray_setitem_doc[] = "__setitem__($self, key, value, /)\n--\n\nSet self[key] to value.";
 
-/* In place of the slot's: the call shows whether anybody else holds the array. */
+/* Replaces the slot's method: only a call by the method shows whether other references to the array exist. */
 PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count)
 {
     if (arg_count != 2)

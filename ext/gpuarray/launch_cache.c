@@ -39,7 +39,7 @@ typedef struct LaunchCacheObject {
     PyObject_HEAD
     ModuleState *state;
     WordMap entries;
-    Py_ssize_t limit; /* with that many it begins anew */
+    Py_ssize_t limit; /* with that many entries it is cleared */
     bool aligned; /* where arrays begin is part of their form */
     Py_ssize_t count, *positions; /* owned: the arrays among the arguments */
     bool *written; /* owned: whether it matters what that array meets; NULL: for none */

@@ -1,5 +1,6 @@
-/* The methods of GPUArray that are C: transfers, views, the protocol of DLPack. The others stand in the class
- * of pycuda/gpuarray.py; of some slots and of rare arguments the body is a function of pycuda._array. */
+/* The methods of GPUArray that are written in C: transfers, views, the protocol of DLPack. The others stand
+ * in the class of pycuda/gpuarray.py. Some slots, and methods with rare arguments, call functions of
+ * pycuda._array. */
 #include "ext/gpuarray/dlpack.h"
 #include "ext/gpuarray/gpuarray.h"
 
@@ -7,17 +8,16 @@
 
 enum { FEW_ARGUMENTS = 8 };
 
-/* The function, borrowed from the module's state; NULL with an exception. The names are literals: where they
- * are is asked first. */
-static PyObject *find_body(ModuleState *state, const char *module, const char *name)
+/* Borrowed from the state's dict; NULL with an exception. */
+static PyObject *import_function(ModuleState *state, const char *module, const char *name)
 {
     PyObject *key = PyUnicode_FromFormat("%s.%s", module, name);
-    PyObject *function = key ? PyDict_GetItemWithError(state->array_bodies, key) : NULL;
+    PyObject *function = key ? PyDict_GetItemWithError(state->python_functions, key) : NULL;
     if (key && !function && !PyErr_Occurred()) {
         PyObject *whole = PyUnicode_FromFormat("pycuda._array.%s", module);
         PyObject *home = whole ? PyImport_Import(whole) : NULL;
         PyObject *found = home ? PyObject_GetAttrString(home, name) : NULL;
-        if (found && PyDict_SetItem(state->array_bodies, key, found) == 0) function = found;
+        if (found && PyDict_SetItem(state->python_functions, key, found) == 0) function = found;
         Py_XDECREF(found);
         Py_XDECREF(home);
         Py_XDECREF(whole);
@@ -26,23 +26,24 @@ static PyObject *find_body(ModuleState *state, const char *module, const char *n
     return function;
 }
 
-static PyObject *body_of(ModuleState *state, const char *module, const char *name)
+/* import_function, remembered by the addresses of the two names, which are literals. */
+static PyObject *cached_function(ModuleState *state, const char *module, const char *name)
 {
     const uint64_t words[] = {(uint64_t)(uintptr_t)module, (uint64_t)(uintptr_t)name};
     void *before;
-    PyObject *function = word_map_find(&state->bodies, words, 2);
-    if (function || !(function = find_body(state, module, name))) return function;
-    if (word_map_put(&state->bodies, words, 2, function, &before)) return function;
+    PyObject *function = word_map_find(&state->functions_by_literal, words, 2);
+    if (function || !(function = import_function(state, module, name))) return function;
+    if (word_map_put(&state->functions_by_literal, words, 2, function, &before)) return function;
     return PyErr_NoMemory();
 }
 
-PyObject *gpuarray_call_body(ModuleState *state, const char *module, const char *name, PyObject *self,
-                             FAST_PARAMETERS)
+PyObject *gpuarray_call_python(ModuleState *state, const char *module, const char *name, PyObject *self,
+                               FAST_PARAMETERS)
 {
     Py_ssize_t count = 1 + arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
     PyObject *few[FEW_ARGUMENTS], **all = count > FEW_ARGUMENTS ? PyMem_New(PyObject *, (size_t)count) : few;
     if (!all) return PyErr_NoMemory();
-    PyObject *function = Py_XNewRef(body_of(state, module, name));
+    PyObject *function = Py_XNewRef(cached_function(state, module, name));
     all[0] = self;
     if (count > 1) memcpy(all + 1, args, (size_t)(count - 1) * sizeof *all);
     PyObject *result =

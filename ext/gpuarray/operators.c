@@ -13,7 +13,7 @@ static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObje
     return elementwise_call(state, &call);
 }
 
-/* Either of the two is a GPUArray; which one, the type's own functions tell, but for subclasses. */
+/* One of the two is a GPUArray, which its tp_dealloc shows unless it is of a subclass. */
 static ModuleState *state_of(PyObject *a, PyObject *b)
 {
     if (Py_TYPE(a)->tp_dealloc == gpuarray_dealloc) return gpuarray_cast(a)->state;
@@ -123,7 +123,7 @@ static PyObject *multiply_matrices(PyObject *a, PyObject *b, const char *how)
     ModuleState *state = state_of(a, b);
     bool both = (gpuarray_check(state, a) || foreign_is_array(state, a))
                 && (gpuarray_check(state, b) || foreign_is_array(state, b));
-    return both ? gpuarray_call_body(state, "linear.matmul", how, a, &b, 1, NULL)
+    return both ? gpuarray_call_python(state, "linear.matmul", how, a, &b, 1, NULL)
                 : Py_NewRef(Py_NotImplemented);
 }
 
@@ -174,7 +174,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
         operation == Py_NE
         || (large ? operation == Py_LT || operation == Py_LE : operation == Py_GT || operation == Py_GE);
     PyObject *arguments[] = {answer ? Py_True : Py_False};
-    return gpuarray_call_body(state, "core.elementwise", "constant_like", self, arguments, 1, NULL);
+    return gpuarray_call_python(state, "core.elementwise", "constant_like", self, arguments, 1, NULL);
 }
 
 /* ---- One element as a Python number ---- */

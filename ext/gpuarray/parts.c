@@ -1,6 +1,6 @@
-/* a.real and a.imag: packed copies of complex arrays, as PyCUDA has them. What is assigned to an element of
- * one that nobody keeps (z.real[...] = x) would be lost without a word; such copies are marked, and writing
- * to one that only the call holds is an error. */
+/* a.real and a.imag: packed copies of complex arrays, as PyCUDA has them. An assignment to an element of a
+ * temporary copy (z.real[...] = x) would be lost without an error; so such copies are marked, and writing to
+ * one that only the call holds raises. */
 #include "ext/base/numpy_api.h"
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/gpuarray.h"
@@ -54,10 +54,10 @@ PyObject *gpuarray_get_part(PyObject *self, void *closure)
     return part;
 }
 
-/* ---- What nobody keeps ---- */
+/* ---- Temporary copies ---- */
 
-/* Whether only the call in progress holds the object. Before Python 3.14 a local variable is a reference of
- * its own beside the one of the call. */
+/* Whether only the call in progress holds the object. Before Python 3.14 a local variable is another
+ * reference than that of the call. */
 static bool is_temporary(PyObject *object)
 {
 #if PY_VERSION_HEX >= 0x030E0000
@@ -67,9 +67,9 @@ static bool is_temporary(PyObject *object)
 #endif
 }
 
-/* Whether it is a copy that z.real or z.imag made, or a view of one, which only this call holds; and `view`,
- * which is NULL or what that array's memory is kept by as well. */
-static bool is_lost_beside(ModuleState *state, PyObject *object, PyObject *view)
+/* Whether the object is a copy that z.real or z.imag made, or a view of one, and only this call holds it. A
+ * reference by `view`, an array or NULL, does not count. */
+static bool is_lost_except(ModuleState *state, PyObject *object, PyObject *view)
 {
     PyObject *kept = view ? gpuarray_cast(view)->base : NULL;
     if (!gpuarray_check(state, object) || (!gpuarray_cast(object)->is_part && !gpuarray_cast(object)->base)
@@ -83,7 +83,7 @@ static bool is_lost_beside(ModuleState *state, PyObject *object, PyObject *view)
     return true;
 }
 
-static bool is_lost(ModuleState *state, PyObject *object) { return is_lost_beside(state, object, NULL); }
+static bool is_lost(ModuleState *state, PyObject *object) { return is_lost_except(state, object, NULL); }
 
 static int raise_lost(void)
 {
@@ -99,12 +99,12 @@ int gpuarray_check_kept(ModuleState *state, PyObject *object)
     return is_lost(state, object) ? raise_lost() : 0;
 }
 
-/* In z.real[0] += 1 the value is a view of the copy, and keeps it. From Python 3.14 on a local variable is
- * not a reference beside that one, so that r[0] += 1 looks the same: nothing is said there. */
+/* In z.real[0] += 1 the value is a view of the copy and holds the only other reference to it. From Python
+ * 3.14 on a local variable is not counted, so r[0] += 1 looks the same, and neither raises. */
 int gpuarray_check_kept_of(ModuleState *state, PyObject *object, PyObject *value)
 {
     bool own = PY_VERSION_HEX < 0x030E0000 && gpuarray_check(state, value) && Py_REFCNT(value) == 1;
-    return is_lost_beside(state, object, own ? value : NULL) ? raise_lost() : 0;
+    return is_lost_except(state, object, own ? value : NULL) ? raise_lost() : 0;
 }
 
 static bool is_out(PyObject *name)

@@ -225,8 +225,8 @@ PyObject *gpuarray_reshape(PyObject *self, FAST_PARAMETERS)
     for (Py_ssize_t i = 0; keywords && i < PyTuple_GET_SIZE(keywords); i++) {
         PyObject *keyword = PyTuple_GET_ITEM(keywords, i), *value = args[arg_count + i];
         if (is_for_python(keyword, value))
-            return gpuarray_call_body(array->state, "shape.views", "reshaped", self, args, arg_count,
-                                      keywords);
+            return gpuarray_call_python(array->state, "shape.views", "reshaped", self, args, arg_count,
+                                        keywords);
         if (PyUnicode_CompareWithASCIIString(keyword, "stream") == 0)
             stream = value;
         else if (PyUnicode_CompareWithASCIIString(keyword, "order") != 0)
@@ -255,8 +255,8 @@ const char gpuarray_ravel_doc[] =
 PyObject *gpuarray_ravel(PyObject *self, FAST_PARAMETERS)
 {
     if (arg_count || keywords)
-        return gpuarray_call_body(gpuarray_cast(self)->state, "shape.views", "ravel", self, args, arg_count,
-                                  keywords);
+        return gpuarray_call_python(gpuarray_cast(self)->state, "shape.views", "ravel", self, args, arg_count,
+                                    keywords);
     return along_one_axis(gpuarray_cast(self), 'C', NULL);
 }
 
@@ -272,7 +272,7 @@ PyObject *gpuarray_squeeze(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (arg_count || keywords)
-        return gpuarray_call_body(array->state, "shape.views", "squeeze", self, args, arg_count, keywords);
+        return gpuarray_call_python(array->state, "shape.views", "squeeze", self, args, arg_count, keywords);
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS];
     int ndim = 0;
     for (int axis = 0; axis < array->ndim; axis++) {

@@ -18,7 +18,7 @@ static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *a
     return same;
 }
 
-/* In a list that nobody else has. */
+/* Replaces the objects in a list that is not shared. */
 static void exchange(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
 {
     Py_INCREF(list);

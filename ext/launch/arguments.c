@@ -139,7 +139,7 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
             is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
-    if (alignment <= 1)     /* NumPy packs structures unless told otherwise; C does not */
+    if (alignment <= 1)     /* NumPy packs structures by default; C does not */
         alignment = kernel_layout_natural_alignment(size);
     *out = (ArgumentValue){PyArray_DATA((PyArrayObject *)array), (uint32_t)size, (uint32_t)alignment};
     Py_DECREF(array);
@@ -157,7 +157,7 @@ static ParameterForm form_for(FunctionObject *function, Py_ssize_t position, PyA
     return size == sizeof(CUdeviceptr) ? parameter_types_form(function, position) : PARAMETER_STRUCTURE;
 }
 
-/* may_be_value: nobody knows whether the parameter is a pointer, and the call takes structures. */
+/* may_be_value: it is unknown whether the parameter is a pointer, and the call takes structures. */
 static int refuse_host_array(FunctionObject *function, Py_ssize_t position, bool may_be_value)
 {
     PyErr_Format(PyExc_TypeError,
@@ -437,8 +437,8 @@ static bool is_integer(FunctionObject *function, Py_ssize_t position)
     return result == CUDA_SUCCESS && kind == CPU_PARAMETER_INTEGER;
 }
 
-/* NumPy's integers of another size than the parameter's: a size does not tell an integer from a double, so
- * only where the driver knows that the parameter is one. 1 when the value was taken. */
+/* Converts a NumPy integer whose size is not the parameter's, but only when the driver knows that the
+ * parameter is an integer: by its size it could be a double. 1 when the value was taken. */
 static int resize_integer(LaunchArgs *launch, Py_ssize_t position, PyObject *argument, ArgumentValue *value)
 {
     uint32_t size = launch->function->layout.params[position].size;

@@ -7,8 +7,8 @@
 #include "core/pack_format.h"
 #include "ext/context/module_object.h"
 
-/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it
- * reads its arguments, which may run Python code that prepares the function anew. */
+/* What prepare() found out: one slot for each value of the call. A call in progress holds it while it reads
+ * its arguments, which may run Python code that prepares the function again. */
 typedef struct PreparedSlot {
     const PackCode *code;
     uint32_t offset, size;      /* in the buffer of arguments */

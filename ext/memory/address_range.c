@@ -218,7 +218,7 @@ static void release_range(PyObject *self)
     report_driver(range->state, result, "cuMemAddressFree");
 }
 
-/* False when it had been freed before. */
+/* False when it was already freed. */
 static bool free_range(AddressRangeObject *range)
 {
     UsageEnd end = usage_free(&range->usage);

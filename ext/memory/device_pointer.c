@@ -102,7 +102,8 @@ int convert_pointer(ModuleState *state, PyObject *value, CUdeviceptr *out)
     return pointer_of(state, value, NULL, out);
 }
 
-/* From that address on, which lies in memory of an allocation or nobody knows where. */
+/* -1 with an exception when `size` bytes from `address` on do not fit into the allocation under it. Memory
+ * that belongs to no known allocation is not checked. */
 static int check_fits(ModuleState *state, PyObject *value, const char *what, size_t size, CUdeviceptr address)
 {
     const DeviceAllocationObject *memory = allocation_under(state, value);

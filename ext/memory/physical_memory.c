@@ -141,7 +141,7 @@ static void release_handle(PyObject *self)
     report_driver(memory->state, result, "cuMemRelease");
 }
 
-/* False when it had been freed before. */
+/* False when it was already freed. */
 static bool release(PhysicalMemoryObject *memory)
 {
     UsageEnd end = usage_free(&memory->usage);

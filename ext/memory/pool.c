@@ -304,8 +304,8 @@ IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
     return result;
 }
 
-/* In the pool's context, for which nobody waits longer than this takes: Python code runs between two
- * attempts, never inside of one, but for handlers of signals where one may wait for a queue. */
+/* In the pool's context. A thread that detaches the context waits for an attempt to end, so Python code runs
+ * between two attempts, not within one; signal handlers do where the attempt waits for a queue. */
 static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
 {
     ContextScope scope;
@@ -324,7 +324,8 @@ static bool is_beyond_limit(MemoryPool *pool, const Request *asked)
     return pool_is_beyond_limit(&pool->core, asked->size);
 }
 
-/* Another thread may have moved in between, or the garbage that was collected have given something back. */
+/* Each attempt may succeed where the one before failed: the garbage collection freed memory, or another
+ * thread did. */
 static CUresult allocate_in_shortage(MemoryPool *pool, Request *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;

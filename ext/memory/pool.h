@@ -68,8 +68,8 @@ void memory_pool_hold(MemoryPool *pool);
 void memory_pool_drop(MemoryPool *pool);
 void memory_pool_leave(MemoryPool *pool);
 
-/* Gives back what is held, by an IN_CALL function of core/pool.h. In a forked child nobody may release the
- * lock: what is in the pool stays. */
+/* Frees the held blocks by an IN_CALL function of core/pool.h. In a forked child the lock may stay locked
+ * forever, so nothing is freed. */
 void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_driver));
 void memory_pool_trim(MemoryPool *pool, size_t keep);
 

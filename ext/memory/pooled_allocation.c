@@ -297,7 +297,7 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
     allocation->stream = Py_NewRef(stream);
 }
 
-/* last is NULL or the stream that was named. False when it had been freed before. */
+/* last is NULL or the stream that was given. False when it was already freed. */
 static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
 {
     if (atomic_load(&allocation->memory.freed)) return false; /* the GIL keeps others away until it is set */

@@ -1,9 +1,9 @@
 /* Device memory from a pool: a DeviceAllocation whose memory goes back to the pool.
  *
- * It belongs to a stream, the default one unless the user names another, and goes back after the work of
- * that stream. Launches, copies and fills note on which other streams it is used: these, too, first wait
- * for what the memory was used for before, and the memory goes back after their work as well. When nobody
- * named a stream, the first that is used is the one. Not seen is what only gets the address as a number.
+ * It belongs to a stream, and returns to the pool after the work of that stream. The user may name the
+ * stream; else it is the first on which the memory is used. Launches, copies and fills note on which other
+ * streams it is used: these, too, wait for the memory's former use, and the memory returns after their work
+ * as well. Code that only gets the address as a number is not noticed.
  */
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
 #define EXT_MEMORY_POOLED_ALLOCATION_H

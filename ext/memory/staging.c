@@ -30,7 +30,7 @@ bool staging_take(ModuleState *state, Staging *out)
     return block;
 }
 
-/* Of a context that was destroyed meanwhile, the block went with it, and nobody looks for it there. */
+/* When the context was destroyed meanwhile, the block was freed with it, and no caller asks for it again. */
 void staging_give(const Staging *staging)
 {
     atomic_store(&staging->context->staging, staging->block);

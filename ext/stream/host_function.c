@@ -1,9 +1,9 @@
 /* Python functions that run on the host in a stream's order.
  *
- * The driver calls from a thread of its own, which takes the GIL for it. So nobody may hold the GIL
- * while waiting for the driver: as long as functions are outstanding, every call releases it
- * (driver_calls.h), launches too, for a full queue waits. In such a thread the driver takes no calls:
- * they are refused with a message, and what dies there is released by another thread (deferred.h).
+ * The driver calls them from its own thread, which takes the GIL. So no thread may hold the GIL while it
+ * waits for the driver: as long as functions are outstanding, every call releases it (driver_calls.h),
+ * launches as well, since they wait when the queue is full. Within such a function the driver takes no calls:
+ * they are refused with a message, and objects that die there are released by another thread (deferred.h).
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -44,7 +44,7 @@ static void destroy_stream(PyObject *self)
     StreamObject *stream = stream_cast(self);
     ContextScope scope;
     LIVE_LESS(stream->state, Stream);
-    keep_alive_seal(stream->state, stream->context, stream->handle);
+    keep_alive_seal_stream(stream->state, stream->context, stream->handle);
     /* A pool that does not know of its end would use it again: rather it stays. */
     if (!stream->state->stream_gone(stream->context, stream->handle)
         || !context_enter(stream->context, &scope))

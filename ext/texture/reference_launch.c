@@ -30,7 +30,7 @@ static unsigned reading_flags(const Reference *reference, const Binding *binding
     return integers && reference->where ? flags | CU_TRSF_READ_AS_INTEGER : flags;
 }
 
-/* Bounds of the level of detail that nobody set are those of the levels. */
+/* Bounds of the level of detail that were not set are the first and the last level. */
 static void hold_levels(const Binding *binding, CUDA_TEXTURE_DESC *sampling)
 {
     bool levels = binding->resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;

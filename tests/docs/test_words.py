@@ -1,4 +1,4 @@
-"""Pages, messages, docstrings and comments (those of core, device and ext excepted) use no retired word."""
+"""Pages, messages, docstrings and comments use no retired word."""
 
 import ast
 import re
@@ -8,18 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = (Path(__file__).with_name("retired_words.txt")).read_text().splitlines()
 RETIRED = [re.split(r"\s{2,}", row)[0] for row in ROWS if not row.startswith("#")]
-C_STRING = re.compile(r'/\*.*?\*/|//[^\n]*|"((?:[^"\\\n]|\\.)*)"', re.S)
 TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
-STRINGS_ONLY = {"core", "device", "ext"}
 
 
 def words_of(path):
-    """A page without its code; of a program all of it, or its strings."""
+    """A page without its code; a program as a whole."""
     text = path.read_text()
     if path.suffix == ".md":
         return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
-    if path.relative_to(ROOT).parts[0] in STRINGS_ONLY:
-        return " ".join(C_STRING.findall(text))
     if path.suffix == ".py":  # the strings once more: one that is made of several is whole there
         nodes = ast.walk(ast.parse(text))
         text += "\n".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))

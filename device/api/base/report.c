@@ -37,7 +37,7 @@ enum { SITES = 4096 };
 typedef struct Site {
     uint64_t launch;
     bool failed;
-    char *text; /* owned; NULL: not known yet */
+    char *text; /* owned; NULL until the launch site is set */
 } Site;
 static Site sites[SITES];
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -171,7 +171,7 @@ CUresult cuMemAllocManaged(CUdeviceptr *out, size_t size, unsigned int flags)
 }
 
 /* Waits for the context that owns the memory: kernels may be using it. Works in a faulted context, too, and
- * then tells the fault. */
+ * then returns the fault. */
 CUresult cuMemFree_v2(CUdeviceptr address)
 {
     Context *context;

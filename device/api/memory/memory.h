@@ -11,11 +11,11 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
 CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, CUdeviceptr *out);
 /* Frees what memory_allocate or a pool gave; false when no such live range starts there. */
 bool memory_release(CUdeviceptr address);
-/* The same of what an object has of its context's memory. That is gone with the context, and the address may
- * be somebody else's by now. */
+/* The same for memory that an object has in its context. It was freed with the context when that is
+ * destroyed, and the address may belong to another allocation by now. */
 void memory_release_of(const Object *object, CUdeviceptr address);
-/* Waits for the context that owns the range, which kernels of it may be using, if that is still there.
- * `current`: a context that the caller knows to be. */
+/* Waits for the context that owns the range, if it still exists: its kernels may be using the memory.
+ * `current`: a context that the caller knows to exist. */
 CUresult memory_wait(const MemoryRange *range, Context *current);
 /* New memory, counted as that many bytes of the device, without a word in the log; when they count no
  * more. */

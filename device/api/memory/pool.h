@@ -36,7 +36,7 @@ struct CUmemPoolHandle_st {
     /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
     Pool *next;                               /* in the list of those that have blocks */
     Block *used, *bins[POOL_BINS];            /* in use, and freed ones by capacity, the last freed first */
-    uint64_t in_use, in_use_high;             /* bytes asked for */
+    uint64_t in_use, in_use_high;             /* requested bytes */
     uint64_t reserved, reserved_high;         /* bytes of all blocks */
     bool destroyed;
 };

@@ -12,9 +12,9 @@ struct Block {
     Pool *pool;            /* a reference */
     CUdeviceptr base;
     uint64_t capacity;     /* bytes of the device */
-    uint64_t size;         /* bytes asked for, while in use */
+    uint64_t size;         /* requested bytes, while in use */
     const Context *context;
-    unsigned tasks;        /* that have not run: where ranges of it begin and end */
+    unsigned tasks;        /* allocations and frees in the block that have not run */
     bool placed;           /* in a bin */
     bool observed;         /* the host has waited for its free */
     bool bound;            /* to a graph, which alone hands it out */

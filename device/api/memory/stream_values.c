@@ -1,5 +1,5 @@
 /* Words of memory in the order of streams: written, and waited for (cuStreamWriteValue and its relatives). A
- * stream that waits polls: anybody may write the word, the host and kernels too. */
+ * stream that waits polls: the host and any kernel may write the word. */
 #include "api/memory/stream_values.h"
 
 #include <stdlib.h>
@@ -60,8 +60,8 @@ static bool is_given_up(const Stream *stream)
     return atomic_load(&context->cancelled) || context_error(context);
 }
 
-/* Memory that has been freed meanwhile is not looked at. */
-static bool is_there(const Operation *o, bool write)
+/* False when the memory was freed meanwhile, or may not be written. */
+static bool can_access(const Operation *o, bool write)
 {
     MemoryRange range;
     return memory_map_find_host(driver_memory(), o->address, is_wide(o) ? 8 : 4, &range)
@@ -71,7 +71,7 @@ static bool is_there(const Operation *o, bool write)
 static void await(const Operation *o, const Stream *stream)
 {
     const struct timespec nap = {.tv_nsec = NAP_NANOSECONDS};
-    for (unsigned polls = 0; !holds(o) && !is_given_up(stream) && is_there(o, false); polls++)
+    for (unsigned polls = 0; !holds(o) && !is_given_up(stream) && can_access(o, false); polls++)
         if (polls > POLLS) nanosleep(&nap, NULL);
 }
 
@@ -81,7 +81,7 @@ void stream_values_do(const Operation *operations, unsigned count, Stream *strea
         const Operation *o = &operations[k];
         bool waits = o->operation == WAIT_32 || o->operation == WAIT_64;
         bool writes = is_write(o);
-        if ((waits || writes) && !is_there(o, writes))
+        if ((waits || writes) && !can_access(o, writes))
             memory_fail_closed(stream->object.context, writes ? "a write of a value" : "a wait for a value");
         else if (waits)
             await(o, stream);
@@ -98,7 +98,7 @@ static void run(Task *self, Stream *stream)
 
 static void release(Task *self) { free(self); }
 
-/* All but that the word is there. */
+/* Checks everything except whether the word can be accessed. */
 static CUresult check_form(const Operation *o)
 {
     const unsigned ways = 3;
@@ -147,7 +147,7 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatc
     TRY(driver_check());
     TRY(stream_values_check(operations, count, flags));
     for (unsigned k = 0; k < count; k++)
-        if (operations[k].operation != BARRIER && !is_there(&operations[k], is_write(&operations[k])))
+        if (operations[k].operation != BARRIER && !can_access(&operations[k], is_write(&operations[k])))
             return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_to_submit(handle, &stream));
     CUresult result = CUDA_SUCCESS;

@@ -29,7 +29,7 @@ static inline bool stream_is_captured(const Stream *stream)
 CUresult capture_refuse(Stream *stream);
 /* Work of the legacy stream would wait for captured ones: the error, or CUDA_SUCCESS when there are none. */
 CUresult capture_check_legacy(const Stream *stream, bool invalidate);
-/* A call that may not be made while somebody captures, as the modes say. */
+/* The error for a call that the modes of the captures in progress forbid to this thread, or CUDA_SUCCESS. */
 CUresult capture_check_thread(void);
 
 /* The command becomes a node. */
@@ -44,7 +44,8 @@ CUresult capture_add_alloc(Stream *stream, Pool *pool, size_t size, CUdeviceptr 
 CUresult capture_add_free(Stream *stream, CUdeviceptr address);
 CUresult capture_record(Stream *stream, Event *event, bool external);
 CUresult capture_wait(Stream *stream, Event *event, bool external);
-/* The same of a stream that is not captured, for an event that is: the stream joins. *joined tells. */
+/* capture_wait for a stream that is not captured. When the event is, the stream joins the capture and *joined
+ * is true. */
 CUresult capture_join(Stream *stream, Event *event, bool *joined);
 /* An event last recorded under capture can be waited for by streams of that capture only. */
 CUresult capture_check_event(Event *event);

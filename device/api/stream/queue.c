@@ -219,7 +219,7 @@ size_t queue_streams(Context *context, Stream **out, size_t capacity)
 }
 
 /* Whether a task of `stream` waits for what `other` has been given so far. */
-static bool synchronises_with(const Stream *stream, const Stream *other)
+static bool synchronizes_with(const Stream *stream, const Stream *other)
 {
     if (stream == other || !stream->blocking || !other->blocking) return false;
     return (stream->legacy || other->legacy) && !is_idle(other);
@@ -419,7 +419,7 @@ static void depend_on_legacy_locked(Stream *stream, Task *task)
 {
     if (!stream->blocking) return;
     for (Stream *other = stream->object.context->streams; other; other = other->next) {
-        if (!synchronises_with(stream, other)) continue;
+        if (!synchronizes_with(stream, other)) continue;
         if (depend_locked(task, (Dependency){other, queue_last(other)})) continue;
         depend_on_legacy_locked(stream, task); /* the list may have changed: look again */
         return;
@@ -629,7 +629,7 @@ static Stream *obstacle_locked(Stream *stream, bool gates, uint64_t ticket, uint
     if (!found && has_task_locked(stream, ticket, number)) found = stream;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
-            if (synchronises_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
+            if (synchronizes_with(stream, other) && has_task_locked(other, ticket, number)) found = other;
     if (found) object_hold(OBJECT(found));
     return found;
 }
@@ -641,7 +641,7 @@ bool queue_idle(Stream *stream, bool gates)
     bool idle = is_idle(stream) && !(gates && closed_gate_locked(stream, &number));
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
-            idle = !synchronises_with(stream, other);
+            idle = !synchronizes_with(stream, other);
     pthread_mutex_unlock(&queue_lock);
     return idle;
 }

@@ -3,7 +3,7 @@
  * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
  * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
  * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so
- * that a launch wakes nobody; a thread that waits runs the stream's tasks itself unless the worker is at it.
+ * that a launch wakes no thread; a thread that waits runs the stream's tasks itself unless the worker does.
  *
  * A thread may have limited patience (patience.h): its waits end without success when they last longer. What
  * it runs meanwhile the worker takes over, if the task can be left half way.

@@ -185,7 +185,7 @@ CUresult cuStreamSynchronize(CUstream handle)
     return error || reached ? error : CUDA_ERROR_NOT_READY;
 }
 
-/* A function that tells one fact of a stream. */
+/* A function that returns one fact about a stream. */
 #define STREAM_FACT(function, type, fact) \
     CUresult function(CUstream handle, type *out) \
     { \

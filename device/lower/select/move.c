@@ -1,14 +1,15 @@
 /* Moves, packing and unpacking, lop3, conversions between address spaces, the stack pointer. */
 #include "lower/select/select.h"
 
-/* The operation that makes a value of that many bits of parts of that many, or the other way round. */
-static uint16_t op_of_sizes(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)
+/* The operation of the row {bits, part, operation} of a table: it packs parts of `part` bits into a value of
+ * `bits` bits, or extracts or unpacks them. OP_COUNT when there is no such row. */
+static uint16_t find_op(const uint16_t (*table)[3], unsigned count, unsigned bits, unsigned part)
 {
     for (unsigned i = 0; i < count; i++)
         if (table[i][0] == bits && table[i][1] == part) return table[i][2];
     return OP_COUNT;
 }
-#define SIZES(table, bits, part) op_of_sizes(table, sizeof(table) / sizeof *(table), bits, part)
+#define FIND_OP(table, bits, part) find_op(table, sizeof(table) / sizeof *(table), bits, part)
 #define PACK(bits, part) {bits, part, OP_pack_b##bits##_b##part}
 #define EXTRACT(bits, part) {bits, part, OP_extract_b##part##_b##bits}
 #define UNPACK(bits, part) {bits, part, OP_unpack_b##part##_b##bits}
@@ -23,7 +24,7 @@ static void pack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 1);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
-    uint16_t op = SIZES(packs, bits, part);
+    uint16_t op = FIND_OP(packs, bits, part);
     if (op == OP_COUNT || vector->count > 4) {
         select_unsupported(s, "this packing");
         return;
@@ -45,7 +46,7 @@ static void pack(Select *s, PtxType type)
 static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
                     unsigned index)
 {
-    uint16_t op = SIZES(extracts, bits, part);
+    uint16_t op = FIND_OP(extracts, bits, part);
     if (op == OP_COUNT) {
         select_unsupported(s, "this unpacking");
         return;
@@ -72,7 +73,7 @@ static void unpack(Select *s, PtxType type)
                 extract(s, &vector->items[i], value, bits, part, i);
         return;
     }
-    uint16_t op = SIZES(unpacks, bits, part);
+    uint16_t op = FIND_OP(unpacks, bits, part);
     if (op == OP_COUNT || vector->count != 2) {
         select_unsupported(s, "this unpacking");
         return;
