@@ -123,8 +123,8 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 
 /* A function of Python, which is called with views of such arrays. The stream that it is given as its
  * parameter of that name is the current one meanwhile: what it copies and allocates without a word of streams
- * is for that one, too. A call with one GPUArray and nothing else need not go through Python when the quick
- * way is known: the name of an elementwise operation, or a _LaunchCache that remembers the launch. */
+ * is for that one, too. A call need not go through Python when the quick way is known: the name of an
+ * elementwise operation, for one GPUArray and nothing else, or a _LaunchCache that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD
     vectorcallfunc call;
@@ -190,12 +190,12 @@ static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *str
 }
 
 /* NULL without an exception where that way is none. */
-static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const *value)
+static PyObject *call_quickly(const ArrayFunctionObject *outer, PyObject *const *values, Py_ssize_t count)
 {
     ModuleState *state = outer->state;
-    if (!gpuarray_check(state, *value)) return NULL;
-    if (!PyUnicode_Check(outer->quick)) return launch_cache_call(outer->quick, value, 1);
-    ElementwiseCall call = {.name = outer->quick, .operands = value, .count = 1};
+    if (!PyUnicode_Check(outer->quick)) return launch_cache_call(outer->quick, values, count);
+    if (count != 1 || !gpuarray_check(state, *values)) return NULL;
+    ElementwiseCall call = {.name = outer->quick, .operands = values, .count = 1};
     return elementwise_call(state, &call);
 }
 
@@ -203,8 +203,8 @@ static PyObject *call_array_function(PyObject *self, PyObject *const *args, size
 {
     ArrayFunctionObject *outer = array_function_cast(self);
     Py_ssize_t count = PyVectorcall_NARGS(flags), total = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0);
-    if (outer->quick && total == 1 && count == 1) {
-        PyObject *result = call_quickly(outer, args);
+    if (outer->quick && total == count) {
+        PyObject *result = call_quickly(outer, args, count);
         if (result || PyErr_Occurred()) return result;
     }
     if (outer->writes && count && gpuarray_check_kept(outer->state, args[0]) < 0) return NULL;

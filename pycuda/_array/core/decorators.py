@@ -12,8 +12,9 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def array_function(function: _Function, quick: Any = None, writes: bool = False) -> _Function:
-    """takes_arrays for a function that need not be entered for one array alone: `quick` is the elementwise
-    operation that it is for inexact numbers, or the _LaunchCache that remembers its launches.
+    """takes_arrays for a function that need not be entered for every call: `quick` is the elementwise
+    operation that it is for one array of inexact numbers, or the _LaunchCache that remembers its launches for
+    arguments by position.
     """
     return cast(_Function, functools.update_wrapper(_ArrayFunction(function, quick, writes), function))
 

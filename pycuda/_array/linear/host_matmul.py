@@ -24,9 +24,11 @@ _FUNCTIONS = dict.fromkeys(("float32", "float64", "complex64", "complex128"), _i
 _FUNCTIONS |= dict.fromkeys(("float16", "bfloat16"), _in_float)
 
 
-def matmul_by_numpy(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
-    """c = a @ b, with the last two axes as matrices. False, and c is as it was, for dtypes without a BLAS."""
+def matmul_by_numpy(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[bool, None]:
+    """c = a @ b, with the last two axes as matrices, as matmul_by_cublas has it. False, and c is as it was,
+    for dtypes without a BLAS.
+    """
     function = _FUNCTIONS.get(c.dtype.name)
     if function is not None:
         host.queue(function, (a, b), (c,), stream=stream)
-    return function is not None
+    return function is not None, None

@@ -64,9 +64,23 @@ def _has_one_second(a: Form, b: Form, c: Form) -> bool:
     return len(c.shape) > 2 and math.prod(b.shape[:-2]) == 1 and a.shape[:-2] == c.shape[:-2]
 
 
+class Calls(NamedTuple):
+    """Calls of the library for one product, and where each begins in a, b and c, in bytes."""
+
+    product: blas.Product
+    starts: list[tuple[int, int, int]]
+
+    def queue(self, a: GPUArray, b: GPUArray, c: GPUArray, stream) -> None:
+        _driver._library_uses(stream, (a, b, c))
+        first = [_driver._first_address(each, False) for each in (a, b, c)]
+        for start in self.starts:
+            addresses = [address + offset for address, offset in zip(first, start, strict=True)]
+            blas.gemm(self.product, c.dtype, addresses, stream)
+
+
 @functools.lru_cache(1024)
-def _plan(a: Form, b: Form, c: Form, itemsize: int):
-    """(product, where each of its calls begins in a, b and c), or None for what the library does not take."""
+def _plan(a: Form, b: Form, c: Form, itemsize: int) -> Calls | None:
+    """None for what the library does not take."""
     if _has_one_second(a, b, c) and a.is_packed(itemsize) and c.is_packed(itemsize):
         a, b, c = a.as_one_matrix(itemsize), Form(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
     layouts = [_layout(each, itemsize) for each in (a, b, c)]
@@ -78,7 +92,7 @@ def _plan(a: Form, b: Form, c: Form, itemsize: int):
     outer, inner = axes[:-1], axes[-1] if axes else (1, 0, 0, 0)
     if math.prod(length for length, *_ in outer) > _MOST_CALLS or inner[0] > blas.LARGEST:
         return None
-    return blas.Product(sizes, tuple(layouts), inner), starts(outer, 3)
+    return Calls(blas.Product(sizes, tuple(layouts), inner), starts(outer, 3))
 
 
 def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
@@ -88,24 +102,20 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     return matrices if _layout(_form(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
-def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> bool:
-    """c = a @ b, with the last two axes as matrices. False, and c is as it was, where the library is not
-    there, does not take the operands or the stream, or takes longer than our own kernel.
+def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[bool, Calls | None]:
+    """c = a @ b, with the last two axes as matrices: (whether it is queued, the calls if there were no
+    copies). False, and c is as it was, where the library is not there, does not take the operands or the
+    stream, or takes longer than our own kernel.
     """
     if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype):
-        return False
+        return False, None
     if stream is None:
         stream = _driver.current_stream()
     if not is_own_stream(stream):
-        return False
-    a, b = _as_taken(a, c.dtype, stream), _as_taken(b, c.dtype, stream)
-    plan = _plan(_form(a), _form(b), _form(c), c.itemsize)
-    if plan is None:
-        return False
-    product, places = plan
-    _driver._library_uses(stream, (a, b, c))
-    first = [_driver._first_address(each, False) for each in (a, b, c)]
-    for start in places:
-        addresses = [address + offset for address, offset in zip(first, start, strict=True)]
-        blas.gemm(product, c.dtype, addresses, stream)
-    return True
+        return False, None
+    taken = [_as_taken(each, c.dtype, stream) for each in (a, b)]
+    calls = _plan(*map(_form, (*taken, c)), c.itemsize)
+    if calls is None:
+        return False, None
+    calls.queue(*taken, c, stream)
+    return True, calls if taken[0] is a and taken[1] is b else None

@@ -7,6 +7,7 @@ from against import compare
 import pycuda
 import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda.tools import DeviceMemoryPool
 
 pytestmark = pytest.mark.usefixtures("primary_context", "whose")
 
@@ -62,3 +63,25 @@ def test_matmul_of_other_dtypes():
     out = gpuarray.zeros((3, 2), np.float64)
     gpuarray.matmul(there, other, out=out)
     compare(out, (a @ b).astype(np.float64))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8"])
+@pytest.mark.parametrize(
+    "shapes", [((3, 4), (4, 5)), ((4,), (4, 3)), ((2, 3, 4), (4,)), ((200, 200), (200, 200))]
+)
+def test_forms_that_were_seen_before(shapes, dtype):
+    """Other arrays, streams and allocators, and another setting of same_bits, have their own products."""
+    rng, stream, pool = np.random.default_rng(1), drv.Stream(), DeviceMemoryPool()
+    for turn in range(3):
+        a, b = (rng.integers(-9, 9, shape).astype(dtype) for shape in shapes)
+        x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+        compare(x @ y, a @ b)
+        compare(gpuarray.matmul(x[::-1], y), a[::-1] @ b)
+        with pycuda.same_bits(turn == 1):
+            compare(x @ y, a @ b)
+        drv.Context.synchronize()
+        other = gpuarray.matmul(x, y, stream=stream, allocator=pool.allocate)
+        stream.synchronize()
+        compare(other, a @ b)
+        assert pool.active_blocks == 1
+        del other
