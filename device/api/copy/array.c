@@ -48,12 +48,12 @@ static CUresult check_shape(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     bool layered = shape->Flags & CUDA_ARRAY3D_LAYERED, cube = shape->Flags & CUDA_ARRAY3D_CUBEMAP;
     unsigned channels = shape->NumChannels;
     if (!shape->Width || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
+    if (shape->Flags & CUDA_ARRAY3D_SPARSE) TRY(sparse_check(shape));
     if (shape->Flags & ~(unsigned)KNOWN_FLAGS) return CUDA_ERROR_NOT_SUPPORTED;
     if (!array_format_size(shape->Format)) return CUDA_ERROR_INVALID_VALUE;
     if (shape->Depth && !shape->Height && !layered) return CUDA_ERROR_INVALID_VALUE;
     if (cube && (shape->Width != shape->Height || !shape->Depth || shape->Depth % 6))
         return CUDA_ERROR_INVALID_VALUE;
-    if (shape->Flags & CUDA_ARRAY3D_SPARSE) TRY(sparse_check(shape));
     bool fits = shape->Width <= 131072 && shape->Height <= 65536 && shape->Depth <= 16384;
     return fits ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -83,8 +83,7 @@ CUresult cuArray3DCreate_v2(CUarray *out, const CUDA_ARRAY3D_DESCRIPTOR *shape)
     MemoryRequest request = {.size = array_bytes(array), .kind = MEMORY_ARRAY};
     CUresult result = memory_allocate(context, &request, &storage);
     array->storage = storage;
-    if (!result && shape->Flags & CUDA_ARRAY3D_SPARSE)
-        result = sparse_make(&array, 1, storage + array_bytes(array), &array->tiles);
+    if (!result && shape->Flags & CUDA_ARRAY3D_SPARSE) result = sparse_make(&array, 1, &array->tiles);
     if (!result) result = object_publish(OBJECT(array));
     if (!result) *out = array;
     PUT(array);

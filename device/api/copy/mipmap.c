@@ -53,7 +53,7 @@ static CUresult publish(MipmappedArray *mipmap)
 {
     for (unsigned k = 0; k < mipmap->levels; k++) mipmap->level[k]->storage += mipmap->storage;
     if (mipmap->level[0]->shape.Flags & CUDA_ARRAY3D_SPARSE)
-        TRY(sparse_make(mipmap->level, mipmap->levels, mipmap->storage + mipmap->bytes, &mipmap->tiles));
+        TRY(sparse_make(mipmap->level, mipmap->levels, &mipmap->tiles));
     for (unsigned k = 0; k < mipmap->levels; k++) TRY(object_publish(OBJECT(mipmap->level[k])));
     return object_publish(OBJECT(mipmap));
 }

@@ -24,8 +24,13 @@ static bool is_layered(const CUDA_ARRAY3D_DESCRIPTOR *shape) { return shape->Fla
 
 CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
-    if (shape->Height && !(shape->Flags & CUDA_ARRAY3D_CUBEMAP)) return CUDA_SUCCESS;
-    return refuse("it has two dimensions, with layers or not, or three");
+    const unsigned flags = shape->Flags & ~(unsigned)CUDA_ARRAY3D_SPARSE;
+    if (!shape->Height || (is_layered(shape) && !shape->Depth))
+        return refuse("it has two dimensions, with layers or not, or three");
+    if (!flags || flags == CUDA_ARRAY3D_LAYERED) return CUDA_SUCCESS;
+    if (flags == CUDA_ARRAY3D_TEXTURE_GATHER && !shape->Depth) return CUDA_SUCCESS;
+    return refuse("of the other flags it has CUDA_ARRAY3D_LAYERED, or with two dimensions "
+                  "CUDA_ARRAY3D_TEXTURE_GATHER");
 }
 
 /* Elements of a tile, by the size of one: 64 KiB, as near to a square or cube as powers of two are. */
@@ -61,59 +66,81 @@ static SparseTiles level_tiles(const Array *array, const uint16_t tile[3])
     };
 }
 
-static SparseTiles tail_tiles(uint64_t storage, uint64_t bytes)
+/* A level in the mip tail. The tail is of each layer, or of all together where the first level is in it. */
+static SparseTiles tail_tiles(const Array *array, bool by_layer, uint64_t start)
 {
+    uint64_t layer = array->row * array->rows, bytes = by_layer ? layer : layer * array->layers;
     return (SparseTiles){
-        .storage = storage,
+        .storage = array->storage,
         .row = bytes,
         .slice = bytes,
+        .start = start,
         .rows = 1,
-        .layers = 1,
+        .layers = by_layer ? (uint32_t)array->layers : 1,
         .tile_row = SPARSE_TILE_BYTES,
         .height = 1,
         .depth = 1,
-        .across = parts(bytes, SPARSE_TILE_BYTES),
         .down = 1,
     };
 }
 
-static uint32_t tile_count(const SparseTiles *t) { return t->across * t->down * parts(t->layers, t->depth); }
-
-static void describe(Sparse *sparse, const Array *first, const uint16_t tile[3], unsigned levels, bool tail)
+/* Bytes of it in a mip tail: the third dimension becomes a power of two, as an H100's driver (580.159) has
+ * it. */
+static uint64_t tail_bytes(const Array *array, const SparseTiles *t)
 {
-    CUDA_ARRAY_SPARSE_PROPERTIES *p = &sparse->properties;
-    p->tileExtent.width = tile[0];
-    p->tileExtent.height = tile[1];
-    p->tileExtent.depth = tile[2];
-    p->miptailFirstLevel = tail ? sparse->count - 1 : levels;
-    p->miptailSize = tail ? (uint64_t)sparse->level[sparse->count - 1].across * SPARSE_TILE_BYTES : 0;
-    if (!first->whole) p->miptailFirstLevel = 0;
-    if (tail && (!first->whole || is_layered(&first->shape)))
-        p->flags = CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL;
+    uint64_t depth = 1;
+    if (is_layered(&array->shape)) return t->row;
+    while (depth < array->layers) depth *= 2;
+    return array->row * array->rows * depth;
 }
 
-CUresult sparse_make(Array *const *arrays, unsigned count, uint64_t end, Sparse **out)
+static uint32_t tile_count(const SparseTiles *t) { return t->across * t->down * parts(t->layers, t->depth); }
+
+static void cut(Sparse *sparse, Array *const *arrays, const uint16_t tile[3])
+{
+    uint64_t bytes = 0;
+    unsigned k = 0;
+    for (; k < sparse->count && !is_tail(arrays[k], tile); k++)
+        sparse->level[k] = level_tiles(arrays[k], tile);
+    sparse->own = k;
+    for (; k < sparse->count; k++) {
+        sparse->level[k] = tail_tiles(arrays[k], sparse->own && is_layered(&arrays[k]->shape), bytes);
+        bytes += tail_bytes(arrays[k], &sparse->level[k]);
+    }
+    for (k = sparse->own; k < sparse->count; k++) sparse->level[k].across = parts(bytes, SPARSE_TILE_BYTES);
+    for (k = 0; k < sparse->count && k <= sparse->own; k++) sparse->tiles += tile_count(&sparse->level[k]);
+}
+
+static void describe(Sparse *sparse, bool mipmapped, const uint16_t tile[3])
+{
+    bool tail = sparse->own < sparse->count;
+    sparse->properties = (CUDA_ARRAY_SPARSE_PROPERTIES){
+        .tileExtent = {tile[0], tile[1], tile[2]},
+        .miptailFirstLevel = mipmapped ? sparse->own : 0,
+        .miptailSize = tail ? (uint64_t)sparse->level[sparse->own].across * SPARSE_TILE_BYTES : 0,
+        .flags = sparse->own ? 0 : CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL,
+    };
+}
+
+CUresult sparse_make(Array *const *arrays, unsigned count, Sparse **out)
 {
     Sparse *sparse = calloc(1, sizeof *sparse);
     if (!sparse) return CUDA_ERROR_OUT_OF_MEMORY;
     *out = sparse;
+    sparse->count = count;
     const uint16_t *tile = tile_of(&arrays[0]->shape, arrays[0]->element_size);
-    unsigned k = 0;
-    for (; k < count && !is_tail(arrays[k], tile); k++) sparse->level[k] = level_tiles(arrays[k], tile);
-    bool tail = k < count;
-    if (tail) sparse->level[k] = tail_tiles(arrays[k]->storage, end - arrays[k]->storage);
-    sparse->count = k + tail;
-    for (unsigned i = 0; i < sparse->count; i++) sparse->tiles += tile_count(&sparse->level[i]);
-    if (!sparse->tiles) return CUDA_ERROR_INVALID_VALUE;
+    cut(sparse, arrays, tile);
+    describe(sparse, arrays[0]->whole, tile);
     sparse->mapped = calloc(sparse->tiles, 1);
     sparse->backing = calloc(sparse->tiles, sizeof *sparse->backing);
     if (!sparse->mapped || !sparse->backing) return CUDA_ERROR_OUT_OF_MEMORY;
     uint8_t *mapped = sparse->mapped;
-    for (unsigned i = 0; i < sparse->count; mapped += tile_count(&sparse->level[i++]))
-        sparse->level[i].mapped = mapped;
-    for (unsigned i = 0; i < count; i++) arrays[i]->sparse = &sparse->level[i < k ? i : k];
-    describe(sparse, arrays[0], tile, count, tail);
-    memset((void *)(uintptr_t)arrays[0]->storage, 0, end - arrays[0]->storage);
+    for (unsigned k = 0; k < count; k++) {
+        sparse->level[k].mapped = mapped;
+        if (k < sparse->own) mapped += tile_count(&sparse->level[k]);
+        arrays[k]->sparse = &sparse->level[k];
+        memset((void *)(uintptr_t)arrays[k]->storage, 0, array_bytes(arrays[k]));
+    }
     return CUDA_SUCCESS;
 }
 
@@ -132,27 +159,36 @@ void sparse_free(Sparse *sparse)
 typedef struct MapStep {
     Object *owner; /* a reference: whose tiles they are */
     Sparse *sparse;
-    const SparseTiles *tiles;
+    const SparseTiles *tiles; /* of the level, or of the first of those in the mip tail */
+    unsigned levels;
     uint32_t from[3], to[3];
     Physical *physical; /* a reference; NULL: they are unmapped */
     uint64_t offset;
 } MapStep;
 
-/* A tile's bytes from the storage to a buffer or back; without a buffer they become zeros. */
-static void pass_tile(const SparseTiles *t, const uint32_t at[3], uint8_t *buffer, bool to_buffer)
+/* A tile's bytes of a level from the storage to a buffer or back; without a buffer they become zeros. */
+static void pass_level(const SparseTiles *t, const uint32_t at[3], uint8_t *buffer, bool to_buffer)
 {
-    uint64_t x = (uint64_t)at[0] * t->tile_row, width = t->row - x < t->tile_row ? t->row - x : t->tile_row;
+    uint64_t x = (uint64_t)at[0] * t->tile_row, end = t->start + t->row;
+    uint64_t first = x < t->start ? t->start : x, last = x + t->tile_row < end ? x + t->tile_row : end;
+    if (first >= last) return;
     for (uint32_t dz = 0; dz < t->depth; dz++)
         for (uint32_t dy = 0; dy < t->height; dy++) {
             uint32_t z = at[2] * t->depth + dz, y = at[1] * t->height + dy;
             if (z >= t->layers || y >= t->rows) continue;
-            uint8_t *place = (uint8_t *)(uintptr_t)(t->storage + z * t->slice + y * t->row + x);
-            uint8_t *kept = buffer ? buffer + (uint64_t)(dz * t->height + dy) * t->tile_row : NULL;
+            uint8_t *place =
+                (uint8_t *)(uintptr_t)(t->storage + z * t->slice + y * t->row + first - t->start);
+            uint8_t *kept = buffer ? buffer + (dz * t->height + dy) * t->tile_row + (first - x) : NULL;
             if (!kept)
-                memset(place, 0, width);
+                memset(place, 0, last - first);
             else
-                memcpy(to_buffer ? kept : place, to_buffer ? place : kept, width);
+                memcpy(to_buffer ? kept : place, to_buffer ? place : kept, last - first);
         }
+}
+
+static void pass_tile(const MapStep *step, const uint32_t at[3], uint8_t *buffer, bool to_buffer)
+{
+    for (unsigned k = 0; k < step->levels; k++) pass_level(&step->tiles[k], at, buffer, to_buffer);
 }
 
 static void map_tile(const MapStep *step, const uint32_t at[3], uint64_t offset)
@@ -162,16 +198,16 @@ static void map_tile(const MapStep *step, const uint32_t at[3], uint64_t offset)
     Backing *backing = &step->sparse->backing[(t->mapped - step->sparse->mapped) + number];
     uint8_t buffer[SPARSE_TILE_BYTES] = {0};
     if (backing->physical) {
-        pass_tile(t, at, buffer, true);
+        pass_tile(step, at, buffer, true);
         physical_pass(backing->physical, backing->offset, buffer, sizeof buffer, true);
         PUT(backing->physical);
-        pass_tile(t, at, NULL, false);
+        pass_tile(step, at, NULL, false);
     }
     *backing = (Backing){step->physical, offset};
     if (step->physical) {
         object_hold(OBJECT(step->physical));
         physical_pass(step->physical, offset, buffer, sizeof buffer, false);
-        pass_tile(t, at, buffer, false);
+        pass_tile(step, at, buffer, false);
     }
     __atomic_store_n(&t->mapped[number], step->physical != NULL, __ATOMIC_RELAXED);
 }
@@ -243,11 +279,11 @@ static bool span(MapStep *step, int axis, uint64_t first, uint64_t count, uint64
 
 static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
 {
-    const CUDA_ARRAY_SPARSE_PROPERTIES *p = &step->sparse->properties;
-    unsigned own = step->sparse->count - (p->miptailSize != 0), level = info->subresource.sparseLevel.level;
-    if (level >= own) return refuse("it has no such level, or that is in the mip tail");
+    unsigned level = info->subresource.sparseLevel.level;
+    if (level >= step->sparse->own) return refuse("it has no such level, or that is in the mip tail");
     const SparseTiles *t = step->tiles = &step->sparse->level[level];
-    uint32_t width = p->tileExtent.width, element = t->tile_row / width,
+    step->levels = 1;
+    uint32_t width = step->sparse->properties.tileExtent.width, element = t->tile_row / width,
              layer = info->subresource.sparseLevel.layer;
     bool layered = t->depth == 1 && t->layers > 1;
     if (layer >= (layered ? t->layers : 1)) return refuse("it has no such layer");
@@ -264,10 +300,15 @@ static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
 
 static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
 {
-    if (!step->sparse->properties.miptailSize || info->subresource.miptail.layer)
-        return refuse("it has no mip tail, or that has no layers");
-    const SparseTiles *t = step->tiles = &step->sparse->level[step->sparse->count - 1];
-    step->to[1] = step->to[2] = 1;
+    const Sparse *sparse = step->sparse;
+    uint32_t layer = info->subresource.miptail.layer;
+    if (sparse->own == sparse->count) return refuse("it has no mip tail");
+    const SparseTiles *t = step->tiles = &sparse->level[sparse->own];
+    if (layer >= t->layers) return refuse("its mip tail has no such layer");
+    step->levels = sparse->count - sparse->own;
+    step->from[2] = layer;
+    step->to[1] = 1;
+    step->to[2] = layer + 1;
     return span(step, 0, info->subresource.miptail.offset, info->subresource.miptail.size, SPARSE_TILE_BYTES,
                 (uint64_t)t->across * SPARSE_TILE_BYTES)
                ? CUDA_SUCCESS

@@ -14,16 +14,17 @@ typedef struct Backing {
 /* Owned by the array or mipmapped array. */
 struct Sparse {
     CUDA_ARRAY_SPARSE_PROPERTIES properties;
-    unsigned count;                           /* of the levels with tiles of their own, and the tail */
+    unsigned count, own; /* levels; those before the mip tail, with tiles of their own */
     SparseTiles level[TEXTURE_MOST_LEVELS];
-    uint8_t *mapped;                          /* of all tiles */
+    uint8_t *mapped; /* of all tiles */
     Backing *backing;
     uint32_t tiles;
 };
 
+/* Whether a sparse array can have that shape and those flags. */
 CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape);
-/* Makes the arrays, which are the levels of one or a plain one and have their storage up to `end`, sparse. */
-CUresult sparse_make(Array *const *arrays, unsigned count, uint64_t end, Sparse **out);
+/* Makes the arrays, which are the levels of one or a plain one and have their storage, sparse. */
+CUresult sparse_make(Array *const *arrays, unsigned count, Sparse **out);
 /* NULL too. */
 void sparse_free(Sparse *sparse);
 

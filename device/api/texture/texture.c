@@ -64,7 +64,7 @@ static CUresult bind_array(Texture *t, CUarray handle)
 {
     Array *array = object_get(handle, OBJECT_ARRAY);
     if (!array) return CUDA_ERROR_INVALID_HANDLE;
-    bool stores = array->shape.Flags & CUDA_ARRAY3D_SURFACE_LDST;
+    bool stores = array->shape.Flags & (CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_SPARSE);
     CUresult result = bind_shape(t, array, array_bytes(array));
     PUT(array);
     if (!result && t->surface && !stores)
