@@ -29,8 +29,7 @@ CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape)
         return refuse("it has two dimensions, with layers or not, or three");
     if (!flags || flags == CUDA_ARRAY3D_LAYERED) return CUDA_SUCCESS;
     if (flags == CUDA_ARRAY3D_TEXTURE_GATHER && !shape->Depth) return CUDA_SUCCESS;
-    return refuse("of the other flags it has CUDA_ARRAY3D_LAYERED, or with two dimensions "
-                  "CUDA_ARRAY3D_TEXTURE_GATHER");
+    return refuse("its only other flag is CUDA_ARRAY3D_LAYERED, or CUDA_ARRAY3D_TEXTURE_GATHER in 2-D");
 }
 
 /* Elements of a tile, by the size of one: 64 KiB, as near to a square or cube as powers of two are. */

@@ -1,7 +1,7 @@
 """Sparse arrays and mipmapped arrays: tiles of 64 KiB that are mapped to memory and unmapped again, by the
 driver's own interface. What is not mapped reads as zeros and is not written. Which arrays there are, their
-tiles and test_levels_and_the_mip_tail are as an H100's driver (580.159) has it; no GPU has run the others that
-map tiles."""
+tiles and test_levels_and_the_mip_tail are as an H100's driver (580.159) has it; what follows the creation of
+an array in the other tests was not seen on a GPU."""
 
 import ctypes
 from ctypes import byref, c_int, c_size_t, c_uint, c_ulonglong, c_ushort, c_void_p
