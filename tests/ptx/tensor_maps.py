@@ -32,10 +32,10 @@ def checked(code):
         raise Refused(code)
 
 
-def room():
-    """The 128 bytes of a map, where the driver wants them."""
-    bytes_ = np.zeros(128 + 64, np.uint8)
-    return bytes_[-bytes_.ctypes.data % 64 :][:128]
+def room(at=0):
+    """The 128 bytes of a map, so far after where the driver wants them."""
+    bytes_ = np.zeros(128 + 128, np.uint8)
+    return bytes_[-bytes_.ctypes.data % 64 + at :][:128]
 
 
 def words(values, kind):
@@ -44,18 +44,18 @@ def words(values, kind):
 
 
 def encoded(name, address, kind, shape, box, *, steps=None, strides=None, swizzle=0, fill=0, interleave=0,
-            promotion=0, rank=None, mode=(), at=None):  # fmt: skip
+            promotion=0, rank=None, mode=(), at=0):  # fmt: skip
     """The map that this function of the driver makes of an array of this shape, the outermost dimension
     first, as NumPy has it; strides (bytes) for all dimensions but the innermost."""
     size = np.dtype(DTYPES.get(kind, kind)).itemsize
     if strides is None:
         strides = [size * int(np.prod(shape[d:])) for d in range(1, len(shape))]
-    made = room()
+    made = room(at)
     held = words(shape, "u8"), words(strides, "u8"), words(steps or [1] * len(shape), "u4")
     dims, strides, steps = (ctypes.c_void_p(array.ctypes.data) for array in held)
     checked(
         getattr(library(), name)(
-            ctypes.c_void_p(made.ctypes.data if at is None else made.ctypes.data + at),
+            ctypes.c_void_p(made.ctypes.data),
             TYPES[kind],
             rank or len(shape),
             ctypes.c_void_p(int(address)),

@@ -1,5 +1,6 @@
 """Copies of tensors in modes im2col: consecutive pixels in the box of a map, of image after image, against a
-walk in NumPy by the PTX manual. Only the CPU device has run the modes im2col::w."""
+walk in NumPy by the PTX manual. Which maps are refused is as an H100's driver (580.159) has it. Only the CPU
+device has run the modes im2col::w."""
 
 import sys
 from itertools import islice, product
@@ -236,7 +237,7 @@ REFUSED = [
     {"channels": 257}, {"channels": 3}, {"pixels": 0}, {"pixels": 1025}, {"lower": (-129, 0)},
     {"upper": (0, 128)}, {"lower": (5, 0)}, {"upper": (0, -6)}, {"steps": (1, 1, 0, 1)}, {"fill": 1},
     {"steps": (1, 9, 1, 1)}, {"strides": [320, 64, 24]}, {"swizzle": 1, "channels": 16}, {"promotion": 4},
-    {"interleave": 3}, {"at": 16}, {"shape": (2, 2, 2, 6, 8), "lower": (0, 0, -17), "upper": (0, 0, 0)},
+    {"interleave": 3}, {"shape": (2, 2, 2, 6, 8), "lower": (0, 0, -17), "upper": (0, 0, 0)},
     {"shape": (2, 6, 8), "lower": (-32769,), "upper": (0,)},
 ]  # fmt: skip
 
@@ -252,7 +253,8 @@ def code_of(encode, asked):
 def check_refused():
     asked = {"address": 4096, "kind": "u4", "shape": (2, 5, 6, 8), "lower": (0, 0), "upper": (0, 0),
              "channels": 4, "pixels": 8}  # fmt: skip
-    assert code_of(encode_images, asked) == 0
+    made = [encode_images(**asked, at=at).tobytes() for at in (0, 1, 2, 4, 8, 16, 24, 32, 48)]
+    assert len(set(made)) == 1
     for change in REFUSED:
         assert code_of(encode_images, {**asked, **change}) == INVALID, change
 
