@@ -304,6 +304,7 @@ CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShap
                             void **extra)
 {
     Work work;
+    if (function->code->uses_texture_references) return capture_refuse(stream);
     return add_made(stream, work_kernel(&work, function, shape, pointers, extra), &work);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/base/driver.h"
+#include "api/base/log.h"
 #include "api/copy/array.h"
 #include "api/memory/stream_values.h"
 #include "api/stream/green.h"
@@ -40,6 +41,10 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
 
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
 {
+    if (function->code->uses_texture_references) {
+        log_error("%s reads texture references: it cannot be in a graph", function->code->name);
+        return CUDA_ERROR_NOT_SUPPORTED;
+    }
     TRY(launch_check_shape(function, shape));
     if (shape->cooperative) TRY(launch_check_cooperative(function, shape));
     work_begin(work, CU_GRAPH_NODE_TYPE_KERNEL, function->object.context);

@@ -99,17 +99,14 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     return CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Kernels see all references of their module, and no others: nothing can be set. */
+/* Changes nothing: kernels see all references of their module, and no others. */
 CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
 {
     Function *function;
-    Reference *reference;
     (void)unit;
-    TRY(reference_enter(texture, false, &reference));
-    CUresult result = enter(handle, &function);
-    if (!result) PUT(function);
-    PUT(reference);
-    return result ? result : CUDA_ERROR_INVALID_VALUE;
+    TRY(enter(handle, &function));
+    PUT(function);
+    return reference_check_bound(texture);
 }
 
 CUresult cuParamSeti(CUfunction function, int offset, unsigned int value)

@@ -26,7 +26,8 @@ CUresult reference_new(Context *context, bool surface, Reference **out)
     return object_publish(OBJECT(r));
 }
 
-CUresult reference_enter(const void *handle, bool surface, Reference **out)
+/* A live one, with a reference. */
+static CUresult enter(const void *handle, bool surface, Reference **out)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
@@ -50,7 +51,7 @@ CUresult cuTexRefCreate(CUtexref *out)
 CUresult cuTexRefDestroy(CUtexref handle)
 {
     Reference *reference;
-    TRY(reference_enter(handle, false, &reference));
+    TRY(enter(handle, false, &reference));
     object_retire(OBJECT(reference));
     PUT(reference);
     return CUDA_SUCCESS;
@@ -61,7 +62,7 @@ CUresult cuTexRefDestroy(CUtexref handle)
 #define WITH_REFERENCE(handle, surface, valid, action) \
     do { \
         Reference *r; \
-        TRY(reference_enter(handle, surface, &r)); \
+        TRY(enter(handle, surface, &r)); \
         pthread_mutex_lock(&lock); \
         bool is_valid = (valid); \
         if (is_valid) action; \
@@ -71,6 +72,17 @@ CUresult cuTexRefDestroy(CUtexref handle)
     } while (0)
 #define WITH_TEXTURE(valid, action) WITH_REFERENCE(handle, false, valid, action)
 #define GET_TEXTURE(out, value) WITH_TEXTURE(out, *(out) = (value))
+
+CUresult reference_check_bound(CUtexref handle)
+{
+    Reference *r;
+    if (enter(handle, false, &r)) return CUDA_ERROR_INVALID_HANDLE; /* of one that was destroyed as well */
+    pthread_mutex_lock(&lock);
+    bool bound = r->bound;
+    pthread_mutex_unlock(&lock);
+    PUT(r);
+    return bound ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 CUresult cuTexRefSetFormat(CUtexref handle, CUarray_format format, int channels)
 {
@@ -212,12 +224,14 @@ CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr addr
     return CUDA_SUCCESS;
 }
 
-CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
+CUresult cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
                                  size_t pitch)
 {
     CUDA_RESOURCE_DESC resource = {.resType = CU_RESOURCE_TYPE_PITCH2D};
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
-    if (!shape || address % ADDRESS_ALIGNMENT) return CUDA_ERROR_INVALID_VALUE;
+    if (!shape || address % ADDRESS_ALIGNMENT
+        || pitch < shape->Width * array_format_size(shape->Format) * shape->NumChannels)
+        return CUDA_ERROR_INVALID_VALUE;
     resource.res.pitch2D.devPtr = address;
     resource.res.pitch2D.width = shape->Width ? shape->Width : 1;
     resource.res.pitch2D.height = shape->Height ? shape->Height : 1;
@@ -226,10 +240,12 @@ CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *s
     return bind(handle, &resource, &elements, CU_TRSA_OVERRIDE_FORMAT);
 }
 
-CUresult cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
+CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
                                  size_t pitch)
 {
-    return cuTexRefSetAddress2D_v3(handle, shape, address, pitch);
+    bool fits = !shape || (shape->Width <= 131072 && shape->Height <= 65000 && pitch <= 2097120);
+    if (!handle) return CUDA_ERROR_INVALID_HANDLE;
+    return fits ? cuTexRefSetAddress2D_v2(handle, shape, address, pitch) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned int flags)
@@ -252,7 +268,7 @@ static CUresult get_array(CUarray *out, const void *handle, bool surface)
 {
     CUDA_RESOURCE_DESC resource;
     Reference *reference;
-    TRY(reference_enter(handle, surface, &reference));
+    TRY(enter(handle, surface, &reference));
     PUT(reference);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     *out = NULL;

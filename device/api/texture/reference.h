@@ -19,7 +19,7 @@ CUresult reference_new(Context *context, bool surface, Reference **out);
 /* What each of the references is bound to now. */
 void references_bind(Reference *const *references, unsigned count, TextureBinding *out);
 
-/* A live one, with a reference. */
-CUresult reference_enter(const void *handle, bool surface, Reference **out);
+/* CUDA_ERROR_INVALID_VALUE: the texture reference is bound to nothing. */
+CUresult reference_check_bound(CUtexref handle);
 
 #endif

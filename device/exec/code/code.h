@@ -221,6 +221,7 @@ struct CodeFunction {
     const struct CodeElementwise *elementwise; /* NULL: blocks do not run as a whole (elementwise.h) */
     const struct CodeLockstep *lockstep; /* NULL: warps do not start in lockstep (lockstep.h) */
     bool uses_grid_sync; /* reads %envreg1/2 or barrier state that needs all blocks resident */
+    bool uses_texture_references; /* of the module: itself, or what it calls */
 };
 
 typedef struct CodeGlobal {

@@ -27,6 +27,7 @@ static void add_callee(Lower *lower, FunctionFacts *facts, const PtxFunction *ca
 
 static void use_variable(Lower *lower, FunctionFacts *facts, const PtxVariable *v)
 {
+    facts->texture_references |= v->type == PTX_texref;
     if (v->space != PTX_SPACE_SHARED) return;
     if (!lower_owns(lower, v)) {
         facts->uses_dynamic = true;
@@ -230,6 +231,7 @@ void lower_entry_needs(Lower *lower)
         for (uint32_t id = 0; id < count; id++) {
             if (!lower_reaches(lower, facts->entry, id)) continue;
             facts->code->uses_grid_sync |= lower->functions[id].grid_sync;
+            facts->code->uses_texture_references |= lower->functions[id].texture_references;
             if (lower->functions[id].code) add_needs(facts->code, lower->functions[id].code);
         }
         uint32_t most = lower_register_limit(facts->tree);

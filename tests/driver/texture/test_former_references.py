@@ -1,6 +1,6 @@
 """Texture and surface references of modules: .texref and .surfref variables as CUDA 11's nvcc makes them of
-`texture<>` and `surface<>`, through the driver's own interface. What is expected, values and errors, was
-recorded on an H100 (driver 580.159) where it says so."""
+`texture<>` and `surface<>`, through the driver's own interface. Values and errors are as an H100's driver
+(580.159) has it."""
 
 import ctypes
 from ctypes import byref, c_float, c_int, c_size_t, c_uint, c_void_p
@@ -10,7 +10,8 @@ import pytest
 
 import pycuda.driver as drv
 
-SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, ILLEGAL_ADDRESS, DESTROYED = 0, 1, 400, 500, 700, 709
+SUCCESS, INVALID_VALUE, INVALID_HANDLE, NOT_FOUND, DESTROYED, NOT_SUPPORTED = 0, 1, 400, 500, 709, 801
+CAPTURE_INVALIDATED, CAPTURE_IS_INVALID = 2, 901
 U8, U32, S8, F32 = 0x01, 0x03, 0x08, 0x20
 INTEGERS, NORMALIZED = 1, 2
 OVERRIDE_FORMAT = 1
@@ -185,13 +186,20 @@ def test_created_references(cuda, module, image, array):
     assert cuda.cuTexRefCreate(None) == INVALID_VALUE
     created = Reference(cuda, c_void_p())
     assert cuda.cuTexRefCreate(byref(created.handle)) == SUCCESS
-    assert created.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
     kernel = c_void_p(module.get_function("sample").handle)
-    assert cuda.cuParamSetTexRef(kernel, -1, image.handle) == INVALID_VALUE
+    assert cuda.cuParamSetTexRef(kernel, -1, image.handle) == INVALID_VALUE  # bound to nothing
     assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == INVALID_VALUE
+    other = make_array(np.arange(16, dtype=np.float32).reshape(4, 4) + 100)
+    assert created.SetArray(c_void_p(other.handle), OVERRIDE_FORMAT) == SUCCESS
+    assert image.SetArray(c_void_p(array.handle), OVERRIDE_FORMAT) == SUCCESS
+    for texture, unit in ((created, -1), (created, 0), (image, -1)):
+        assert cuda.cuParamSetTexRef(kernel, unit, texture.handle) == SUCCESS
+    assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == SUCCESS
+    assert (run(module, "sample") == red([0, 1, 2, 3])).all()  # of its module's own all the same
     assert cuda.cuParamSetTexRef(None, -1, image.handle) == INVALID_HANDLE
     assert cuda.cuParamSetTexRef(kernel, -1, None) == INVALID_HANDLE
     assert created.Destroy() == SUCCESS
+    assert cuda.cuParamSetTexRef(kernel, -1, created.handle) == INVALID_HANDLE
     assert created.Destroy() == DESTROYED
     assert cuda.cuTexRefDestroy(None) == INVALID_HANDLE
 
@@ -235,7 +243,7 @@ def test_defaults(linear):
     ],
 )
 def test_what_is_taken(image, name, arguments, expected):
-    """As recorded: most of it is not looked at."""
+    """Most of it is not looked at."""
     assert getattr(image, name)(*arguments) == expected
 
 
@@ -283,13 +291,13 @@ def bind(linear, memory, size=64, by=0):
 
 @pytest.mark.parametrize("size", [0, 2])
 def test_memory_without_an_element(linear, module, memory, size):
-    """The element at the address is read, as recorded."""
+    """The element at the address is read."""
     bind(linear, memory, size, by=512)
     assert (run(module, "fetch", 1) == red([128])).all()
 
 
 def test_how_elements_are_read(linear, module, memory):
-    """Bytes 6 and 7 of 0.0f, 1.0f are 0x80 and 0x3f; as recorded."""
+    """Bytes 6 and 7 of 0.0f, 1.0f are 0x80 and 0x3f."""
     bind(linear, memory)
     assert linear.SetFormat(U8, 1) == SUCCESS
     assert np.allclose(run(module, "fetch", 8)[6:, 0], [128 / 255, 63 / 255], rtol=1e-6)
@@ -344,12 +352,29 @@ def test_pitched_memory(image, module, memory):
 
 
 @pytest.mark.parametrize(
-    "by, width, pitch, expected",
-    [(4, 4, 512, 1), (0, 4, 16, 0), (0, 4, 48, 0), (0, 4, 32, 0), (0, 1 << 20, 1 << 22, 0), (0, 0, 512, 0)],
+    "width, height, pitch, v2, v3",
+    [
+        *[(4, 1, pitch, 0, 0) for pitch in (16, 30, 32, 48, 2097120)],
+        *[(width, 1, 512, 0, 0) for width in (0, 4)],
+        *[(4, height, 512, 0, 0) for height in (0, 65000)],
+        (0, 0, 0, 0, 0),
+        (131072, 1, 1 << 19, 0, 0),
+        *[(width, 1, 1 << 20, 0, 1) for width in (131073, 1 << 18)],
+        *[(4, 1, pitch, 0, 1) for pitch in (2097152, 2097184, 1 << 22)],
+        *[(4, height, 512, 0, 1) for height in (65001, 1 << 17)],
+        *[(4, 4, pitch, 1, 1) for pitch in (0, 8)],
+        (1 << 20, 1, 512, 1, 1),
+    ],
 )
-def test_what_rows_are_taken(image, memory, by, width, pitch, expected):
+def test_what_rows_are_taken(image, memory, width, height, pitch, v2, v3):
+    """Only v3 looks at the limits of textures of pitched memory."""
+    for name, expected in (("SetAddress2D_v2", v2), ("SetAddress2D_v3", v3)):
+        assert getattr(image, name)(shape_of(width, height), address(memory), c_size_t(pitch)) == expected
+
+
+def test_where_rows_begin(image, memory):
     for name in ("SetAddress2D_v2", "SetAddress2D_v3"):
-        assert getattr(image, name)(shape_of(width, 1), address(memory, by), c_size_t(pitch)) == expected
+        assert getattr(image, name)(shape_of(4, 1), address(memory, 4), c_size_t(512)) == INVALID_VALUE
     assert image.SetAddress2D_v3(None, address(memory), c_size_t(512)) == INVALID_VALUE
 
 
@@ -417,31 +442,64 @@ def test_unbound_references_read_zeros(module):
 
 def test_a_change_is_for_later_launches(cuda, linear, module, memory):
     """Two launches wait in a stream while the binding changes between them and after."""
-    stream, other, flag = drv.Stream(), drv.Stream(), drv.to_device(np.zeros(1, np.uint32))
+    stream, flag = drv.Stream(), drv.pagelocked_zeros(1, np.uint32, mem_flags=drv.host_alloc_flags.DEVICEMAP)
     outs = [drv.to_device(np.full((4, 4), 77, np.float32)) for _ in range(2)]
-    assert (
-        cuda.cuStreamWaitValue32_v2(c_void_p(stream.handle), address(flag), c_uint(1), c_uint(0)) == SUCCESS
-    )
+    where = address(flag.base.get_device_pointer())
+    assert cuda.cuStreamWaitValue32_v2(c_void_p(stream.handle), where, c_uint(1), c_uint(0)) == SUCCESS
     for k, out in enumerate(outs):
         bind(linear, memory, by=512 * k)
         module.get_function("fetch")(out, block=(4, 1, 1), stream=stream)
     bind(linear, memory, by=1024)
-    drv.memset_d32_async(flag, 1, 1, other)
+    flag[0] = 1
     stream.synchronize()
     for k, out in enumerate(outs):
         assert (drv.from_device(out, (4, 4), np.float32) == red(np.arange(4) + 128 * k)).all()
 
 
-def test_a_graph_reads_what_is_bound_when_it_runs(linear, module, memory):
-    stream, out = drv.Stream(), drv.to_device(np.full((4, 4), 77, np.float32))
+def test_a_kernel_that_reads_texture_references_is_not_captured(cuda, linear, module, memory):
+    kernel, out = module.get_function("fetch"), drv.to_device(np.full((4, 4), 77, np.float32))
+    bind(linear, memory)
+    for mode in range(3):
+        stream, status, graph = drv.Stream(), c_uint(), c_void_p()
+        handle = c_void_p(stream.handle)
+        assert cuda.cuStreamBeginCapture_v2(handle, mode) == SUCCESS
+        with pytest.raises(drv.LogicError, match="not permitted when stream is capturing"):
+            kernel(out, block=(4, 1, 1), stream=stream)
+        assert cuda.cuStreamIsCapturing(handle, byref(status)) == SUCCESS
+        assert status.value == CAPTURE_INVALIDATED
+        assert cuda.cuStreamEndCapture(handle, byref(graph)) == CAPTURE_IS_INVALID
+        assert not graph.value
+
+
+class Node(ctypes.Structure):
+    _fields_ = [
+        ("function", c_void_p), ("shape", c_uint * 7), ("parameters", c_void_p), ("rest", c_void_p * 3),
+    ]  # fmt: skip
+
+
+def test_a_kernel_that_reads_texture_references_is_not_added_to_a_graph(cuda, module):
+    parameter, graph, node = c_void_p(), c_void_p(), c_void_p()
+    parameters = (c_void_p * 1)(ctypes.addressof(parameter))
+    asked = Node(module.get_function("fetch").handle, (1, 1, 1, 4, 1, 1, 0), ctypes.addressof(parameters))
+    assert cuda.cuGraphCreate(byref(graph), 0) == SUCCESS
+    for name in ("cuGraphAddKernelNode", "cuGraphAddKernelNode_v2"):
+        add = getattr(cuda, name)
+        assert add(byref(node), graph, None, c_size_t(0), byref(asked)) == NOT_SUPPORTED
+    assert cuda.cuGraphDestroy(graph) == SUCCESS
+
+
+@pytest.mark.cpu("not known of a GPU")
+def test_a_graph_reads_what_surfaces_are_bound_to_when_it_runs(surface, module):
+    stream, out = drv.Stream(), drv.to_device(np.full((4, 4), 77, np.uint32))
     with stream.capture() as captured:
-        module.get_function("fetch")(out, block=(4, 1, 1), stream=stream)
+        module.get_function("count")(out, block=(4, 1, 1), stream=stream)
     graph = captured.instantiate()
-    for k in range(2):
-        bind(linear, memory, by=512 * k)
+    for first in 100, 200:
+        array = make_array(np.arange(first, first + 4, dtype=np.uint32)[None], drv.array3d_flags.SURFACE_LDST)
+        assert surface.SetArray(c_void_p(array.handle), 0) == SUCCESS
         graph.launch(stream)
         stream.synchronize()
-        assert (drv.from_device(out, (4, 4), np.float32) == red(np.arange(4) + 128 * k)).all()
+        assert (drv.from_device(out, (4, 4), np.uint32)[:, 0] == np.arange(first, first + 4)).all()
 
 
 @pytest.mark.cpu("a GPU samples it as it can")
