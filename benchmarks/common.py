@@ -66,7 +66,7 @@ ROUNDS = 5
 
 
 def seconds(call, wait, most=0.05):
-    """Of one call among many that are queued, the median of rounds that take at most so long in all."""
+    """The time of one of many queued calls: the median of rounds that take at most `most` in all."""
     call()
     wait()
     start = time.perf_counter()

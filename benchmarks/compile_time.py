@@ -136,7 +136,7 @@ def upstream_cold():
 
 
 def serve():
-    """In PyCUDA's interpreter: answers with nanoseconds."""
+    """Answer each line of the input with nanoseconds. Runs in PyCUDA's interpreter."""
     measure = cold(itertools.count(1000))
     for _ in sys.stdin:
         print(measure(), flush=True)

@@ -32,7 +32,7 @@ def candidates():
 
 
 def seconds(python, module):
-    """Of one import, or None when the module is not there."""
+    """The time of one import, or None when the module is not installed."""
     environment = None if python == sys.executable else upstream_environment()
     command = [python, "-W", "ignore", "-c", PROGRAM.format(module)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)

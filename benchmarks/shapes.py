@@ -68,7 +68,7 @@ def halves(x):
 
 
 def of_squares(work):
-    """Of the two largest squares in x and y."""
+    """`work` applied to the two largest squares in x and y."""
     return lambda lib, x, y: (lambda a, b: lambda: work(a, b))(square(x), square(y))
 
 

@@ -12,7 +12,7 @@ static bool is_anything(const char *text)
     return true;
 }
 
-static bool is_kind_of_device(const char *text) { return !strcmp(text, "gpu") || !strcmp(text, "cpu"); }
+static bool is_device_kind(const char *text) { return !strcmp(text, "gpu") || !strcmp(text, "cpu"); }
 
 static bool is_compiler(const char *text) { return !strcmp(text, "nvrtc") || !strcmp(text, "nvcc"); }
 
@@ -62,13 +62,13 @@ bool setting_is_good(const char *variable, char *problem, size_t size)
     return true;
 }
 
-extern char **environ; /* as POSIX has it: a declaration of the program's own */
+extern char **environ; /* POSIX declares it in no header */
 
 enum { PREFIX = 7, LONGEST_NAME = 48 }; /* PYCUDA_ */
 
 static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
 
-/* How many characters are inserted, removed, replaced or swapped with the next one. */
+/* The edit distance: how many characters are inserted, removed, replaced or swapped with the next one. */
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
     size_t space[3][LONGEST_NAME + 1], *before = space[0], *last = space[1], *row = space[2];
@@ -123,10 +123,11 @@ bool settings_misspelt(const char *const *others, char *text, size_t size)
             continue;
         const char *meant = name_meant(*entry, name_size, others);
         if (!meant) continue;
-        size_t more = (size_t)snprintf(text + used, size - used,
-                                       "%sthe environment variable %.*s is not read by pycuda: %s is",
-                                       used ? "; " : "", (int)name_size, *entry, meant);
-        if (more >= size - used) break; /* more misspellings than ever occur */
+        size_t more =
+            (size_t)snprintf(text + used, size - used,
+                             "%spycuda does not read the environment variable %.*s; did you mean %s?",
+                             used ? " " : "", (int)name_size, *entry, meant);
+        if (more >= size - used) break; /* the text is full: names after this one are left out */
         used += more;
     }
     text[used] = '\0';

@@ -30,9 +30,9 @@ static bool finish_own(ModuleState *state, const WaitLimit *limit)
         ContextScope scope;
         Py_XDECREF((PyObject *)context);
         context = next;
-        if (!context_enter(context, &scope)) continue;
+        if (!context_enter_scope(context, &scope)) continue;
         done = wait_for_current(state, limit) != CUDA_ERROR_NOT_READY;
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     Py_XDECREF((PyObject *)context);
     return done;

@@ -51,7 +51,7 @@ class StreamHandle:
 
 
 def _stream_for(resource):
-    """What makes of a StreamHandle the keywords that the resource takes, and the arguments."""
+    """A function that converts a StreamHandle to the arguments and the keywords that the resource takes."""
     libraries = (kind.__module__.partition(".")[0] for kind in type(resource).__mro__)
     library = next((name for name in libraries if name in ("rmm", "cuda")), None)
     if library == "rmm":

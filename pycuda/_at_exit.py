@@ -9,7 +9,7 @@ from pycuda._kernels.plans.caches import clear_context_caches
 
 
 def drop_context(namespace) -> None:
-    """At exit: pop the context that the module has as `context`, and drop it.
+    """Pop the module's `context` and delete it. Called at exit.
 
     It may be gone by then, or popped by the program: neither matters any more.
 

@@ -131,5 +131,5 @@ class PoolSnapshot:
 
 
 def take(pool: MemoryPool, blocks: Iterable[tuple[Any, ...]]) -> PoolSnapshot:
-    """For MemoryPool.snapshot(), in C."""
+    """Make the result of MemoryPool.snapshot(), which calls this from C."""
     return PoolSnapshot(type(pool).__name__, [PoolBlock(*block) for block in blocks], pool.limit)

@@ -65,7 +65,7 @@ class Entry(NamedTuple):
 
 
 def folder() -> str | None:
-    """Where compiled code is kept.
+    """Return the folder of the compiled code.
 
     Returns
     -------

@@ -65,7 +65,7 @@ def get_nvcc_version(nvcc: str) -> str:
 
 
 def _find_nvcc_on_path() -> str | None:
-    """For programs that use PyCUDA's own name: the path of nvcc, or None."""
+    """The path of nvcc, or None. Programs call this function by PyCUDA's private name."""
     return finder.find_nvcc("nvcc")
 
 

@@ -323,7 +323,7 @@ def generate_scramble_constants32(count: SupportsIndex) -> GPUArray:
 
 
 def generate_scramble_constants64(count: SupportsIndex) -> GPUArray:
-    """As `generate_scramble_constants32`, of uint64."""
+    """The same as generate_scramble_constants32, with results of uint64."""
     return scramble_constants(_dimensions(count), 64)
 
 

@@ -423,7 +423,7 @@ def _geometry(walk: layout.Walk) -> tuple:
 
 
 def _linear(walk: layout.Walk, count: int) -> list[bool]:
-    """For each of that many vectors whether element i is found i elements after the first."""
+    """Whether element i of a vector is i elements after its first one, for each of `count` vectors."""
     return [True] * count if walk.plain else [group is None for group in walk.signature[2]]
 
 

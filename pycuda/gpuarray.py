@@ -138,23 +138,23 @@ class GPUArray(_GPUArrayBase):
     shape : int or sequence of int
     dtype : dtype-like
     allocator : callable, memory pool or memory resource
-        Asked for the bytes where there is no gpudata; None is the default pool
-        (pycuda.tools.default_memory_pool). A resource is as for ExternalMemoryPool.
+        Allocates the memory unless gpudata is given. The default is the default pool
+        (pycuda.tools.default_memory_pool). See ExternalMemoryPool about memory resources.
     base : object
-        Kept alive.
+        The owner of the memory, kept alive as long as the array.
     gpudata : device address
-        The memory.
+        The memory of the array.
     strides : sequence of int
-        Bytes; None is packed in the order given.
+        In bytes. By default the array is contiguous in the given order.
     order : {"C", "F"}
 
     Raises
     ------
     ValueError
-        A bad shape or order.
+        The shape or the order is invalid.
     """
 
-    # One axis, several as a tuple, or all of them (None); out= is cast to.
+    # Over one axis, a tuple of axes, or all of them (None). Results are cast to the dtype of out=.
     sum, prod = reductions.sum, reductions.prod
     max, min = reductions.max, reductions.min
     any, all = reductions.any, reductions.all
@@ -175,7 +175,7 @@ class GPUArray(_GPUArrayBase):
 
     __array_ufunc__, __array_function__ = protocols.__array_ufunc__, protocols.__array_function__
 
-    # In the arguments' order, or in place, other than the functions of the same names.
+    # Unlike the functions of the same names: other orders of arguments, or in place.
 
     @decorators.takes_arrays
     def compress(
@@ -392,9 +392,8 @@ class GPUArray(_GPUArrayBase):
         return self.get().tobytes(order)
 
     def _repr_html_(self) -> str:
-        """For notebooks: shape, dtype, device and the values as str() has them, of which no more are copied.
-        It does not raise where they cannot be read.
-        """
+        """Shape, dtype, device and values for notebooks. As many values are copied as str() shows. It does
+        not raise when they cannot be read."""
         from pycuda._array.interop import printing
 
         return printing.to_html(self)

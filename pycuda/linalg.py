@@ -52,7 +52,7 @@ def _right(a, b, refusal: str) -> GPUArray:
 
 
 def _finite(check_finite: bool, *arrays) -> list:
-    """For each array whether it is finite, if that is asked."""
+    """Whether all elements are finite, for each array, if check_finite asks for that."""
     wanted = check_finite and checks.are_wanted()
     return [apply("isfinite", each).all() for each in arrays if wanted and each.dtype.kind in "fc"]
 

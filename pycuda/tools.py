@@ -63,9 +63,9 @@ class DebugMemoryPool(DeviceMemoryPool):
     Parameters
     ----------
     interactive : bool
-        Wait for the return key each time.
+        Wait for the Return key after each allocation.
     logfile : file
-        None is standard output.
+        By default the standard output.
     """
 
     def __init__(self, interactive: bool = True, logfile: TextIO | None = None) -> None:
@@ -96,21 +96,21 @@ class DebugMemoryPool(DeviceMemoryPool):
         block = super().allocate(size, stream)
         self._origins[block] = origin
         if self.interactive:
-            input("[pool] return to go on: ")
+            input("[pool] press Return to continue: ")
         return block
 
 
 def set_allocator(allocator: Any = None) -> None:
-    """Choose where arrays of the current context get their memory from that are given no allocator.
+    """Set the allocator of the current context's arrays, used where no other is given.
 
-    Arrays that are there keep theirs. ``default_memory_pool()`` is the pool that results.
+    Existing arrays keep their memory. ``default_memory_pool()`` returns the pool that is made of it.
 
     Parameters
     ----------
     allocator : object
-        A memory pool of the current context; a callable that takes the bytes; anything with
-        ``allocate(nbytes, stream)``, as memory resources of RMM and cuda.core have it (see
-        ExternalMemoryPool). None is a new DeviceMemoryPool, as at first.
+        A memory pool of the current context; a callable that takes a number of bytes; an object with
+        ``allocate(nbytes, stream)``, like the memory resources of RMM and cuda.core (see
+        ExternalMemoryPool). With None, a new DeviceMemoryPool is used, as it is by default.
     """
     owner = getattr(allocator, "__self__", None)
     if isinstance(owner, DeviceMemoryPool) and allocator == owner.allocate:

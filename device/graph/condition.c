@@ -59,7 +59,7 @@ static CUresult create(CUgraph handle, Context *context, unsigned initial, unsig
     Condition *condition = calloc(1, sizeof *condition);
     if (!condition) return CUDA_ERROR_OUT_OF_MEMORY;
     atomic_init(&condition->references, 1);
-    condition->context = context_hold(context);
+    condition->context = context_retain(context);
     condition->initial = initial;
     condition->flags = flags;
     atomic_init(&condition->value, initial);
@@ -81,7 +81,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g
     TRY(driver_check());
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT; /* unlike for other nodes */
-    TRY(context_check(handle, &context));
+    TRY(context_resolve(handle, &context));
     CUresult result = WITH_GRAPHS(create(graph, context, initial, flags, out));
     context_put(context);
     return result;

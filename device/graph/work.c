@@ -22,7 +22,7 @@ const char *work_type_name(CUgraphNodeType type)
 
 void work_begin(Work *work, CUgraphNodeType type, Context *context)
 {
-    *work = (Work){.type = type, .context = context ? context_hold(context) : NULL};
+    *work = (Work){.type = type, .context = context ? context_retain(context) : NULL};
 }
 
 /* ---- Kernels ---- */
@@ -176,9 +176,9 @@ CUresult work_copy_job(Work *work, const CopyJob *job, Context *context)
 
 CUresult work_enter(CUcontext handle, Context **out)
 {
-    if (handle) return context_check(handle, out);
+    if (handle) return context_resolve(handle, out);
     TRY(context_enter(out));
-    context_hold(*out);
+    context_retain(*out);
     return CUDA_SUCCESS;
 }
 
@@ -347,7 +347,7 @@ CUresult work_copy(Work *to, const Work *from)
 {
     CUresult result = CUDA_SUCCESS;
     *to = *from;
-    if (to->context) context_hold(to->context);
+    if (to->context) context_retain(to->context);
     switch (from->type) {
     case CU_GRAPH_NODE_TYPE_KERNEL: result = copy_kernel(&to->kernel, &from->kernel); break;
     case CU_GRAPH_NODE_TYPE_MEMCPY: hold_arrays(&to->copy); break;

@@ -1,7 +1,7 @@
 /* Objects that captured work uses: they live as long as the graph.
  *
- * Whatever queues work notes here, by the stream, what the work needs. Where that stream is captured the
- * objects go to the graph's own dict, and nothing else is to be done about them: no event is recorded,
+ * Code that queues work on a stream reports here which objects the work needs. If the stream is captured they
+ * are added to the graph's dict, and the caller has nothing else to do for them: no event is recorded, and
  * nothing waits.
  */
 #ifndef EXT_BASE_CAPTURED_H
@@ -10,60 +10,62 @@
 #include "core/capture_mode.h"
 #include "ext/base/ext.h"
 
-/* What a graph's work uses. Graphs and what was made of them share a dict: a
- * caller that changes it first makes its own copy (captured_own). */
+/* The objects that a graph's work uses. A graph, its copies and its executables share a dict: a caller that
+ * changes it makes a copy first (captured_own). */
 typedef struct KeptObjects {
     PyObject *dict; /* owned */
-    unsigned long edition; /* another one whenever something may have left the dict */
+    unsigned long edition; /* changes whenever an object may have been removed from the dict */
 } KeptObjects;
 
-/* A capture that Python code began, or one of others that was noticed; in ModuleState.captured while it
- * lasts. With the GIL. */
+/* A capture that Python code began, or that of other code if it was noticed. In ModuleState.captured while it
+ * lasts. Guarded by the GIL. */
 typedef struct Captured {
     struct Captured *next;
-    bool foreign; /* of others: there is no notice of its end */
-    unsigned long long id; /* the driver's */
-    CUstream stream; /* where it began */
-    PyObject *before; /* owned Event: after what was queued there before; NULL when there is none */
-    PyObject *graph; /* borrowed: what `kept` is in, held as long as the capture lasts */
-    KeptObjects *kept; /* in the graph: its objects, by their addresses */
+    bool foreign; /* begun by other code: its end is not reported */
+    unsigned long long id; /* the driver's number of it */
+    CUstream stream; /* on which it began */
+    PyObject *before; /* owned Event after the work queued there before the capture; NULL for none */
+    PyObject *graph; /* borrowed; contains `kept`, and lives as long as the capture */
+    KeptObjects *kept; /* the graph's objects, by their addresses */
     const char *culprit; /* the first driver call that was refused because of captures, or NULL */
     CUresult refusal; /* of the culprit */
     unsigned long culprit_thread;
 } Captured;
 
-/* Whether there is any: one load. */
+/* Whether any capture is known. Costs one load. */
 static inline bool captured_some(const ModuleState *state) { return state->captured != NULL; }
 
 void captured_open(ModuleState *state, Captured *captured);
-/* False when it was closed before. */
+/* False when it was already closed. */
 bool captured_close(ModuleState *state, Captured *captured);
 
-/* captured_foreign.c. Captures that others begin, by calls of the driver, are not reported, and no launch
- * asks for them. This does, at `with stream:`, for streams of others, and where memory for the work is at
- * stake: from then on such a capture is one in the list, and its graph, and what is made of that, keeps what
- * the work uses. object: the stream's, whose handle that is. Whether the stream is captured; -1 with an
- * exception. */
+/* captured_foreign.c. A capture that other code begins by driver calls is not reported, and launches do not
+ * ask the driver for it. This function asks, at `with stream:`, for foreign streams, and where memory for the
+ * work must be kept alive. From then on the capture is in the list, and its graph, and whatever is made of
+ * that, keeps the objects that its work uses. `object` is the Python object of the stream. 1 when the stream
+ * is captured, 0 when it is not, -1 with an exception. */
 int captured_notice(ModuleState *state, PyObject *object, CUstream stream);
-/* Closes those that have ended; whether any is left. */
+/* Closes the foreign captures that have ended. True when any capture is left. */
 bool captured_last(ModuleState *state);
 
 /* Whether the stream is captured, by this module or by other code. */
 bool captured_is(ModuleState *state, CUstream stream);
 
-/* Whether work on the stream would be captured, or end a capture: it cannot be put in order with others. */
+/* Whether work on the stream would be captured, or would end a capture: it cannot be ordered after other
+ * work. */
 bool captured_holds(ModuleState *state, CUstream stream);
-/* An event after the work that was queued on a captured stream before; a new reference, or NULL. */
+/* The event after the work that was queued on the stream before its capture; a new reference, or NULL. */
 PyObject *captured_before(ModuleState *state, CUstream stream);
 
-/* Waits for all work of the current context, which may be lent, before something else is done there. Where a
- * capture is known it does not end that. *routine: the call that failed. */
+/* Waits for all work of the current context, which may be lent, before something else is done there. A known
+ * capture is not ended by it. *routine: the call that failed. */
 CUresult captured_wait_for_context(ModuleState *state, const char **routine);
 
-/* core/capture_mode.h, whether captures are known or not; failures are reported. */
+/* capture_relax and capture_restore of core/capture_mode.h, whether or not captures are known; failures are
+ * reported. */
 void captured_relax_any(ModuleState *state, CaptureMode *mode);
 void captured_restore_any(ModuleState *state, CaptureMode *mode);
-/* The same around Python code that makes what graphs keep: where there are captures that are known. */
+/* The same when captures are known, for Python code that makes objects which graphs keep. */
 void captured_relax(ModuleState *state, CaptureMode *mode);
 void captured_restore(ModuleState *state, CaptureMode *mode);
 
@@ -77,19 +79,21 @@ static inline int captured_keep(ModuleState *state, CUstream stream, PyObject *c
     return captured_some(state) ? captured_keep_objects(state, stream, objects, count) : 0;
 }
 
-/* Those of a new graph. -1 with an exception. */
+/* Initializes the objects of a new graph. -1 with an exception. */
 int captured_new(KeptObjects *kept);
 /* Replaces a shared dict by a copy. -1 with an exception. */
 int captured_own(KeptObjects *kept);
 int captured_put(KeptObjects *kept, PyObject *object);
 unsigned long captured_new_edition(void);
 
-/* A driver call failed with this result. */
+/* Records that a driver call failed, if it was because of captures. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);
-/* What ended the capture (NULL: whichever is known to have been ended), and what to do about it. */
+
+/* Writes what ended the capture and what to do about it. With NULL, any capture known to have ended is
+ * taken. */
 void captured_tell_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
 
-/* The capture in which the driver says that a stream takes part; 0 when there is none. graph may be NULL. */
+/* Asks the driver in which capture a stream takes part; 0 for none. graph may be NULL. */
 unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph);
 #define CAPTURED_BROKEN ((unsigned long long)-1) /* one that can only end in an error */
 #define CAPTURED_LEGACY ((unsigned long long)-2) /* of the legacy stream: one that it would wait for */

@@ -343,7 +343,7 @@ static void report(ModuleState *state, CUresult result, const char *routine, con
     PyErr_Restore(type, value, trace);
 }
 
-static const char while_releasing[] = "while releasing it";
+static const char while_releasing[] = "while an object was released";
 
 void report_driver(ModuleState *state, CUresult result, const char *routine)
 {
@@ -358,7 +358,7 @@ void report_driver_at_exit(ModuleState *state, CUresult result, const char *rout
 {
     if (!report_is_due(result)) return;
     if (class_of(result) != CLASS_KERNEL || !atomic_load(&state->fault_shown))
-        report(state, result, routine, "at the end of the program");
+        report(state, result, routine, "at exit");
 }
 
 void report_kept_fault(ModuleState *state)
@@ -381,12 +381,11 @@ typedef struct ExceptionRow {
 #define EXCEPTION(cls, doc) {"pycuda.driver." #cls, doc, offsetof(ModuleState, cls)}
 static const ExceptionRow derived[] = {
     EXCEPTION(MemoryError, "The device or the page-locked memory of the host is exhausted."),
-    EXCEPTION(LogicError, "A call that cannot succeed as it was made: most likely a mistake of the program."),
-    EXCEPTION(LaunchError, "A kernel could not be launched or failed, often noticed by a later call."),
-    EXCEPTION(RuntimeError, "A failure that depends on outer circumstances."),
-    EXCEPTION(LibraryError,
-              "A function of cuBLAS or another library of NVIDIA's failed: code and name are its "
-              "status."),
+    EXCEPTION(LogicError, "An invalid call, most likely because of a bug in the program."),
+    EXCEPTION(LaunchError, "A kernel could not be launched, or it failed, which a later call may report."),
+    EXCEPTION(RuntimeError, "A failure for reasons outside the program, such as the system or the hardware."),
+    EXCEPTION(LibraryError, "A function of cuBLAS or another NVIDIA library failed: code and name are its "
+                            "status."),
 };
 #undef EXCEPTION
 

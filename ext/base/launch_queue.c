@@ -298,7 +298,7 @@ void queue_end_wait(ModuleState *state, CUcontext context, CUstream stream, uint
     unlock_queues(state);
 }
 
-void queue_close(ModuleState *state) { queue_begin_wait(state); }
+void queue_reset_capacity(ModuleState *state) { queue_begin_wait(state); }
 
 /* A queue out of the table; its event, or NULL. False when there is none of this stream, or else of this
  * context. */

@@ -112,7 +112,7 @@ void queue_stream_gone(struct ModuleState *state, CUstream stream);
 
 /* The next call on any stream is asked for by queue_find_capacity: as there is another context, whose
  * default stream is not this one. */
-void queue_close(struct ModuleState *state);
+void queue_reset_capacity(struct ModuleState *state);
 
 /* The context ends: false when none of its streams is left, else one is forgotten, whose event (or NULL) is
  * the caller's. */

@@ -55,9 +55,9 @@ static bool destroy_state(LinkerObject *linker)
     CUresult result;
     LinkStep step = {.handle = linker->handle};
     if (!linker->handle) return true;
-    if (!context_enter(linker->context, &scope)) return atomic_load(&linker->context->dead);
+    if (!context_enter_scope(linker->context, &scope)) return atomic_load(&linker->context->dead);
     CALL_CORE(linker->state, result, BLOCKS_ONCE, link_destroy(linker->context->handle, &step));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(linker->state, result, "cuLinkDestroy");
     return true;
 }

@@ -87,7 +87,7 @@ static ContextObject *new_context(ModuleState *state, CUcontext handle, CUdevice
     atomic_init(&context->entered, 0);
     atomic_init(&context->over, false);
     atomic_init(&context->ender, 0);
-    queue_close(state);
+    queue_reset_capacity(state);
     state_lock(state);
     context->serial = ++state->contexts_made;
     context->next = state->contexts;
@@ -291,7 +291,7 @@ static void forget_queues(ContextObject *context, bool with_driver)
     while (queue_forget(context->state, context->handle, &mark)) {
         if (!mark || !with_driver || !context_enter_last(context, &scope)) continue;
         once_cuEventDestroy(context->state, mark);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
 }
 
@@ -479,7 +479,7 @@ static bool begin_scope(ContextObject *context, ContextScope *scope)
     return false;
 }
 
-bool context_enter(ContextObject *context, ContextScope *scope)
+bool context_enter_scope(ContextObject *context, ContextScope *scope)
 {
     *scope = (ContextScope){0};
     if (!context || forked_after_init() || host_function_runs() || ext_is_finalizing()
@@ -502,7 +502,7 @@ static CUresult make_former_current(ModuleState *state, CUcontext before)
     return result == CUDA_SUCCESS ? result : once_cuCtxSetCurrent(state, before);
 }
 
-void context_leave(ContextScope *scope)
+void context_leave_scope(ContextScope *scope)
 {
     if (!scope->context) return;
     innermost = scope->outer;
@@ -514,7 +514,7 @@ void context_leave(ContextScope *scope)
 
 bool context_lend(ContextObject *context, ContextScope *scope)
 {
-    if (!context_enter(context, scope)) return false;
+    if (!context_enter_scope(context, scope)) return false;
     captured_restore_any(context->state, &scope->mode);
     innermost = scope->outer;
     atomic_fetch_sub(&context->entered, 1);

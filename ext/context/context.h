@@ -5,8 +5,9 @@
  * device, created and destroyed here.
  *
  * An object that owns a driver resource holds its context (context_hold) and releases the resource between
- * context_enter and context_leave, from any thread and at any time. A primary context that is detached while
- * resources remain is released with the last of them, as others may be using it and the memory would leak.
+ * context_enter_scope and context_leave_scope, from any thread and at any time. A primary context that is
+ * detached while resources remain is released with the last of them, as others may be using it and the memory
+ * would leak.
  *
  * Other threads may have a context current that is detached. Until the driver has ended it they find that out
  * by its object, later from the driver: nothing new is made in it, and no other context takes its place
@@ -36,7 +37,7 @@ typedef struct ContextObject {
     atomic_bool dead;               /* destroyed or released: nothing may be called in it */
     atomic_long resources;          /* objects that own something in it (gil_count) */
     atomic_long holders;            /* these, and what work in flight keeps (gil_count) */
-    atomic_long entered;            /* threads between context_enter and context_leave */
+    atomic_long entered;            /* threads between context_enter_scope and context_leave_scope */
     atomic_bool over;               /* dead, and the driver has ended it */
     atomic_ulong ender;             /* the thread that ends it, once it is dead */
     bool fresh;                     /* pushed by make_context, not by its user */
@@ -60,35 +61,35 @@ ContextObject *context_current(ModuleState *state);
 ContextObject *context_hold(ContextObject *context);
 void context_drop(ContextObject *context);
 
-/* The same of what is not a resource: a primary context that is detached does not wait for it. */
+/* The same for an object that is not a resource: a primary context that is detached does not wait for it. */
 ContextObject *context_keep(ContextObject *context);
 void context_unkeep(ContextObject *context);
 
-/* context_current, held: what the constructor of a resource stores. NULL with an exception. */
+/* context_current, held, for the constructor of a resource. NULL with an exception. */
 ContextObject *context_hold_current(ModuleState *state);
 
 typedef struct ContextScope {
-    ContextObject *context; /* borrowed; entered, else NULL */
-    struct ContextScope *outer; /* of this thread */
+    ContextObject *context; /* borrowed; NULL when it was not entered */
+    struct ContextScope *outer; /* the one of this thread that was entered before */
     bool pushed;
-    CUcontext before; /* what was current then */
+    CUcontext before; /* the handle that was current before */
     CaptureMode mode;
 } ContextScope;
 
-/* Makes the context current for a while, in which it is not destroyed: another thread that detaches it waits
- * for context_leave. Captures forbid this thread nothing meanwhile (core/capture_mode.h). False, and nothing
- * is to be called, when the context is gone, in a forked child, in a host function and when the interpreter
- * or the driver shuts down; other failures are reported. */
-bool context_enter(ContextObject *context, ContextScope *scope);
-void context_leave(ContextScope *scope);
+/* Makes the context current until context_leave_scope. It is not destroyed before: a thread that detaches it
+ * waits. Captures forbid this thread nothing meanwhile (core/capture_mode.h). False when the context is gone,
+ * in a forked child, in a host function, and when the interpreter or the driver shuts down: then no driver
+ * call may be made. Other failures are reported. */
+bool context_enter_scope(ContextObject *context, ContextScope *scope);
+void context_leave_scope(ContextScope *scope);
 
-/* Makes the context current for Python code, which no scope may have inside: the context may end meanwhile,
- * and calls in it fail then. False as for context_enter. */
+/* Makes the context current for Python code, which must not run within a scope. The context may end
+ * meanwhile; calls in it fail then. False as for context_enter_scope. */
 bool context_lend(ContextObject *context, ContextScope *scope);
 void context_take_back(ContextScope *scope);
 
-/* For a few instructions without the GIL, on memory that goes with the context: it is not destroyed between
- * the two. False, and there is nothing to leave, when it is gone. */
+/* For a few instructions without the GIL on memory that is freed with the context, which is not destroyed
+ * between context_stay and context_go. False when it is gone: then context_go is not called. */
 static inline bool context_stay(ContextObject *context)
 {
     atomic_fetch_add(&context->entered, 1);
@@ -98,32 +99,32 @@ static inline bool context_stay(ContextObject *context)
 }
 static inline void context_go(ContextObject *context) { atomic_fetch_sub(&context->entered, 1); }
 
-/* False with LogicError when what belongs to this context can no longer be used. */
+/* False with LogicError when the context is gone, and with it whatever belonged to it. */
 bool context_raise_dead(ContextObject *context, const char *what);
 static inline bool context_check(ContextObject *context, const char *what)
 {
     return !atomic_load(&context->dead) || context_raise_dead(context, what);
 }
 
-/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one becomes what is
- * asked. *was_there: whether it was registered. A new reference, NULL with an exception. */
+/* The object of a handle: the registered one, else a new one of this kind. A FOREIGN one changes to the given
+ * kind. *was_there: whether it was registered. A new reference, NULL with an exception. */
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
-/* A new list of those that are ours to end; NULL with an exception. */
+/* A new list of the contexts that this module has to end; NULL with an exception. */
 PyObject *context_list_own(ModuleState *state);
 
-/* Of the living contexts that are ours to end, the one after this (NULL: the first). A new reference, NULL
- * without an exception. */
+/* The next living context that this module has to end (after NULL: the first). A new reference, NULL without
+ * an exception. */
 ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);
 
-/* The first of all of which this is true, a new reference, NULL without an exception. */
+/* A new reference to the first context for which is_wanted is true; NULL without an exception. */
 ContextObject *context_first(ModuleState *state, bool (*is_wanted)(const ContextObject *));
 
-/* Whether what belongs to one may be used in the other: it is the same, or both have the memory, modules and
- * streams of one primary context, as green contexts do. */
+/* Whether objects of one context may be used in the other: they are the same, or both share the memory,
+ * modules and streams of one primary context, as green contexts do. */
 bool contexts_share_memory(const ContextObject *a, const ContextObject *b);
-/* The same of a handle; false for those that were made elsewhere. */
+/* The same for a handle; false for contexts that other code made. */
 bool context_shares_memory_with(const ContextObject *context, CUcontext handle);
 
 /* The repr of an object with a handle in this context: "<pycuda.driver.Stream of device 0 at 0x...>", with
@@ -143,7 +144,7 @@ int context_on_end(ModuleState *state, ContextEndFn function);
 
 /* The same for what has to be done just before the driver destroys it, with context_enter_last. */
 int context_on_last(ModuleState *state, ContextLastFn function);
-/* context_enter for such a function. */
+/* context_enter_scope for such a function. */
 bool context_enter_last(ContextObject *context, ContextScope *scope);
 
 /* Device.make_context and Device.retain_primary_context. */

@@ -16,14 +16,14 @@ typedef struct KeepBatch {
     PyObject *objects[BATCH_SIZE];  /* references */
 } KeepBatch;
 
-/* ---- Letting go ---- */
+/* ---- Releasing ---- */
 
 static void free_batch(KeepBatch *batch)
 {
     ContextScope scope;
-    if (batch->event && context_enter(batch->context, &scope)) {
+    if (batch->event && context_enter_scope(batch->context, &scope)) {
         once_cuEventDestroy(batch->context->state, batch->event);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     for (int i = 0; i < batch->count; i++) Py_DECREF(batch->objects[i]);
     context_unkeep(batch->context);
@@ -45,8 +45,9 @@ static bool is_own(CUstream stream)
     return stream != NULL && stream != CU_STREAM_LEGACY && stream != CU_STREAM_PER_THREAD;
 }
 
-/* By handle: a primary context that was detached and retained again has another object. A green context and
- * the primary one use each other's streams; a wait for the primary one is one for its green ones. */
+/* Contexts are compared by handle: a primary context that was detached and retained again has another object.
+ * A green context and the primary one use each other's streams; a wait for the primary one includes its green
+ * ones. */
 static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
 {
     if (batch->context->handle == context->handle) return stream == KEEP_ALIVE_ALL || batch->stream == stream;
@@ -85,8 +86,9 @@ void keep_alive_finish(ModuleState *state, KeepBatch *taken, bool done)
     state_unlock(state);
 }
 
-/* To ask a stream under capture, or the legacy stream while it would wait for one, ends the capture. */
-static CUresult ask(const KeepBatch *batch)
+/* Querying a stream under capture, or the legacy stream while it would wait for one, would end the
+ * capture. */
+static CUresult query_batch(const KeepBatch *batch)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     if (batch->event) return once_cuEventQuery(batch->context->state, batch->event);
@@ -96,19 +98,19 @@ static CUresult ask(const KeepBatch *batch)
     return result == CUDA_SUCCESS ? once_cuStreamQuery(batch->context->state, batch->stream) : result;
 }
 
-/* Whether the work before a batch is done: of an open one, whether its whole stream is idle. */
+/* Whether the work of a batch is done; for one without an event, whether its whole stream is idle. */
 static bool is_done(KeepBatch *batch)
 {
     ContextScope scope;
     if (atomic_load(&batch->context->dead)) return true;
-    if (!context_enter(batch->context, &scope)) return false;
-    CUresult result = ask(batch);
-    context_leave(&scope);
-    return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is asked again */
+    if (!context_enter_scope(batch->context, &scope)) return false;
+    CUresult result = query_batch(batch);
+    context_leave_scope(&scope);
+    return result == CUDA_SUCCESS || errors_is_loss(result); /* else it is queried again later */
 }
 
-/* Takes the whole list, releases finished batches and puts back the rest. Not while something is captured:
- * asking a captured stream whether it is done ends the capture. */
+/* Takes the whole list, releases finished batches and puts back the rest. Nothing is done during a capture:
+ * querying a captured stream ends the capture. */
 static void collect(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
@@ -144,15 +146,15 @@ void keep_alive_collect(ModuleState *state)
 
 /* ---- Keeping ---- */
 
-/* Records an event after the work of a batch, which is not in the list meanwhile. Without one the batch waits
- * for its stream to be idle. Before a call that queues -1 with an exception when a signal ended it; before a
- * release never. */
+/* Records an event after the work of a batch, which is not in the list meanwhile. If that fails, the batch is
+ * done when its stream is idle. -1 with an exception when a signal ended the call, which never happens when
+ * `releasing`. */
 static int seal_batch(KeepBatch *batch, bool releasing)
 {
     ModuleState *state = batch->context->state;
     ContextScope scope;
     CUevent event = NULL;
-    if (!context_enter(batch->context, &scope)) return 0;
+    if (!context_enter_scope(batch->context, &scope)) return 0;
     CUresult result = once_cuEventCreate(state, &event, CU_EVENT_DISABLE_TIMING);
     if (result == CUDA_SUCCESS)
         result = releasing ? end_cuEventRecord(state, event, batch->stream)
@@ -161,7 +163,7 @@ static int seal_batch(KeepBatch *batch, bool releasing)
         batch->event = event;
     else if (event)
         once_cuEventDestroy(state, event);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return !releasing && PyErr_Occurred() ? -1 : 0;
 }
 
@@ -173,7 +175,8 @@ static void put_back(ModuleState *state, KeepBatch *batch)
     state_unlock(state);
 }
 
-/* An open batch of a stream out of the list, or NULL. There are as many as threads queue calls at once. */
+/* Takes an open batch of the stream out of the list; NULL when there is none. A stream has several when
+ * several threads queue calls at once. */
 static KeepBatch *take_open(ModuleState *state, const ContextObject *context, CUstream stream)
 {
     state_lock(state);
@@ -252,15 +255,15 @@ int keep_alive(ModuleState *state, ContextObject *context, CUstream stream, PyOb
     return 0;
 }
 
-/* Where no event could be recorded. In a context that is gone there is no stream anymore. */
+/* Used when no event could be recorded. In a context that is gone there is no stream to wait for. */
 static void wait_for_stream(ModuleState *state, ContextObject *context, CUstream stream)
 {
     ContextScope scope;
     CUresult result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     KeepBatch *taken = keep_alive_take(state, context, stream);
-    if (context_enter(context, &scope)) {
+    if (context_enter_scope(context, &scope)) {
         result = once_cuStreamSynchronize(state, stream);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     keep_alive_finish(state, taken, result != CUDA_ERROR_NOT_READY);
 }
@@ -270,7 +273,7 @@ static bool is_idle(ContextObject *context, CUstream stream)
     return is_done(&(KeepBatch){.context = context, .stream = stream});
 }
 
-/* In a batch of its own, which nothing that is queued later holds up. */
+/* Uses a batch of its own: work that is queued later does not delay the release. */
 int keep_alive_until_now(ModuleState *state, ContextObject *context, CUstream stream, PyObject *object)
 {
     if (is_idle(context, stream)) return 0;

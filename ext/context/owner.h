@@ -56,9 +56,9 @@ static inline void owner_dealloc(PyObject *self, destructor dealloc, destructor 
     do { \
         ContextObject *context_ = (owners_context); \
         ContextScope scope_; \
-        if (context_enter(context_, &scope_)) { \
+        if (context_enter_scope(context_, &scope_)) { \
             CUresult result_ = attempt##_##name(context_->state, __VA_ARGS__); \
-            context_leave(&scope_); \
+            context_leave_scope(&scope_); \
             report_driver(context_->state, result_, #name); \
         } \
     } while (0)

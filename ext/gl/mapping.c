@@ -80,9 +80,9 @@ static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
     RegisteredObject *object = mapping->object;
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
-    if (context_enter(object->context, &scope)) {
+    if (context_enter_scope(object->context, &scope)) {
         result = once_cuGraphicsUnmapResources(mapping->state, 1, &object->resource, stream);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     LIVE_LESS(mapping->state, RegisteredMapping);
     registered_leave(object);

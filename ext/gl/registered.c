@@ -134,9 +134,9 @@ static CUresult unregister_resource(RegisteredObject *object)
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     LIVE_LESS(object->state, RegisteredObject);
-    if (!context_enter(object->context, &scope)) return result;
+    if (!context_enter_scope(object->context, &scope)) return result;
     result = once_cuGraphicsUnregisterResource(object->state, object->resource);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return result;
 }
 

@@ -309,9 +309,9 @@ int gpuarray_order(GPUArrayObject *array, CUstream consumer)
     ContextScope scope;
     if (!array->size) return 0;
     if (!array->allocation || !array->allocation->context) return order_all(array, consumer);
-    if (!context_enter(array->allocation->context, &scope)) return 0;
+    if (!context_enter_scope(array->allocation->context, &scope)) return 0;
     int failed = order_all(array, consumer);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return failed;
 }
 

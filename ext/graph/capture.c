@@ -140,7 +140,7 @@ static int make_graph(CaptureObject *capture)
     if (result != CUDA_SUCCESS)
         raise_driver(state, result, "cuGraphCreate", NULL);
     else
-        capture->graph = graph_new(state, capture->stream->context, handle);
+        capture->graph = graph_wrap(state, capture->stream->context, handle);
     return capture->graph ? 0 : -1;
 }
 
@@ -153,7 +153,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     if (!context_check(capture->stream->context, "cuStreamBeginCapture") || make_graph(capture) < 0
         || !graph_check(graph_cast(capture->graph), "cuStreamBeginCapture"))
         return NULL;
-    PyObject *current = stream_enter((PyObject *)capture->stream, NULL);
+    PyObject *current = stream_with_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
     if (record_before(capture) == 0) result = begin(capture);
@@ -168,7 +168,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     raise_driver(state, result, "cuStreamBeginCaptureToGraph", NULL);
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
-    Py_XDECREF(stream_exit((PyObject *)capture->stream, NULL, 0));
+    Py_XDECREF(stream_with_exit((PyObject *)capture->stream, NULL, 0));
     PyErr_Restore(type, value, trace);
     return NULL;
 }
@@ -210,7 +210,7 @@ static PyObject *capture_exit(PyObject *self, PyObject *const *exception, Py_ssi
     if (!capture->open) return raise_logic(capture->state, "this capture has not begun");
     bool raised = count && exception[0] != Py_None;
     CUresult result = end(capture);
-    PyObject *left = stream_exit((PyObject *)capture->stream, NULL, 0);
+    PyObject *left = stream_with_exit((PyObject *)capture->stream, NULL, 0);
     if (!left) return NULL;
     Py_DECREF(left);
     return raised || result == CUDA_SUCCESS ? Py_NewRef(Py_None) : raise_end(capture, result);

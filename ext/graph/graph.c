@@ -7,7 +7,7 @@
 
 /* ---- Making and ending ---- */
 
-PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle)
+PyObject *graph_wrap(ModuleState *state, ContextObject *context, CUgraph handle)
 {
     PyObject *self = owner_new_in(context, state->Graph_type);
     if (self && captured_new(&graph_cast(self)->kept) == 0) {
@@ -58,7 +58,7 @@ static PyObject *graph_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     ContextObject *context = context_current(state);
     if (!context) return NULL;
     CUresult result = try_cuGraphCreate(state, &handle, 0);
-    PyObject *graph = result == CUDA_SUCCESS ? graph_new(state, context, handle)
+    PyObject *graph = result == CUDA_SUCCESS ? graph_wrap(state, context, handle)
                                              : raise_driver(state, result, "cuGraphCreate", NULL);
     Py_DECREF((PyObject *)context);
     return graph;
@@ -123,7 +123,7 @@ static PyObject *graph_clone(PyObject *self, PyObject *Py_UNUSED(none))
     CUgraph handle;
     if (!graph_check(graph, "cuGraphClone")) return NULL;
     if (gpu_cuGraphClone(graph->state, &handle, graph->handle) < 0) return NULL;
-    PyObject *clone = graph_new(graph->state, graph->context, handle);
+    PyObject *clone = graph_wrap(graph->state, graph->context, handle);
     if (clone && graph_keep_all(graph_cast(clone), graph) < 0) Py_CLEAR(clone);
     return clone;
 }

@@ -63,7 +63,7 @@ int graph_keep_all(GraphObject *graph, GraphObject *other);
 /* A Graph of that handle, which it takes over, in the context; NULL with an exception, when the handle is
  * gone.
  */
-PyObject *graph_new(ModuleState *state, ContextObject *context, CUgraph handle);
+PyObject *graph_wrap(ModuleState *state, ContextObject *context, CUgraph handle);
 /* A part of a graph. */
 PyObject *graph_part(GraphObject *parent, CUgraph handle);
 /* False with LogicError when its context is gone. */

@@ -376,10 +376,10 @@ static PyObject *timed_call_seconds(PyObject *callable, PyObject *const *Py_UNUS
     }
     if (self->seconds < 0) {
         if (host_function_refuses(self->state, "cuEventSynchronize")) return NULL;
-        if (!self->timer.stop || !context_enter(self->context, &scope))
+        if (!self->timer.stop || !context_enter_scope(self->context, &scope))
             return raise_logic(self->state, "the time of this call is unknown: its events were destroyed");
         self->seconds = launch_timer_read(self->state, &self->timer);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     return self->seconds < 0 ? NULL : PyFloat_FromDouble(self->seconds);
 }
@@ -390,9 +390,9 @@ static void timed_call_dealloc(PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     ContextScope scope;
     if (deferred_dealloc(self->state, timed_call_dealloc, object)) return;
-    if (self->timer.start && context_enter(self->context, &scope)) {
+    if (self->timer.start && context_enter_scope(self->context, &scope)) {
         launch_timer_free(self->state, &self->timer);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     context_drop(self->context);
     PyObject_Free(object);

@@ -94,9 +94,9 @@ static void destroy(PyObject *object)
     LibraryHandleObject *self = handle_cast(object);
     ContextScope scope;
     LIVE_LESS(self->state, LibraryHandle);
-    if (!context_enter(self->context, &scope)) return;
+    if (!context_enter_scope(self->context, &scope)) return;
     self->kind->destroy(self->state, self->value);
-    context_leave(&scope);
+    context_leave_scope(&scope);
 }
 
 static void handle_dealloc(PyObject *self)
@@ -110,12 +110,12 @@ static void handle_dealloc(PyObject *self)
 static int create(LibraryHandleObject *self)
 {
     ContextScope scope;
-    if (!context_enter(self->context, &scope)) {
+    if (!context_enter_scope(self->context, &scope)) {
         context_raise_dead(self->context, self->kind->name);
         return -1;
     }
     int failed = self->kind->create(self->state, &self->value);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return failed;
 }
 

@@ -184,9 +184,9 @@ static void wait_for_work(AddressRangeObject *range)
 {
     ContextScope scope;
     const char *routine;
-    if (!context_enter(range->context, &scope)) return;
+    if (!context_enter_scope(range->context, &scope)) return;
     CUresult result = wait_for_release(range->state, &routine);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(range->state, result, routine);
 }
 

@@ -82,9 +82,9 @@ static CUresult ask_free(ModuleState *state, ContextObject *context, size_t *fre
 {
     ContextScope scope = {0};
     size_t total;
-    if (context && !context_enter(context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (context && !context_enter_scope(context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult result = once_cuMemGetInfo(state, free_size, &total);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return result;
 }
 
@@ -175,13 +175,13 @@ static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
 static void release_memory(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
-    if (!context_enter(context, &scope)) return;
+    if (!context_enter_scope(context, &scope)) return;
     if (is_put_off(context, pointer)) {
-        context_leave(&scope);
+        context_leave_scope(&scope);
         return;
     }
     CUresult result = end_cuMemFree(context->state, pointer);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(context->state, result, "cuMemFree");
 }
 

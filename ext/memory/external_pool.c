@@ -46,10 +46,10 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
 {
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
-    if (context_enter(pool->context, &scope)) {
+    if (context_enter_scope(pool->context, &scope)) {
         CALL_CORE(pool->state, result, BLOCKS_ONCE,
                   begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     return raise_unless(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize");
 }
@@ -102,10 +102,10 @@ static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     PyObject *type, *value, *trace;
-    if (owner && context_enter(pool->context, &scope)) {
+    if (owner && context_enter_scope(pool->context, &scope)) {
         bool left = is_left(pool->state, stream);
         if (!left) result = end_cuStreamSynchronize(pool->state, stream);
-        context_leave(&scope);
+        context_leave_scope(&scope);
         report_driver(pool->state, result, "cuStreamSynchronize");
         PyErr_Fetch(&type, &value, &trace);
         if (left && keep_alive(pool->state, pool->context, stream, owner, NULL) < 0)
@@ -121,10 +121,10 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
     const char *routine = "cuStreamWaitEvent";
-    if (!context_enter(pool->context, &scope)) return false;
+    if (!context_enter_scope(pool->context, &scope)) return false;
     if (!in_order) result = wait_for_release(pool->state, &routine);
     if (result == CUDA_SUCCESS) CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_leave_event(block));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(pool->state, result, routine);
     return true;
 }

@@ -75,12 +75,12 @@ static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUme
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (host_function_refuses(pool->state, routine) || !context_check(pool->context, routine)) return -1;
     if (forked_after_init()) result = CUDA_ERROR_NOT_INITIALIZED;
-    if (context_enter(pool->context, &scope)) {
+    if (context_enter_scope(pool->context, &scope)) {
         if (write)
             result = once_cuMemPoolSetAttribute(pool->state, pool->core.driver_pool, attribute, value);
         else
             result = once_cuMemPoolGetAttribute(pool->state, pool->core.driver_pool, attribute, value);
-        context_leave(&scope);
+        context_leave_scope(&scope);
     }
     return raise_unless(pool->state, result, routine);
 }

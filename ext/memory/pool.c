@@ -87,9 +87,9 @@ void memory_pool_release(MemoryPool *pool, CUresult (*how)(Pool *, bool with_dri
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
-    if (context_enter(pool->context, &scope)) {
+    if (context_enter_scope(pool->context, &scope)) {
         CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, true));
-        context_leave(&scope);
+        context_leave_scope(&scope);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!forked_after_init()) {
         CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, false));
@@ -100,9 +100,9 @@ void memory_pool_trim(MemoryPool *pool, size_t keep)
 {
     ContextScope scope;
     CUresult result;
-    if (!context_enter(pool->context, &scope)) return;
+    if (!context_enter_scope(pool->context, &scope)) return;
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_trim_to(&pool->core, keep));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(pool->state, result, pool->core.source->release_name);
 }
 
@@ -129,9 +129,9 @@ static void end_driver_pool(MemoryPool *pool)
 {
     ContextScope scope;
     const char *routine;
-    if (!pool->core.driver_pool || !context_enter(pool->context, &scope)) return;
+    if (!pool->core.driver_pool || !context_enter_scope(pool->context, &scope)) return;
     CUresult result = end_in_driver(pool, &routine);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(pool->state, result, routine);
 }
 
@@ -209,10 +209,10 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
         external_memory_give(pool, block, in_order);
         return;
     }
-    if (context_enter(pool->context, &scope)) {
+    if (context_enter_scope(pool->context, &scope)) {
         if (!in_order && pool->core.source->ordered) waited = wait_for_release(pool->state, &routine);
         CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, true));
-        context_leave(&scope);
+        context_leave_scope(&scope);
         if (result == CUDA_SUCCESS) report_driver(pool->state, waited, routine);
         report_driver(pool->state, result, pool->core.source->release_name);
     } else if (!forked_after_init()) {
@@ -227,9 +227,9 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
 {
     ContextScope scope;
     CUresult result;
-    if (!context_enter(pool->context, &scope)) return;
+    if (!context_enter_scope(pool->context, &scope)) return;
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_end_use(block));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     (void)result;
 }
 
@@ -248,9 +248,9 @@ static void release_all_held(ModuleState *state, CUdevice device)
     ContextScope scope;
     CUresult result;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
-        if (pool->context->device != device || !context_enter(pool->context, &scope)) continue;
+        if (pool->context->device != device || !context_enter_scope(pool->context, &scope)) continue;
         CALL_CORE(state, result, BLOCKS_ONCE, pool_release_held(&pool->core, true));
-        context_leave(&scope);
+        context_leave_scope(&scope);
         report_driver(state, result, pool->core.source->release_name);
     }
 }
@@ -310,12 +310,12 @@ static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Re
 {
     ContextScope scope;
     CUresult result;
-    if (!context_enter(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    if (!context_enter_scope(pool->context, &scope)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (how == take_or_add)
         CALL_CORE(pool->state, result, HOW_WAITS(ON_QUEUE(asked->stream, 0)), how(&pool->core, asked));
     else
         CALL_CORE(pool->state, result, BLOCKS_ONCE, how(&pool->core, asked));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     return result;
 }
 
@@ -432,12 +432,12 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
     bool noted = true;
     for (MemoryPool *pool = next_pool(state, NULL); pool; pool = next_pool(state, pool)) {
         if (!contexts_share_memory(pool->context, context)) continue;
-        if (!context_enter(context, &scope) && !context_enter(pool->context, &scope)) {
+        if (!context_enter_scope(context, &scope) && !context_enter_scope(pool->context, &scope)) {
             noted = false;
             continue;
         }
         CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_gone(&pool->core, stream));
-        context_leave(&scope);
+        context_leave_scope(&scope);
         (void)result; /* never fails */
     }
     return noted;
@@ -468,7 +468,7 @@ static void end_driver_pools(ContextObject *context)
         first = result;
         first_routine = routine;
     }
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(context->state, first, first_routine);
 }
 

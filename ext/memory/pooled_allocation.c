@@ -156,7 +156,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     if (by_rule || (!block.ready && !block.reused)) return 0;
     if (!block.ready && captured_holds(pool->state, block.stream))
         return follow_captured(pool, block.stream, handle);
-    if (!context_enter(pool->context, &scope)) {
+    if (!context_enter_scope(pool->context, &scope)) {
         raise_driver(pool->state, CUDA_ERROR_INVALID_CONTEXT, "cuCtxPushCurrent",
                      "the context of the pool cannot be made current");
         return -1;
@@ -164,7 +164,7 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     PyObject *owner = Py_XNewRef(allocation->stream);
     CALL_CORE(pool->state, result, HOW_WAITS(ON_QUEUE(handle, 1)),
               pool_follow(&pool->core, &block, handle, &order));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     Py_XDECREF(owner);
     if (result == CUDA_SUCCESS) return 0;
     raise_driver(pool->state, order.result, order.call, "for earlier work on pool memory");
@@ -270,9 +270,9 @@ static bool gather_streams(PooledAllocationObject *allocation)
     if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
-    if (!context_enter(pool->context, &scope)) return false;
+    if (!context_enter_scope(pool->context, &scope)) return false;
     CALL_CORE(pool->state, result, RELEASES, gather(allocation, foreign, &order));
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(pool->state, result, order.call);
     return result == CUDA_SUCCESS;
 }

@@ -61,7 +61,7 @@ static void end_staging(ContextObject *context)
     void *block = atomic_exchange(&context->staging, NULL);
     if (!block || !context_enter_last(context, &scope)) return;
     CUresult result = end_cuMemFreeHost(context->state, block);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(context->state, result, "cuMemFreeHost");
 }
 

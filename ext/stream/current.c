@@ -37,7 +37,7 @@ PyObject *stream_of_block(ModuleState *state)
     return stream && (!ours || is_here(stream_cast(stream)->context)) ? stream : NULL;
 }
 
-PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
+PyObject *stream_with_enter(PyObject *self, PyObject *Py_UNUSED(none))
 {
     ModuleState *state = stream_cast(self)->state;
     if (!context_check(stream_cast(self)->context, "Stream")
@@ -52,7 +52,7 @@ PyObject *stream_enter(PyObject *self, PyObject *Py_UNUSED(none))
     return Py_NewRef(self);
 }
 
-PyObject *stream_exit(PyObject *self, PyObject *const *Py_UNUSED(exception), Py_ssize_t Py_UNUSED(count))
+PyObject *stream_with_exit(PyObject *self, PyObject *const *Py_UNUSED(exception), Py_ssize_t Py_UNUSED(count))
 {
     ModuleState *state = stream_cast(self)->state;
     PyObject *entry = read_entry(state);

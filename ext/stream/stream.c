@@ -47,11 +47,11 @@ static void destroy_stream(PyObject *self)
     keep_alive_seal_stream(stream->state, stream->context, stream->handle);
     /* A pool that does not know of its end would use it again: rather it stays. */
     if (!stream->state->stream_gone(stream->context, stream->handle)
-        || !context_enter(stream->context, &scope))
+        || !context_enter_scope(stream->context, &scope))
         return;
     queue_stream_gone(stream->state, stream->handle);
     CUresult result = once_cuStreamDestroy(stream->state, stream->handle);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");
 }
 
@@ -168,13 +168,13 @@ PyDoc_STRVAR(launch_host_func_doc,
              "after it by another thread.");
 
 static PyMethodDef stream_methods[] = {
-    {"__enter__", stream_enter, METH_NOARGS,
+    {"__enter__", stream_with_enter, METH_NOARGS,
      "__enter__($self)\n--\n\n"
      "Make it the current stream: within the block, what takes a stream and is given none\n"
      "uses this one, array operations and launches as well.\n"
      "\nReturns\n-------\n"
      "Stream\n    Itself."},
-    {"__exit__", AS_METHOD(stream_exit), METH_FASTCALL,
+    {"__exit__", AS_METHOD(stream_with_exit), METH_FASTCALL,
      "__exit__($self, /, *exception)\n--\n\n"
      "Make the stream before it the current one. Waits for nothing.\n"
      "\nRaises\n------\n"

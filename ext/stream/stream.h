@@ -48,8 +48,8 @@ void stream_pop(ModuleState *state, PyObject *token);
 PyObject *stream_await(PyObject *self);
 
 /* current.c: Stream.__enter__ and __exit__. */
-PyObject *stream_enter(PyObject *self, PyObject *none);
-PyObject *stream_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count);
+PyObject *stream_with_enter(PyObject *self, PyObject *none);
+PyObject *stream_with_exit(PyObject *self, PyObject *const *exception, Py_ssize_t count);
 
 /* Stream.green_context (green.c). */
 PyObject *stream_get_green_context(PyObject *self, void *closure);

@@ -68,7 +68,7 @@ static void end_arrays(ContextObject *context)
         report_driver(context->state, end_cuMipmappedArrayDestroy(context->state, handle),
                       "cuMipmappedArrayDestroy");
     }
-    context_leave(&scope);
+    context_leave_scope(&scope);
 }
 
 /* ---- Making one ---- */
@@ -154,11 +154,11 @@ static void destroy_array(PyObject *self)
     ContextScope scope;
     CUresult result;
     LIVE_LESS(array->state, MipmappedArray);
-    bool entered = context_enter(array->context, &scope);
+    bool entered = context_enter_scope(array->context, &scope);
     unlink_array(array); /* inside: else a context that ends at this moment would miss it */
     if (entered) {
         result = end_cuMipmappedArrayDestroy(array->state, array->handle);
-        context_leave(&scope);
+        context_leave_scope(&scope);
         report_driver(array->state, result, "cuMipmappedArrayDestroy");
     }
 }

@@ -139,7 +139,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     size_t size = 0;
     ReferenceDeclaration *declared = &reference->declared;
     if (host_function_refuses(state, "cuModuleGetGlobal")) return -1;
-    if (!context_enter(module->context, &scope)) {
+    if (!context_enter_scope(module->context, &scope)) {
         if (context_check(module->context, "the module")) raise_logic(state, "CUDA can no longer be used");
         return -1;
     }
@@ -147,7 +147,7 @@ static int read_declaration(CodeModuleObject *module, Reference *reference)
     bool found = result == CUDA_SUCCESS;
     if (found && size >= sizeof *declared)
         result = try_cuMemcpyDtoH(state, declared, reference->where, sizeof *declared);
-    context_leave(&scope);
+    context_leave_scope(&scope);
     if (!found) return raise_absent(module, reference->name, reference->surface, result);
     if (raise_unless(state, result, "cuMemcpyDtoH") < 0) return -1;
     if (declared->mark == (reference->surface ? REFERENCE_SURFACE_MARK : REFERENCE_TEXTURE_MARK)) return 0;

@@ -196,7 +196,7 @@ static int read_float(PyObject *value, float *out)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* How a view says that elements stay what they are: drivers refuse one without a format. */
+/* The format of a view that does not reinterpret the elements. Drivers refuse a view without a format. */
 static CUresourceViewFormat view_format(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     static const struct {
@@ -217,7 +217,7 @@ static CUresourceViewFormat view_format(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return CU_RES_VIEW_FORMAT_NONE;
 }
 
-/* Which levels: all that are not left out. The sizes are those of the whole array. */
+/* Reads the range of levels, by default all. The sizes in the view are those of the first level. */
 static int read_levels(const MipmappedArrayObject *array, PyObject *first, PyObject *last,
                        CUDA_RESOURCE_VIEW_DESC *view)
 {

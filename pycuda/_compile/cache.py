@@ -35,9 +35,8 @@ def digest(*parts: bytes) -> str:
 
 
 def _user_cache_folder() -> str:
-    """As the XDG base directory specification says: a relative path is not used. What this gives is one
-    where HOME is not set and the system does not know the user.
-    """
+    """The user's cache folder by the XDG specification, which ignores relative paths. The result is relative
+    if HOME is not set and the system does not know the user."""
     base = os.environ.get("XDG_CACHE_HOME", "").strip()
     return os.path.join(base if os.path.isabs(base) else os.path.expanduser("~/.cache"), "pycuda")
 
@@ -62,7 +61,7 @@ def folder(cache_dir=None) -> str | None:
 
 
 def _sum(name: str, content: bytes) -> bytes:
-    """Of an entry's content under this name."""
+    """The checksum of an entry's name and content."""
     label = name.encode("utf-8", "surrogateescape")
     state = blake2b(len(label).to_bytes(8, "little"), digest_size=_SUM_SIZE)
     state.update(label)

@@ -30,7 +30,8 @@ _DEFAULT_ALGORITHM = -1
 
 @functools.cache
 def _types(dtype):
-    """By a dtype, whose name NumPy computes each time; None where there are no such products."""
+    """The library's types for a dtype, by name, which NumPy computes each time; None if it has no products of
+    them."""
     return _TYPES_BY_NAME.get(dtype.name)
 
 
@@ -102,7 +103,7 @@ class Layout(NamedTuple):
     leading: int
 
     def turned(self) -> Layout:
-        """Of the transposed matrix."""
+        """The layout of the transposed matrix."""
         return Layout(_TRANSPOSED - self.transposed, self.leading)
 
 

@@ -30,9 +30,8 @@ _execute = _LibraryFunction("cufftXtExec")
 
 
 class Layout(NamedTuple):
-    """Where elements lie, counted in elements: `stride` is that of the last axis, embed[i] times the stride
-    of axis i is that of the axis before, `distance` is from one transform of a batch to the next.
-    """
+    """The places of elements, in elements. `stride`: of the last axis. embed[i] times the stride of axis i is
+    the stride of axis i - 1. `distance`: between consecutive transforms of a batch."""
 
     embed: tuple[int, ...]
     stride: int

@@ -13,7 +13,7 @@ class LibraryNotFound(ImportError):
 
 
 def _path(name: str) -> str:
-    """Where cuda-pathfinder finds it: wheels, conda, a toolkit."""
+    """The library's path, as cuda-pathfinder finds it: in a wheel, a conda environment or a toolkit."""
     from cuda.pathfinder import load_nvidia_dynamic_lib
 
     path = load_nvidia_dynamic_lib(name).abs_path

@@ -37,7 +37,7 @@ def is_possible() -> bool:
 
 
 def _run(function, views, written, arguments, _used) -> None:
-    """In a thread of the driver's. Results that could not be computed are NaN."""
+    """Run the function in a thread of the driver. Results that could not be computed are NaN."""
     try:
         with np.errstate(all="ignore"):
             function(*views, *written, *arguments)

@@ -109,7 +109,7 @@ def _getrs(lu, pivots, b, transposed) -> None:
 
 
 def _getrs_each(lu, pivots, b, transposed) -> None:
-    """Of a matrix that is singular the solution is NaN; getrf has said so."""
+    """Solve with each matrix. Solutions of singular ones are NaN; getrf has reported them."""
     failed = np.zeros(b.shape[:-2], np.int32)
     _for_each(functools.partial(_getrs, transposed=transposed), (lu, pivots), (b,), failed)
 

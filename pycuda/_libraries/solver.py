@@ -74,7 +74,7 @@ def _workspace(name: str, size: int) -> GPUArray:
 
 
 def _addresses(count: int, *arrays) -> list[tuple]:
-    """Where each of that many matrices is in each array, None for None."""
+    """The address of each of the `count` matrices in each array; None for an array that is None."""
     return [
         tuple(each if each is None else each.ptr + i * (each.nbytes // count) for each in arrays)
         for i in range(count)

@@ -94,7 +94,7 @@ class ByColumn:
 
 
 def layout(starts: np.ndarray, columns: np.ndarray, values: np.ndarray, width: int) -> InOrder | ByColumn:
-    """Of a matrix of that many columns, in compressed rows."""
+    """The layout of a matrix in compressed rows that has `width` columns."""
     if sorted_kernels.is_worth_it(columns, width, values.itemsize):
         return ByColumn(starts, columns, values)
     return InOrder(starts, columns, values, width)

@@ -96,7 +96,7 @@ CUresult cuInit(unsigned int flags)
 }
 
 /* Written by the call that failed; only read after it. */
-const char *driver_init_problem(void) { return init_problem; }
+const char *driver_init_message(void) { return init_problem; }
 
 void driver_texts_are_read(void) { atomic_store(&texts_are_read, true); }
 

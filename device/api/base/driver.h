@@ -45,7 +45,7 @@ void driver_unlock(void);
 WorkerPool *driver_workers(Device *device);
 
 /* Why cuInit failed, in words, or "". After the second call it no longer goes to stderr. */
-const char *driver_init_problem(void);
+const char *driver_init_message(void);
 void driver_texts_are_read(void);
 
 /* Marks the calling thread as running a stream callback; returns what it was. */

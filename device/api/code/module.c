@@ -186,7 +186,7 @@ static CUresult make_references(Module *module)
     module->references = calloc(code->reference_count + 1, sizeof(Reference *));
     if (!module->references) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t r = 0; r < code->reference_count; r++)
-        TRY(reference_new(module->object.context, code->references[r].surface, &module->references[r]));
+        TRY(reference_register(module->object.context, code->references[r].surface, &module->references[r]));
     return CUDA_SUCCESS;
 }
 

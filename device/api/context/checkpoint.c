@@ -1,5 +1,5 @@
-/* Checkpoints of processes: what can be said without making any. This process runs; others have no driver
- * that this one knows. */
+/* Checkpoints of processes, which the CPU device does not support. Of this process the state can be queried:
+ * it is running. Other processes count as not having initialized the driver. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 enum { PROCESS_IS_RUNNING = 0 };
 
-/* This process, or why there is none of that number to do it to. */
+/* Success for this process, otherwise the error for the given process ID. */
 static CUresult check_process(int process)
 {
     TRY(driver_check());
@@ -19,7 +19,7 @@ static CUresult check_process(int process)
     return there ? CUDA_ERROR_NOT_INITIALIZED : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
-/* All that is reserved is zero; NULL is as good. */
+/* True for NULL, and when the reserved words (from `first` on) are zero. */
 static bool is_valid(const CheckpointArgs *args, unsigned first)
 {
     bool valid = true;
@@ -60,8 +60,8 @@ CUresult cuCheckpointProcessLock(int process, const CheckpointArgs *args)
     return refuse("no process can be locked");
 }
 
-/* The process would have to be locked. */
-static CUresult after_lock(int process, const CheckpointArgs *args, unsigned reserved)
+/* The calls that need a locked process, which there is none of. */
+static CUresult refuse_unlocked(int process, const CheckpointArgs *args, unsigned reserved)
 {
     TRY(driver_check());
     if (!is_valid(args, reserved)) return CUDA_ERROR_INVALID_VALUE;
@@ -71,16 +71,16 @@ static CUresult after_lock(int process, const CheckpointArgs *args, unsigned res
 
 CUresult cuCheckpointProcessCheckpoint(int process, const CheckpointArgs *args)
 {
-    return after_lock(process, args, 0);
+    return refuse_unlocked(process, args, 0);
 }
 
 /* The first arguments are pairs of devices. */
 CUresult cuCheckpointProcessRestore(int process, const CheckpointArgs *args)
 {
-    return after_lock(process, args, 2);
+    return refuse_unlocked(process, args, 2);
 }
 
 CUresult cuCheckpointProcessUnlock(int process, const CheckpointArgs *args)
 {
-    return after_lock(process, args, 0);
+    return refuse_unlocked(process, args, 0);
 }

@@ -73,7 +73,7 @@ Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange r
     shell->id = context_new_id();
     pthread_mutex_init(&shell->print_lock, NULL);
     atomic_store(&shell->live, true);
-    context_enlist(context_hold(shell));
+    context_enlist(context_retain(shell));
     return shell;
 }
 
@@ -172,17 +172,17 @@ CUresult context_enter(Context **out)
     return context_error(*out);
 }
 
-CUresult context_check(CUcontext handle, Context **out)
+CUresult context_resolve(CUcontext handle, Context **out)
 {
     Context *named;
     if (!handle) {
         TRY(context_enter_any(out));
-        context_hold(*out);
+        context_retain(*out);
         return CUDA_SUCCESS;
     }
     TRY(context_named(handle, &named));
     CUresult result = inside(named, out);
-    if (!result) context_hold(*out);
+    if (!result) context_retain(*out);
     context_put(named);
     return result;
 }

@@ -53,7 +53,7 @@ void context_leave_top(const Context *context);
 Context *context_on_top(void);
 /* With a reference. NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
-CUresult context_check(CUcontext handle, Context **out);
+CUresult context_resolve(CUcontext handle, Context **out);
 /* The same of a handle only, and a shell as it is. */
 CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
@@ -72,7 +72,7 @@ cuuint64_t context_failed_launch(void);
 
 /* --- context_list.c --- */
 /* The calling thread has it on its stack, or has a reference already. */
-static inline Context *context_hold(Context *context)
+static inline Context *context_retain(Context *context)
 {
     atomic_fetch_add(&context->users, 1);
     return context;

@@ -34,7 +34,7 @@ Context *context_find(const void *handle)
     pthread_mutex_lock(&contexts_lock);
     Context *context = contexts;
     while (context && (const void *)context != handle) context = context->next;
-    if (context) context_hold(context);
+    if (context) context_retain(context);
     pthread_mutex_unlock(&contexts_lock);
     return context;
 }
@@ -44,7 +44,7 @@ Context *context_find_shell(const Context *base)
     pthread_mutex_lock(&contexts_lock);
     Context *shell = contexts;
     while (shell && (shell->base != base || !atomic_load(&shell->live))) shell = shell->next;
-    if (shell) context_hold(shell);
+    if (shell) context_retain(shell);
     pthread_mutex_unlock(&contexts_lock);
     return shell;
 }
@@ -55,7 +55,7 @@ static Context *next_live(Context *before)
     pthread_mutex_lock(&contexts_lock);
     Context *context = before ? before->next : contexts;
     while (context && !atomic_load(&context->live)) context = context->next;
-    if (context) context_hold(context);
+    if (context) context_retain(context);
     pthread_mutex_unlock(&contexts_lock);
     if (before) context_put(before);
     return context;

@@ -55,7 +55,7 @@ static CUresult push(ThreadState *state, Context *context)
         state->stack = stack;
         state->capacity = capacity;
     }
-    state->stack[state->depth++] = context_hold(context);
+    state->stack[state->depth++] = context_retain(context);
     return CUDA_SUCCESS;
 }
 
@@ -167,7 +167,7 @@ CUresult cuCtxAttach(CUcontext *out, unsigned int flags)
 CUresult cuCtxDetach(CUcontext handle)
 {
     Context *context;
-    TRY(context_check(handle, &context));
+    TRY(context_resolve(handle, &context));
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (!context->primary) {
         driver_lock();

@@ -21,7 +21,7 @@ CUresult cuCtxSynchronize(void)
 CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
-    TRY(context_check(handle, &context));
+    TRY(context_resolve(handle, &context));
     CUresult result = synchronize(context);
     context_put(context);
     return result;
@@ -41,7 +41,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
     CUresult function params \
     { \
         Context *context; \
-        TRY(context_check(handle, &context)); \
+        TRY(context_resolve(handle, &context)); \
         if (out) *out = (fact); \
         context_put(context); \
         return out ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; \
@@ -54,7 +54,7 @@ CONTEXT_FACT(cuCtxGetApiVersion, (CUcontext handle, unsigned int *out), out, con
 CUresult cuCtxGetId(CUcontext handle, unsigned long long *id)
 {
     Context *context;
-    TRY(context_check(handle, &context));
+    TRY(context_resolve(handle, &context));
     context_put(context);
     if (!id) return CUDA_ERROR_INVALID_VALUE;
     if (!handle) {
@@ -161,7 +161,7 @@ static CUresult peer_bit(CUcontext handle, Device **device, uint64_t *bit)
 {
     Context *peer;
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
-    TRY(context_check(handle, &peer));
+    TRY(context_resolve(handle, &peer));
     *device = peer->device;
     *bit = UINT64_C(1) << peer->device->ordinal;
     context_put(peer);

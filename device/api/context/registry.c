@@ -43,7 +43,7 @@ void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)
     Object *object = calloc(1, size);
     if (!object) return NULL;
     object->kind = kind;
-    object->context = context ? context_hold(context) : NULL;
+    object->context = context ? context_retain(context) : NULL;
     object->life = context ? atomic_load(&context->id) : 0;
     object->release = release;
     atomic_init(&object->references, 1);

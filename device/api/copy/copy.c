@@ -262,7 +262,7 @@ CUresult copy_is_captured(const CUstream *handle, bool *captured)
 CUresult copy_enter_peer(CUcontext handle, bool captured)
 {
     Context *context;
-    TRY(context_check(handle, &context));
+    TRY(context_resolve(handle, &context));
     CUresult result = context_error(context);
     if (!result && !captured) result = queue_wait_context(context);
     context_put(context);

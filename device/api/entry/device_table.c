@@ -10,7 +10,7 @@ const CpuDeviceTable *cpuDeviceTable(void)
     static const CpuLaunchNumbers numbers = {queue_take_given, context_failed_launch, report_is_on,
                                              report_site};
     static const CpuDeviceTable table = {sizeof table,
-                                         driver_init_problem,
+                                         driver_init_message,
                                          function_parameter_kind,
                                          &marks,
                                          &numbers,

@@ -12,13 +12,13 @@
 #include "api/memory/pool.h"
 #include "api/stream/queue.h"
 
-/* An allocation of another process, opened by a context: once, however often it was requested, unless each
- * mapping is its caller's. */
+/* An allocation of another process, mapped for a context. It is mapped once and counted, unless it is
+ * `apart`. */
 typedef struct Import {
     struct Import *next;
     const Context *context;
-    Pool *pool;              /* a reference, of memory from a pool; else NULL */
-    bool apart;              /* reopened each time, ended by cuMemFree */
+    Pool *pool;              /* a reference, if the memory is from a pool; else NULL */
+    bool apart;              /* mapped again by each call, unmapped by cuMemFree */
     int process;
     uint64_t inode, id;      /* of the handle */
     unsigned count;
@@ -80,7 +80,7 @@ static bool map_pages(Import *import, const IpcHandle *handle, const SharedFile 
     return import->pages != MAP_FAILED;
 }
 
-/* Owned by the list; NULL when it cannot be mapped. */
+/* Maps an allocation, which is added to the list. NULL when it cannot be mapped. */
 static Import *import_locked(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool,
                              bool apart)
 {

@@ -5,8 +5,9 @@
 #include "api/base/ipc_handle.h"
 #include "api/context/context.h"
 
-/* Maps memory that another process has in that file, for the context; with a pool it is the pool's. `apart`:
- * at a new address, until ipc_release; else at one for all who request it. */
+/* Maps memory of another process, which is in that file, for the context; with a pool it belongs to the pool.
+ * `apart`: at a new address, until ipc_release; otherwise all calls for one allocation get the same
+ * address. */
 CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *file, Pool *pool, bool apart,
                  CUdeviceptr *out);
 /* Ends a mapping that was made apart; false when there is none at that address. */

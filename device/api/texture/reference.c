@@ -15,7 +15,7 @@ static ObjectKind kind_of(bool surface)
     return surface ? OBJECT_SURFACE_REFERENCE : OBJECT_TEXTURE_REFERENCE;
 }
 
-CUresult reference_new(Context *context, bool surface, Reference **out)
+CUresult reference_register(Context *context, bool surface, Reference **out)
 {
     Reference *r = object_new(kind_of(surface), sizeof *r, context, NULL);
     if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -42,7 +42,7 @@ CUresult cuTexRefCreate(CUtexref *out)
     Reference *reference;
     TRY(context_enter(&context));
     if (!out) return CUDA_ERROR_INVALID_VALUE;
-    TRY(reference_new(context, false, &reference));
+    TRY(reference_register(context, false, &reference));
     *out = (CUtexref)(void *)reference;
     PUT(reference);
     return CUDA_SUCCESS;

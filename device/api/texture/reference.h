@@ -15,7 +15,7 @@ typedef struct Reference {
 } Reference;
 
 /* With the caller's reference, and published. */
-CUresult reference_new(Context *context, bool surface, Reference **out);
+CUresult reference_register(Context *context, bool surface, Reference **out);
 /* What each of the references is bound to now. */
 void references_bind(Reference *const *references, unsigned count, TextureBinding *out);
 

@@ -26,7 +26,7 @@ static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
     return CUDA_SUCCESS;
 }
 
-/* The memory must be live, whole, and not of the host. */
+/* The memory must be allocated in its whole length, and must not be host memory. */
 static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;

@@ -130,7 +130,7 @@ typedef struct Stored {
     const MatrixAccess *access;
     uint64_t address, stride;
     unsigned bits; /* of an element */
-    uint8_t *whole; /* all of it, or NULL: each element is looked for */
+    uint8_t *block; /* the memory of the whole matrix; NULL: each element is found by its address */
     bool write;
 } Stored;
 
@@ -157,7 +157,7 @@ static bool find_stored(Stored *s, const Collective *all, bool write)
                    "the lanes of a warp give different addresses or strides of one matrix");
         return false;
     }
-    s->whole = place_of(all, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
+    s->block = place_of(all, 0, s->address, ((vectors - 1) * s->stride + length) * s->bits / 8,
                         s->bits < 32 ? 4 : s->bits / 8, write, true);
     return true;
 }
@@ -167,7 +167,7 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
 {
     uint64_t line = s->access->columns ? at.column : at.row, along = s->access->columns ? at.row : at.column;
     uint64_t offset = (line * s->stride + along) * s->bits / 8;
-    uint8_t *place = s->whole ? s->whole + offset
+    uint8_t *place = s->block ? s->block + offset
                               : place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
     return checked(s->all, lane, place, bytes, s->write);
 }

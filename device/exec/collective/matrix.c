@@ -31,8 +31,8 @@ static double power_of_2(int exponent) { return f64_from((uint64_t)(1023 + expon
 
 static bool is_narrow(MatrixType type) { return type == MATRIX_E4M3 || type == MATRIX_E5M2; }
 
-/* The exponent that a number is stored with: subnormal ones have the least. Those of eight bits
- * are halves by then. */
+/* The exponent that a number is stored with: subnormal numbers have the least. FP8 numbers have been
+ * converted to halves. */
 static int32_t exponent_of(double x, MatrixType type)
 {
     int least = type == MATRIX_F16 || is_narrow(type) ? -14 : -126, exponent;
@@ -41,14 +41,15 @@ static int32_t exponent_of(double x, MatrixType type)
     return exponent < least ? least : exponent;
 }
 
-/* The exponent of a half is moved by a product, which is exact. */
+/* The bits are moved to those of a half, whose exponent has another bias: the factor corrects that,
+ * exactly. */
 static double e4m3_to_f32(uint32_t byte)
 {
     uint32_t magnitude = byte & 0x7f, half = (byte & 0x80) << 8 | magnitude << 7;
     return magnitude == 0x7f ? NAN : f16_to_f32(half) * 0x1p8;
 }
 
-/* Towards zero; what is not a float anymore is infinite. */
+/* Rounds towards zero; a number beyond the range of floats becomes infinite. */
 static uint32_t to_f32(double x)
 {
     float f = (float)x;
@@ -58,7 +59,7 @@ static uint32_t to_f32(double x)
     return bits - 1;
 }
 
-/* To nearest even. */
+/* Rounds to nearest even. */
 static uint32_t to_f16(double x)
 {
     uint32_t sign = signbit(x) ? 0x8000 : 0, bits;
@@ -73,7 +74,7 @@ static uint32_t to_f16(double x)
 
 /* --- fragments ----------------------------------------------------------------------------------------- */
 
-static int64_t whole_element(MatrixType type, uint32_t word, unsigned element)
+static int64_t integer_element(MatrixType type, uint32_t word, unsigned element)
 {
     unsigned bits = matrix_type_bits(type);
     if (type == MATRIX_S32) return (int32_t)word;
@@ -94,7 +95,7 @@ static double real_element(MatrixType type, uint32_t word, unsigned element)
     }
 }
 
-/* Bits go to words of 32: `whole` has them by row of a, by column of b. */
+/* Elements of one bit are taken by take_bits. */
 static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned e, uint64_t word)
 {
     if (f->type == MATRIX_F64) {
@@ -103,18 +104,19 @@ static void take_element(const Fragment *f, Matrix *m, unsigned index, unsigned 
         m->value[index] = real_element((MatrixType)f->type, (uint32_t)word, e);
         m->exponent[index] = exponent_of(m->value[index], (MatrixType)f->type);
     } else {
-        m->whole[index] = whole_element((MatrixType)f->type, (uint32_t)word, e);
+        m->integer[index] = integer_element((MatrixType)f->type, (uint32_t)word, e);
     }
 }
 
-/* A fragment of bits: a register is 32 neighbors along k. */
+/* A register holds 32 bits along k. They stay in one word: `integer` has the words of a by rows, those of b
+ * by columns. */
 static void take_bits(const Fragment *f, Matrix *m, unsigned lane, unsigned reg, uint32_t word)
 {
     MatrixPlace at = fragment_place(f, lane, reg, 0);
     unsigned depth = (f->role == MATRIX_A ? f->columns : f->rows) / 32u;
     unsigned line = f->role == MATRIX_A ? at.row : at.column,
              along = f->role == MATRIX_A ? at.column : at.row;
-    m->whole[line * depth + along / 32] = word;
+    m->integer[line * depth + along / 32] = word;
 }
 
 static uint64_t word_of(const Collective *all, const Fragment *f, unsigned lane, unsigned r)
@@ -151,7 +153,7 @@ static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
     switch (f->type) {
     case MATRIX_F64: memcpy(&bits, &m->value[index], sizeof bits); return bits;
     case MATRIX_F16: return to_f16(m->value[index]);
-    case MATRIX_S32: return (uint32_t)m->whole[index];
+    case MATRIX_S32: return (uint32_t)m->integer[index];
     default: return to_f32(m->value[index]);
     }
 }
@@ -208,8 +210,9 @@ static void add_group(Sums *s, const double *a, const int32_t *ea, const double 
     for (unsigned j = 0; j < n; j++) s->value[j] = sum[j] * power_of_2(top[j] - BELOW);
 }
 
-/* What is not finite is found by plain sums, and left out of the others. */
-static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, double *odd)
+/* When an element is not finite, `nonfinite` gets the whole product by plain sums, and the elements that are
+ * not finite become zeros. True when there is one. */
+static bool separate_nonfinite(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, double *nonfinite)
 {
     unsigned m = p->a.rows, k = p->a.columns, n = p->b.columns;
     bool finite = true;
@@ -226,8 +229,9 @@ static bool set_apart(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c, d
     if (finite) return false;
     for (unsigned i = 0; i < m; i++) {
         for (unsigned j = 0; j < n; j++) {
-            odd[i * n + j] = c->value[i * n + j];
-            for (unsigned x = 0; x < k; x++) odd[i * n + j] += a->value[i * k + x] * b->value[x * n + j];
+            nonfinite[i * n + j] = c->value[i * n + j];
+            for (unsigned x = 0; x < k; x++)
+                nonfinite[i * n + j] += a->value[i * k + x] * b->value[x * n + j];
         }
     }
     for (int part = 0; part < 3; part++) {
@@ -244,8 +248,8 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
     unsigned group = p->a.type == MATRIX_TF32 ? GROUP_TF32 : GROUP;
-    double odd[MOST_RESULTS];
-    bool some_odd = set_apart(p, a, b, c, odd);
+    double nonfinite[MOST_RESULTS];
+    bool any_nonfinite = separate_nonfinite(p, a, b, c, nonfinite);
     for (unsigned i = 0; i < m; i++) {
         Sums s;
         memcpy(s.value, c->value + i * n, n * sizeof(double));
@@ -261,17 +265,17 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
         }
         memcpy(c->value + i * n, s.value, n * sizeof(double));
     }
-    for (unsigned x = 0; some_odd && x < m * n; x++)
-        if (odd[x] - odd[x] != 0) c->value[x] = odd[x];
+    for (unsigned x = 0; any_nonfinite && x < m * n; x++)
+        if (nonfinite[x] - nonfinite[x] != 0) c->value[x] = nonfinite[x];
 }
 
-/* A sum as the type that it goes on with. */
+/* Rounds a sum to the type of the result. */
 static double rounded(double x, unsigned type)
 {
     return type == MATRIX_F16 ? f16_to_f32(to_f16(x)) : f32_from(to_f32(x));
 }
 
-/* Of every four columns of a and rows of b the first two (pair 0) or the last two (pair 1). */
+/* Copies the first two (pair 0) or the last two (pair 1) of every four columns of a and rows of b. */
 static void select_columns(const MatrixProduct *p, const Matrix *a, const Matrix *b, unsigned pair, Matrix *x,
                            Matrix *y)
 {
@@ -311,14 +315,15 @@ static void multiply_narrow(const MatrixProduct *p, const Matrix *a, const Matri
                                               : (double)((float)c->value[k] + (float)sum.value[k]);
 }
 
-/* wmma may add to a half in floats, or make halves of sums of floats. */
+/* Halves that wmma adds to as floats get the exponents of floats. */
 static void take_as_floats(const MatrixProduct *p, Matrix *c)
 {
     for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++)
         c->exponent[k] = exponent_of(c->value[k], MATRIX_F32);
 }
 
-/* .satfinite cuts the float off, so that what is finite stays so; on sm_90 it does nothing else. */
+/* Rounds sums of floats to halves. .satfinite truncates, so that finite sums stay finite; on sm_90 that is
+ * all it does. */
 static void make_halves(const MatrixProduct *p, Matrix *c)
 {
     for (unsigned k = 0; k < (unsigned)p->d.rows * p->d.columns; k++) {
@@ -351,14 +356,14 @@ static __attribute__((noinline)) void multiply_doubles(const MatrixProduct *p, c
     fesetround(FE_TONEAREST);
 }
 
-static void multiply_wholes(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
+static void multiply_integers(const MatrixProduct *p, const Matrix *a, const Matrix *b, Matrix *c)
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
     for (unsigned x = 0; x < m * n; x++) {
-        int64_t sum = c->whole[x];
-        for (unsigned k = 0; k < depth; k++) sum += a->whole[x / n * depth + k] * b->whole[k * n + x % n];
+        int64_t sum = c->integer[x];
+        for (unsigned k = 0; k < depth; k++) sum += a->integer[x / n * depth + k] * b->integer[k * n + x % n];
         if (p->saturated) sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
-        c->whole[x] = sum;
+        c->integer[x] = sum;
     }
 }
 
@@ -367,8 +372,8 @@ static void multiply_bits(const MatrixProduct *p, const Matrix *a, const Matrix 
     unsigned m = p->a.rows, words = p->a.columns / 32u, n = p->b.columns;
     for (unsigned x = 0; x < m * n; x++) {
         for (unsigned k = 0; k < words; k++) {
-            uint32_t u = (uint32_t)a->whole[x / n * words + k], v = (uint32_t)b->whole[x % n * words + k];
-            c->whole[x] += __builtin_popcount(p->conjunction ? u & v : u ^ v);
+            uint32_t u = (uint32_t)a->integer[x / n * words + k], v = (uint32_t)b->integer[x % n * words + k];
+            c->integer[x] += __builtin_popcount(p->conjunction ? u & v : u ^ v);
         }
     }
 }
@@ -384,7 +389,7 @@ void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix
     else if (matrix_is_real(p->a.type))
         multiply_floats(p, a, b, c);
     else
-        multiply_wholes(p, a, b, c);
+        multiply_integers(p, a, b, c);
 }
 
 void matrix_multiply(const Collective *all)

@@ -10,17 +10,17 @@ enum { MATRIX_MOST_ELEMENTS = 1024 };
 typedef struct Matrix {
     union {
         double value[MATRIX_MOST_ELEMENTS];
-        int64_t whole[MATRIX_MOST_ELEMENTS];
+        int64_t integer[MATRIX_MOST_ELEMENTS];
     };
     int32_t exponent[MATRIX_MOST_ELEMENTS];
 } Matrix;
 
 static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }
 
-/* c becomes a * b + c; what is not a number may be taken out of a and b. Sizes and types are those of p->a,
- * p->b and p->d; a has as many columns as b has rows. */
+/* c becomes a * b + c. Elements of a and b that are not finite may be overwritten. Sizes and types are those
+ * of p->a, p->b and p->d; a has as many columns as b has rows. */
 void matrix_multiply_values(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix *c);
-/* The same where a has every second column of what b has rows, and metadata. */
+/* The same for a sparse a, which has half as many columns as b has rows, and metadata. */
 void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const Matrix *a, const Matrix *b,
                             Matrix *c);
 

@@ -106,7 +106,7 @@ static bool find_shaped(TexelAccess *a, int lane, bool surface)
     TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);
     char name[128];
     if (!find(a, lane, surface)) return false;
-    if (a->texture.shape == TEXTURE_LINEAR && a->i->op == OP_tex && !(a->i->mods & TEX_WHOLE)) {
+    if (a->texture.shape == TEXTURE_LINEAR && a->i->op == OP_tex && !(a->i->mods & TEX_INTEGERS)) {
         exec_fault(a->w, a->i, lane, CUDA_ERROR_LAUNCH_FAILED,
                    "a texture in linear memory is read with integer coordinates only (tex.1d ... .s32)");
         return false;
@@ -150,11 +150,11 @@ static void deliver(const TexelAccess *a, int lane, const u32 out[4])
 /* The level to be read, as texture_sample takes it. */
 static s32 level_of(const TexelAccess *a, int lane, const u32 at[4])
 {
-    bool whole = a->i->mods & TEX_WHOLE;
+    bool integers = a->i->mods & TEX_INTEGERS;
     float detail = TEXTURE_NO_DETAIL;
     if (a->i->mods & TEX_LEVEL) {
         u32 word = ROW(const u32, a->w, a->detail[0])[lane];
-        if (whole) return (s32)word;
+        if (integers) return (s32)word;
         memcpy(&detail, &word, 4);
     } else if (a->i->mods & TEX_GRAD && a->texture.levels > 1) {
         u32 dx[4], dy[4];
@@ -162,7 +162,7 @@ static s32 level_of(const TexelAccess *a, int lane, const u32 at[4])
         words_of(a, a->detail + 4, lane, dy);
         detail = texture_gradient_detail(&a->texture, at, dx, dy);
     }
-    return whole ? 0 : texture_detail(&a->texture, detail);
+    return integers ? 0 : texture_detail(&a->texture, detail);
 }
 
 /* tex, or tld4 with gather. */
@@ -180,7 +180,7 @@ static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
         else if (gather)
             texture_gather(&a.texture, at, (unsigned)i->imm, out);
         else
-            texture_sample(&a.texture, at, i->mods & TEX_WHOLE, level_of(&a, l, at), out);
+            texture_sample(&a.texture, at, i->mods & TEX_INTEGERS, level_of(&a, l, at), out);
         deliver(&a, l, out);
     }
     if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);

@@ -25,7 +25,7 @@ bool texture_accepts(const Texture *texture, TextureShape shape)
 
 /* --- one axis ----------------------------------------------------------------------------------------- */
 
-/* The texels on both sides of a position and the weight of the second one; outside: OUTSIDE. */
+/* The two texels next to a position, or OUTSIDE, and the weight of the second one in 256ths. */
 typedef struct Axis {
     int64_t texel[2];
     unsigned weight;
@@ -37,8 +37,8 @@ static int64_t fixed_coordinate(float x, float limit)
 {
     if (!(x >= 0x1p-126f || x <= -0x1p-126f)) return 0;
     double scaled = (double)(x > limit ? limit : x < -limit ? -limit : x) * ONE;
-    int64_t whole = (int64_t)scaled;
-    return whole - (scaled < (double)whole);
+    int64_t truncated = (int64_t)scaled;
+    return truncated - (scaled < (double)truncated);
 }
 
 static bool is_infinite(float x) { return x - x != 0; }
@@ -62,7 +62,11 @@ static int64_t axis_position(const Texture *t, int axis, float x)
     return cut(t, axis, at & ((mirror ? 2 : 1) * ONE - 1)) * t->size[axis];
 }
 
-static int64_t held(int64_t texel, int64_t size) { return texel < 0 ? 0 : texel >= size ? size - 1 : texel; }
+/* The texel that stands for one that may be outside: by clamping, and by the address mode of the axis. */
+static int64_t clamped(int64_t texel, int64_t size)
+{
+    return texel < 0 ? 0 : texel >= size ? size - 1 : texel;
+}
 
 /* Coordinates that are not normalized are never repeated. */
 static unsigned mode_of(const Texture *t, int axis)
@@ -70,37 +74,37 @@ static unsigned mode_of(const Texture *t, int axis)
     return t->normalized || t->address[axis] == TEXTURE_BORDER ? t->address[axis] : TEXTURE_CLAMP;
 }
 
-static int64_t placed(const Texture *t, int axis, int64_t texel)
+static int64_t addressed(const Texture *t, int axis, int64_t texel)
 {
     int64_t size = t->size[axis], period = 2 * size, folded = texel < 0 ? texel + period : texel % period;
     switch (mode_of(t, axis)) {
     case TEXTURE_WRAP: return texel < 0 ? texel + size : texel >= size ? texel - size : texel;
     case TEXTURE_MIRROR: return folded < size ? folded : period - 1 - folded;
     case TEXTURE_BORDER: return texel < 0 || texel >= size ? OUTSIDE : texel;
-    default: return held(texel, size);
+    default: return clamped(texel, size);
     }
 }
 
-/* The pair of texels round a position, for the linear filter: half a texel back, weights to the nearest
- * 256th. */
+/* The two texels around a position, for the linear filter. Texel centers are at halves; the weight is rounded
+ * to the nearest 256th. */
 static Axis axis_pair(const Texture *t, int axis, float x)
 {
     int64_t shift = COORDINATE_BITS - 8, position = axis_position(t, axis, x);
     int64_t at = (position - ONE / 2 + ((int64_t)1 << (shift - 1))) >> shift;
     int64_t texel = at >> 8;
-    Axis pair = {{placed(t, axis, texel), placed(t, axis, texel + 1)}, (unsigned)(at & 255)};
+    Axis pair = {{addressed(t, axis, texel), addressed(t, axis, texel + 1)}, (unsigned)(at & 255)};
     if (pair.texel[0] == pair.texel[1] && mode_of(t, axis) == TEXTURE_CLAMP) pair.weight = 0;
     return pair;
 }
 
 static Axis axis_nearest(const Texture *t, int axis, float x)
 {
-    int64_t texel = placed(t, axis, axis_position(t, axis, x) >> COORDINATE_BITS);
+    int64_t texel = addressed(t, axis, axis_position(t, axis, x) >> COORDINATE_BITS);
     return (Axis){{texel, texel}, 0};
 }
 
-/* An integer coordinate: outside is zero, whatever the address mode. */
-static Axis axis_whole(const Texture *t, int axis, int32_t x)
+/* An integer coordinate. Texels outside are zero in every address mode. */
+static Axis axis_integer(const Texture *t, int axis, int32_t x)
 {
     int64_t texel = x < 0 || (uint32_t)x >= t->size[axis] ? OUTSIDE : x;
     return (Axis){{texel, texel}, 0};
@@ -122,36 +126,36 @@ static unsigned axis_count(unsigned shape)
                                                                                     : 2;
 }
 
-/* Where a sample reads: two texels an axis; axes that are not there have weight 0. */
+/* Where a sample reads: two texels on each axis. The weight of a missing axis is 0. */
 typedef struct Footprint {
     Axis axis[3];
-    bool whole; /* by texel numbers */
+    bool integers; /* from integer coordinates */
 } Footprint;
 
-static int64_t layer_of(const Texture *t, uint32_t index, bool whole)
+static int64_t layer_of(const Texture *t, uint32_t index, bool integers)
 {
     int64_t layers = has_faces(t->shape) ? t->size[2] / 6 : t->size[2];
-    if (whole && index >= layers) return OUTSIDE;
+    if (integers && index >= layers) return OUTSIDE;
     return index < layers ? index : layers - 1;
 }
 
-static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool whole, bool linear)
+static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool integers, bool linear)
 {
-    Footprint f = {.whole = whole};
+    Footprint f = {.integers = integers};
     unsigned count = axis_count(t->shape);
     bool layered = t->shape == TEXTURE_A1D || t->shape == TEXTURE_A2D || t->shape == TEXTURE_ACUBE;
     const uint32_t *at = coordinates + layered;
-    int64_t layer = layered ? layer_of(t, coordinates[0], whole && !has_faces(t->shape)) : 0;
+    int64_t layer = layered ? layer_of(t, coordinates[0], integers && !has_faces(t->shape)) : 0;
     float position[3];
     for (unsigned k = 0; k < count; k++) position[k] = as_float(at[k]);
     if (has_faces(t->shape)) {
         CubePoint p = cube_point(at);
         position[0] = p.s;
         position[1] = p.t;
-        layer = layer * 6 + p.face; /* never by texel numbers */
+        layer = layer * 6 + p.face; /* never by an integer */
     }
     for (unsigned k = 0; k < count; k++)
-        f.axis[k] = whole    ? axis_whole(t, (int)k, (int32_t)at[k])
+        f.axis[k] = integers ? axis_integer(t, (int)k, (int32_t)at[k])
                     : linear ? axis_pair(t, (int)k, position[k])
                              : axis_nearest(t, (int)k, position[k]);
     if (t->shape == TEXTURE_1D && linear && t->address[1] == TEXTURE_BORDER)
@@ -160,12 +164,13 @@ static Footprint footprint(const Texture *t, const uint32_t coordinates[4], bool
     return f;
 }
 
-/* The texel of a footprint, bit k of the corner choosing the side on axis k; the border color outside. */
+/* The texel at a corner of the footprint, whose bit k chooses the side on axis k. Outside: the border color,
+ * or zeros for integer coordinates. */
 static Texel texel_at(const Texture *t, const Footprint *f, unsigned corner)
 {
     int64_t x = f->axis[0].texel[corner & 1], y = f->axis[1].texel[corner >> 1 & 1],
             z = f->axis[2].texel[corner >> 2];
-    if (x == OUTSIDE || y == OUTSIDE || z == OUTSIDE) return f->whole ? (Texel){{0}} : texel_border(t);
+    if (x == OUTSIDE || y == OUTSIDE || z == OUTSIDE) return f->integers ? (Texel){{0}} : texel_border(t);
     return texel_read(t,
                       t->storage + (uint64_t)z * t->slice + (uint64_t)y * t->row + (uint64_t)x * t->element);
 }
@@ -187,7 +192,7 @@ static void corner_weights(const Footprint *f, unsigned share, unsigned weights[
     }
 }
 
-/* Adds two groups: what a level has to say, with a share of that many 256ths. */
+/* Adds the eight texels of a level (two groups), whose weights sum up to `share` 256ths. */
 static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordinates[4], unsigned share)
 {
     Footprint f = footprint(level, coordinates, false, level->linear);
@@ -202,9 +207,9 @@ static void add_level(TexelSum *sum, const Texture *level, const uint32_t coordi
     sum->groups += 2;
 }
 
-static void sample_texel(const Texture *level, const uint32_t coordinates[4], bool whole, uint32_t out[4])
+static void sample_texel(const Texture *level, const uint32_t coordinates[4], bool integers, uint32_t out[4])
 {
-    Footprint f = footprint(level, coordinates, whole, false);
+    Footprint f = footprint(level, coordinates, integers, false);
     texel_result(level, texel_at(level, &f, 0), out);
 }
 
@@ -227,9 +232,9 @@ static void sample_levels(const Texture *t, const uint32_t coordinates[4], unsig
     texel_blend(t, &sum, out);
 }
 
-/* Texel numbers are compared with the size of the first level: beyond that of a smaller one they are held
- * within it. */
-static void sample_by_number(const Texture *t, const uint32_t coordinates[4], unsigned level, uint32_t out[4])
+/* Integer coordinates are outside if they are outside the first level. Those only outside a smaller level are
+ * clamped to it. */
+static void sample_integers(const Texture *t, const uint32_t coordinates[4], unsigned level, uint32_t out[4])
 {
     Texture one = texture_level(t, level);
     uint32_t at[4] = {coordinates[0], coordinates[1], coordinates[2], coordinates[3]};
@@ -239,15 +244,15 @@ static void sample_by_number(const Texture *t, const uint32_t coordinates[4], un
     sample_texel(&one, at, true, out);
 }
 
-void texture_sample(const Texture *t, const uint32_t coordinates[4], bool whole, int32_t level,
+void texture_sample(const Texture *t, const uint32_t coordinates[4], bool integers, int32_t level,
                     uint32_t out[4])
 {
-    if (!whole) {
+    if (!integers) {
         int32_t at = t->between ? level : level + LEVEL_ONE / 2;
         sample_levels(t, coordinates, (unsigned)at / LEVEL_ONE, t->between ? (unsigned)at % LEVEL_ONE : 0,
                       out);
     } else if (level >= 0 && level < t->levels)
-        sample_by_number(t, coordinates, (unsigned)level, out);
+        sample_integers(t, coordinates, (unsigned)level, out);
     else
         memset(out, 0, 16);
 }
@@ -280,7 +285,7 @@ SurfacePlace surface_place(const Texture *s, const uint32_t coordinates[4], uint
     for (int k = 1; k < 3; k++) outside |= position[k] < 0 || position[k] >= s->size[k];
     if (outside && (!clamp || last < 0)) return (SurfacePlace){0, true};
     position[0] = position[0] < 0 ? 0 : position[0] > last ? last : position[0];
-    for (int k = 1; k < 3; k++) position[k] = held(position[k], s->size[k]);
+    for (int k = 1; k < 3; k++) position[k] = clamped(position[k], s->size[k]);
     return (SurfacePlace){s->storage + (uint64_t)position[2] * s->slice + (uint64_t)position[1] * s->row
                               + (uint64_t)position[0],
                           outside};

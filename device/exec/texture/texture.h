@@ -27,12 +27,12 @@ typedef enum TextureShape {
 /* Insn.mods of texture and surface operations. */
 enum {
     TEX_SHAPE = 7, /* TextureShape of the instruction */
-    TEX_WHOLE = 1 << 3, /* coordinates are integers */
+    TEX_INTEGERS = 1 << 3, /* coordinates are integers */
     TEX_CLAMP = 1 << 4, /* surfaces: outside is the nearest inside */
     TEX_ZERO = 1 << 5, /* outside reads zero, writes nothing; neither: outside is a fault */
     TEX_COUNT_SHIFT = 6, /* 2 bits: elements of a surface access, as a power of two */
     TEX_ROW_SHIFT = 8, /* 2 bits: rows of these are of 16, 32 or 64 bits */
-    TEX_LEVEL = 1 << 10, /* refs[8] is a level of detail, an integer with TEX_WHOLE */
+    TEX_LEVEL = 1 << 10, /* refs[8] is a level of detail, an integer with TEX_INTEGERS */
     TEX_GRAD = 1 << 11 /* refs[8 ...] and refs[12 ...] are gradients along x and y of the screen */
 };
 
@@ -93,10 +93,10 @@ typedef struct TextureBinding {
 bool texture_accepts(const Texture *texture, TextureShape shape);
 const char *texture_shape_name(TextureShape shape);
 
-/* Four words of a sample. The coordinates are those of the instruction, the layer first where there is one;
- * floats, or integers as texel numbers. level: what texture_detail gave, or the number of a level of texels
- * by number (of one that is not there all texels are 0). */
-void texture_sample(const Texture *texture, const uint32_t coordinates[4], bool whole, int32_t level,
+/* Four words of a sample. The coordinates are those of the instruction, the layer first if there is one:
+ * floats, or integers. level: the result of texture_detail; for integer coordinates the number of a level,
+ * and outside the levels all texels are 0. */
+void texture_sample(const Texture *texture, const uint32_t coordinates[4], bool integers, int32_t level,
                     uint32_t out[4]);
 /* tld4: one channel of the four texels that a linear filter would use, counterclockwise from the lower
  * left. */

@@ -13,8 +13,8 @@ enum {
 };
 
 #define KIND(type) (1u << MATRIX_##type)
-#define WHOLE_8 (KIND(S8) | KIND(U8))
-#define WHOLE_4 (KIND(S4) | KIND(U4))
+#define INT_8 (KIND(S8) | KIND(U8))
+#define INT_4 (KIND(S4) | KIND(U4))
 #define NARROW (KIND(E4M3) | KIND(E5M2))
 
 /* The types of a and b that a shape is there for. */
@@ -26,29 +26,29 @@ static const ShapeKinds mma_shapes[] = {
     {PTX_MOD_m8n8k4, KIND(F64)},
     {PTX_MOD_m16n8k4, KIND(TF32) | KIND(F64)},
     {PTX_MOD_m16n8k8, KIND(F16) | KIND(BF16) | KIND(TF32) | KIND(F64)},
-    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(F64) | NARROW | WHOLE_8},
-    {PTX_MOD_m16n8k32, NARROW | WHOLE_8 | WHOLE_4},
-    {PTX_MOD_m16n8k64, WHOLE_4},
+    {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(F64) | NARROW | INT_8},
+    {PTX_MOD_m16n8k32, NARROW | INT_8 | INT_4},
+    {PTX_MOD_m16n8k64, INT_4},
     {PTX_MOD_m16n8k128, KIND(B1)},
     {PTX_MOD_m16n8k256, KIND(B1)},
-    {PTX_MOD_m8n8k16, WHOLE_8},
-    {PTX_MOD_m8n8k32, WHOLE_4},
+    {PTX_MOD_m8n8k16, INT_8},
+    {PTX_MOD_m8n8k32, INT_4},
     {PTX_MOD_m8n8k128, KIND(B1)},
 };
 static const ShapeKinds sparse_shapes[] = {
     {PTX_MOD_m16n8k8, KIND(TF32)},
     {PTX_MOD_m16n8k16, KIND(F16) | KIND(BF16) | KIND(TF32)},
-    {PTX_MOD_m16n8k32, KIND(F16) | KIND(BF16) | WHOLE_8},
-    {PTX_MOD_m16n8k64, NARROW | WHOLE_8 | WHOLE_4},
-    {PTX_MOD_m16n8k128, WHOLE_4},
+    {PTX_MOD_m16n8k32, KIND(F16) | KIND(BF16) | INT_8},
+    {PTX_MOD_m16n8k64, NARROW | INT_8 | INT_4},
+    {PTX_MOD_m16n8k128, INT_4},
 };
 static const ShapeKinds wmma_shapes[] = {
-    {PTX_MOD_m16n16k16, KIND(F16) | KIND(BF16) | WHOLE_8},
-    {PTX_MOD_m8n32k16, KIND(F16) | KIND(BF16) | WHOLE_8},
-    {PTX_MOD_m32n8k16, KIND(F16) | KIND(BF16) | WHOLE_8},
+    {PTX_MOD_m16n16k16, KIND(F16) | KIND(BF16) | INT_8},
+    {PTX_MOD_m8n32k16, KIND(F16) | KIND(BF16) | INT_8},
+    {PTX_MOD_m32n8k16, KIND(F16) | KIND(BF16) | INT_8},
     {PTX_MOD_m16n16k8, KIND(TF32)},
     {PTX_MOD_m8n8k4, KIND(F64)},
-    {PTX_MOD_m8n8k32, WHOLE_4},
+    {PTX_MOD_m8n8k32, INT_4},
     {PTX_MOD_m8n8k128, KIND(B1)},
 };
 enum {
@@ -91,7 +91,7 @@ static uint32_t sums_of(uint32_t kinds)
     if (kinds & (KIND(F16) | NARROW)) sums |= KIND(F16) | KIND(F32);
     if (kinds & (KIND(BF16) | KIND(TF32))) sums |= KIND(F32);
     if (kinds & KIND(F64)) sums |= KIND(F64);
-    if (kinds & (WHOLE_8 | WHOLE_4 | KIND(B1))) sums |= KIND(S32);
+    if (kinds & (INT_8 | INT_4 | KIND(B1))) sums |= KIND(S32);
     return sums;
 }
 
@@ -191,15 +191,15 @@ static bool read_product(Select *s, uint32_t kinds, bool wmma, MatrixProduct *p)
     MatrixType b = is_f16 ? MATRIX_F16 : matrix_type(form->types[2]);
     MatrixType c = matrix_type(form->types[is_f16 ? 1 : 3]);
     uint32_t ab = 1u << a | 1u << b;
-    bool alike = a == b || (!wmma && (!(ab & ~WHOLE_8) || !(ab & ~WHOLE_4) || !(ab & ~NARROW)));
-    bool whole = (ab & (WHOLE_8 | WHOLE_4)) != 0, bits = a == MATRIX_B1;
+    bool alike = a == b || (!wmma && (!(ab & ~INT_8) || !(ab & ~INT_4) || !(ab & ~NARROW)));
+    bool whole = (ab & (INT_8 | INT_4)) != 0, bits = a == MATRIX_B1;
     bool combined = ptx_has(form, PTX_MOD_xor) || ptx_has(form, PTX_MOD_and);
     if ((!is_f16 && form->type_count != 4) || (ab & ~kinds) || !alike || !(sums_of(ab) >> d & 1)
         || !(sums_of(ab) >> c & 1) || (!wmma && c != d)) {
         select_unsupported(s, "a product of this shape and these types");
         return false;
     }
-    if ((ab & (WHOLE_4 | KIND(B1))) && (is_column(form, 0) || !is_column(form, 1))) {
+    if ((ab & (INT_4 | KIND(B1))) && (is_column(form, 0) || !is_column(form, 1))) {
         select_unsupported(s, "a layout other than .row.col");
         return false;
     }

@@ -177,7 +177,7 @@ void select_tex(Select *s)
     Ref resident;
     if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
         return;
-    if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_WHOLE;
+    if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_INTEGERS;
     LowerInsn *insn = emit(s, OP_tex, &t, 4);
     insn->e = resident;
     insn->flags |= FLAG_E_WRITTEN;

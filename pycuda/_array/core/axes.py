@@ -50,9 +50,8 @@ def flat_or_axis(a, axis, scalars=False) -> tuple[GPUArray, int]:
 
 
 def starts(axes, operands: int) -> list[tuple[int, ...]]:
-    """For each index along axes, which are (length, stride in each operand): how far its place is from the
-    start of each operand.
-    """
+    """The offset from the start of each operand, for every index along `axes`: (length, stride in each
+    operand)."""
     return [
         tuple(
             sum(i * axis[1 + which] for i, axis in zip(index, axes, strict=True)) for which in range(operands)

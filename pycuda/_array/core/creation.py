@@ -236,7 +236,7 @@ def identity(
 
 
 def _below(rows: int, columns: int, k: int, allocator, stream) -> GPUArray:
-    """Where an element is on or below the diagonal k."""
+    """A mask of the elements on or below the diagonal k."""
     numbers = np.dtype(np.int64)
     down = arange(rows, dtype=numbers, allocator=allocator, stream=stream)
     across = arange(-k, columns - k, dtype=numbers, allocator=allocator, stream=stream)

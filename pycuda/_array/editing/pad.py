@@ -1,4 +1,4 @@
-"""np.pad: axis after axis, as NumPy does it, so that corners are what it makes of them."""
+"""np.pad. Axes are padded one after another, as NumPy does it, so that the corners are the same."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _constant(a, axis, before, after, values):
 
 
 def _ramp(end, edge, width: int, axis: int, ndim: int):
-    """From a number on, before the edge, in equal steps."""
+    """Equal steps from `end` towards `edge`, which is not reached."""
     shape = tuple(-1 if each == axis else 1 for each in range(ndim))
     numbers = arange(width, dtype=np.float64).reshape(shape)
     exact = edge.dtype.kind in "biu"

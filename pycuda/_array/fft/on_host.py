@@ -28,7 +28,7 @@ def _to_real(source, result, axis) -> None:
 
 
 class ByNumPy:
-    """Transforms without a factor, of arrays that fit. They return the steps that ByLibrary can repeat."""
+    """Transforms without a factor, of arrays that fit. They return lists, as ByLibrary does: of its steps."""
 
     @staticmethod
     def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> list[None]:
@@ -38,7 +38,7 @@ class ByNumPy:
 
     @staticmethod
     def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> list[None]:
-        """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
+        """The transform of real numbers. The result has the non-redundant half of the first of the axes."""
         host.queue(_from_real, (source,), (result,), axes)
         return [None]
 

@@ -148,7 +148,7 @@ def _most(source, result, axes, last) -> int:
 
 
 class ByLibrary:
-    """As ByNumPy has them. They return their steps, with None for what was done by copies."""
+    """The methods of ByNumPy. They return their steps, with None for what was done by copies."""
 
     @staticmethod
     def transform(source: GPUArray, result: GPUArray, axes: tuple[int, ...], forward: bool) -> Steps:
@@ -166,7 +166,7 @@ class ByLibrary:
 
     @staticmethod
     def transform_from_real(source: GPUArray, result: GPUArray, axes: tuple[int, ...]) -> Steps:
-        """Of real numbers: along the first of the axes, the result has the half that determines the rest."""
+        """The transform of real numbers. The result has the non-redundant half of the first of the axes."""
         halved, *others = axes
         if source.shape[halved] == 1:
             write_back(source, result)

@@ -44,7 +44,7 @@ def _maker() -> type[ByNumPy] | type[ByLibrary]:
 
 
 def _real(dtype) -> np.dtype:
-    """Of NumPy's factor, and of a result of real numbers. TypeError for other elements than numbers."""
+    """The dtype of NumPy's factor and of real results. TypeError unless the elements are numbers."""
     if dtype.kind not in "biufc":
         raise TypeError
     return np.result_type(np.empty(0, dtype).real.dtype, 1.0)

@@ -173,7 +173,7 @@ class Target(NamedTuple):
     strides: tuple[tuple[int, int], ...]  # of each axis of the shape: in the view, in the positions
 
     def axes(self, other):
-        """For indexed_copy: with the strides of an array of this shape, or that broadcasts to it."""
+        """The axes for indexed_copy, with the strides of `other` broadcast to this shape."""
         steps = broadcast_strides(other, self.shape)
         return [
             (length, *strides, step)

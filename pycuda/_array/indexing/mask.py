@@ -99,7 +99,7 @@ def coordinates_of_true(mask, stream=None, allocator=None, what="nonzero()") -> 
 
 
 def offsets_of_true(mask, strides, stream=None) -> GPUArray:
-    """For each true element, the sum of coordinate x stride."""
+    """The sum of coordinate x stride of each true element."""
     if mask.size == 0:
         return new((0,), np.int64, mask.allocator)
     marked = mark_true(mask, stream)

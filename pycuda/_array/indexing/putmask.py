@@ -78,7 +78,7 @@ def place(arr, mask, vals) -> None:
 
 
 def putmask(a, /, mask, values) -> None:
-    """To where the mask is true, the value of the same number, of values over and over again."""
+    """Write a[i] = values[i % len(values)] wherever the mask is true, both by flat indices."""
     mask, values = as_array(mask), as_array(_safe(values, a.dtype))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")

@@ -117,7 +117,7 @@ def take(
 
 
 def _values_along(a, indices, axis):
-    """For the functions _along_axis: (a, axis), flattened where axis is None."""
+    """(a, axis) for the functions _along_axis: a is flattened if axis is None."""
     if axis is None:
         if indices.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")

@@ -39,7 +39,7 @@ def where(
 
 
 def select(condlist, choicelist, default=0) -> GPUArray:
-    """At each place the first choice whose condition is true there."""
+    """Each element from the first choice whose condition is true there, as numpy.select."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -64,7 +64,7 @@ def select(condlist, choicelist, default=0) -> GPUArray:
 
 @takes_arrays
 def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode: str = "raise") -> GPUArray:
-    """At each position the element of the choice with this index, as numpy.choose.
+    """Take each element from the choice that `a` has the index of, as numpy.choose.
 
     Parameters
     ----------
@@ -105,9 +105,8 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
 
 
 def piecewise(x, condlist, funclist, *args, **kw) -> GPUArray:
-    """At each place the function, or number, whose condition is true there. A function is called with the
-    elements of its places, for which the call waits.
-    """
+    """Each element by the last function, or number, whose condition is true there. A function is called with
+    the elements of its condition, for which the call waits."""
     conditions = condlist if isinstance(condlist, list | tuple) else [condlist]
     conditions = [as_array(each) for each in conditions]
     if len(funclist) == len(conditions) + 1:

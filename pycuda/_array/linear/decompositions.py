@@ -99,7 +99,7 @@ def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
 
 
 def _of_hermitian(a, vectors: bool):
-    """By eigenvalues, whose signs go into the vectors on the right."""
+    """Compute the decomposition from eigenvalues, whose signs go into the right singular vectors."""
     from pycuda._array.indexing.take_put import take_along_axis
 
     if not vectors:

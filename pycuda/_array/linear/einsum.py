@@ -256,7 +256,7 @@ def _contracted(terms, numbers, output) -> list[_Term]:
 
 
 def _finished(term, output, shape) -> GPUArray:
-    """In the order of the result, with axes that only broadcast."""
+    """The array with its axes in the order of the result, and with axes that are only broadcast."""
     labels = [label for label in output if label in term.labels]
     array = _arranged(term, labels)
     for axis, label in enumerate(output):

@@ -100,7 +100,7 @@ def _unpack_pairs(w, pairs, v) -> None:
 
 
 def _by_the_host(a, w, v, info) -> None:
-    """By copies: the host waits."""
+    """Compute geev on the host, with copies of the arrays, for which the call waits."""
     captures.refuse("numpy.linalg.eig", "the host computes it where cuSOLVER is older than CUDA 12.8")
     arrays = [each for each in (info, w, v) if each is not None]
     copies = [each.get() for each in arrays]

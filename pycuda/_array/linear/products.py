@@ -52,7 +52,7 @@ def vdot(a, b, /) -> GPUArray:
 
 
 def sum_of_products(a, b) -> GPUArray:
-    """Of two arrays with one axis of one length."""
+    """The inner product of two 1-D arrays of the same length."""
     result = np.result_type(a.dtype, b.dtype)
     if result.kind in "iufc":
         return reduce_products(a, b, result)
@@ -226,7 +226,7 @@ def linalg_matmul(x1, x2, /) -> GPUArray:
 
 
 def _chain_order(shapes):
-    """Where to cut each run of matrices, so that the products take the fewest steps."""
+    """The place at which to split each run of matrices, for the fewest multiplications."""
     lengths = [shape[0] for shape in shapes] + [shapes[-1][1]]
     count = len(shapes)
     cost = {(i, i): 0 for i in range(count)}

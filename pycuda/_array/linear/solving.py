@@ -111,7 +111,7 @@ def inv(a) -> GPUArray:
 
 
 def matrix_power(a, n) -> GPUArray:
-    """A product of n times the same matrix, or of its inverse."""
+    """numpy.linalg.matrix_power, by repeated squaring"""
     a = stacked_square(np.linalg.matrix_power, a, n)
     try:
         n = operator.index(n)

@@ -31,7 +31,7 @@ def _part(a, axis, start, end) -> GPUArray:
 
 
 def _subtract(a, b) -> GPUArray:
-    """Of booleans, whether they differ."""
+    """a - b; for booleans, whether they differ."""
     return apply("not_equal" if a.dtype.kind == "b" else "subtract", a, b)
 
 
@@ -84,7 +84,7 @@ def ediff1d(ary, to_end=None, to_begin=None) -> GPUArray:
 
 
 def _spacings(varargs, f, axes) -> list:
-    """For each axis a number, or the distances between neighbors as an array."""
+    """The spacing of each axis: a number, or the distances between neighbors as an array."""
     if not varargs:
         return [1.0] * len(axes)
     if len(varargs) == 1 and (is_number(varargs[0]) or varargs[0].ndim == 0):

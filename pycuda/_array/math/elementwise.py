@@ -140,7 +140,7 @@ def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: S
 
 
 def _round_parts(a, decimals, out, stream):
-    """Of complex numbers each part by itself: 0 * inf would be NaN in the other one."""
+    """Round both parts of complex numbers separately: 0 * inf would be NaN in the other part."""
     result = a.copy(stream=stream)
     for part in (result._real, result._imag):
         round(part, decimals, part, stream=stream)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False) -> GPUArray:
-    """Where abs(a - b) <= atol + rtol * abs(b), as numpy.isclose."""
+    """Whether abs(a - b) <= atol + rtol * abs(b), for each element, as numpy.isclose."""
     a, b = operand(a), operand(b)
     if dtype_of(b).kind in "biu":
         # Of the least integer there is no absolute value.
@@ -102,12 +102,12 @@ isneginf, isposinf = _infinite(True), _infinite(False)
 
 
 def iscomplex(x) -> GPUArray:
-    """Where the imaginary part is not 0."""
+    """Whether the imaginary part is not 0, for each element."""
     return apply("not_equal", x._imag, 0)
 
 
 def isreal(x) -> GPUArray:
-    """Where the imaginary part is 0."""
+    """Whether the imaginary part is 0, for each element."""
     return apply("equal", x._imag, 0)
 
 

@@ -72,7 +72,7 @@ def polysub(a1, a2) -> GPUArray:
 
 
 def _without_leading_zeros(p) -> GPUArray:
-    """At least the last coefficient. Waits for the array."""
+    """The polynomial without leading zeros, but with its last coefficient. Waits for the array."""
     places = p.nonzero()[0]
     return p[int(places[0].get()) :] if places.size else p[-1:]
 

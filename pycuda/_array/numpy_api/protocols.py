@@ -164,7 +164,7 @@ def implementation(function):
 
 @functools.cache
 def _place_of_out(function) -> int | None:
-    """Where the parameter `out` of a function of NumPy's is among those by position."""
+    """The position of a NumPy function's parameter `out`; None without it."""
     parameters = list(inspect.signature(function).parameters)
     return parameters.index("out") if "out" in parameters else None
 

@@ -52,7 +52,7 @@ def fold_runs(name, values, starts, lengths, longest: int) -> GPUArray:
 
 
 def read_starts(name, indices, length: int) -> np.ndarray:
-    """Where the runs of ufunc.reduceat begin. Indices on the device are read, for which the call waits."""
+    """The starts of the segments of ufunc.reduceat, on the host. The call waits for indices on the device."""
     host = indices.get() if isinstance(indices, _driver.GPUArray) else np.asarray(indices)
     host = host if host.size else host.astype(INDEX)
     if host.ndim != 1 or host.dtype.kind not in "iu":

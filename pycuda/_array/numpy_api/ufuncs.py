@@ -221,7 +221,7 @@ def _in_loop(ufunc, array, dtype, out) -> GPUArray:
 
 
 def _folded(name, a, axes) -> GPUArray:
-    """By halves, with axes of length 1 left."""
+    """Reduce the axes to length 1 by applying the ufunc to pairs of neighbors again and again."""
     for axis in axes:
         while a.shape[axis] > 1:
             half, odd = divmod(a.shape[axis], 2)

@@ -53,7 +53,7 @@ SEEDS = (1 << 31) - 1
 
 
 def unique_seeds(count: int) -> GPUArray:
-    """From NumPy's global generator."""
+    """Seeds drawn from NumPy's global generator."""
     return to_gpu(np.random.randint(0, SEEDS, count).astype(np.int32))
 
 

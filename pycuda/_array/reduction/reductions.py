@@ -43,7 +43,7 @@ def _reduce(name, a, axis, dtype, out, keepdims, initial, where, stream, allocat
 
 
 def _any_or_all(name, a, axis, out, keepdims, where, stream, allocator) -> GPUArray:
-    """In PyCUDA's form a.any(stream), too."""
+    """The reduction `name`. The axis may be a stream, as in PyCUDA's a.any(stream)."""
     if isinstance(axis, _driver.Stream):
         axis, stream = None, axis
     return _reduce(name, a, axis, None, out, keepdims, None, where, stream, allocator)
@@ -284,7 +284,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
     """The same in any dtype, by NumPy's steps: the mean is one of that dtype, and so is the result."""
 
     def divided(total, count):
-        """In the dtype, whatever is lost."""
+        """The quotient, converted to the dtype by unsafe casting."""
         quotient = apply("divide", total, count, stream=stream, allocator=allocator)
         if quotient.dtype == dtype:
             return quotient

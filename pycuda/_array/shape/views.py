@@ -221,7 +221,7 @@ _MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
 
 
 def _places_of_parts(length: int, count: int) -> list[int]:
-    """Where all but the first of that many parts, as equal as can be, begin."""
+    """The start of each part but the first, when an axis is split into `count` nearly equal parts."""
     if count > sys.maxsize:
         raise OverflowError(f"{count} sections are too many")
     if count > max(length, _MOST_PARTS):

@@ -118,7 +118,7 @@ class Work:
         starts.prepared_async_call((self.rows * passes, 1), _DIGIT_BLOCK, stream, counts)
 
     def _carried_dtype(self):
-        """Of the values while they are moved."""
+        """The dtype of values while they are moved."""
         if self.values is not None:
             return self.values.dtype
         if self.values_out is None:
@@ -135,7 +135,7 @@ class Work:
         return kernels.radix_pass(self.order, value, out, shape.wide, shape.items, shape.resident)
 
     def _key_buffers(self, stream, allocator) -> list:
-        """From where each pass reads the keys, and where the last one writes; 0 for nowhere."""
+        """The array that each pass reads keys from, and the one that the last pass writes to; 0 for none."""
         passes, keys, out = self.order.passes, self.keys, self.out
         if out is None:
             rooms = [new(keys.shape, keys.dtype, allocator) for _ in range(min(passes - 1, 2))]

@@ -78,7 +78,7 @@ def intersect1d(ar1, ar2, assume_unique=False, return_indices=False):
 
 
 def _repeated(ordered) -> GPUArray:
-    """Where the next element is the same."""
+    """A mask of the elements that are equal to the next one."""
     return apply("equal", ordered[1:], ordered[:-1])
 
 

@@ -1,4 +1,4 @@
-"""Sorting and searching: NumPy's, always stable, so that there is one result."""
+"""NumPy's functions for sorting and searching. All sorts are stable, so that the result is unique."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def check_kind(kind, order, stable=None) -> None:
-    """Kinds of sorting are names for one thing here, which is stable."""
+    """Raise NumPy's errors for invalid arguments. Any valid kind is a stable sort here."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is None:
@@ -314,14 +314,14 @@ def lexsort(
 def sort_by_key(
     keys: Array, values: Array, *, stream: Stream = None, allocator: Allocator = None
 ) -> tuple[GPUArray, GPUArray]:
-    """Keys sorted, and what belongs to them in the same order; that of equal keys is kept.
+    """Sort keys, and values in the order of their keys. Equal keys keep their order.
 
     Parameters
     ----------
     keys : GPUArray
-        With one axis.
+        A 1-D array.
     values : GPUArray
-        As many, of any dtype; with more axes a value is what belongs to one index of the first.
+        As many values as keys, of any dtype. With more axes, the first one is sorted.
     stream : Stream, optional
     allocator : callable, optional
         For the results.
@@ -387,7 +387,7 @@ def searchsorted(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """Where values belong in a sorted array, as numpy.searchsorted.
+    """Find the indices at which values would be inserted into a sorted array, as numpy.searchsorted.
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ def unique(
 
 
 def _room_for_starts(marked, allocator) -> GPUArray:
-    """Where each begins, and one more, where the last one ends."""
+    """Memory for the start of each unique element, and for the end of the last one."""
     return new((marked.total + 1,), INDEX, allocator)
 
 

@@ -138,7 +138,8 @@ def bincount(
 
 
 def sums_of_weights(x, weights, end, length, stream, allocator) -> GPUArray:
-    """Of the weights of each number below `end`; 0 up to `length`. Numbers from `length` on do not count."""
+    """The sum of the weights of each number below `end`, and zeros up to `length`. Numbers from `length` on
+    do not count."""
     dtype = np.dtype(np.uint32 if end <= 1 << 32 else np.int64)
     keys = as_packed(x.astype(dtype, order="C", copy=False, stream=stream), stream)
     passes = max(-(-(end - 1).bit_length() // 8), 1)

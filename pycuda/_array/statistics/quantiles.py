@@ -194,7 +194,7 @@ def _read_q(q, percent) -> tuple[np.ndarray, bool]:
 
 
 def _lerp(before, after, fraction) -> GPUArray:
-    """From the nearer of both, so that each is met."""
+    """Interpolate from the nearer of both, so that the result is exact at either."""
     distance = apply("subtract", after, before)
     low = apply("add", before, apply("multiply", distance, fraction))
     high = apply("subtract", after, apply("multiply", distance, 1 - fraction))

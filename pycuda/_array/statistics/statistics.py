@@ -166,7 +166,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
 
 
 def weights_for(a, weights, axis) -> GPUArray:
-    """In the shape of the array."""
+    """The weights, broadcast to the shape of the array if they are those of an axis."""
     if weights.shape == a.shape:
         return weights
     if axis is None:

@@ -271,7 +271,8 @@ def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: 
 
 
 def _side(sizes: list[int]) -> int:
-    """Of a square tile, of which each of these operands has a copy in shared memory: rows of 256 bytes."""
+    """The side of a square tile, of which a copy for each operand fits into shared memory, with rows of at
+    most 256 bytes."""
     side = 64
     while side > 16 and (
         side * max(sizes, default=1) > 256 or sum(sizes) * side * (side + 1) + 16 * len(sizes) > _SHARED
@@ -339,7 +340,7 @@ def head(loop: Loop) -> str:
 
 
 def options(loop: Loop) -> list[str]:
-    """Of the compiler. A product of complex numbers is NumPy's: overflow, and zeros that are exact, depend on
+    """The compiler's options. Products of complex numbers are NumPy's: overflow and exact zeros depend on
     every rounding."""
     return ["-fmad=false"] if _has_complex(loop) else default_options()
 

@@ -96,7 +96,7 @@ def real_part(a):
 
 
 def angle(a):
-    """Of real numbers too: pi for negative ones, in the dtype of arctan2."""
+    """The dtypes of numpy.angle, which is pi for negative real numbers, in the dtype of arctan2."""
     given, real = real_part(a)
     return (given, real) if given.kind == "c" else ufunc_dtypes(np.arctan2, (int, given))[1:]
 

@@ -139,7 +139,7 @@ def even(edges, edge: str) -> bytes | None:
 
 
 def capacity(bins: int) -> int:
-    """For how many bins the kernel is made that counts that many."""
+    """The number of bins for which the kernel is compiled that counts this many."""
     return next(each for each in _CAPACITIES if each >= bins)
 
 

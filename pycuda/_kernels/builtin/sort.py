@@ -137,7 +137,7 @@ class CountShape(NamedTuple):
 
 
 def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountShape:
-    """For that many rows, on a device whose blocks have that much shared memory at most."""
+    """The launch of the counting kernel for this many rows and this much shared memory of a block."""
     threads, copies, chunk, blocks = 256, max(16 // max(passes, 4), 1), 1 << 14, 1 << 11
     if rows * length >= _LONG:
         # Many counters take time to be cleared and summed.
@@ -196,7 +196,7 @@ class PassShape(NamedTuple):
 
 
 def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape:
-    """For that many rows; `itemsize` is that of a key, or of a value where that is larger."""
+    """The launch of one pass over `count` rows. `itemsize`: the larger one of a key and a value."""
     third = alone and itemsize == 4
     choices = _FEW_ITEMS[itemsize], _ALONE if third else _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]

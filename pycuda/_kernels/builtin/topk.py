@@ -90,10 +90,9 @@ class Plan(NamedTuple):
 
 
 def plan(rows: int, length: int, k: int) -> Plan:
-    """For the first k elements. About rank * step elements are before the limit: fewer than k of them in one
-    of ten thousand rows of any order, more than fit in none. Of several elements of a thread that are before
-    the limit the sample has one: the limit is later then, on the safe side.
-    """
+    """The plan for the first k elements. About rank * step elements are before the limit: in one of ten
+    thousand rows of any order they are fewer than k, in none do they not fit. Of the elements of a thread
+    that are before the limit the sample has only one, so the limit is rather too large."""
     group = min(max(length >> 23, _LEAST_GROUP), _LARGEST_GROUP)
     step = length // (group * GROUPS)
     expected = k / step

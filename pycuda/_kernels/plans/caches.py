@@ -110,7 +110,8 @@ def remembering(method):
 
 
 def _clear_launches() -> None:
-    """Of all contexts: one seldom ends, and the others' are planned again."""
+    """Clear the launches of all contexts: contexts seldom end, and the launches of the others are planned
+    again."""
     for made in list(_launch_caches):
         made.clear()
 

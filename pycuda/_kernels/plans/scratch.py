@@ -53,7 +53,8 @@ def _new_area(nbytes: int, stream, captured: bool) -> Area:
 
 
 def area(stream, nbytes: int) -> Area:
-    """For the next kernels in the stream. The caller holds it until the last of them is launched."""
+    """Scratch memory for the next kernels in the stream. The caller holds it until the last of them is
+    launched."""
     stream = _driver.current_stream() if stream is None else stream
     if _is_captured(stream):
         return _new_area(nbytes, stream, True)
@@ -78,7 +79,7 @@ NOTHING = Partials(0, 0)
 
 
 def partials_of_tiles(rows: int, tiles: int) -> Partials:
-    """By that many tiles of each row."""
+    """The partial results for this many tiles in each row."""
     groups = ceil_div(tiles, _GROUP)
     supers = ceil_div(groups, _GROUP)
     return Partials(rows * (tiles + groups + supers), rows * (groups + supers))

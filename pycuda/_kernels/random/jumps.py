@@ -53,7 +53,8 @@ def _xorwow_power(exponent: int) -> np.ndarray:
 
 
 def _xorwow_powers(first: int, count: int) -> np.ndarray:
-    """For each hexadecimal digit of a number of `count` bits the matrices of 1 ... 15 times its unit."""
+    """For each hexadecimal digit of a number of `count` bits, the matrices of 1 ... 15 times the digit's
+    unit."""
     for exponent in range(first):  # one after another: each is made from the one before
         _xorwow_power(exponent)
     matrices = []

@@ -193,7 +193,7 @@ def _scrambled(plain: np.ndarray, first: int) -> np.ndarray:
 
 
 def scrambled_vectors(count: int) -> np.ndarray:
-    """As vectors(), scrambled."""
+    """The direction vectors of vectors(), scrambled."""
     plain = vectors(min(count, LIMIT))
     parts = [_scrambled(plain[first : first + 1024], first) for first in range(0, len(plain), 1024)]
     scrambled = np.concatenate(parts) if parts else plain

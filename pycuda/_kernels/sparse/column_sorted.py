@@ -66,7 +66,7 @@ def kernel(dtype, offset):
 
 
 def shape_of(itemsize: int) -> Shape:
-    """On this device, which may have less shared memory."""
+    """The shape for the current device, which may have less shared memory."""
     shape = _SHAPES[itemsize]
     attribute = _driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
     return shape._replace(shared=min(shape.shared, _driver.Context.get_device().get_attribute(attribute)))
@@ -110,7 +110,8 @@ class Plan(NamedTuple):
 
 
 def plan(starts, itemsize: int) -> Plan:
-    """For a matrix whose rows begin at these elements (the last number is that of all), on this device."""
+    """The plan, on the current device, for a matrix whose rows begin at the elements `starts`, ending with
+    their count."""
     starts, goals, cut_rows, pieces = _cut_rows(starts)
     number = starts[:-1] // _tile_size(int(starts[-1]), itemsize)
     first_row = np.flatnonzero(np.diff(number, prepend=-1))
@@ -182,7 +183,7 @@ def _tile_by_column(columns, values) -> Elements:
 
 
 def _chunks(column) -> np.ndarray:
-    """Where chunks begin, each with as many of these columns as fit it and 16 bits can number."""
+    """The starts of chunks: each has at most _CHUNK columns, whose differences fit into 16 bits."""
     whole = np.arange(0, len(column), _CHUNK)
     last = np.minimum(whole + _CHUNK, len(column)) - 1
     if (column[last] - column[whole] < _APART).all():

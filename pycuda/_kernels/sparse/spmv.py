@@ -54,12 +54,12 @@ def check_dtype(dtype) -> np.dtype:
 
 
 def c_type(dtype) -> str:
-    """Of elements in a kernel."""
+    """The type of elements in a kernel."""
     return _TYPES[f"{dtype.kind}{dtype.itemsize}"]
 
 
 def c_offset(dtype) -> str:
-    """Of the starts of rows in a kernel."""
+    """The type of the starts of rows in a kernel."""
     return "int" if dtype.itemsize == 4 else "long long"
 
 
@@ -115,7 +115,7 @@ class Columns(NamedTuple):
 
 
 def narrow_columns(tiles, columns, count: int) -> Columns:
-    """For the columns of all elements, of a matrix with that many."""
+    """The columns of all elements in as few bytes as possible. `count`: the columns of the matrix."""
     if len(columns):
         # Tiles are in the order of the elements and have all of them.
         counts = tiles["packed"] >> 16
@@ -151,8 +151,8 @@ def _short_tiles(starts, lengths, is_long, size: int) -> np.ndarray:
 
 
 def _logarithm_of_lanes(rows, longest) -> np.ndarray:
-    """For each tile the cheapest: a lane reads one number after the other, then the lanes of a row exchange
-    sums, and the block goes round until all rows are done."""
+    """The cheapest number of lanes for a row in each tile: each lane reads its elements, then the lanes
+    exchange sums; the block repeats that until all rows are done."""
     costs = [-(-(rows << shift) // THREADS) * (-(-longest >> shift) + 1 + 2 * shift) for shift in range(6)]
     return np.argmin(costs, axis=0).astype(np.int64)
 
@@ -172,7 +172,7 @@ def _pieces(starts, lengths, rows) -> tuple[np.ndarray, np.ndarray]:
 
 
 def targets(rows, is_piece) -> np.ndarray:
-    """Where sums go: to their row, or, as -1 - number, to the pieces, which are numbered in order."""
+    """The target of each sum: its row; for a piece of a row, -1 - the number of the piece."""
     return np.where(is_piece, -np.cumsum(is_piece), rows).astype(np.int32)
 
 

@@ -124,8 +124,8 @@ def plain(arguments, text: Text, use_range=False, constant=()) -> str:
 
 
 def pointers_of(vectors, constant=()):
-    """For `layout_of`: the element types and the parameters of vectors, those of some names to be read
-    only."""
+    """The element types and parameters of vectors, for layout_of. Vectors whose names are in `constant` are
+    only read."""
     return {
         v.name: (f"{'const ' if v.name in constant else ''}{dtype_to_ctype(v.dtype)}", f"pycuda_{v.name}")
         for v in vectors

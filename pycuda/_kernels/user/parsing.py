@@ -243,7 +243,7 @@ def _closing(text: str, start: int) -> int:
 
 
 class _Assignment(NamedTuple):
-    """Where a statement stands; after everything where there is none."""
+    """The range of a statement in the source; its end if there is no such statement."""
 
     start: int
     end: int
