@@ -1,5 +1,5 @@
 """LAPACK's factorizations under its names, for stacks of matrices that lie in memory column by column: by
-NumPy on the CPU device, by cuSOLVER and cuBLAS on a GPU.
+NumPy on the CPU device, on a GPU by our own kernels for small matrices, else by cuSOLVER and cuBLAS.
 
 They work in place where LAPACK does. What has no elements is left to the caller. `info` is an int32 for each
 matrix, other than 0 where it fails.
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
+from pycuda._array.linear import small_lapack
 from pycuda._array.linear.matrices import new_columns
 from pycuda._libraries import host, host_lapack, solver
 
@@ -18,6 +19,13 @@ def _library():
         return host_lapack
     solver.need()
     return solver
+
+
+def _triangular(a):
+    """What factors such matrices into triangles, and solves systems by these."""
+    if not host.is_possible() and small_lapack.takes(a):
+        return small_lapack
+    return _library()
 
 
 def needs_factors() -> bool:
@@ -40,25 +48,25 @@ def getrf(a, pivots, info) -> None:
     that each row was interchanged with.
     """
     if a.size:
-        _library().getrf(a, pivots, info)
+        _triangular(a).getrf(a, pivots, info)
 
 
 def getrs(lu, pivots, b, transposed: int = 0) -> None:
     """b becomes the solution x of a x = b; transposed: 1 for the transposed of a, 2 for it conjugated."""
     if b.size:
-        _library().getrs(lu, pivots, b, transposed)
+        _triangular(lu).getrs(lu, pivots, b, transposed)
 
 
 def potrf(a, upper: bool, info) -> None:
     """A triangle of a Hermitian matrix becomes its factor; the other triangle may be overwritten."""
     if a.size:
-        _library().potrf(a, upper, info)
+        _triangular(a).potrf(a, upper, info)
 
 
 def trsm(a, b, upper: bool, transposed: int, unit: bool) -> None:
     """b becomes the solution x of a x = b for a triangle of `a`, whose diagonal is 1 if unit."""
     if b.size:
-        _library().trsm(a, b, upper, transposed, unit)
+        _triangular(a).trsm(a, b, upper, transposed, unit)
 
 
 def geqrf(a, tau) -> None:

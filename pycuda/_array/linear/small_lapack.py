@@ -1,0 +1,54 @@
+"""LAPACK's factorizations of small matrices by our own kernels: pycuda._array.linear.lapack says what each
+takes. The libraries launch kernels for one matrix after the other, or need an array of addresses.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pycuda import _driver
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin import factorize as kernels
+
+_LARGEST_GRID = 2**31 - 1
+_NO_PIVOTS = np.intp(0)
+
+
+def takes(a) -> bool:
+    """Whether there are kernels for matrices of this size."""
+    rows, columns = a.shape[-2:]
+    return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _LARGEST_GRID
+
+
+def _launch(function, grid, block, shared: int, *arguments) -> None:
+    stream = _driver.current_stream()
+    function.prepared_async_call(grid, block, stream, *arguments, shared_size=shared)
+
+
+def getrf(a, pivots, info) -> None:
+    rows, columns = a.shape[-2:]
+    plan = kernels.plan(info.size, rows, columns, a.itemsize)
+    _launch(kernels.lu(elements.stored(a.dtype)), *plan, a, pivots, info, rows, columns)
+
+
+def potrf(a, upper, info) -> None:
+    side = a.shape[-1]
+    plan = kernels.plan(info.size, side, side, a.itemsize)
+    _launch(kernels.cholesky(elements.stored(a.dtype)), *plan, a, info, side, int(upper))
+
+
+def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
+    side, columns = b.shape[-2:]
+    count = b.size // (side * columns)
+    *plan, systems = kernels.plan_systems(count, side, columns, a.itemsize, transposed, exchanged, triangles)
+    _launch(kernels.systems(elements.stored(a.dtype)), *plan, a, pivots, b, systems)
+
+
+def getrs(lu, pivots, b, transposed) -> None:
+    lower, upper = (0, 1), (1, 0)
+    triangles = (upper, lower) if transposed else (lower, upper)
+    _solve(lu, pivots, b, transposed, -1 if transposed else 1, triangles)
+
+
+def trsm(a, b, upper, transposed, unit) -> None:
+    _solve(a, _NO_PIVOTS, b, transposed, 0, [(int(upper), int(unit))])

@@ -1,0 +1,87 @@
+"""Kernels that factor small matrices and solve systems by their triangles (pycuda-factorize.hpp): a block has
+one matrix in shared memory.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
+from pycuda._kernels.plans.modules import compiled
+
+_WARP, _THREADS = 32, 256
+_MATRIX = 36 << 10  # bytes of shared memory for the matrix, and for it with right-hand sides
+_MOST = 48 << 10
+
+_SOURCE = """{include}#include "array/pycuda-factorize.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(256) work({parameters})
+{{
+    {body};
+}}
+"""
+
+
+def _kernel(element: str, parameters: str, body: str, arguments: str):
+    text = _SOURCE.format(include=elements.include(element), parameters=parameters, body=body)
+    return compiled(text).get_function("work")._prepare_strided(arguments)
+
+
+@context_dependent_memoize
+def lu(element: str):
+    """Function(a, pivots, info, rows, columns)."""
+    parameters = f"{element} *a, index_t *pivots, int *info, int rows, int columns"
+    return _kernel(element, parameters, "factor_lu(a, pivots, info, rows, columns)", "PPPii")
+
+
+@context_dependent_memoize
+def cholesky(element: str):
+    """Function(a, info, side, upper)."""
+    parameters = f"{element} *a, int *info, int side, int upper"
+    return _kernel(element, parameters, "factor_cholesky(a, info, side, upper)", "PPii")
+
+
+@context_dependent_memoize
+def systems(element: str):
+    """Function(a, pivots, b, systems)."""
+    parameters = f"const {element} *a, const index_t *pivots, {element} *b, Systems systems"
+    return _kernel(element, parameters, "solve(a, pivots, b, systems)", f"PPP{_SYSTEMS.size}s")
+
+
+# ---- how a launch is divided
+
+_SYSTEMS = struct.Struct("q9i4x")
+
+
+def _bytes(rows: int, columns: int, itemsize: int) -> int:
+    """Shared memory for a matrix: columns are an odd number of elements apart."""
+    return (rows | 1) * columns * itemsize
+
+
+def fits(rows: int, columns: int, itemsize: int) -> bool:
+    """Whether there are kernels for matrices of this size."""
+    return _bytes(rows, columns, itemsize) <= _MATRIX
+
+
+def _block(rows: int, columns: int) -> tuple[int, int, int]:
+    """A warp where it has a row for each lane and few columns to go through."""
+    return (_WARP if max(rows, columns) <= _WARP else _THREADS), 1, 1
+
+
+def plan(count: int, rows: int, columns: int, itemsize: int):
+    """(grid, block, shared memory) of a factorization."""
+    return (count, 1), _block(rows, columns), _bytes(rows, columns, itemsize)
+
+
+def plan_systems(
+    count: int, side: int, columns: int, itemsize: int, transposed: int, exchanged: int, triangles
+):
+    """(grid, block, shared memory, systems). triangles: (upper, unit) of each."""
+    matrix, column = _bytes(side, side, itemsize), _bytes(side, 1, itemsize)
+    tile = min(columns, max((_MOST - matrix) // (2 * column), 1))
+    flags = [flag for triangle in (*triangles, (0, 0))[:2] for flag in triangle]
+    packed = _SYSTEMS.pack(columns, side, tile, transposed, exchanged, len(triangles), *flags)
+    grid = count, ceil_div(columns, tile)
+    return grid, _block(side, tile), matrix + 2 * tile * column, packed

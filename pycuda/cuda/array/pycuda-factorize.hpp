@@ -1,0 +1,251 @@
+// LU and Cholesky factorizations of small matrices, and systems of linear equations by their triangles: a block
+// has one matrix in shared memory. Matrices lie in memory column by column, one after the other, as LAPACK has
+// them.
+#ifndef PYCUDA_FACTORIZE_HPP
+#define PYCUDA_FACTORIZE_HPP
+
+#include "base/pycuda-elements.hpp"
+
+namespace pycuda {
+
+// What LAPACK takes of a number: the size by which it chooses pivots is |re| + |im|.
+template <class T> struct Number {
+    typedef T Real;
+    static __device__ __forceinline__ T real(T x) { return x; }
+    static __device__ __forceinline__ T conj(T x) { return x; }
+    static __device__ __forceinline__ T size(T x) { return ::fabs(x); }
+};
+
+#ifdef PYCUDA_COMPLEX_HPP
+template <class R> struct Number<complex<R> > {
+    typedef R Real;
+    static __device__ __forceinline__ R real(const complex<R> &z) { return z._M_re; }
+    static __device__ __forceinline__ complex<R> conj(const complex<R> &z)
+    {
+        return complex<R>(z._M_re, -z._M_im);
+    }
+    static __device__ __forceinline__ R size(const complex<R> &z)
+    {
+        return ::fabs(z._M_re) + ::fabs(z._M_im);
+    }
+};
+#endif
+
+enum { WARP = 32 };
+
+// Lanes go along rows, warps along columns: from one to the next.
+__device__ __forceinline__ int lane() { return threadIdx.x % WARP; }
+__device__ __forceinline__ int warp() { return threadIdx.x / WARP; }
+__device__ __forceinline__ int warps() { return blockDim.x / WARP; }
+
+// Odd, so that rows are in different banks as columns are.
+__device__ __forceinline__ int leading(int rows) { return rows | 1; }
+
+template <class T> __device__ __forceinline__ T *shared_memory()
+{
+    extern __shared__ double2 memory[];
+    return reinterpret_cast<T *>(memory);
+}
+
+template <class T> __device__ void load(T *to, const T *from, int rows, int columns)
+{
+    for (int j = warp(); j < columns; j += warps())
+        for (int i = lane(); i < rows; i += WARP) to[i + j * leading(rows)] = from[i + (index_t)j * rows];
+}
+
+template <class T> __device__ void store(T *to, const T *from, int rows, int columns)
+{
+    for (int j = warp(); j < columns; j += warps())
+        for (int i = lane(); i < rows; i += WARP) to[i + (index_t)j * rows] = from[i + j * leading(rows)];
+}
+
+template <class T> __device__ __forceinline__ void exchange(T &a, T &b)
+{
+    T kept = a;
+    a = b;
+    b = kept;
+}
+
+// The first of the largest numbers of a column from row k on, by one warp. NaN is chosen only if it comes
+// first.
+template <class T> __device__ int find_pivot(const T *column, int k, int rows)
+{
+    typedef typename Number<T>::Real R;
+    int best = k;
+    R most = Number<T>::size(column[k]);
+    if (most != most) return k;
+    for (int i = k + 1 + lane(); i < rows; i += WARP) {
+        R size = Number<T>::size(column[i]);
+        if (size > most) {
+            most = size;
+            best = i;
+        }
+    }
+    for (int step = WARP / 2; step; step /= 2) {
+        R other = __shfl_xor_sync(~0u, most, step);
+        int at = __shfl_xor_sync(~0u, best, step);
+        if (other > most || (other == most && at < best)) {
+            most = other;
+            best = at;
+        }
+    }
+    return best;
+}
+
+// a = P L U of each matrix: L below the diagonal, whose own is 1, and U above. pivots: the row, counted from
+// 1, that each row was exchanged with. info: the first pivot that is 0, counted from 1, or 0.
+template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, int rows, int columns)
+{
+    T *s = shared_memory<T>();
+    __shared__ int found;
+    const int step = leading(rows), least = rows < columns ? rows : columns;
+    int failed = 0;
+    a += (index_t)blockIdx.x * rows * columns;
+    load(s, a, rows, columns);
+    for (int k = 0; k < least; k++) {
+        __syncthreads();
+        if (threadIdx.x < WARP) {
+            int pivot = find_pivot(s + k * step, k, rows);
+            if (threadIdx.x == 0) {
+                found = pivot;
+                pivots[(index_t)blockIdx.x * least + k] = pivot + 1;
+            }
+        }
+        __syncthreads();
+        const int pivot = found;
+        for (int j = threadIdx.x; j < columns && pivot != k; j += blockDim.x)
+            exchange(s[k + j * step], s[pivot + j * step]);
+        __syncthreads();
+        const T divisor = s[k + k * step];
+        if (divisor == T(0)) {
+            failed = failed ? failed : k + 1;
+            continue;
+        }
+        for (int i = k + 1 + threadIdx.x; i < rows; i += blockDim.x)
+            s[i + k * step] = s[i + k * step] / divisor;
+        __syncthreads();
+        for (int j = k + 1 + warp(); j < columns; j += warps()) {
+            const T factor = s[k + j * step];
+            for (int i = k + 1 + lane(); i < rows; i += WARP)
+                s[i + j * step] = s[i + j * step] - s[i + k * step] * factor;
+        }
+    }
+    __syncthreads();
+    store(a, s, rows, columns);
+    if (threadIdx.x == 0) info[blockIdx.x] = failed;
+}
+
+// A triangle of each matrix, which is Hermitian, becomes its factor: a = L L' or U' U. info: the first leading
+// minor that is not positive, counted from 1, or 0.
+template <class T> __device__ void factor_cholesky(T *a, int *info, int side, int upper)
+{
+    typedef typename Number<T>::Real R;
+    T *s = shared_memory<T>();
+    const int step = leading(side);
+    int failed = 0;
+    a += (index_t)blockIdx.x * side * side;
+    for (int j = warp(); j < side; j += warps()) // the lower triangle
+        for (int i = j + lane(); i < side; i += WARP)
+            s[i + j * step] = upper ? Number<T>::conj(a[j + i * side]) : a[i + j * side];
+    for (int k = 0; k < side && !failed; k++) {
+        __syncthreads();
+        const R square = Number<T>::real(s[k + k * step]);
+        if (!(square > 0)) {
+            failed = k + 1;
+            continue;
+        }
+        const R root = ::sqrt(square);
+        __syncthreads();
+        for (int i = k + threadIdx.x; i < side; i += blockDim.x)
+            s[i + k * step] = i == k ? T(root) : s[i + k * step] / T(root);
+        __syncthreads();
+        for (int j = k + 1 + warp(); j < side; j += warps()) {
+            const T factor = Number<T>::conj(s[j + k * step]);
+            for (int i = j + lane(); i < side; i += WARP)
+                s[i + j * step] = s[i + j * step] - s[i + k * step] * factor;
+        }
+    }
+    __syncthreads();
+    for (int j = warp(); j < side; j += warps())
+        for (int i = j + lane(); i < side; i += WARP)
+            if (upper) a[j + i * side] = Number<T>::conj(s[i + j * step]);
+            else a[i + j * side] = s[i + j * step];
+    if (threadIdx.x == 0) info[blockIdx.x] = failed;
+}
+
+struct Triangle {
+    int upper, unit; // which, and whether its diagonal is 1
+};
+
+// Systems of each matrix, a triangle after the other, as they are, transposed (1) or conjugated as well (2).
+// A block has `tile` right-hand sides of `columns`. Rows are exchanged by pivots before (1) or after (-1).
+struct Systems {
+    index_t columns;
+    int side, tile, transposed, exchanged, count;
+    Triangle triangles[2];
+};
+
+// An element of the triangle that is solved by.
+template <class T> __device__ __forceinline__ T element(const T *s, int i, int j, int step, int transposed)
+{
+    if (!transposed) return s[i + j * step];
+    return transposed == 1 ? s[j + i * step] : Number<T>::conj(s[j + i * step]);
+}
+
+// The solutions of what is in x, which is overwritten, to y.
+template <class T>
+__device__ void solve_triangle(const T *s, T *x, T *y, int side, int columns, Triangle triangle,
+                               int transposed)
+{
+    const int step = leading(side);
+    const bool from_last = (triangle.upper != 0) != (transposed != 0);
+    for (int n = 0; n < side; n++) {
+        const int k = from_last ? side - 1 - n : n, first = from_last ? 0 : k + 1;
+        __syncthreads();
+        for (int j = warp(); j < columns; j += warps()) {
+            T solved = x[k + j * step];
+            if (!triangle.unit) solved = solved / element(s, k, k, step, transposed);
+            if (lane() == 0) y[k + j * step] = solved;
+            for (int i = first + lane(); i < (from_last ? k : side); i += WARP)
+                x[i + j * step] = x[i + j * step] - element(s, i, k, step, transposed) * solved;
+        }
+    }
+    __syncthreads();
+}
+
+// By one thread for each column.
+template <class T>
+__device__ void exchange_rows(T *x, const index_t *pivots, int side, int columns, bool from_last)
+{
+    __syncthreads();
+    for (int j = threadIdx.x; j < columns; j += blockDim.x)
+        for (int n = 0; n < side; n++) {
+            const int k = from_last ? side - 1 - n : n, other = (int)pivots[k] - 1;
+            if (other != k) exchange(x[k + j * leading(side)], x[other + j * leading(side)]);
+        }
+    __syncthreads();
+}
+
+template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b, const Systems &systems)
+{
+    const int side = systems.side;
+    const index_t first = (index_t)blockIdx.y * systems.tile, left = systems.columns - first;
+    const int columns = left < systems.tile ? (int)left : systems.tile;
+    T *s = shared_memory<T>(), *x = s + side * leading(side), *y = x + systems.tile * leading(side);
+    a += (index_t)blockIdx.x * side * side;
+    b += ((index_t)blockIdx.x * systems.columns + first) * side;
+    pivots += (index_t)blockIdx.x * side;
+    load(s, a, side, side);
+    load(x, b, side, columns);
+    if (systems.exchanged > 0) exchange_rows(x, pivots, side, columns, false);
+    for (int i = 0; i < systems.count; i++) {
+        solve_triangle(s, x, y, side, columns, systems.triangles[i], systems.transposed);
+        exchange(x, y);
+    }
+    if (systems.exchanged < 0) exchange_rows(x, pivots, side, columns, true);
+    store(b, x, side, columns);
+}
+
+} // namespace pycuda
+
+#endif

@@ -1,0 +1,150 @@
+"""Our own kernels for small matrices, against SciPy's LAPACK."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from stacks import DTYPES, check_close, condition, definite, draw, epsilon
+
+from pycuda import gpuarray, linalg
+from pycuda._array.linear import small_lapack
+from pycuda._libraries import host
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+SIZES = [(1, 1), (2, 2), (5, 5), (16, 16), (31, 31), (32, 32), (33, 33), (47, 47), (7, 3), (3, 40), (47, 20)]
+
+
+def columns(a):
+    return gpuarray.to_gpu(np.ascontiguousarray(a.swapaxes(-1, -2))).swapaxes(-1, -2)
+
+
+def zeros(*shape, dtype=np.int32):
+    return gpuarray.zeros(shape, dtype)
+
+
+def factored(a):
+    """(factors, pivots, info) on the device, each poisoned before."""
+    factors, least = columns(a), min(a.shape[-2:])
+    pivots, info = zeros(*a.shape[:-2], least, dtype=np.int64), zeros(*a.shape[:-2])
+    pivots.fill(-1), info.fill(-1)
+    assert small_lapack.takes(factors)
+    small_lapack.getrf(factors, pivots, info)
+    return factors, pivots, info
+
+
+def near(got, want, bound):
+    want = want.astype(got.dtype)
+    assert np.abs(got.get() - want).max() <= bound * max(np.abs(want).max(), 1e-30)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", SIZES)
+def test_lu(size, dtype):
+    a = draw(3, *size, dtype=dtype)
+    factors, pivots, info = factored(a)
+    assert info.get().tolist() == [0, 0, 0]
+    for i in range(3):
+        want, order = scipy.linalg.lu_factor(a[i])
+        assert (pivots[i].get() == order + 1).all()
+        near(factors[i], want, 300 * epsilon(dtype) * max(size))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("transposed", [0, 1, 2])
+@pytest.mark.parametrize("side, right", [(1, 1), (3, 1), (16, 1), (32, 2), (33, 40), (20, 90), (47, 5)])
+def test_systems(side, right, transposed, dtype):
+    a, b = draw(3, side, side, dtype=dtype), draw(3, side, right, dtype=dtype)
+    factors, pivots, _ = factored(a)
+    x = columns(b)
+    small_lapack.getrs(factors, pivots, x, transposed)
+    matrix = (a, a.swapaxes(1, 2), a.swapaxes(1, 2).conj())[transposed]
+    near(x, np.linalg.solve(matrix, b), 30 * side * epsilon(dtype) * condition(a))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("transposed", [0, 1, 2])
+@pytest.mark.parametrize("side, right", [(1, 1), (16, 1), (33, 40), (47, 5)])
+def test_triangles(side, right, transposed, dtype):
+    a = draw(3, side, side, dtype=dtype) / side + 2 * np.eye(side, dtype=dtype)
+    b, factors = draw(3, side, right, dtype=dtype), columns(a)
+    for upper in (False, True):
+        for unit in (False, True):
+            x = columns(b)
+            small_lapack.trsm(factors, x, upper, transposed, unit)
+            for i in range(3):
+                want = scipy.linalg.solve_triangular(
+                    a[i], b[i], trans=transposed, lower=not upper, unit_diagonal=unit
+                )
+                near(x[i], want, 30 * side * epsilon(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize("side", [1, 2, 16, 32, 33, 47])
+def test_cholesky(side, upper, dtype):
+    a = definite(3, side, side, dtype=dtype)
+    a[1] = -a[1]
+    a[2, -1, -1] = np.nan
+    other = np.tril(np.full((side, side), 7), -1) if upper else np.triu(np.full((side, side), 7), 1)
+    keep, mask = (np.triu if upper else np.tril), other == 0
+    given = np.where(mask, a, other.astype(dtype))  # the other triangle is not read
+    factor, info = columns(given), zeros(3)
+    info.fill(-1)
+    small_lapack.potrf(factor, upper, info)
+    assert info.get().tolist() == [0, 1, side]
+    want = np.linalg.cholesky(a[0])
+    near(
+        gpuarray.to_gpu(keep(factor[0].get())), want.conj().T if upper else want, 100 * side * epsilon(dtype)
+    )
+    assert (factor[0].get()[~mask] == 7).all()
+
+
+def test_pivots_as_lapack_has_them():
+    """The first of equal ones, |re| + |im| of complex numbers, 0 and NaN."""
+    nan = np.nan
+    for a in (
+        np.array([[1.0, 2], [-1, 3]]), np.array([[0.0, 1], [0, 1]]), np.zeros((3, 3)),
+        np.array([[1.0, 2, 3], [2, 4, 6], [1, 1, 1]]), np.array([[3 + 3j, 1], [5, 2]]),
+        np.array([[1.0, 2], [nan, 3]]), np.array([[nan, 2], [1, 3]]),
+    ):  # fmt: skip
+        factors, pivots, info = factored(a)
+        (getrf,) = scipy.linalg.get_lapack_funcs(("getrf",), (a,))
+        want, order, failed = getrf(a)
+        if np.isfinite(want).all():
+            assert (factors.get() == want).all()
+        if not np.isnan(a).any():  # SciPy's LAPACK may choose NaN
+            assert pivots.get().tolist() == (order + 1).tolist()
+        assert info.get() == failed
+
+
+def test_what_is_too_large():
+    assert not small_lapack.takes(gpuarray.empty((96, 96), np.float32))
+    assert small_lapack.takes(gpuarray.empty((95, 95), np.float32))
+    assert not small_lapack.takes(gpuarray.empty((48, 48), np.complex128))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_functions_of_numpy(monkeypatch, dtype):
+    """Without a library."""
+    monkeypatch.setattr(host, "is_possible", lambda: False)
+    a, b = draw(5, 9, 9, dtype=dtype), draw(9, 2, dtype=dtype)
+    there, bound = gpuarray.to_gpu(a), 100 * epsilon(dtype) * condition(a)
+    check_close(np.linalg.solve(there, gpuarray.to_gpu(b)), np.linalg.solve(a, b), bound)
+    check_close(np.linalg.inv(there), np.linalg.inv(a), bound)
+    check_close(np.linalg.det(there), np.linalg.det(a), bound)
+    positive = definite(5, 9, 9, dtype=dtype)
+    for upper in (False, True):
+        want = np.linalg.cholesky(positive, upper=upper)
+        check_close(np.linalg.cholesky(gpuarray.to_gpu(positive), upper=upper), want, bound)
+    x = linalg.cho_solve(linalg.cho_factor(gpuarray.to_gpu(positive)), gpuarray.to_gpu(b))
+    check_close(x, np.linalg.solve(positive, b), 1e4 * epsilon(dtype))
+    x = linalg.solve_triangular(there, gpuarray.to_gpu(b), lower=True)
+    want = np.stack([scipy.linalg.solve_triangular(each, b, lower=True) for each in a])
+    check_close(x, want, bound * 1e3)
+    singular = there.copy()
+    singular[3, :, 2] = 0
+    with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
+        np.linalg.inv(singular)
+    with linalg.without_checks():
+        result = np.linalg.inv(singular).get()
+    assert np.isnan(result[3]).all() and np.isfinite(result[[0, 1, 2, 4]]).all()
