@@ -1,6 +1,5 @@
-// LU and Cholesky factorizations of small matrices, and systems of linear equations by their triangles: a block
-// has one matrix in shared memory. Matrices lie in memory column by column, one after the other, as LAPACK has
-// them.
+// LU and Cholesky factorizations of small matrices, and systems of linear equations by their triangles: a
+// block has one matrix in shared memory. Matrices are contiguous, column by column, as LAPACK has them.
 #ifndef PYCUDA_FACTORIZE_HPP
 #define PYCUDA_FACTORIZE_HPP
 
