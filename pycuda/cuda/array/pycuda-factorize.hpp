@@ -134,8 +134,8 @@ template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, i
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
 
-// A triangle of each matrix, which is Hermitian, becomes its factor: a = L L' or U' U. info: the first leading
-// minor that is not positive, counted from 1, or 0.
+// A triangle of each matrix, which is Hermitian, becomes its factor: a = L L' or U' U. info: the first
+// leading minor that is not positive, counted from 1, or 0.
 template <class T> __device__ void factor_cholesky(T *a, int *info, int side, int upper)
 {
     typedef typename Number<T>::Real R;
