@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
-from pycuda._array.linear import small_lapack
 from pycuda._array.linear.matrices import new_columns
-from pycuda._libraries import host, host_lapack, solver
+from pycuda._libraries import host, host_lapack, small_lapack, solver
 
 
 def _library():

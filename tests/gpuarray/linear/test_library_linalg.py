@@ -16,7 +16,7 @@ import pycuda.autoprimaryctx
 import pycuda.driver as drv
 import scipy.linalg.cython_blas, scipy.linalg.cython_lapack
 from pycuda import _driver, gpuarray, linalg
-from pycuda._array.linear import small_lapack
+from pycuda._libraries import small_lapack
 from pycuda._libraries import finding, host, solver
 sys.path.insert(0, {helpers!r})
 from stacks import condition, definite, draw, epsilon, laid

@@ -6,8 +6,7 @@ import scipy.linalg
 from stacks import DTYPES, check_close, condition, definite, draw, epsilon
 
 from pycuda import gpuarray, linalg
-from pycuda._array.linear import small_lapack
-from pycuda._libraries import host
+from pycuda._libraries import host, small_lapack
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
