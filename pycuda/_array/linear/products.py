@@ -268,9 +268,6 @@ def multi_dot(arrays, *, out=None) -> GPUArray:
 # ---- sliding sums of products
 
 
-_GRID = 1024  # blocks at most
-
-
 def _slid(a, v, mode) -> GPUArray:
     """Sums of products of `v`, as it is, and each run of `a`, at the ends of what is there of a run."""
     modes = {"valid": 0, "same": 1, "full": 2}
@@ -281,21 +278,9 @@ def _slid(a, v, mode) -> GPUArray:
     after = {"valid": 0, "same": (short - 1) // 2, "full": short - 1}[mode]
     count = before + a.size + after - short + 1
     result = new((count,), np.result_type(a.dtype, v.dtype), a.allocator)
-    grid = min(-(-count // kernels.THREADS), _GRID), 1
-    kernels.kernel(a.dtype, v.dtype, result.dtype).prepared_async_call(
-        grid,
-        (kernels.THREADS, 1, 1),
-        None,
-        a,
-        *a.strides,
-        a.size,
-        v,
-        *v.strides,
-        v.size,
-        result,
-        count,
-        before,
-    )
+    grid, plan = kernels.plan((*a.strides, a.size), (*v.strides, v.size), count, before)
+    function = kernels.kernel(a.dtype, v.dtype, result.dtype)
+    function.prepared_async_call(grid, (kernels.THREADS, 1, 1), None, a, v, result, plan)
     return result
 
 

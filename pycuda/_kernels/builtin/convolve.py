@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+import struct
+
 from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 128
+_TILE = 9 * THREADS  # results of a block that has what it reads in shared memory
+_LEAST_PRODUCTS = 16  # of a result, for that to take less time
+_MOST_BLOCKS = 1024  # of those that have one result a thread at a time
+_SLIDE = struct.Struct("7q")
 
 _SOURCE = """{include}#include "array/pycuda-convolve.hpp"
-extern "C" __global__ void slide(const char *a, pycuda::index_t a_step, pycuda::index_t a_size,
-                                 const char *v, pycuda::index_t v_step, pycuda::index_t v_size, char *c,
-                                 pycuda::index_t count, pycuda::index_t before)
+extern "C" __global__ void __launch_bounds__(128) slide(const char *a, const char *v, char *c,
+                                                        pycuda::Slide plan)
 {{
     using namespace pycuda;
-    pycuda::slide<{a}, {v}, {c}, {number}>(a, a_step, a_size, v, v_step, v_size, reinterpret_cast<{c} *>(c),
-                                           count, before);
+    pycuda::slide<{a}, {v}, {c}, {number}>(a, v, reinterpret_cast<{c} *>(c), plan);
 }}
 """
 
 
 @context_dependent_memoize
 def kernel(a, v, c):
-    """Function(a, step, size, v, step, size, c, count, before) for these dtypes."""
+    """Function(a, v, c, plan) for these dtypes."""
     types = {name: elements.stored(dtype) for name, dtype in zip("avc", (a, v, c), strict=True)}
     include = elements.include(*types.values())
-    function = compiled(_SOURCE.format(include=include, number=elements.computed(c), **types)).get_function(
-        "slide"
-    )
-    function._prepare_strided("PqqPqqPqq")
-    return function
+    text = _SOURCE.format(include=include, number=elements.computed(c), **types)
+    return compiled(text).get_function("slide")._prepare_strided(f"PPP{_SLIDE.size}s")
+
+
+def plan(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
+    """(grid, arguments). a and v: (step in bytes, size), v not longer than `a`; before: how many places `v`
+    begins before `a` for the first of `count` results.
+    """
+    middle = a[1] - v[1] + 1
+    tiles = ceil_div(middle, _TILE) if v[1] >= _LEAST_PRODUCTS else 0
+    ends = count - middle if tiles else count
+    blocks = min(ceil_div(ends, THREADS), _MOST_BLOCKS)
+    return (tiles + blocks, 1), _SLIDE.pack(*a, *v, count, before, tiles)

@@ -1,35 +1,105 @@
-// The discrete correlation of two vectors, one result a thread. At the ends, where they overlap in part, only
-// the overlap is summed: padding with zeros would turn a NaN or an infinity into NaN.
+// The discrete correlation of two vectors. At the ends, where they overlap in part, only the overlap is
+// summed: padding with zeros would turn a NaN or an infinity into NaN. Each result is summed in the order of
+// the shorter vector.
 #ifndef PYCUDA_SLIDING_HPP
 #define PYCUDA_SLIDING_HPP
 
 #include "array/pycuda-matmul.hpp"
 
-namespace pycuda
-{
+namespace pycuda {
+
+// A thread has that many results, neighbors: an odd number, so that threads read different banks.
+enum { SLIDE_THREADS = 128, SLIDE_EACH = 9, SLIDE_TAPS = 14 * SLIDE_EACH };
+enum { SLIDE_TILE = SLIDE_THREADS * SLIDE_EACH };
+
+// c[i] is the sum of a[i - before + k] * v[k] over all k with both in bounds; steps are in bytes. Tiles are
+// of results in the middle, for which all k are in bounds; without tiles all results are computed as ends
+// are.
+struct Slide {
+    index_t a_step, a_size, v_step, v_size, count, before, tiles;
+
+    __device__ __forceinline__ index_t middle() const { return tiles ? a_size - v_size + 1 : 0; }
+};
 
 template <class T, class A> __device__ __forceinline__ A element(const char *from, index_t offset)
 {
     return To<A>::from(value(*reinterpret_cast<const T *>(from + offset)));
 }
 
-// c[i] is the sum of a[i - before + k] * v[k] over all k with both in bounds; steps are in bytes.
+// One result a thread.
 template <class TA, class TV, class TC, class A>
-__device__ __forceinline__ void slide(const char *a, index_t a_step, index_t a_size, const char *v,
-                                      index_t v_step, index_t v_size, TC *c, index_t count, index_t before)
+__device__ void slide_ends(const char *a, const char *v, TC *c, const Slide &plan)
 {
-    index_t stride = (index_t)gridDim.x * blockDim.x;
-    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
-        index_t begin = i - before, end = min(v_size, a_size - begin);
+    index_t ends = plan.count - plan.middle(), stride = (gridDim.x - plan.tiles) * blockDim.x;
+    for (index_t e = (blockIdx.x - plan.tiles) * blockDim.x + threadIdx.x; e < ends; e += stride) {
+        index_t i = e < plan.before || !plan.tiles ? e : e + plan.middle();
+        index_t begin = i - plan.before, end = min(plan.v_size, plan.a_size - begin);
         A sum = A(0);
 #pragma unroll 1
         for (index_t k = max((index_t)0, -begin); k < end; k++)
-            sum =
-                Product<A>::add(sum, element<TA, A>(a, (begin + k) * a_step), element<TV, A>(v, k * v_step));
+            sum = Product<A>::add(sum, element<TA, A>(a, (begin + k) * plan.a_step),
+                                  element<TV, A>(v, k * plan.v_step));
         put(c[i], sum);
     }
 }
 
-} // namespace pycuda
+// The next products of each result of a thread. window: numbers of `a` for the results, of which the r-th has
+// the number at (k + r) % SLIDE_EACH for the k-th product; what is not needed anymore is replaced.
+template <class A>
+__device__ __forceinline__ void slide_window(A *sum, A *window, const A *next, const A *taps, int count)
+{
+#pragma unroll
+    for (int k = 0; k < SLIDE_EACH; k++) {
+        if (k >= count) break;
+#pragma unroll
+        for (int r = 0; r < SLIDE_EACH; r++)
+            sum[r] = Product<A>::add(sum[r], window[(k + r) % SLIDE_EACH], taps[k]);
+        window[k] = next[k];
+    }
+}
+
+template <class TA, class TV, class TC, class A>
+__device__ void slide_tile(const char *a, const char *v, TC *c, const Slide &plan, A *numbers, A *taps)
+{
+    index_t first = (index_t)blockIdx.x * SLIDE_TILE; // in `a`, of the tile's first result
+    A sum[SLIDE_EACH], window[SLIDE_EACH];
+#pragma unroll
+    for (int r = 0; r < SLIDE_EACH; r++) sum[r] = A(0);
+#pragma unroll 1
+    for (index_t done = 0; done < plan.v_size; done += SLIDE_TAPS) {
+        __syncthreads(); // all threads have read the numbers before these
+        for (int i = threadIdx.x; i < SLIDE_TILE + SLIDE_TAPS; i += SLIDE_THREADS) {
+            index_t at = first + done + i;
+            numbers[i] = at < plan.a_size ? element<TA, A>(a, at * plan.a_step) : A(0);
+        }
+        int count = (int)min((index_t)SLIDE_TAPS, plan.v_size - done);
+        for (int k = threadIdx.x; k < count; k += SLIDE_THREADS)
+            taps[k] = element<TV, A>(v, (done + k) * plan.v_step);
+        __syncthreads();
+        const A *mine = numbers + threadIdx.x * SLIDE_EACH, *tap = taps;
+#pragma unroll
+        for (int r = 0; r < SLIDE_EACH; r++) window[r] = mine[r];
+        mine += SLIDE_EACH;
+#pragma unroll 1
+        for (; count >= SLIDE_EACH; count -= SLIDE_EACH, tap += SLIDE_EACH, mine += SLIDE_EACH)
+            slide_window(sum, window, mine, tap, SLIDE_EACH);
+        if (count) slide_window(sum, window, mine, tap, count);
+    }
+    index_t result = first + threadIdx.x * SLIDE_EACH;
+#pragma unroll
+    for (int r = 0; r < SLIDE_EACH; r++)
+        if (result + r < plan.middle()) put(c[plan.before + result + r], sum[r]);
+}
+
+template <class TA, class TV, class TC, class A>
+__device__ __forceinline__ void slide(const char *a, const char *v, TC *c, const Slide &plan)
+{
+    __shared__ alignas(16) char raw[(SLIDE_TILE + 2 * SLIDE_TAPS) * sizeof(A)];
+    A *numbers = reinterpret_cast<A *>(raw), *taps = numbers + SLIDE_TILE + SLIDE_TAPS;
+    if (blockIdx.x < plan.tiles) slide_tile<TA, TV, TC, A>(a, v, c, plan, numbers, taps);
+    else slide_ends<TA, TV, TC, A>(a, v, c, plan);
+}
+
+}
 
 #endif

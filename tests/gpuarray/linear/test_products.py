@@ -119,6 +119,24 @@ def test_convolve_and_correlate(lengths, mode):
         same(lambda a, v: np.correlate(a, v, mode), a, v, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "i2", "?", "D", "e"])
+@pytest.mark.parametrize("short", [15, 16, 17, 125, 126, 127, 135, 300])
+def test_long_vectors(short, dtype):
+    """Tiles of 1152 results, 126 products at a time; every result against its own sum."""
+    rng = np.random.default_rng(short)
+    a, v = (rng.integers(-4, 5, n).astype(dtype) for n in (short + 1152 + 7, short))
+    for mode in ("full", "same", "valid"):
+        same(lambda a, v, mode=mode: np.convolve(a, v, mode), a, v)
+        same(lambda a, v, mode=mode: np.correlate(a[::-1], v[::-1], mode), a, v)
+
+
+def test_what_is_not_finite_stays_in_its_results():
+    a, v = np.ones(3000), np.ones(40)
+    a[1500], a[0], a[-1], v[3] = np.nan, np.inf, np.inf, 0
+    for mode in ("full", "same", "valid"):
+        same(lambda a, v, mode=mode: np.convolve(a, v, mode), a, v)
+
+
 @pytest.mark.parametrize("order", [None, 0, 1, -1, 2, 3, np.inf, -np.inf, "fro", 2.5])
 @pytest.mark.parametrize("keepdims", [False, True])
 def test_norms(order, keepdims):
