@@ -12,11 +12,12 @@ CUDA ?= $(shell $(PYTHON) tools/cuda_extra.py)
 SETUP = $(VENV)/.installed-$(CUDA)
 MESON = $(BIN)/meson
 SANITIZED = build/asan
+PLAIN = build/plain
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo test test-c test-gpu asan tsan fuzz faults soak differential older bench plots \
+.PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench plots \
   figures coverage acceptance docs gallery wheels try-wheel format lint clean
 
 help: ## list these words
@@ -37,27 +38,32 @@ setup: $(SETUP) ## make a virtual environment in .venv and build into it
 demo: setup ## run the matrix multiplication of examples/demo_matmul.py
 	$(BIN)/python examples/demo_matmul.py
 
-test: setup test-c ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
-	$(BIN)/python -m compileall -q $(BYTECODE)
-	$(BIN)/pytest $(WORKERS) $(SLOWEST)
+test: test-c install ## run every test, on the GPU if there is one, else on the CPU device; prints the slowest
+	$(TESTS) $(WORKERS) $(SLOWEST)
 
 test-c: setup
 	$(MESON) test -C $(BUILD) --print-errorlogs -q
 
-# An editable install reads bytecode but writes none, and tests start more than a thousand programs.
-BYTECODE = pycuda tests
+# Tests start more than a thousand programs, and each would spend 0.1 s in the loader of an editable install:
+# what is built is installed once more, as it is now, into an environment that borrows the other packages.
+PLAIN_PYTHON = $(PLAIN)/venv/bin/python
+TESTS = $(PLAIN_PYTHON) $(BIN)/pytest
+install: setup $(PLAIN)/venv
+	rm -rf $(PLAIN)/root
+	$(MESON) install -C $(BUILD) --quiet --destdir $(CURDIR)/$(PLAIN)/root
+	find $(CURDIR)/$(PLAIN)/root -name site-packages > $$($(PLAIN_PYTHON) $(PURELIB))/plain.pth
 
 # The slowest tests, as `make test` prints them.
 SLOWEST = --durations 15 --durations-min 2
 
-test-gpu: setup ## run every test on the GPU; fails where there is none
-	PYCUDA_DEVICE=gpu $(BIN)/pytest -n 1 $(SLOWEST)
+test-gpu: install ## run every test on the GPU; fails where there is none
+	PYCUDA_DEVICE=gpu $(TESTS) -n 1 $(SLOWEST)
 
-# A build with sanitizers gets an environment of its own that borrows the packages of the first one.
-$(SANITIZED)/venv: | $(SETUP)
-	$(PYTHON) -m venv $@
-	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
-	  > $$($@/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/borrowed.pth
+# An environment that borrows the packages of the first one, for a build with sanitizers and for a plain one.
+%/venv: | $(SETUP)
+	$(PYTHON) -m venv --without-pip $@
+	$(BIN)/python $(PURELIB) > $$($@/bin/python $(PURELIB))/borrowed.pth
+PURELIB = -c "import sysconfig; print(sysconfig.get_path('purelib'))"
 
 # Optimised a little, with the lines for stack traces and no more: that compiles fast and runs fast enough.
 CHECKED = -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_lundef=false
@@ -104,12 +110,12 @@ faults: setup ## let every driver call of every test fail once, with several err
 	  $(BIN)/pytest -p each_call -n $(JOBS) --tb=short tests/driver tests/gpuarray tests/compiler
 
 SEEDS ?= 0:2000
-soak: setup ## run random programs (SEEDS=0:2000): threads, objects, contexts, host functions, ways to end
-	$(BIN)/python tests/soak/run.py --seeds $(SEEDS) --jobs $(JOBS)
+soak: install ## run random programs (SEEDS=0:2000): threads, objects, contexts, host functions, ways to end
+	$(PLAIN_PYTHON) tests/soak/run.py --seeds $(SEEDS) --jobs $(JOBS)
 
 differential: SEEDS = 0:5000
-differential: setup ## compare random programs of arrays with NumPy's (SEEDS=0:5000)
-	$(BIN)/python tests/differential/run_cases.py --seeds $(SEEDS) --jobs $(JOBS)
+differential: install ## compare random programs of arrays with NumPy's (SEEDS=0:5000)
+	$(PLAIN_PYTHON) tests/differential/run_cases.py --seeds $(SEEDS) --jobs $(JOBS)
 
 older: setup ## the driver tests while the CPU device poses as drivers of CUDA 11.4, 12.0 and 12.4
 	for version in 11040 12000 12040; do \

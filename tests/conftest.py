@@ -101,19 +101,35 @@ def cache_of_this_run(tmp_path_factory):
     os.environ["PYCUDA_CACHE_DIR"] = os.environ.get("PYCUDA_TEST_CACHE") or str(own)
 
 
-@pytest.fixture
-def run_python(tmp_path):
-    """Runs a program in a fresh process; returns its CompletedProcess (text)."""
+def environment(**changes):
+    """Of programs that tests start; None takes a variable away."""
+    path = os.pathsep.join(filter(None, [os.path.dirname(__file__), os.environ.get("PYTHONPATH")]))
+    env = {**os.environ, "PYTHONPATH": path, **changes}
+    return {key: value for key, value in env.items() if value is not None}
 
-    def run(source, *, env=None, timeout=100, check=False):
+
+@pytest.fixture(scope="session")
+def fork_server(tmp_path_factory):
+    """pycuda itself is left to the programs, which look at what its import does."""
+    server = ForkServer(tmp_path_factory.mktemp("fork_server"), environment(), ["numpy"])
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def run_python(fork_server, tmp_path):
+    """Runs a program in a process of its own; returns its CompletedProcess (text). `fresh` is for what a
+    process of the fork server does not show: the import of NumPy and of modules that it needs."""
+
+    def run(source, *, env=None, timeout=100, check=False, fresh=False):
         script = tmp_path / "program.py"
         script.write_text(textwrap.dedent(source))
-        path = os.pathsep.join(filter(None, [os.path.dirname(__file__), os.environ.get("PYTHONPATH")]))
-        environment = {**os.environ, "PYTHONPATH": path, **(env or {})}
-        environment = {key: value for key, value in environment.items() if value is not None}
-        done = subprocess.run(
-            [sys.executable, str(script)], capture_output=True, text=True, timeout=timeout, env=environment
-        )
+        wanted = environment(**env or {})
+        if fresh or not fork_server.fits(wanted):
+            command = [sys.executable, str(script)]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=wanted)
+        else:
+            done = fork_server.run(tmp_path, wanted, timeout)
         if check:
             assert done.returncode == 0, done.stderr
         return done
@@ -148,27 +164,30 @@ drv.Context.pop()
 
 
 @pytest.fixture(scope="session")
-def fork_server():
-    server = ForkServer()
+def loaded_fork_server(tmp_path_factory):
+    """With all that a file of tests imports."""
+    modules = ["numpy.testing", "pytest", "pycuda.compiler", "pycuda.gpuarray"]
+    server = ForkServer(tmp_path_factory.mktemp("fork_server"), environment(), modules)
     yield server
     server.close()
 
 
 @pytest.fixture
-def at_capability(fork_server, tmp_path):
+def at_capability(loaded_fork_server, tmp_path):
     """Calls a function of a test file in a process of its own, with a context of a device of at least that
     compute capability: the CPU device is set to have it. What it asserts holds, or the test fails."""
 
     def call(capability, function, *arguments):
-        file, output = Path(function.__code__.co_filename), tmp_path / "output"
+        file = Path(function.__code__.co_filename)
         source = CHILD.format(
             capability=capability, folders=[str(file.parent), os.path.dirname(__file__)], name=file.stem,
             file=str(file), function=function.__name__, arguments=arguments,
         )  # fmt: skip
-        env = {**os.environ, "PYCUDA_CPU_COMPUTE_CAPABILITY": "{}.{}".format(*capability)}
-        code, said = fork_server.run(source, output, env), output.read_text()
-        assert code == 0, said
-        if said.strip() == "skipped":
+        (tmp_path / "program.py").write_text(source)
+        env = environment(PYCUDA_CPU_COMPUTE_CAPABILITY="{}.{}".format(*capability))
+        done = loaded_fork_server.run(tmp_path, env, timeout=100)
+        assert done.returncode == 0, done.stdout + done.stderr
+        if done.stdout.strip() == "skipped":
             pytest.skip("needs compute capability {}.{}".format(*capability))
 
     return call

@@ -1,7 +1,6 @@
 """Verdicts of checked programs: a child process runs all of a file and prints what became of each."""
 
 import json
-import os
 import sys
 from pathlib import Path
 
@@ -16,10 +15,14 @@ def verdicts(run_python):
     """{name: message} of a file's programs under these checks; empty where nothing was found."""
 
     def run(file, checks, *, schedule=None, capability=None, only=()):
-        path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
-        source = f"import sys\nsys.argv[1:] = {[file, *only]!r}\nimport runner\nrunner.main({file!r})"
+        source = f"""
+import sys
+sys.path.insert(0, {str(HERE)!r})
+sys.argv[1:] = {[file, *only]!r}
+import runner
+runner.main({file!r})
+"""
         environment = {
-            "PYTHONPATH": path,
             "PYCUDA_CPU_CHECK": checks,
             "PYCUDA_CPU_SCHEDULE": schedule,
             "PYCUDA_CPU_COMPUTE_CAPABILITY": capability,

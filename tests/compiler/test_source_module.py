@@ -257,7 +257,7 @@ def test_import_is_light(run_python):
         heavy = ("cuda.pathfinder", "mako", "asyncio", "subprocess", "tempfile")
         print([name for name in heavy if name in sys.modules and name not in before])
     """
-    assert run_python(program, check=True).stdout == "[]\n"
+    assert run_python(program, check=True, fresh=True).stdout == "[]\n"
 
 
 def test_a_compiler_in_a_usual_place_is_found_quickly(run_python):
