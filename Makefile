@@ -18,7 +18,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench plots \
-  figures coverage acceptance docs gallery wheels try-wheel format lint clean
+  figures coverage acceptance docs gallery wheels try-wheel format lint lint-c lint-python clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -170,14 +170,18 @@ format: $(VENV)/.tools ## lay out the sources
 	$(BIN)/ruff format -q pycuda tests benchmarks docs examples tools
 	$(BIN)/ruff check -q --fix pycuda tests benchmarks docs examples tools
 
-lint: $(VENV)/.tools ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
+lint: lint-c lint-python ## compile with warnings as errors, check layout, types and stubs, clang-tidy, ruff
+
+lint-c: $(VENV)/.tools
 	$(BIN)/clang-format --dry-run -Werror $(C_FILES)
+	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
+
+lint-python: $(VENV)/.tools
 	$(BIN)/ruff format -q --check pycuda tests benchmarks docs examples tools
 	$(BIN)/ruff check pycuda tests benchmarks docs examples tools
 	PYCUDA_DEVICE=cpu MYPYPATH=. $(BIN)/python -m mypy.stubtest pycuda --mypy-config-file pyproject.toml \
 	  --ignore-disjoint-bases --allowlist tools/stubtest_allowlist.txt
 	PYCUDA_DEVICE=cpu $(BIN)/pytest tests/gpuarray/core/test_typing.py
-	$(BIN)/python tools/lint_c.py $(BIN) $(BUILD)
 
 clean: ## remove what was built
 	rm -rf build .venv
