@@ -17,8 +17,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 # meson-python looks for meson and ninja there.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
-.PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench plots \
-  figures coverage acceptance docs gallery wheels try-wheel format lint lint-c lint-python clean
+.PHONY: help setup demo install test test-c test-gpu asan tsan fuzz faults soak differential older bench \
+  plots figures coverage acceptance docs gallery wheels try-wheel format lint lint-c lint-python clean
 
 help: ## list these words
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-12s %s\n", $$1, $$2}' Makefile
