@@ -49,7 +49,8 @@ const char *const *driver_settings_read(void);
 /* Launch IDs; NULL for drivers other than the CPU device. */
 const CpuLaunchNumbers *driver_launch_numbers(void);
 
-/* Where a pool reports which bytes of its blocks are in use; NULL for drivers other than the CPU device. */
+/* The function table by which a pool reports which bytes of its blocks are in use; NULL for drivers other
+ * than the CPU device. */
 const CpuMemoryMarks *driver_memory_marks(void);
 
 /* Whether the driver is the CPU device, whose memory the host may read and write. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As NVIDIA's headers name them, where they are not included. */
+/* The names of NVIDIA's headers, if those are not included. */
 #ifndef CUBLAS_VERSION
 typedef struct cublasContext *cublasHandle_t;
 typedef struct cusolverDnContext *cusolverDnHandle_t;

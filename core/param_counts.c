@@ -131,7 +131,7 @@ static bool is(Text token, const char *word)
     return (size_t)(token.end - token.at) == strlen(word) && begins(&token, word);
 }
 
-/* After ".entry": the name, then parameters in brackets, or none. */
+/* Reads what follows ".entry": the name, then parameters in parentheses, or none. */
 static void read_entry(ParamCounts *counts, Text *text)
 {
     Text name = next_token(text), token = next_token(text);

@@ -56,7 +56,7 @@ typedef struct PoolReturn {
     PoolEvent *ready;
 } PoolReturn;
 
-/* Where the memory comes from (pool_sources.c). The functions are IN_CALL. */
+/* The source of a pool's memory (pool_sources.c). The functions are IN_CALL. */
 typedef struct PoolSource {
     CUresult (*allocate)(const Pool *pool, CUdeviceptr *pointer, size_t size, CUstream stream);
     CUresult (*release)(const Pool *pool, const PoolBlock *block);

@@ -30,7 +30,7 @@ static bool is_same(const WordEntry *entry, uint64_t hash, const uint64_t *words
            && memcmp(entry->words, words, length * sizeof *words) == 0;
 }
 
-/* Where the entry is, or where it belongs. */
+/* The link to the entry, or the one where it has to be inserted. */
 static WordEntry **place_of(WordEntry **entries, size_t capacity, uint64_t hash, const uint64_t *words,
                             size_t length)
 {

@@ -167,7 +167,7 @@ static int add_everything(PyObject *module, ModuleState *state)
     return 0;
 }
 
-/* Where users find the functions of this module: an underscore marks those that are not for them. */
+/* Sets the module name of public functions to pycuda.driver. Private names begin with an underscore. */
 static int name_public_module(PyObject *module)
 {
     PyObject *name, *value, *home = PyUnicode_InternFromString("pycuda.driver");

@@ -184,7 +184,7 @@ class ElementwiseKernel:
                     _run(plan, args, stream)
                     return
             except TypeError:
-                self._describe(args)  # says it better
+                self._describe(args)  # raises a more specific error
                 raise
         views = _views(args, stream)
         if views is not args:

@@ -208,7 +208,7 @@ class ReductionKernel:
         """
         if range is not None or slice is not None:
             if axis is not None:
-                raise TypeError(f"{self.name}: axis= goes neither with range= nor with slice=")
+                raise TypeError(f"{self.name}: axis= cannot be combined with range= or slice=")
             return self._over_indices(
                 *args, range_=range, slice_=slice, stream=stream, out=out, allocator=allocator,
                 kernel_wrapper=kernel_wrapper,
@@ -217,7 +217,7 @@ class ReductionKernel:
             try:
                 result = self._launches.launch(args, stream, allocator)
             except TypeError:
-                self._describe(args)  # says it better
+                self._describe(args)  # raises a more specific error
                 raise
             if result is not None:
                 return result
@@ -228,7 +228,7 @@ class ReductionKernel:
 
     @takes_arrays
     def _call(self, *args, stream, out, allocator, kernel_wrapper, axis, keepdims):
-        """A call that has to be looked at."""
+        """A call that needs a plan, checks of its arguments, or a scratch area."""
         plan = self._launches.find(args) if axis is None else None
         if out is not None:
             check_writable(out)
@@ -252,7 +252,7 @@ class ReductionKernel:
         try:
             launch(plan.grid, _BLOCK, stream, *args, *plan.numbers, result, counter, parts, *plan.geometry)
         except TypeError:
-            self._describe(args)  # says it better
+            self._describe(args)  # raises a more specific error
             raise
         return result
 
@@ -280,12 +280,12 @@ class ReductionKernel:
         )
 
     def _chosen_kernel(self) -> ReductionKernel:
-        """The kernel for values of i that are in an array."""
+        """The kernel that reads the values of i from an array."""
         if self._chosen is None:
             text = self._text
             if re.search(r"^\s*#\s*define\b.*\bi\b", text.preamble, re.M):
                 raise RuntimeError(
-                    f"{self.name}: range= and slice= need a map_expr that says i itself, not by a macro"
+                    f"{self.name}: range= and slice= need a map_expr that uses i directly, not in a macro"
                 )
             self._chosen = ReductionKernel(
                 self.dtype_out,

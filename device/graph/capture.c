@@ -1,7 +1,4 @@
-/* Captures: who takes part, what becomes a node, what is refused. See capture.h.
- *
- * All under the graphs' lock; that a stream is captured can be asked without it.
- */
+/* Captures: the streams that take part, what becomes a node, what is refused. See capture.h. */
 #include "api/stream/capture.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Edges: who depends on whom, from both ends, and the questions about it. */
+/* Edges: the dependencies of nodes, from both ends, and the questions about them. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -65,7 +65,8 @@ typedef struct LowerBlock {
 /* The frame: predicates, rows of 16, of 32, of 64 bits, affine rows of 32, of 64 bits. */
 enum { FRAME_POOLS = 6 };
 
-/* Where a virtual register lives: instructions first to last inclusive, first > last when nowhere. */
+/* The range of instructions in which a virtual register is live, both ends included; first > last when it is
+ * empty. */
 typedef struct LiveRange {
     uint32_t first, last;
 } LiveRange;

@@ -94,7 +94,7 @@ static inline bool lower_reaches(const Lower *lower, uint32_t entry, uint32_t fu
 }
 
 /* The passes over the module before its functions get code, in their order. */
-/* A CodeFunction for every function with a body, who calls whom, what each entry reaches. */
+/* Makes a CodeFunction for every function with a body, the call graph, and what each entry reaches. */
 void lower_call_graph(Lower *lower);
 /* Tells what is used and nowhere defined. */
 void lower_undefined(Lower *lower);

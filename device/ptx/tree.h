@@ -236,7 +236,7 @@ typedef enum {
     PTX_LINKAGE_COMMON
 } PtxLinkage;
 
-/* Where an address goes in an initializer. */
+/* A place in an initializer to which an address is written. */
 typedef struct PtxRelocation {
     uint64_t offset;        /* in the variable */
     uint8_t size;           /* bytes written there: 1, 2, 4 or 8 */

@@ -24,7 +24,7 @@ PyObject *free_list_new(FreeList *list, PyTypeObject *type);
  * list is for. The collector does not track the object anymore. */
 void free_list_end(FreeList *list, PyTypeObject *own, PyObject *object);
 
-/* With the module: no object is left. */
+/* Called when the module is freed: no object is left. */
 void free_list_clear(FreeList *list);
 
 #endif

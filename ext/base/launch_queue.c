@@ -84,7 +84,7 @@ static LaunchQueue *add_locked(LaunchQueues *queues, CUstream stream, CUcontext 
     return &queues->list[queues->count++];
 }
 
-/* Whose calls these are. */
+/* The owner of a queue. */
 typedef struct Owner {
     CUstream stream;
     CUcontext context;      /* NULL: the only one there is */
@@ -104,7 +104,8 @@ static bool find_owner(ModuleState *state, CUstream stream, Owner *out)
     return known || out->context;
 }
 
-/* The owner's queue, with nothing left to any stream. NULL when memory is short. */
+/* Finds or adds the owner's queue, and ends the remaining capacity of the one used last. NULL without
+ * memory. */
 static LaunchQueue *open_locked(LaunchQueues *queues, const Owner *owner)
 {
     close_locked(queues);

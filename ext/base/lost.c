@@ -11,7 +11,7 @@ typedef struct LostContext {
     char text[]; /* of the exception that reported the fault */
 } LostContext;
 
-/* With the GIL. NULL where none is current. */
+/* The handle of the current context, or NULL. The GIL is held. */
 static CUcontext current_handle(ModuleState *state)
 {
     CUcontext handle = NULL;

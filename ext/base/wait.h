@@ -33,23 +33,23 @@ typedef struct WaitPlace {
 #define ON_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle), .surely = true})
 #define ON_EVENT(handle) ((WaitPlace){.kind = WAIT_EVENT, .event = (handle)})
 #define ON_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT, .surely = true})
-/* For what may come back before: a copy within the device, a fill. */
+/* For calls that may return before the work is done: a copy within the device, a fill. */
 #define AFTER_STREAM(handle) ((WaitPlace){.kind = WAIT_STREAM, .stream = (handle)})
 #define AFTER_CONTEXT ((WaitPlace){.kind = WAIT_CONTEXT})
-/* For what only queues, perhaps on a full stream. */
+/* For calls that only queue work, but may wait for a full stream. */
 #define ON_QUEUE(handle, count) ((WaitPlace){.kind = WAIT_QUEUE, .stream = (handle), .calls = (count)})
-/* For what only may wait: nothing is waited for before it. */
+/* For calls before which nothing is waited for. */
 #define ON_NOTHING ((WaitPlace){.kind = WAIT_NOTHING})
 
 /* A copy in a stream to or from this host memory. If that is not page-locked, the driver waits for the stream
  * before it copies. */
 WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream);
 
-/* Before the call: false when it is not to be made, *result says why. */
+/* Called before the driver call: false when it is not to be made, and *result says why. */
 bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result);
-/* After it: whether it is to be made again. */
+/* Called after it: whether it is to be made again. */
 bool wait_again(ModuleState *state, CUresult *result);
-/* After the last of them. */
+/* Called after the last of them. */
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 
 /* The same around a release, which cannot raise: the exception of a handler comes out of the next
@@ -88,7 +88,7 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit);
  * on stderr, unless a signal asked for it. */
 void wait_give_up(ModuleState *state, const WaitLimit *limit);
 
-/* Whether a copy of that many bytes from the host is to be there afterwards (driver_calls.c). */
+/* Whether a copy of so many bytes from the host is waited for before the call returns (driver_calls.c). */
 static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
 {
     enum { SMALL = 64 << 10 };
@@ -96,7 +96,7 @@ static inline bool copy_is_awaited(ModuleState *state, size_t bytes)
            || (bytes && atomic_load_explicit(&state->nonblocking_streams, memory_order_relaxed));
 }
 
-/* Of a stream that may not wait for the default one. */
+/* Called for each new stream that does not wait for the default one. */
 static inline void wait_note_stream(ModuleState *state)
 {
     atomic_store_explicit(&state->nonblocking_streams, true, memory_order_relaxed);

@@ -155,7 +155,7 @@ static void free_compilation(Compilation *compilation)
     PyMem_Free(compilation);
 }
 
-/* With the library opened last; NULL with an exception. */
+/* A compilation by the library that was opened last; NULL with an exception. */
 static Compilation *new_compilation(ModuleState *state, PyObject *const *given)
 {
     if (!state->nvrtc) {

@@ -348,13 +348,13 @@ int context_on_last(ModuleState *state, ContextLastFn function)
     return 0;
 }
 
-static void tell_end(ContextObject *context)
+static void notify_end(ContextObject *context)
 {
     lost_forget(context->state, context->handle);
     for (int i = 0; i < context->state->context_end_count; i++) context->state->context_end[i](context);
 }
 
-/* Where the driver does not say, the thread's stack does. */
+/* Falls back to the thread's stack when the driver does not answer. */
 static bool is_current(ContextObject *context)
 {
     CUcontext handle = NULL;
@@ -374,7 +374,7 @@ int context_detach(ContextObject *context)
         return -1;
     }
     Py_INCREF((PyObject *)context);
-    tell_end(context);
+    notify_end(context);
     if (atomic_load(&context->kind) == CONTEXT_OWNED) {
         end_context(context);
         keep_alive_finish(context->state, keep_alive_take(context->state, context, KEEP_ALIVE_ALL), true);
@@ -403,7 +403,7 @@ static void finish_context(ContextObject *context)
     PyTypeObject *type = Py_TYPE((PyObject *)context);
     atomic_store(&context->unreferenced, true);
     mark_detached(context);
-    tell_end(context);
+    notify_end(context);
     end_context(context);
     type->tp_free(context);
     Py_DECREF((PyObject *)type);
@@ -462,7 +462,7 @@ static CUresult make_current(ModuleState *state, CUcontext handle, ContextScope 
     return result;
 }
 
-/* Of a context that counts the thread. */
+/* Makes the context current. The caller has counted this thread as one in the context. */
 static bool begin_scope(ContextObject *context, ContextScope *scope)
 {
     CUresult result;
@@ -532,12 +532,12 @@ bool context_raise_dead(ContextObject *context, const char *what)
     return false;
 }
 
-/* Without a reference. The record stays for a context that other code has current. */
-static void fall_asleep(PyObject *self)
+/* Called with no reference left. The record stays for a context that other code has current. */
+static void make_dormant(PyObject *self)
 {
     ContextObject *context = context_cast(self);
     if (atomic_load(&context->kind) != CONTEXT_FOREIGN && !is_current(context)) {
-        tell_end(context);
+        notify_end(context);
         if (atomic_load(&context->holders) > 1) keep_alive_collect(context->state);
     }
     context_unkeep(context);
@@ -553,5 +553,5 @@ void context_dealloc(PyObject *self)
     if (context->state->recent_context == context) context->state->recent_context = NULL;
     state_unlock(context->state);
     if (context->weak_references) PyObject_ClearWeakRefs(self);
-    if (!deferred_dealloc(context->state, fall_asleep, self)) fall_asleep(self);
+    if (!deferred_dealloc(context->state, make_dormant, self)) make_dormant(self);
 }

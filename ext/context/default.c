@@ -19,7 +19,7 @@ void context_note_initialized(ModuleState *state)
     launch_sites_open(state);
 }
 
-/* In the words of the CPU device; NULL of other drivers. */
+/* The CPU device's message about a failed cuInit; NULL for other drivers. */
 static const char *init_problem(ModuleState *state)
 {
     CUresult ignored;

@@ -36,7 +36,7 @@ static const Alias aliases[] = {
     {"to_device", "bf_obj", "buffer"},
 };
 
-/* Where the parameters of a signature begin: after "(", or after "($self, ". */
+/* The first parameter of a signature: after "(", or after "($self, ". */
 static const char *first_parameter(const char *signature)
 {
     const char *at = strchr(signature, '(') + 1;
@@ -82,7 +82,7 @@ static int take_positional(const char *signature, PyObject *const *args, Py_ssiz
     return -1;
 }
 
-/* Where among the parameters the name is; -1 when it is none of them. */
+/* The position of the name among the parameters; -1 when it is none of them. */
 static int find_parameter(const char *signature, const char *name, int total)
 {
     const char *at = first_parameter(signature);
@@ -96,7 +96,7 @@ static int find_parameter(const char *signature, const char *name, int total)
     return -1;
 }
 
-/* The parameter that the keyword is another name for, else -1. */
+/* The position of the parameter that the keyword is another name for; -1 when there is none. */
 static int find_alias(const char *signature, const char *keyword, int total)
 {
     char function[NAME_MAX_SIZE];

@@ -18,8 +18,8 @@ int convert_call(const char *signature, PyObject *args, PyObject *kwargs, PyObje
 #define GIVEN(array) (array), (int)(sizeof(array) / sizeof((array)[0]))
 #define NOTHING_GIVEN NULL, 0
 
-/* Where an argument goes: a C variable, whose type says how the argument is converted. One that was not given
- * leaves it as it is, but for an object, which is NULL then. */
+/* The target of an argument: a C variable, whose type says how the argument is converted. An argument that is
+ * not given leaves it unchanged; an object becomes NULL. */
 typedef struct ArgumentTarget {
     enum {
         INTO_OBJECT, /* borrowed */

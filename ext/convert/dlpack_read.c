@@ -181,7 +181,7 @@ static int read_current_stream(const DLPackExchange *table, DLPackDevice device,
     return 0;
 }
 
-/* Without a reference of its own: the object keeps the memory. */
+/* Takes no reference: the object keeps the memory. */
 static int describe_borrowed(ModuleState *state, const DLPackExchange *table, PyObject *object,
                              ForeignArray *out, ForeignForm *form)
 {

@@ -65,7 +65,7 @@ static PyObject *get_gpudata(PyObject *self, void *Py_UNUSED(closure))
     return array->size ? PyLong_FromUnsignedLongLong(array->pointer) : Py_NewRef(Py_None);
 }
 
-/* For users who manage memory themselves: del and None release it. */
+/* The setter for programs that manage memory themselves: del and None release it. */
 static int set_gpudata(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
 {
     return gpuarray_use_memory(gpuarray_cast(self), value ? value : Py_None);
@@ -82,7 +82,7 @@ static PyObject *get_ptr(PyObject *self, void *Py_UNUSED(closure))
     return gpuarray_check_memory(array) < 0 ? NULL : PyLong_FromUnsignedLongLong(array->pointer);
 }
 
-/* For callers that know about strides. */
+/* The address for callers that take strides into account. */
 static PyObject *get_address(PyObject *self, void *Py_UNUSED(closure))
 {
     return PyLong_FromUnsignedLongLong(gpuarray_cast(self)->pointer);

@@ -18,7 +18,7 @@
 
 /* ---- What a tensor is made of ---- */
 
-/* In memory of malloc, which needs no interpreter. */
+/* Allocated by malloc, which needs no interpreter. */
 typedef struct Export {
     union {
         DLPackPlain plain;
@@ -315,7 +315,7 @@ int gpuarray_order(GPUArrayObject *array, CUstream consumer)
     return failed;
 }
 
-/* For the host. */
+/* Waits for the work on the array, before the host reads it. */
 static int wait_for_work(GPUArrayObject *array)
 {
     return gpuarray_order(array, CU_STREAM_LEGACY) < 0 ? -1 : launch_wait(array->state, CU_STREAM_LEGACY);
@@ -342,7 +342,7 @@ static PyObject *new_capsule(PyObject *array, bool versioned, uint64_t flags)
     return capsule;
 }
 
-/* On the host: a copy, but of memory that the host sees anyway. */
+/* Exports to the host: a copy, unless the memory is visible to the host. */
 static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
 {
     PyObject *host;

@@ -11,7 +11,7 @@
 #include "ext/gpuarray/foreign_view.h"
 #include "ext/stream/stream.h"
 
-/* Where no object of ours is at hand. NULL with an exception. */
+/* The state when no object of this module is given. NULL with an exception. */
 static ModuleState *find_state(void)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "pycuda._driver");
@@ -30,7 +30,7 @@ static GPUArrayObject *as_array(PyObject *object)
     return NULL;
 }
 
-/* By the caller, on the current stream. */
+/* Notes that the caller uses the array on the current stream. */
 static int note_use(GPUArrayObject *array)
 {
     return array->size ? transfer_use(array, transfer_now(array->state)) : gpuarray_check_memory(array);
@@ -49,7 +49,7 @@ static int export_borrowed(void *object, DLPackTensor *out)
     return array && note_use(array) == 0 ? dlpack_fill(array, array->elements, out) : -1;
 }
 
-/* Of a tensor that cannot be imported the caller stays the owner. */
+/* A tensor that cannot be imported stays the caller's. */
 static int import_managed(DLPackVersioned *tensor, void **out)
 {
     ForeignArray array;

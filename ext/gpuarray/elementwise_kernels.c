@@ -127,7 +127,7 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
     return loop;
 }
 
-/* Another thread may have put it there meanwhile. */
+/* Replaces a loop that another thread may have inserted meanwhile. */
 static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
     void *before;

@@ -52,7 +52,7 @@ typedef struct Replacing {
 
 static PyObject *replaced(Replacing *work, PyObject *value, int depth);
 
-/* Of a copy: the function called may change a list. */
+/* Replaces the items of a copy: the function may change a list. */
 static PyObject *replaced_items(Replacing *work, PyObject *value, int depth)
 {
     PyObject *items = PySequence_Tuple(value), *result = items ? PyList_New(0) : NULL;
@@ -160,8 +160,8 @@ static PyObject *call_on_stream(const ArrayFunctionObject *outer, PyObject *stre
     return result;
 }
 
-/* Of a view that was made here what it is a view of. Takes the reference. */
-static PyObject *given_back(const Replacing *work, PyObject *result)
+/* Replaces a view that was made here by the array that it is a view of. Steals the reference. */
+static PyObject *original_of(const Replacing *work, PyObject *result)
 {
     for (Py_ssize_t i = 0; result && i < PyList_GET_SIZE(work->pairs); i += 2) {
         if (PyList_GET_ITEM(work->pairs, i) != result) continue;
@@ -171,7 +171,7 @@ static PyObject *given_back(const Replacing *work, PyObject *result)
     return result;
 }
 
-/* With views of such arrays in their place, made for work on the stream. */
+/* Calls the function with views in the place of foreign arrays, made for work on the stream. */
 static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *stream, FAST_PARAMETERS)
 {
     Py_ssize_t total = arg_count + (keywords ? PyTuple_GET_SIZE(keywords) : 0), done = 0;
@@ -182,7 +182,7 @@ static PyObject *call_with_views(const ArrayFunctionObject *outer, PyObject *str
     if (values && work.pairs && transfer_stream(outer->state, stream, &work.mode) == 0)
         while (done < total && (values[done] = replaced(&work, args[done], DEPTH))) done++;
     if (!PyErr_Occurred())
-        result = given_back(&work, call_on_stream(outer, stream, values, arg_count, keywords));
+        result = original_of(&work, call_on_stream(outer, stream, values, arg_count, keywords));
     while (done > 0) Py_DECREF(values[--done]);
     PyMem_Free(values);
     Py_XDECREF(work.pairs);
@@ -233,7 +233,7 @@ static Py_ssize_t code_count(PyObject *code, const char *name)
     return count;
 }
 
-/* Where the function has a stream among its parameters. -1 with an exception. */
+/* The position of the function's parameter `stream`. -1 with an exception. */
 static int find_stream(ArrayFunctionObject *outer)
 {
     PyObject *code = PyObject_GetAttrString(outer->function, "__code__");
@@ -318,7 +318,7 @@ static PyObject *array_function_repr(PyObject *self)
     return text;
 }
 
-/* As functions do; and so inspect and help() see a routine. */
+/* Binds like a function, so that inspect and help() see a routine. */
 static PyObject *array_function_get(PyObject *self, PyObject *object, PyObject *Py_UNUSED(type))
 {
     return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);

@@ -31,7 +31,7 @@ static int check_target(GPUArrayObject *array, PyObject *ary)
                : PyErr_WarnEx(PyExc_DeprecationWarning, "get() into an array of a different shape", 1);
 }
 
-/* Into an array of another shape: by way of one with the right shape. */
+/* Fills an array of another shape by way of a temporary with the right shape. */
 static int fill_other_shape(GPUArrayObject *array, PyObject *ary, TransferMode mode)
 {
     PyObject *host = transfer_new_host(array, false);

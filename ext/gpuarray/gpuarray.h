@@ -106,7 +106,7 @@ int gpuarray_set_dtype(PyObject *self, PyObject *value, void *unused);
 
 /* Gives the array the shape, strides and dtype of another. -1 with an exception, and it is as it was. */
 int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like);
-/* As many strides as axes from a sequence. -1 with an exception. */
+/* Reads `ndim` strides from a sequence. -1 with an exception. */
 int gpuarray_read_strides(PyObject *value, int ndim, Py_ssize_t *out);
 
 /* tp_dealloc, which no other type has. */

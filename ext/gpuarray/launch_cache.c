@@ -162,7 +162,7 @@ static size_t words_of_meetings(const LaunchCacheObject *cache)
     return count * sizeof(AddressSpan) / sizeof(uint64_t) + (count ? count * (count - 1) : 0);
 }
 
-/* Of these arguments in this context. To be freed. -1 with MemoryError. */
+/* The key of these arguments in this context, to be freed. -1 with MemoryError. */
 static int make_key(const LaunchCacheObject *cache, Values values, const ContextObject *context, Key *key)
 {
     size_t known = count_words(cache, values), capacity = known ? known + words_of_meetings(cache) : 0;

@@ -30,8 +30,9 @@ static PyObject *as_words(GPUArrayObject *array, PyArray_Descr *dtype)
     return gpuarray_new_view(array, dtype, array->ndim, array->shape, array->strides, array->pointer);
 }
 
-/* Without a compiler there are copies all the same, if slower ones. */
-static bool is_for_want_of_a_compiler(void)
+/* Clears a CompileError, after which copies are made without a compiler, if more slowly. False for another
+ * exception. */
+static bool clear_compile_error(void)
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -62,7 +63,7 @@ int strided_copy(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
             to->state,
             &(ElementwiseCall){
                 .name = name, .operands = &source, .count = 1, .out = target, .stream = mode.stream_object});
-    int done = result ? 1 : is_for_want_of_a_compiler() ? 0 : -1;
+    int done = result ? 1 : clear_compile_error() ? 0 : -1;
     Py_XDECREF(result);
     Py_XDECREF(name);
     Py_XDECREF(source);

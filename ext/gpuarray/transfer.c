@@ -29,7 +29,7 @@ typedef struct Side {
     uintptr_t address;
 } Side;
 
-/* For what was queued before a copy: a signal ends it. */
+/* Waits for what was queued before a copy; a signal ends the wait. */
 static int wait_before(ModuleState *state, CUstream stream)
 {
     if (captured_is(state, stream)) {
@@ -56,7 +56,7 @@ static int copy_bytes(ModuleState *state, Side to, Side from, size_t size, Trans
                   : gpu_cuMemcpyDtoH(state, to_host, from.address, size);
 }
 
-/* To the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
+/* Copies to the host by way of page-locked memory. 0, -1 with an exception, or 1 when there is none. */
 static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
 {
     Staging staging;
@@ -306,7 +306,7 @@ int transfer_to_device(GPUArrayObject *to, PyObject *host_object, TransferMode m
 
 /* On the device */
 
-/* By way of the host: where no kernel can do it, and no few pitched copies. */
+/* Copies by way of the host, if neither a kernel nor a few pitched copies can do it. */
 static int by_host(GPUArrayObject *to, GPUArrayObject *from, TransferMode mode)
 {
     mode.async = false;

@@ -25,8 +25,8 @@ TransferMode transfer_now(ModuleState *state);
  * TypeError. */
 int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode);
 
-/* Before work on the array is queued: its memory was not freed; memory of a pool notes the stream. -1 with an
- * exception. */
+/* Called before work on the array is queued: checks that its memory was not freed, and notes the stream in
+ * pooled memory. -1 with an exception. */
 int transfer_use(GPUArrayObject *array, TransferMode mode);
 
 /* A new host array with the order of axes of the device array and without gaps; with `locked` page-locked.

@@ -23,7 +23,7 @@ PyObject *gpuarray_transpose(GPUArrayObject *array, const int *axes)
     return gpuarray_new_view(array, own_dtype(array), array->ndim, shape, strides, array->pointer);
 }
 
-/* Of a copy in that order, whose result is contiguous in it. */
+/* The reshaped view of a copy in this order, in which it is contiguous. */
 static PyObject *reshape_copy(GPUArrayObject *array, int ndim, const Py_ssize_t *shape, char order,
                               PyObject *stream)
 {

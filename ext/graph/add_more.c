@@ -100,7 +100,7 @@ static int read_kind(PyObject *given, CUgraphConditionalNodeType *type)
     return -1;
 }
 
-/* Of a new node. */
+/* The graphs of a new conditional node, which the node keeps the handles of. */
 static PyObject *bodies_tuple(PyObject *node, const CUDA_CONDITIONAL_NODE_PARAMS *params)
 {
     PyObject *handles = PyTuple_New((Py_ssize_t)params->size);

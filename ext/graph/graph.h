@@ -75,7 +75,7 @@ PyObject *graph_nodes_tuple(GraphObject *graph, const CUgraphNode *handles, size
  * caller frees *out with PyMem_Free. -1 with an exception. */
 int graph_nodes_read(GraphObject *graph, PyObject *given, const char *what, CUgraphNode **out, size_t *count);
 
-/* Of edges (edges.c). */
+/* Attributes for edges (edges.c). */
 PyObject *graph_get_edges(PyObject *self, void *closure);
 PyObject *graph_get_edge_data(PyObject *self, void *closure);
 
@@ -104,10 +104,10 @@ typedef struct GraphCopy {
     PyObject *objects[2]; /* borrowed: what the graph has to keep */
 } GraphCopy;
 
-/* From dest, src and size; -1 with an exception. The host memory is lent until graph_copy_clear. */
+/* Reads dest, src and size; -1 with an exception. The host memory is lent until graph_copy_clear. */
 int graph_read_copy(ModuleState *state, PyObject *const *given, GraphCopy *out);
 void graph_copy_clear(GraphCopy *copy);
-/* From dest, data, size and itemsize; the last may be NULL. -1 with an exception. */
+/* Reads dest, data, size and itemsize; the last may be NULL. -1 with an exception. */
 int graph_read_fill(ModuleState *state, PyObject *const *given, CUDA_MEMSET_NODE_PARAMS *fill);
 
 /* For docstrings of methods that add nodes, or change them. */
@@ -132,7 +132,7 @@ typedef struct KernelArgs {
     size_t size;
     void *extra[5];
 } KernelArgs;
-/* For a node, whose function is one that the graph keeps. */
+/* Reads the arguments of a node, whose function the graph keeps. */
 int graph_node_args(KernelArgs *kernel, GraphNodeObject *node, PyObject *const *args, Py_ssize_t count);
 
 /* Puts the objects that a node uses from now on into a dict: a list, with None for a kernel's arguments whose
@@ -147,7 +147,7 @@ PyObject *graph_find_bodies(GraphNodeObject *node);
 /* The node is gone. -1 with an exception. */
 int graph_forget_node(GraphNodeObject *node);
 
-/* Of kernel nodes (kernel.c). */
+/* Methods for kernel nodes (kernel.c). */
 extern const char graph_add_kernel_doc[], graph_node_set_args_doc[];
 PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS);
 PyObject *graph_node_set_args(PyObject *self, PyObject *const *args, Py_ssize_t count);

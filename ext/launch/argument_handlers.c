@@ -116,7 +116,8 @@ static int device_side(PyObject *self, size_t size, CUdeviceptr *out)
     return found;
 }
 
-/* After what was queued before on the stream, which a signal ends; not the copy itself. */
+/* Copies after the work that was queued before on the stream. A signal ends the wait for that work, but not
+ * the copy. */
 static int copy_in(ModuleState *state, CUdeviceptr to, const HostBuffer *from, CUstream stream)
 {
     if (!stream) return gpu_cuMemcpyHtoD(state, to, from->pointer, from->size);

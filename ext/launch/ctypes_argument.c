@@ -12,7 +12,7 @@ static int is_a(PyObject *argument, PyObject *ctypes, const char *name)
     return found;
 }
 
-/* In the other byte order. */
+/* Whether the type has the other byte order. */
 static bool is_swapped(PyObject *type)
 {
     PyObject *same = PyObject_GetAttrString(type, "__ctype_le__");

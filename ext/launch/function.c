@@ -276,7 +276,7 @@ static PyMemberDef function_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
-/* Of every launch: launch_extra_slot reads them. */
+/* The keywords of every launch, which launch_extra_slot reads. */
 #define EXTRA_KEYWORDS "cooperative=False, cluster=None, programmatic=False, priority=None, carveout=None"
 
 PyDoc_STRVAR(prepared_call_doc,

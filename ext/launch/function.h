@@ -69,7 +69,7 @@ typedef struct LaunchExtras {
     CUlaunchAttribute list[5];
 } LaunchExtras;
 
-/* Where the value of this keyword goes, NULL when it is none of these. */
+/* The place for the value of this keyword; NULL for other names. */
 PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyObject *name);
 
 /* -1 with an exception. */

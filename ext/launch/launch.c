@@ -20,7 +20,7 @@ typedef struct LaunchKeywords {
     bool has_extras;
 } LaunchKeywords;
 
-/* Where the value of this keyword goes, or NULL. Interned names are compared by their address. */
+/* The place for the value of this keyword, or NULL. Interned names are compared by their address. */
 static PyObject **keyword_slot(ModuleState *state, LaunchKeywords *given, PyObject *name, bool by_address)
 {
 #define MATCH(field) \
@@ -139,8 +139,8 @@ static int read_shape(FunctionObject *function, const LaunchKeywords *given, Lau
     return given->texrefs ? launch_check_texrefs(function, given->texrefs, true) : 0;
 }
 
-/* By the kernel's own layout each value is taken from where it lies; without one all go into a buffer first.
- */
+/* With the kernel's own layout each value is read where it lies; without it all are copied to a buffer
+ * first. */
 static int launch(LaunchArgs *args, const LaunchShape *shape, const LaunchExtras *extras, CUstream stream)
 {
     FunctionObject *function = args->function;

@@ -153,7 +153,7 @@ static PyObject *param_set(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return failed ? NULL : Py_NewRef(Py_None);
 }
 
-/* By a copy of what is set now: another thread may set something else before the driver has read it. The
+/* Launches with a copy of what is set now: another thread may change it before the driver has read it. The
  * stream may be NULL. */
 static PyObject *launch_grid_on(FunctionObject *function, const StatefulLaunch *set, unsigned width,
                                 unsigned height, PyObject *stream)

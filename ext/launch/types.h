@@ -13,7 +13,8 @@ typedef struct ParameterType {
     uint8_t size;
 } ParameterType;
 
-/* Of a new function: owned by it, NULL where nothing is to be compared. -1 with an exception. */
+/* The types for a new function, which owns them; NULL when there is nothing to compare with. -1 with an
+ * exception. */
 int parameter_types_open(FunctionObject *function);
 
 /* Function._note_types: a callable that reads the source when that is needed, and gives None or two bytes a
@@ -27,7 +28,7 @@ typedef enum ParameterForm {
     PARAMETER_STRUCTURE  /* or a vector */
 } ParameterForm;
 
-/* By the driver or the source. May run Python code. */
+/* The form by the driver's or the source's information. May run Python code. */
 ParameterForm parameter_types_form(FunctionObject *function, Py_ssize_t position);
 
 /* An argument of this kind of the table, NULL for others. -1 with TypeError, or a warning that became an

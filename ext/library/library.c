@@ -22,7 +22,7 @@ bool library_is_callable(ModuleState *state, LibraryFn function)
     return false;
 }
 
-/* As errors of the driver have it. -1 with another exception. */
+/* Sets code, name and routine, which errors of the driver have as well. -1 with another exception. */
 static int set_facts(PyObject *error, int status, const char *name, const char *routine)
 {
     PyObject *facts[] = {PyLong_FromLong(status), name ? PyUnicode_FromString(name) : Py_NewRef(Py_None),

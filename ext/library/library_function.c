@@ -24,7 +24,7 @@ typedef struct LibraryFunctionObject {
 
 static LibraryFunctionObject *function_cast(PyObject *object) { return (LibraryFunctionObject *)object; }
 
-/* Of "const void *alpha", which ends before `end`. Enumerations are ints. */
+/* The kind of a parameter such as "const void *alpha", which ends before `end`. Enumerations are ints. */
 static ArgumentKind kind_of(const char *start, const char *end)
 {
     static const struct {

@@ -106,7 +106,7 @@ static void handle_dealloc(PyObject *self)
     owner_dealloc_end(self);
 }
 
-/* In a scope, in which a capture forbids nothing: the library allocates memory for a handle. */
+/* Called in a scope, in which captures forbid nothing: the library allocates memory for a handle. */
 static int create(LibraryHandleObject *self)
 {
     ContextScope scope;

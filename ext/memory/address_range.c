@@ -226,15 +226,15 @@ static bool free_range(AddressRangeObject *range)
     return end != USAGE_WAS_FREED;
 }
 
-/* After enter(); gives the result back. */
+/* Called after enter(); returns the result. */
 static PyObject *leave(AddressRangeObject *range, PyObject *result)
 {
     if (usage_end(&range->usage)) deferred_free(range->state, release_range, (PyObject *)range);
     return result;
 }
 
-/* Before calls that let go of the GIL: the addresses stay ours. -1 with LogicError when it was freed or its
- * context is gone. */
+/* Called before calls that release the GIL, so that the addresses stay reserved. -1 with LogicError when the
+ * range was freed or its context is gone. */
 static int enter(AddressRangeObject *range)
 {
     if (!usage_begin(&range->usage)) {
@@ -287,9 +287,9 @@ static PyObject *raise_map(ModuleState *state, CUresult result, const char *rout
                         part->end - part->offset, part->offset);
 }
 
-/* In what add_mapping() has claimed, which is not a mapping when this fails. */
-static PyObject *map_claimed(AddressRangeObject *range, PhysicalMemoryObject *physical, const Part *part,
-                             unsigned access)
+/* Maps memory to the part that add_mapping() has added, which is removed again when this fails. */
+static PyObject *map_part(AddressRangeObject *range, PhysicalMemoryObject *physical, const Part *part,
+                          unsigned access)
 {
     ModuleState *state = range->state;
     CUdeviceptr address = range->pointer + part->offset;
@@ -316,7 +316,7 @@ static PyObject *map_memory(AddressRangeObject *range, size_t offset, PhysicalMe
     if (offset > range->size || physical->size > range->size - offset)
         return PyErr_Format(PyExc_ValueError, "%zu bytes at offset %zu exceed the AddressRange of %zu bytes",
                             physical->size, offset, range->size);
-    return add_mapping(range, &part) < 0 ? NULL : map_claimed(range, physical, &part, access);
+    return add_mapping(range, &part) < 0 ? NULL : map_part(range, physical, &part, access);
 }
 
 static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
@@ -347,7 +347,7 @@ PyDoc_STRVAR(unmap_doc,
              "\nNotes\n-----\n"
              "Calls cuCtxSynchronize, cuMemUnmap.");
 
-/* After a call that failed, maybe because of work that was queued before. */
+/* Called after a failed call: the failure may come from work that was queued before. */
 static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
 {
     unsigned mapped = 1;

@@ -77,7 +77,7 @@ void device_memory_format(size_t size, char *text, size_t text_size)
     snprintf(text, text_size, "%.1f %s", value, units[unit]);
 }
 
-/* Of the current context, or of the one given. */
+/* The free memory of the current context, or of the given one. */
 static CUresult ask_free(ModuleState *state, ContextObject *context, size_t *free_size)
 {
     ContextScope scope = {0};
@@ -114,7 +114,7 @@ PyObject *device_allocation_new(ModuleState *state, size_t size)
     return owner_finish(self, result, "cuMemAlloc", &state->live_DeviceAllocation);
 }
 
-/* Without the module. */
+/* The type's name without the module. */
 static const char *type_name(DeviceAllocationObject *allocation)
 {
     const char *name = Py_TYPE((PyObject *)allocation)->tp_name, *dot = strrchr(name, '.');

@@ -78,7 +78,7 @@ static PyObject *device_pool_allocate(PyObject *self, FAST_PARAMETERS)
     return pooled_allocation_new(pool, size, given[1], handle);
 }
 
-/* Of another context's streams a pool does not hear when they end. */
+/* NULL for a stream of another context, whose end is not reported to the pool. */
 static PyObject *usable_stream(const MemoryPool *pool, PyObject *stream)
 {
     bool ours = stream && PyObject_TypeCheck(stream, pool->state->Stream_type);

@@ -54,7 +54,7 @@ static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
     return raise_unless(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize");
 }
 
-/* For a stream that is captured: in its order the memory would be the graph's, if the driver orders it. */
+/* Used when the stream is captured: an allocation in its order could become a part of the graph. */
 static int ask_aside(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
 {
     CaptureMode before;
@@ -96,7 +96,7 @@ static bool is_left(ModuleState *state, CUstream stream)
     return result == CUDA_ERROR_NOT_READY;
 }
 
-/* After the work on the stream. */
+/* Releases the owner after the work on the stream. */
 static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
 {
     ContextScope scope;
@@ -129,7 +129,7 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
     return true;
 }
 
-/* Without its context the memory is gone, and the allocator is not asked. */
+/* When the context is gone, so is the memory, and the allocator is not asked. */
 void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     CUresult result;

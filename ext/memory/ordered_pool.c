@@ -67,7 +67,8 @@ static bool is_policy(CUmemPool_attribute attribute) { return attribute < CU_MEM
 
 static CUmemPool_attribute attribute_of(void *closure) { return (CUmemPool_attribute)(uintptr_t)closure; }
 
-/* In the pool's context, which the driver's pool does not outlive. 0, or -1 with an exception. */
+/* Reads or writes an attribute in the pool's context, which the driver's pool does not outlive. 0, or -1 with
+ * an exception. */
 static int use_attribute(MemoryPool *pool, const char *routine, bool write, CUmemPool_attribute attribute,
                          void *value)
 {

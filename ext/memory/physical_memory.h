@@ -25,8 +25,8 @@ static inline PhysicalMemoryObject *physical_memory_cast(PyObject *object)
     return (PhysicalMemoryObject *)object;
 }
 
-/* Before and after calls with its handle. NULL with TypeError unless it is one, with LogicError when it was
- * freed. */
+/* Called before and after driver calls with its handle. NULL with TypeError for other objects, with
+ * LogicError when it was freed. */
 PhysicalMemoryObject *physical_memory_enter(ModuleState *state, PyObject *value);
 void physical_memory_leave(PhysicalMemoryObject *memory);
 

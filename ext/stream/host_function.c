@@ -39,7 +39,7 @@ static void leave_call(HostCall *call)
     if (atomic_fetch_sub(&call->owners, 1) == 1) PyMem_RawFree(call);
 }
 
-/* Of a context that failed the driver calls nothing anymore; should it, there is nothing left to call. */
+/* The driver calls no functions in a failed context; if it did, it would find none. */
 static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
@@ -116,8 +116,8 @@ static PyObject *new_call(ModuleState *state, PyObject *function, PyObject *cons
 
 /* ---- In graphs ---- */
 
-/* Of a capsule. The graph keeps a tuple of it, the function and the arguments, in which the collector finds
- * cycles. While it lives every call into the driver releases the GIL. */
+/* The contents of a capsule. The graph keeps a tuple of the capsule, the function and the arguments, in which
+ * the collector finds cycles. While it lives every driver call releases the GIL. */
 typedef struct GraphCall {
     ModuleState *state;
     PyObject *function, *arguments; /* borrowed: the tuple has them */
@@ -186,7 +186,7 @@ static PyObject *capture_host_func(ModuleState *state, CUstream stream, PyObject
     return kept < 0 ? NULL : none_or_raise(state, result, "cuLaunchHostFunc");
 }
 
-/* On a stream of the current context. `object` is the stream, or NULL. */
+/* Queues the function on a stream of the current context. `object` is the stream, or NULL. */
 static PyObject *launch_host_func(ModuleState *state, ContextObject *context, PyObject *object,
                                   CUstream stream, PyObject *const *args, Py_ssize_t count)
 {

@@ -142,7 +142,7 @@ static PyObject *mipmapped_array_tp_new(PyTypeObject *type, PyObject *args, PyOb
                      "width %zu, height %zu, depth %zu, format %u, %u channels, flags 0x%x, %u levels",
                      shape.Width, shape.Height, shape.Depth, shape.Format, shape.NumChannels, shape.Flags,
                      levels);
-    /* After an error too: drops self, and leaves the exception as it is. */
+    /* Also after an error, for which it drops self and leaves the exception. */
     return owner_finish(self, result, "cuMipmappedArrayCreate", &state->live_MipmappedArray);
 }
 

@@ -94,8 +94,7 @@ void references_free(References *references)
     PyMem_Free(references);
 }
 
-/* Of a binding that is not the reference's anymore, those who hold it note nothing: what it owns lives
- * on. */
+/* Visits the current binding only. Holders of a former binding visit nothing: what it owns stays alive. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {
     Py_VISIT(reference->binding->object);

@@ -123,8 +123,8 @@ static void note_idle(References *references)
         reference->pending = reference->busy = reference->elsewhere = false;
 }
 
-/* Without the lock, so that whoever the context's work waits for may launch. After a few times with it, as
- * others may launch without end. */
+/* Waits without the lock, so that threads that the context's work waits for can launch. After a few such
+ * waits it keeps the lock, since other threads may launch without end. */
 static int wait_for_context(CodeModuleObject *module, const Reference *reference, int *waits)
 {
     enum { OPEN_WAITS = 3 };
@@ -256,7 +256,8 @@ static int is_current(CodeModuleObject *module)
     return same;
 }
 
-/* By one binding, which is held meanwhile: others may replace it. As update_variable. */
+/* Updates by one binding, which is held meanwhile, since others may replace it. Results are those of
+ * update_variable. */
 static int update(CodeModuleObject *module, Reference *reference, CUstream stream, int *waits)
 {
     Binding *binding = binding_hold(reference);

@@ -70,7 +70,7 @@ class _Plan:
             batch, size, computed,
         )  # fmt: skip
         self.size = int(size[0])
-        self.room = max(self.size, 1)
+        self.workspace_size = max(self.size, 1)
         self.workspace: Any = None
         self.is_set = False  # whether the plan has it: what is captured has its own
         self.used = 0
@@ -90,13 +90,13 @@ class _Plan:
 
     def _prepare(self, stream) -> Any:
         if _is_captured(stream):  # graphs may run at the same time
-            workspace, self.is_set = _driver.GPUArray(self.room, np.uint8), False
-            self.handle.use(stream, workspace, self.room)
+            workspace, self.is_set = _driver.GPUArray(self.workspace_size, np.uint8), False
+            self.handle.use(stream, workspace, self.workspace_size)
             return workspace
         if self.workspace is None:  # not of a pool, whose memory keeps the streams alive that it is used on
-            self.workspace = _driver.mem_alloc(self.room)
+            self.workspace = _driver.mem_alloc(self.workspace_size)
         if not self.is_set:
-            self.handle.use(stream, self.workspace, self.room)
+            self.handle.use(stream, self.workspace, self.workspace_size)
             self.is_set = True
         return self.workspace
 

@@ -11,7 +11,7 @@
 #include "exec/state/launch.h"
 #include "ptx/chunks.h"
 
-/* Where the memory of a pool is. */
+/* The kind of memory that a pool has. */
 typedef enum { POOL_DEVICE, POOL_MANAGED, POOL_HOST, POOL_KINDS } PoolKind;
 
 typedef struct DevicePools {

@@ -32,7 +32,7 @@ bool report_is_on(void) { return driver_settings()->report[0] != '\0'; }
 
 /* --- faults and where they were launched ----------------------------------------------------------- */
 
-/* As many as can be queued, by ticket. A fault may come before its place does. */
+/* Launch sites by ticket, as many as launches can be queued. A launch may fail before its site is set. */
 enum { SITES = 4096 };
 typedef struct Site {
     uint64_t launch;
@@ -101,7 +101,7 @@ static void write_count(const char *what, uint64_t count)
     if (count) write_line(what, number);
 }
 
-/* At the end of the process; not in a forked child. */
+/* Runs at exit, but not in a forked child. */
 __attribute__((destructor)) static void finish(void)
 {
     if (!report_is_on() || driver_check() == CUDA_ERROR_NOT_INITIALIZED) return;

@@ -19,7 +19,7 @@ bool report_is_on(void);
 
 /* These do nothing where no report is requested. */
 void report_fault(const char *text, uint64_t launch);
-/* Where a launch is in the program: written if it fails. */
+/* Sets the place of a launch in the program, which is written if the launch fails. */
 void report_site(cuuint64_t launch, const char *site);
 void report_launch(void);
 void report_unfreed(uint64_t bytes);

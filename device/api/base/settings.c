@@ -111,7 +111,7 @@ static bool read_log(const char *text, DriverSettings *out)
     return out->log_printed = strcmp(text, "stderr") == 0;
 }
 
-/* Half of the host's, at most 8 GiB. */
+/* Half of the host's memory, at most 8 GiB. */
 static uint64_t default_memory(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);

@@ -25,7 +25,7 @@ typedef struct DriverSettings {
 /* Read once, also before cuInit. */
 const DriverSettings *driver_settings(void);
 
-/* Of the environment variables; NULL comes after the last. */
+/* The names of the environment variables, terminated by NULL. */
 extern const char *const driver_setting_names[];
 
 #endif

@@ -215,7 +215,7 @@ CUresult image_open(const void *data, size_t limit, int capability, Image *image
     return CUDA_SUCCESS;
 }
 
-/* With its NUL. */
+/* The length of the name with its NUL; 0 without a name. */
 static size_t name_size(const ImagePart *part) { return part->name ? strlen(part->name) + 1 : 1; }
 
 void *image_join(const Image *image, size_t *size)

@@ -51,7 +51,7 @@ CUresult context_enter_any(Context **out);
 void context_leave_top(const Context *context);
 /* What the thread has made current: a context, the shell of a green one, or NULL. */
 Context *context_on_top(void);
-/* With a reference. NULL stands for the current one; CUDA_ERROR_INVALID_CONTEXT or
+/* The context of a handle, with a reference. NULL stands for the current one. CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_resolve(CUcontext handle, Context **out);
 /* The same of a handle only, and a shell as it is. */
@@ -82,7 +82,7 @@ static inline void context_put(Context *context) { atomic_fetch_sub(&context->us
 Context *context_find(const void *handle);
 /* A live shell of the context with a reference, or NULL. */
 Context *context_find_shell(const Context *base);
-/* For each live context with work to do. */
+/* Calls act for each live context with work to do. */
 void context_each_busy(void (*act)(Context *context));
 unsigned long long context_new_id(void);
 /* Handles name it from now on. */

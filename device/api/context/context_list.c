@@ -67,7 +67,7 @@ void context_each_busy(void (*act)(Context *context))
         if (queue_context_busy(context)) act(context);
 }
 
-/* Where the oldest one stands that may be forgotten; NULL when there is none. */
+/* The link to the oldest context that may be forgotten; NULL when there is none. */
 static Context **oldest_dead_locked(void)
 {
     Context **oldest = NULL;

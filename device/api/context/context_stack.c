@@ -229,7 +229,8 @@ CUresult cuCtxGetCurrent(CUcontext *out)
 
 /* Primary contexts: one for each device, the same handle whenever it lives. */
 
-/* Under the driver's lock, which opens while another thread closes the context. NULL without memory. */
+/* The device's primary context, created or opened again if necessary; NULL without memory. The driver's lock
+ * is held, but released while another thread closes the context. */
 static Context *live_primary_locked(Device *device)
 {
     for (;;) {

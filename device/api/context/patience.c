@@ -1,4 +1,4 @@
-/* The thread's patience, and ending what it was lost for. See patience.h. */
+/* The thread's patience, and the cancellation of what it was waiting for when it ended. See patience.h. */
 #include "api/context/patience.h"
 
 #include <time.h>
@@ -6,8 +6,8 @@
 #include "api/context/upcalls.h"
 
 static _Thread_local unsigned patience;     /* microseconds; 0: without end */
-static _Thread_local const Context *awaited; /* by the last wait: a handle, and the life it had */
-static _Thread_local unsigned long long awaited_life;
+static _Thread_local const Context *awaited; /* the context of the last wait, as a handle */
+static _Thread_local unsigned long long awaited_life; /* its id then: a primary context gets new ones */
 
 uint64_t patience_now(void)
 {
@@ -26,7 +26,7 @@ uint64_t patience_end(const Context *context)
     return patience_now() + (uint64_t)patience * 1000;
 }
 
-/* For the calls of this thread that follow; 0: without limit. */
+/* Sets the patience of the following calls of this thread; 0: no limit. */
 CUresult cuPycudaSetPatience(unsigned int microseconds)
 {
     if (!driver_settings()->patience) return CUDA_ERROR_NOT_SUPPORTED;

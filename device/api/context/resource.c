@@ -12,7 +12,7 @@
 
 #include "api/base/log.h"
 
-/* In CUdevResource._internal_padding. */
+/* The contents of CUdevResource._internal_padding. */
 typedef struct Origin {
     uint64_t mark;
     uint64_t split;         /* the call that made it; 0: a device or a context, which may be split */

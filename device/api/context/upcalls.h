@@ -14,7 +14,8 @@ void queue_close_context(Context *context);
 void queue_drop(Stream *stream);
 /* Waits for what the streams of the context have been given so far. */
 CUresult queue_wait_context(Context *context);
-/* For what cannot be put off: also where captures forbid it (stream/capture.h), which the above reports. */
+/* The same wait when it cannot be deferred, even if captures forbid it (stream/capture.h), which the above
+ * reports. */
 CUresult queue_wait_context_anyway(Context *context);
 bool queue_context_busy(Context *context);
 /* Ends the kernels that run in the context, which fails; what is queued is not begun. */

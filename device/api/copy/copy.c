@@ -92,7 +92,7 @@ CUresult copy_do(const CopyJob *job, Context *context)
     return CUDA_SUCCESS;
 }
 
-/* On the calling thread, when the stream's turn has come. */
+/* Copies on the calling thread, when the stream's turn has come. */
 static CUresult run_in_turn(Stream *stream, const CopyJob *job)
 {
     if (!queue_wait_turn(stream, true)) return CUDA_ERROR_NOT_READY;

@@ -22,7 +22,7 @@ typedef struct CopyJob {
  * returning or, if it is small, kept aside: the program may use it again at once. */
 CUresult copy_now(const CopyJob *job);
 CUresult copy_in_stream(const CopyJob *job, CUstream stream);
-/* In the order of a stream that has been entered; at_once: it is done when the call returns. */
+/* Queues a copy in a stream that has been entered; at_once: it is done when the call returns. */
 CUresult copy_queue(Stream *stream, const CopyJob *job, bool at_once);
 /* The job of a shape; arrays[0] and [1] become references to the arrays of target and source. */
 CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]);
@@ -30,7 +30,7 @@ CUresult copy_resolve(const CUDA_MEMCPY3D *shape, CopyJob *job, Array *arrays[2]
 CUresult copy_is_captured(const CUstream *stream, bool *captured);
 /* The context of one side of a copy between contexts: waits for its work, where the copy is not captured. */
 CUresult copy_enter_peer(CUcontext handle, bool captured);
-/* In pieces, for copies that are kept: */
+/* The steps of a copy, for copies that are kept: */
 bool copy_check(const CopyJob *job);
 /* When its turn has come. It fails, and the context with it, if reserved addresses have lost their memory
  * since they were checked. */

@@ -94,7 +94,7 @@ static size_t element_of(const CUmemcpy3DOperand *side)
     return size;
 }
 
-/* Of a known type, and of lengths that are multiples of the size of elements. */
+/* Whether the type is known and the lengths are within the limit. */
 static bool is_valid_side(const CUmemcpy3DOperand *side)
 {
     const size_t most = INT32_MAX;

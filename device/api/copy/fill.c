@@ -59,7 +59,7 @@ bool fill_check(const FillJob *fill, uint64_t *bytes)
            && (range.kind != MEMORY_MAPPED || range.writers);
 }
 
-/* On the calling thread. */
+/* Fills on the calling thread. */
 static CUresult fill_here(const FillJob *fill, Context *context)
 {
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;

@@ -68,7 +68,7 @@ static void retire_levels(const MipmappedArray *mipmap)
     }
 }
 
-/* Of its own, or a part of external memory. */
+/* Allocates the memory, or takes a part of external memory. */
 static CUresult take_storage(MipmappedArray *mipmap, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part,
                              CUexternalMemory memory)
 {

@@ -32,7 +32,8 @@ CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return refuse("its only other flag is CUDA_ARRAY3D_LAYERED, or CUDA_ARRAY3D_TEXTURE_GATHER in 2-D");
 }
 
-/* Elements of a tile, by the size of one: 64 KiB, as near to a square or cube as powers of two are. */
+/* The shape of a tile of 64 KiB in elements, by their size: as near to a square or cube as powers of two
+ * allow. */
 static const uint16_t *tile_of(const CUDA_ARRAY3D_DESCRIPTOR *shape, size_t element)
 {
     static const uint16_t flat[][3] = {

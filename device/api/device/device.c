@@ -54,7 +54,7 @@ static const HostCpu *host(void)
 
 static int device_clock_khz(void) { return host()->khz; }
 
-/* The row of the capability, or of the last one before it. */
+/* The row of the devices' compute capability, or the last row before it. */
 const DeviceLimits *device_limits(void)
 {
     enum { WARP = 32, KIB = 1024 };
@@ -136,7 +136,7 @@ CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-/* Of before CUDA 3.2: as much as its size can say. */
+/* The version before CUDA 3.2, whose result is at most the largest unsigned int. */
 CUresult cuDeviceTotalMem(unsigned int *bytes, CUdevice ordinal)
 {
     size_t all;

@@ -24,7 +24,7 @@ typedef struct DeviceLimits {
     int shared_unit, shared_reserved; /* what it is handed out in; what the system takes of each block */
 } DeviceLimits;
 
-/* Of the compute capability that the devices have. */
+/* The limits of the devices' compute capability. */
 const DeviceLimits *device_limits(void);
 
 #endif

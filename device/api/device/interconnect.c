@@ -72,7 +72,7 @@ CUresult cuFlushGPUDirectRDMAWrites(int target, int scope)
     return known ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* As the attribute DMA_BUF_SUPPORTED says. */
+/* Not supported, as the attribute DMA_BUF_SUPPORTED says. */
 CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr address, size_t size, int type,
                                        unsigned long long flags)
 {

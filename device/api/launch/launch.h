@@ -15,7 +15,7 @@ typedef struct LaunchShape {
     bool programmatic; /* may begin when the kernel before has called for it: an edge of a capture */
 } LaunchShape;
 
-/* Of a configuration, without its attributes. */
+/* The shape of a configuration, without its attributes. */
 static inline LaunchShape launch_config_shape(const CUlaunchConfig *config)
 {
     return (LaunchShape){.grid = {config->gridDimX, config->gridDimY, config->gridDimZ},

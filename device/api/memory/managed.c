@@ -281,7 +281,7 @@ static CUresult perform(Stream *stream, const Batch *batch)
     return submit(stream, batch);
 }
 
-/* Of the batches only: the legacy stream is refused. */
+/* Batches refuse the legacy stream; the call for one range (`legacy`) takes it. */
 static CUresult perform_in(CUstream handle, unsigned long long flags, bool legacy, const Batch *batch)
 {
     Stream *stream;

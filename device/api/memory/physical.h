@@ -12,7 +12,7 @@
 #include "api/base/driver.h"
 #include "exec/memory/shared_file.h"
 
-/* Of sizes and addresses, the least and the recommended one, as a GPU has it. */
+/* The granularity of sizes and addresses, the minimal and the recommended one, as on a GPU. */
 #define PHYSICAL_GRANULARITY (UINT64_C(2) << 20)
 
 typedef struct Physical {

@@ -123,7 +123,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     return CUDA_SUCCESS;
 }
 
-/* Of an address that is unknown, and where a question has no answer, zeros are written. */
+/* Unknown addresses, and attributes without an answer, give zeros. */
 CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attributes, void **data,
                                 CUdeviceptr address)
 {

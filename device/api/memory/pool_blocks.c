@@ -1,4 +1,5 @@
-/* Stream-ordered allocation: blocks, who may have a freed one again, and when they go back to the device. */
+/* Stream-ordered allocation: blocks, which streams may reuse a freed one, and when they return to the
+ * device. */
 #include <stdlib.h>
 
 #include "api/base/log.h"
@@ -24,7 +25,7 @@ struct Block {
     uint64_t number;       /* of the free's task */
 };
 
-/* Where a range ends in its stream, or the one begins that takes its place. */
+/* The end of a range in its stream, or the beginning of the one that takes its place. */
 typedef struct RangeTask {
     Task task;
     MemoryRange range;
@@ -166,7 +167,7 @@ static void trim_locked(Pool *pool, uint64_t keep)
         }
 }
 
-/* ---- Who may have a freed block ---- */
+/* ---- Reuse of freed blocks ---- */
 
 static bool may_have(const Block *block, Stream *stream)
 {
@@ -212,7 +213,7 @@ static bool pending_locked(const Device *device, Dependency *out)
     return false;
 }
 
-/* From the device, within what the pool may have. */
+/* Allocates a block from the device, within the pool's maximal size. */
 static Block *make_locked(Pool *pool, Context *context, uint64_t size)
 {
     uint64_t left = pool->most > pool->reserved ? pool->most - pool->reserved : 0;
@@ -422,7 +423,7 @@ static const Block *host_block_locked(CUdeviceptr address, MemoryRange *range)
     return found ? range->block : NULL;
 }
 
-/* Of a graph that has not handed it out: nothing else frees it. */
+/* Whether it belongs to a graph that has not handed it out: then only the graph frees it. */
 static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
 
 /* Takes the range from the calls' sight, and its block from those in use; false when it is not an

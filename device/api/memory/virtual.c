@@ -42,7 +42,7 @@ static Reservation *reservation_at_locked(uint64_t address)
     return r;
 }
 
-/* Of a range that ends in the reservation too. */
+/* The reservation that contains the whole range. */
 static Reservation *reservation_of_locked(uint64_t address, uint64_t size)
 {
     Reservation *r = reservation_at_locked(address);

@@ -58,7 +58,7 @@ static CUresult record_after(Stream **streams, size_t count, Stream *gate, Event
     return event_record_in(gate, event);
 }
 
-/* In a stream that is made for it, where there is no gate. */
+/* Records the event in a new stream, if there is no gate. */
 static CUresult record_in_new(Context *base, Stream **streams, size_t count, Event *event)
 {
     Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);

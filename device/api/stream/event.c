@@ -247,7 +247,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
 
 CUresult cuEventRecord(CUevent handle, CUstream stream) { return cuEventRecordWithFlags(handle, stream, 0); }
 
-/* Where the event was last recorded, with a reference; false when it never was. */
+/* The stream and the number of the event's last record, with a reference; false when there was none. */
 static bool last_record(Event *event, Dependency *place)
 {
     pthread_mutex_lock(&event->lock);

@@ -95,7 +95,7 @@ CUresult cuGreenCtxCreate(CUgreenCtx *out, CUdevResourceDesc descriptor, CUdevic
     return result;
 }
 
-/* With a reference; NULL stands for that of the current context. */
+/* The green context of a handle, with a reference; NULL stands for that of the current context. */
 static CUresult enter_green(CUgreenCtx handle, bool current, GreenContext **out)
 {
     TRY(driver_check());

@@ -20,7 +20,7 @@ typedef struct NodeSet {
 bool node_set_add(NodeSet *set, struct CUgraphNode_st *node, const CUgraphEdgeData *data);
 bool node_set_replace(NodeSet *set, struct CUgraphNode_st *const *nodes, const CUgraphEdgeData *data,
                       size_t count);
-/* Without the nodes that are no longer of that graph. */
+/* Removes the nodes that no longer belong to that graph. */
 void node_set_prune(NodeSet *set, const struct CUgraph_st *graph);
 void node_set_clear(NodeSet *set);
 /* Whether some edge is not an ordinary one. */

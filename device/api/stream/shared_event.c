@@ -85,7 +85,7 @@ static bool is_gone(pid_t process)
     return state && (state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
 }
 
-/* Whether whoever asked for that record cannot get there anymore. */
+/* Whether the caller that asked for that record cannot get there anymore. */
 static bool is_lost(const SharedEvent *event, uint64_t number)
 {
     uint64_t asker = atomic_load(&event->askers[number % PLACES]);

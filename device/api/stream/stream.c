@@ -204,7 +204,7 @@ STREAM_FACT(cuStreamGetGreenCtx, CUgreenCtx, green_of_stream(stream))
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 #undef STREAM_FACT
 
-/* With the green context that the stream was made in, or NULL. */
+/* Returns also the green context that the stream was made in, or NULL. */
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext *context, CUgreenCtx *green)
 {
     Stream *stream;

@@ -28,7 +28,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all streams 
 
 static bool is_known(unsigned id) { return id < ATTRIBUTES && sizes[id]; }
 
-/* As streams are made: no policy of their own, and the domains 0 and 1. */
+/* The values of new streams: no policy of their own, and the domains 0 and 1. */
 static CUlaunchAttributeValue value_locked(const Stream *stream, unsigned id)
 {
     CUlaunchAttributeValue value = {0};

@@ -335,7 +335,7 @@ static unsigned count_levels(const OpenGL *gl, const Resource *resource, int wid
     return count;
 }
 
-/* With the texture bound. */
+/* The texture is bound. */
 static CUresult make_levels(const OpenGL *gl, Resource *resource)
 {
     int width = level_parameter(gl, resource, 0, GL_TEXTURE_WIDTH);

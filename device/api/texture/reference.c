@@ -258,7 +258,7 @@ CUresult cuSurfRefSetArray(CUsurfref handle, CUarray array, unsigned int flags)
     WITH_REFERENCE(handle, true, valid, (r->resource = resource, r->bound = true));
 }
 
-/* Where it is bound to, if that is of the kind and there. */
+/* The resource that it is bound to, if there is one of this type. */
 static CUresult bound_to(const void *handle, bool surface, CUresourcetype type, CUDA_RESOURCE_DESC *out)
 {
     WITH_REFERENCE(handle, surface, r->bound && r->resource.resType == type, *out = r->resource);

@@ -14,7 +14,7 @@ typedef struct Reference {
     unsigned channels;
 } Reference;
 
-/* With the caller's reference, and published. */
+/* A new reference in the registry, held by the caller. */
 CUresult reference_register(Context *context, bool surface, Reference **out);
 /* What each of the references is bound to now. */
 void references_bind(Reference *const *references, unsigned count, TextureBinding *out);

@@ -79,14 +79,14 @@ static bool move(const Bulk *x)
     return true;
 }
 
-/* To one place, and the bytes arrive there. */
+/* Writes to one place, and the bytes arrive there. */
 static bool deliver(const Bulk *x)
 {
     if (x->bytes && !x->move(x)) return false;
     return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
 }
 
-/* To the same place in the shared memory of each block of a mask. */
+/* Writes to the same place in the shared memory of each block of a mask. */
 static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
 {
     const Cluster *cluster = x->warp->block->cluster;

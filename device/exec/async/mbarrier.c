@@ -141,7 +141,7 @@ bool mbarrier_expire(Block *block)
     return any;
 }
 
-/* Releases those who wait there: the phase is complete, or they look again. */
+/* Releases the waiting lanes: the phase is complete, or they test it again. */
 static void wake(const Place *p, bool result)
 {
     bool any = false;

@@ -76,7 +76,7 @@ static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
     return t->first < t->end;
 }
 
-/* Where a byte of shared memory is put. */
+/* The swizzled address of a byte of shared memory. */
 static uint64_t swizzled(unsigned mode, uint64_t address)
 {
     const uint64_t bits = (1u << mode) - 1;

@@ -13,7 +13,7 @@
 
 typedef struct Copies Copies;
 
-/* Of a block whose kernel is checked. */
+/* The state of the checks for one block. */
 typedef struct Checker {
     unsigned checks; /* CHECK_* of code.h */
     Race *race; /* NULL without racecheck */
@@ -60,11 +60,11 @@ void check_cluster_wait(const Warp *warp, uint32_t lanes);
 
 /* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 
-/* Of a block; NULL without memory. */
+/* The copies of a block; NULL without memory. */
 Copies *copies_create(uint32_t warps, uint32_t shared_size);
 void copies_destroy(Copies *copies);
 bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size);
-/* All are complete. */
+/* Forgets all copies: they are complete. */
 void copies_forget(Copies *copies);
 /* False when an access overlaps a copy that is in flight: a fault is recorded. */
 bool copies_access(const Copies *copies, const RaceAccess *access);

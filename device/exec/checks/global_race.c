@@ -64,7 +64,7 @@ static uint64_t hash(uint64_t number) { return number * UINT64_C(0x9e3779b97f4a7
 
 static Table *table_of(GlobalRace *race, uint64_t number) { return &race->tables[hash(number) % TABLES]; }
 
-/* Where the page is, or would be. */
+/* The slot of the page, or the free one for it. */
 static Page **slot_of(Page **slots, uint32_t capacity, uint64_t number)
 {
     uint64_t at = hash(number) / TABLES;

@@ -64,7 +64,8 @@ void race_warp(Race *race, const Warp *warp, uint32_t lanes);
 /* The block's barriers, then the cluster's: its phase that is open, and the last that is complete. */
 enum { CLUSTER_BARRIER_OPEN = BARRIER_COUNT, CLUSTER_BARRIER_COMPLETE, CLOCK_BARRIERS };
 
-/* For each thread: up to which time its accesses happen before. Shared by threads until one changes it. */
+/* For each thread, the time up to which its accesses happened before. Shared by threads until one of them
+ * changes it. */
 typedef struct VectorClock {
     uint32_t owners;
     struct VectorClock *next; /* in the list of free ones */

@@ -1,4 +1,4 @@
-/* What the checks say: who, where, which two accesses, what to do. */
+/* Reports of the checks: the thread, the place, both accesses, and what to do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -92,7 +92,7 @@ static bool mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
            && (((u32)ends.first ^ (u32)ends.last) & ~kept) == 0;
 }
 
-/* Of values that are the same in all threads. */
+/* Operations on values that are the same in all threads; false for others. */
 #define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, even)
 static bool choose(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
 {

@@ -151,7 +151,7 @@ enum {
     CHECK_ACCESSES = CHECK_RACE | CHECK_INIT | CHECK_INIT_SHARED
 };
 
-/* Where an instruction comes from. */
+/* The source position of an instruction. */
 typedef struct CodeLine {
     uint32_t ptx_line;
     uint32_t file;        /* index into CodeModule.files, 0 = none */

@@ -75,7 +75,7 @@ static inline unsigned fragment_needed(const Fragment *f)
     return (unsigned)f->rows * f->columns / (WARP_LANES * fragment_packed(f));
 }
 
-/* Of a sparse a: bits of a row that one register has metadata for. */
+/* The bits of a row of a sparse a that one register has metadata for. */
 enum { MATRIX_PART_BITS = 128 };
 /* Bits that metadata choose as one. */
 static inline unsigned matrix_unit_bits(const Fragment *a) { return matrix_type_bits(a->type) < 16 ? 8 : 16; }

@@ -31,7 +31,7 @@ static float element_of(const Collective *all, MatrixType type, unsigned lane, u
     return f16_to_f32(*word_of(all, lane, first + i / 2) >> 16 * (i % 2) & 0xffff);
 }
 
-/* Where element i of c or d is: halves lie along a row, floats in pairs of two rows. */
+/* The place of element i of c or d: halves lie along a row, floats in pairs of two rows. */
 static MatrixPlace place_of(MatrixType type, unsigned member, unsigned i)
 {
     if (type != MATRIX_F32) return (MatrixPlace){member, i};

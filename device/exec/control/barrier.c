@@ -53,7 +53,7 @@ static void barrier_free(Block *block, uint32_t number)
     cluster_advance(block->cluster);
 }
 
-/* After exits: a barrier whose missing threads have all exited is complete now. */
+/* Called after exits: a barrier whose missing threads have all exited is complete now. */
 void barrier_exit(Block *block)
 {
     for (uint32_t busy = block->barriers_busy; busy; busy &= busy - 1) {

@@ -53,7 +53,7 @@ static bool complete(Warp *warp, Group *like)
     return true;
 }
 
-/* After exits: collectives whose missing lanes have all exited. */
+/* Called after exits: completes collectives whose missing lanes have all exited. */
 void collective_exit(Warp *warp)
 {
     for (uint32_t k = 0; k < warp->group_count; k++) {

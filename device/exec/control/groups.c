@@ -210,7 +210,8 @@ const Insn *group_rejoin(Warp *warp, const Insn *next)
     return group_meet(warp, next) ? next : group_next(warp);
 }
 
-/* Out of fuel at pc: the group that waited longest runs next, after the other warps of the block. */
+/* Called at pc when the fuel is used up. The group that waited longest runs next, after the other warps of
+ * the block. */
 const Insn *group_yield(Warp *warp, const Insn *pc)
 {
     Group *oldest = warp->current;

@@ -13,7 +13,7 @@
 
 enum { LONGEST_NS = 1000000, COARSE_NS = 100000 };
 
-/* As long as the lane that sleeps longest. */
+/* The time of the lane that sleeps longest. */
 static uint64_t duration(const Warp *warp, const Insn *insn)
 {
     const uint32_t *wanted = ROW(const uint32_t, warp, insn->a);

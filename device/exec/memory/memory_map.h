@@ -141,8 +141,7 @@ void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int 
 
 /* Remembers from now on which bytes of new device memory nothing has written. false without address space. */
 bool memory_map_watch(MemoryMap *map);
-/* Where that is remembered (else these do nothing): bytes were written, are new, or came from elsewhere as
- * they were there. */
+/* Note, if unwritten bytes are tracked, that bytes were written, are new, or were copied with their marks. */
 void memory_map_written(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_renewed(MemoryMap *map, uint64_t address, uint64_t size);
 void memory_map_copied(MemoryMap *map, uint64_t to, uint64_t from, uint64_t size);

@@ -21,7 +21,7 @@ LANE_FN f64 fma_plain(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
 #else
 #include <fenv.h>
 
-/* What is in doubt once more; sums that are exact in double were rounded once. */
+/* Computes a row in doubt again; sums that are exact in double were rounded once. */
 static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a, const f32 *b, const f32 *c)
 {
     b64 inexact = 0;
@@ -36,8 +36,9 @@ static __attribute__((noinline, unused)) void fma_row_again(f32 *r, const f32 *a
 #if defined(__SSE4_1__)
 #define HAVE_DOUBT 1
 
-/* What has been seen of a row's sums: the least of their last 29 bits, moved to the sign, and of the floats'
- * sizes, less one so that zeros are largest. Tiny are sizes up to 2^-125. */
+/* Shows whether a sum of a row may have been rounded twice. tie: the least of the sums' last 29 bits, moved
+ * to the sign. tiny: the least of the results' magnitudes less one, so that zeros are largest; results up to
+ * 2^-125 count as tiny. */
 typedef struct Doubt {
     __m128i tie, tiny;
 } Doubt;

@@ -207,7 +207,7 @@ LANE_FN bool affine_shift_right(const Affine *a, const Affine *b, Affine *r)
         return i + 1; \
     }
 
-/* Where all live lanes take part, the values of the other lanes do not matter. */
+/* If all live lanes take part, the values of the other lanes do not matter. */
 #define ON_AFFINE(name, wd, wa, wb, wc, result) \
     ON_ROWS(name, wd, wa, wb, wc) \
     LANE_FN bool compute_##name(Warp *w, const Insn *i) \
@@ -272,7 +272,7 @@ ON_AFFINE(max_u64, 64, 64, 64, 0, UNIFORM_64(u64, >))
         return first == (low operator (T)b->low) && second == (high operator (T)b->high); \
     } \
     COMPARISON(name, wa, order_##name(a, b, &word))
-/* Where the values of half a warp differ, none is equal to a value outside of them. */
+/* If the values of half a warp differ, none is equal to a value outside of them. */
 #define OUTSIDE_FN(T) \
     LANE_FN bool outside_##T(s64 start, s64 stride, s64 value) \
     { \

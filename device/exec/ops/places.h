@@ -1,5 +1,5 @@
-/* Where an affine row of addresses points, of one element a lane. Included by files compiled for each
- * instruction set. */
+/* The places that an affine row of addresses points to, one element a lane. Included by files compiled for
+ * each instruction set. */
 #ifndef DEVICE_EXEC_OPS_PLACES_H
 #define DEVICE_EXEC_OPS_PLACES_H
 

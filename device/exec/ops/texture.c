@@ -202,7 +202,7 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 
 /* --- surfaces: imm is bytes of an element, mods the number of elements and what happens outside ------- */
 
-/* Where a lane reads or writes; false: a fault. */
+/* The place where a lane reads or writes; false: a fault. */
 static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
 {
     u32 at[4];

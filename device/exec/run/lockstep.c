@@ -220,7 +220,7 @@ static bool do_exchange(Lockstep *x, const Insn *i)
 
 /* --- control ------------------------------------------------------------------------------------------- */
 
-/* Where a jump goes; NULL: the block is to stop, or its threads diverge. */
+/* The target of a jump; NULL: the block is to stop, or its threads diverge. */
 static const Insn *jump(const Lockstep *x, const Insn *i)
 {
     return i->target > i || !grid_stops(x->block->grid, x->worker) ? i->target : NULL;

@@ -9,7 +9,7 @@ Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
 BlockResult block_run(Block *block, Worker *worker);
 void block_give_back(Worker *worker, Block *block);
-/* The block is deadlocked, with those of its cluster: a fault says who waits where. */
+/* The block and its cluster are deadlocked: the fault names the threads that wait and where. */
 void block_fault_stuck(Block *block);
 /* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
  * long. */
@@ -45,7 +45,7 @@ void grid_ask_help(Grid *grid);
 void grid_call_help(Grid *grid);
 /* Lets that many of the pool's threads join in the job: puts it into the list and wakes them. */
 void worker_pool_call(WorkerPool *pool, PoolJob *job, uint64_t threads);
-/* Takes the job from the list and waits for those who joined in. */
+/* Takes the job from the list and waits for the threads that joined in. */
 void worker_pool_finish(WorkerPool *pool, PoolJob *job);
 /* Whether a thread of the pool has nothing to do and could be called; a hint. */
 bool worker_pool_sleepers(WorkerPool *pool);

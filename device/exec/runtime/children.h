@@ -60,7 +60,7 @@ struct Child {
 };
 
 void children_init(Children *children);
-/* After which others a launch runs. */
+/* The launches that a launch waits for. */
 typedef enum ChildOrder {
     CHILD_QUEUED, /* after those of the same queue */
     CHILD_FREE, /* after none */

@@ -55,7 +55,7 @@ typedef struct RuntimeCall {
 const GridLaunch *runtime_launch(const RuntimeCall *c);
 /* Writes a result to the address that the thread gave; a fault when that is not accessible. Returns 0. */
 uint64_t runtime_store(RuntimeCall *c, uint64_t address, uint64_t value, uint32_t size);
-/* Where the stream puts a launch. RUNTIME_INVALID_HANDLE when it is none. */
+/* The order and the queue of a launch in the stream. RUNTIME_INVALID_HANDLE when there is no such stream. */
 int runtime_order(const RuntimeCall *c, uint64_t stream, ChildOrder *order, uint64_t *queue);
 
 const Insn *print_formatted(Warp *warp, const Insn *insn);

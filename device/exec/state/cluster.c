@@ -1,4 +1,4 @@
-/* Where a block is in its cluster, and the shared memory that the blocks of a cluster reach. */
+/* The position of a block in its cluster, and the shared memory that the blocks of a cluster reach. */
 #include "exec/state/cluster.h"
 
 #include "exec/state/grid.h"

@@ -55,7 +55,7 @@ static double along(CubeAxis axis, const uint32_t v[3])
     return (double)as_float(v[axis.component]) * axis.sign;
 }
 
-/* Where a direction that meets another face is, on the axes of this one. */
+/* The coordinate, on an axis of this face, of a direction that meets another face. */
 static double beyond(const CubeAxis axes[3], CubeAxis axis, CubeAxis major, const uint32_t end[3])
 {
     double depth = along(axes[2], end), length = along(major, end), here = along(axis, end);

@@ -121,7 +121,7 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
     }
 }
 
-/* To the nearest number with that many bits and an exponent of at least that, ties away from zero. */
+/* Rounds to the nearest number of so many bits whose exponent is at least `least`, ties away from zero. */
 static double round_away(double x, int bits, int least)
 {
     int exponent;

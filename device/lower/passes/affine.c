@@ -73,7 +73,7 @@ static Kind result_kind(const Affinity *a, const LowerInsn *i)
     }
 }
 
-static bool is_ours(const LowerInsn *i)
+static bool is_affine_operation(const LowerInsn *i)
 {
     Rule rule = forms[i->op].rule;
     return rule != RULE_NONE && rule < RULE_COMPARE && ref_is_register(i->d);
@@ -91,12 +91,12 @@ static void find_kinds(Affinity *a)
 {
     LowerFunction *f = a->f;
     for (uint32_t n = 0; n < f->insn_count; n++)
-        if (!is_ours(&f->insns[n])) lower_visit(f, &f->insns[n], set_any, a);
+        if (!is_affine_operation(&f->insns[n])) lower_visit(f, &f->insns[n], set_any, a);
     do {
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
             const LowerInsn *i = &f->insns[n];
-            if (!is_ours(i) || a->kinds[ref_number(i->d)] == KIND_ANY) continue;
+            if (!is_affine_operation(i) || a->kinds[ref_number(i->d)] == KIND_ANY) continue;
             Kind kind = result_kind(a, i);
             if (kind <= a->kinds[ref_number(i->d)]) continue;
             a->kinds[ref_number(i->d)] = kind;
@@ -168,7 +168,7 @@ static void find_rooted(Affinity *a)
         a->changed = false;
         for (uint32_t n = 0; n < f->insn_count; n++) {
             const LowerInsn *i = &f->insns[n];
-            if (!is_ours(i) || !affine(a, i->d) || a->rooted[ref_number(i->d)]) continue;
+            if (!is_affine_operation(i) || !affine(a, i->d) || a->rooted[ref_number(i->d)]) continue;
             if (!is_rooted(a, i->a) && !is_rooted(a, i->b) && !is_rooted(a, i->c)) continue;
             a->rooted[ref_number(i->d)] = a->changed = true;
         }
@@ -193,10 +193,10 @@ static void drop_compared(void *closure, Ref *ref, bool read, bool written)
 static void check_compared(Affinity *a, LowerInsn *i)
 {
     const bool sources = has_numbers(a, i->a) && has_numbers(a, i->b) && has_numbers(a, i->c);
-    const bool ours = is_ours(i) && has_numbers(a, i->d);
-    if (sources && (ours || forms[i->op].rule == RULE_COMPARE)) return;
+    const bool has_affine_result = is_affine_operation(i) && has_numbers(a, i->d);
+    if (sources && (has_affine_result || forms[i->op].rule == RULE_COMPARE)) return;
     lower_visit(a->f, i, drop_compared, a);
-    if (!ours || !a->compared[ref_number(i->d)]) return;
+    if (!has_affine_result || !a->compared[ref_number(i->d)]) return;
     a->compared[ref_number(i->d)] = false;
     a->changed = true;
 }

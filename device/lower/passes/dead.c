@@ -164,7 +164,7 @@ static void flow_block(Needs *n, uint32_t block)
     if (end_at_start(n, block)) n->grown[block] = n->time;
 }
 
-/* Without loops each block is looked at once, in the sweep; with them until nothing grows anymore. */
+/* Without loops one sweep visits each block once; with loops it is repeated until nothing changes. */
 static void flow(Needs *n)
 {
     const LowerFunction *f = n->f;

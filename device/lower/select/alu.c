@@ -148,7 +148,7 @@ static uint16_t rounding_of(const PtxForm *form)
 static const uint16_t flush_ops[PTX_TYPE_COUNT] = {OF_HALVES(flush), OF_TYPE(flush, f32),
                                                    OF_TYPE(flush, f32x2)};
 static const uint16_t sat_ops[PTX_TYPE_COUNT] = {OF_HALVES(sat), OF_TYPE(sat, f32), OF_TYPE(sat, f64)};
-/* Of integers the larger one of the result and 0. */
+/* relu of integers is the maximum of the result and 0. */
 static const uint16_t relu_ops[PTX_TYPE_COUNT] = {OF_HALVES(relu), OF_TYPE(max, s32), OF_TYPE(max, s16x2)};
 
 static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
@@ -161,7 +161,8 @@ static void after(Recipe *recipe, uint16_t op)
     if (op == OP_COUNT) recipe->op = OP_COUNT;
 }
 
-/* The operation and what is done around it. */
+/* Chooses the operation of a form, and the operations on its operands and its result: flushing, saturation,
+ * relu. */
 static void fill_recipe(const PtxForm *form, Recipe *r)
 {
     PtxType type = form->types[0];

@@ -174,7 +174,7 @@ static void pass_register(Select *s, const PtxOperand *o, PtxType type, uint32_t
         move_value(s, false, select_dest(s, o, class_of(type)), target, type);
 }
 
-/* Where a variable of the caller is, counted from the caller's frame. */
+/* The offset of a caller's variable from the caller's frame. */
 static uint32_t caller_offset(const Select *s, const PtxOperand *o)
 {
     const LocalPlace *place = &s->places[o->variable->id];
@@ -201,7 +201,7 @@ static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, Loca
     }
 }
 
-/* Parameters and results of the function itself that are registers: between its frame and their rows. */
+/* Copies the function's own parameters and results that are registers between its frame and their rows. */
 static void move_registers(Select *s, PtxVariable **list, uint32_t count, const LocalPlace *places,
                            bool store)
 {

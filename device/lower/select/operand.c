@@ -79,7 +79,7 @@ static Ref special_row(const PtxOperand *o)
     }
 }
 
-/* Where the registers of a cluster begin in enum ClusterPlace. */
+/* The first of the special register's components in enum ClusterPlace. */
 static uint32_t cluster_place(unsigned special)
 {
     switch (special) {

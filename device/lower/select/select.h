@@ -5,7 +5,7 @@
 
 #include "lower/module.h"
 
-/* Where a .param or .local variable of a function lives in local memory. */
+/* The place of a .param or .local variable in local memory. */
 typedef struct LocalPlace {
     enum { PLACE_NONE, PLACE_FRAME, PLACE_OUTGOING } kind;
     uint32_t offset;   /* FRAME: in the own frame; OUTGOING: in that of the function called */

@@ -88,7 +88,7 @@ static void clamp(Video *v, Ref *value, int64_t least, int64_t most)
     *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, most));
 }
 
-/* To the range of d's type in that many bits. */
+/* Saturates to the range of d's type, which has this many bits. */
 static void saturate(Video *v, Ref *value, unsigned bits)
 {
     int64_t half = INT64_C(1) << (bits - 1);

@@ -245,7 +245,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
 
 
 def _contracted(terms, numbers, output) -> list[_Term]:
-    """The terms with these made one, which is the last."""
+    """The terms after the contraction of those with these numbers, whose result comes last."""
     rest = [each for number, each in enumerate(terms) if number not in numbers]
     term, *others = (terms[number] for number in sorted(numbers))
     while others:

@@ -298,7 +298,7 @@ def check_out_shape(name, a, axis, out, keepdims) -> None:
 
 
 def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocator) -> GPUArray:
-    """With out=, which may be of another dtype and lie anywhere."""
+    """Reduce into `out`, which may have another dtype, be non-contiguous, and overlap `a`."""
     given = a.dtype
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")

@@ -138,12 +138,12 @@ class Work:
         """The array that each pass reads keys from, and the one that the last pass writes to; 0 for none."""
         passes, keys, out = self.order.passes, self.keys, self.out
         if out is None:
-            rooms = [new(keys.shape, keys.dtype, allocator) for _ in range(min(passes - 1, 2))]
-            return [keys, *(rooms[k % 2] for k in range(passes - 1)), 0]
+            buffers = [new(keys.shape, keys.dtype, allocator) for _ in range(min(passes - 1, 2))]
+            return [keys, *(buffers[k % 2] for k in range(passes - 1)), 0]
         if passes % 2 and out._address == keys._address:
             keys = packed_copy(keys, stream, allocator)
-        room = new(keys.shape, keys.dtype, allocator) if passes > 1 else None
-        return [keys, *((out, room)[(passes - k) % 2] for k in range(1, passes + 1))]
+        buffer = new(keys.shape, keys.dtype, allocator) if passes > 1 else None
+        return [keys, *((out, buffer)[(passes - k) % 2] for k in range(1, passes + 1))]
 
     def _value_buffers(self, carried, allocator) -> list:
         """The same for values."""
@@ -151,5 +151,5 @@ class Work:
         first = 0 if self.values is None else self.values
         if out is None:
             return [first] + [0] * passes
-        room = new(out.shape, carried, allocator) if passes > 1 else None
-        return [first, *((out, room)[(passes - k) % 2] for k in range(1, passes + 1))]
+        buffer = new(out.shape, carried, allocator) if passes > 1 else None
+        return [first, *((out, buffer)[(passes - k) % 2] for k in range(1, passes + 1))]

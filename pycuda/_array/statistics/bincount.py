@@ -85,32 +85,32 @@ def bincount(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """How often each number from 0 on occurs, as numpy.bincount.
+    """Count the occurrences of each number from 0 on, as numpy.bincount.
 
     Parameters
     ----------
     x : GPUArray of int
-        With one axis, and no negative numbers.
+        A 1-D array without negative numbers.
     weights : GPUArray or array, optional
-        What is added up for each number, in double, instead of 1.
+        The weight of each element, added up in double. By default each counts 1.
     minlength : int, optional
-        Of the result.
+        The least length of the result.
     stream : Stream, optional
-        The call waits for it: the greatest number is the length of the result.
+        The call waits for it, since the length of the result depends on the greatest number.
     allocator : callable, optional
         For the result.
 
     Returns
     -------
     GPUArray
-        Of int64, or float64 with weights, unless there are none.
+        int64, or float64 with weights, unless `x` is empty.
 
     Raises
     ------
     ValueError
-        For negative numbers, or weights of another length.
+        `x` has negative numbers, or `weights` has another length.
     TypeError
-        For elements that are not integers.
+        The elements of `x` are not integers.
     """
     x = _numbers(x, stream)
     if minlength is None or operator.index(minlength) < 0:

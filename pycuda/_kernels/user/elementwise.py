@@ -113,9 +113,8 @@ def _declarator(argument, constant) -> str:
 
 
 def plain(arguments, text: Text, use_range=False, constant=()) -> str:
-    """PyCUDA's kernel: arguments hold n, or start, stop and step. constant: the names of vectors that the
-    compiler is to keep from being written to.
-    """
+    """PyCUDA's kernel. arguments include n, or start, stop and step. constant: the names of vectors that are
+    declared const."""
     declarations = [_declarator(argument, constant) for argument in arguments]
     return _kernel(text, arguments, declarations, _range_loop(text) if use_range else _loop(text))
 

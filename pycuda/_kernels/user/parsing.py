@@ -99,7 +99,7 @@ def headers(arguments, *others) -> str:
 
 
 def size_checks(arguments) -> str:
-    """Declarations that stop the compiler where a type of the user's is not as large as its dtype."""
+    """Static assertions that each type of the user's has the size of its dtype."""
     checked = {argument.dtype: dtype_to_ctype(argument.dtype) for argument in arguments}
     return "".join(
         f'static_assert(sizeof({name}) == {dtype.itemsize}, "{name} does not have the {dtype.itemsize} bytes '

@@ -41,7 +41,7 @@ class Shape(NamedTuple):
         return THREADS * ROWS * self.vector
 
     def tile(self, size: int) -> int:
-        """The tile's length for that many elements. It depends on nothing else."""
+        """The length of a tile, which depends on nothing but the number of elements."""
         rounds = -(-size // (self.step * BLOCKS))
         return self.step << max(rounds - 1, 0).bit_length()
 
