@@ -1,5 +1,6 @@
-// Batched products of matrices with any strides: tiles of 64 x 64 results a block, 4 x 4 a thread, operands
-// staged in shared memory. Each result is summed in the order of the inner axis.
+// Batched products of matrices with any strides. A block has a tile of the result, a thread quads of it: 4 x
+// 4 neighbors. Operands are staged in shared memory, the next part while this one is multiplied. Each result
+// is summed in the order of the inner axis, whatever the tile.
 #ifndef PYCUDA_MATMUL_HPP
 #define PYCUDA_MATMUL_HPP
 
@@ -7,7 +8,7 @@
 
 namespace pycuda {
 
-enum { MATMUL_SIDE = 64, MATMUL_DEPTH = 16, MATMUL_THREADS = 256, MATMUL_EACH = 4 };
+enum { MATMUL_THREADS = 256, MATMUL_QUAD = 4, MATMUL_QUADS = 64 }; // from one quad of a thread to the next
 
 template <int D> struct Matmul {
     index_t rows, columns, inner, batches;
@@ -23,68 +24,132 @@ template <> struct Product<bool> {
     static __device__ __forceinline__ bool add(bool sum, bool a, bool b) { return sum || (a && b); }
 };
 
-// A tile of an operand: MATMUL_SIDE lines of MATMUL_DEPTH numbers; neighbors in memory for neighboring
-// threads.
-template <class T, class A>
-__device__ __forceinline__ void fetch(A (*tile)[MATMUL_SIDE + 1], const char *from, index_t line,
-                                      index_t lines, index_t line_step, index_t depth, index_t depths,
-                                      index_t depth_step)
-{
-    bool by_depth = (depth_step < 0 ? -depth_step : depth_step) < (line_step < 0 ? -line_step : line_step);
-#pragma unroll
-    for (int i = threadIdx.x; i < MATMUL_SIDE * MATMUL_DEPTH; i += MATMUL_THREADS) {
-        int l = by_depth ? i / MATMUL_DEPTH : i % MATMUL_SIDE,
-            d = by_depth ? i % MATMUL_DEPTH : i / MATMUL_SIDE;
-        bool there = line + l < lines && depth + d < depths;
-        tile[d][l] = A(0);
-        if (there)
-            tile[d][l] = To<A>::from(value(
-                *reinterpret_cast<const T *>(from + (line + l) * line_step + (depth + d) * depth_step)));
+// MATMUL_QUAD neighbors, which are loaded at once.
+template <class A> struct alignas(MATMUL_QUAD * sizeof(A) > 16 ? 16 : MATMUL_QUAD * sizeof(A)) Quad {
+    A item[MATMUL_QUAD];
+};
+
+// DEPTH numbers of each of SIDE lines of an operand: neighbors in memory for neighboring threads, on their
+// way to shared memory.
+template <class T, class A, int SIDE, int DEPTH> struct Part {
+    enum { EACH = SIDE * DEPTH / MATMUL_THREADS, STEP = SIDE + MATMUL_QUAD };
+    const char *from;
+    index_t line, lines, line_step, depths, depth_step;
+    bool by_depth;
+    A kept[EACH];
+
+    __device__ __forceinline__ Part(const char *operand, index_t first, index_t count, index_t step,
+                                    index_t inner, index_t inner_step)
+        : from(operand), line(first), lines(count), line_step(step), depths(inner), depth_step(inner_step),
+          by_depth((inner_step < 0 ? -inner_step : inner_step) < (step < 0 ? -step : step))
+    {
     }
+
+    __device__ __forceinline__ int line_of(int i) const { return by_depth ? i / DEPTH : i % SIDE; }
+    __device__ __forceinline__ int depth_of(int i) const { return by_depth ? i % DEPTH : i / SIDE; }
+
+    __device__ __forceinline__ void load(index_t depth)
+    {
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            int i = threadIdx.x + e * MATMUL_THREADS;
+            index_t l = line + line_of(i), d = depth + depth_of(i);
+            kept[e] = A(0);
+            if (l < lines && d < depths)
+                kept[e] =
+                    To<A>::from(value(*reinterpret_cast<const T *>(from + l * line_step + d * depth_step)));
+        }
+    }
+
+    __device__ __forceinline__ void store(A *tile) const
+    {
+#pragma unroll
+        for (int e = 0; e < EACH; e++) {
+            int i = threadIdx.x + e * MATMUL_THREADS;
+            tile[depth_of(i) * STEP + line_of(i)] = kept[e];
+        }
+    }
+};
+
+// Adds the products of one place of the inner axis.
+template <class A, int DOWN, int ACROSS>
+__device__ __forceinline__ void multiply_quads(A (*sum)[ACROSS * MATMUL_QUAD], const A *rows,
+                                               const A *columns)
+{
+    Quad<A> a[DOWN], b[ACROSS];
+#pragma unroll
+    for (int q = 0; q < DOWN; q++) a[q] = *reinterpret_cast<const Quad<A> *>(rows + q * MATMUL_QUADS);
+#pragma unroll
+    for (int q = 0; q < ACROSS; q++) b[q] = *reinterpret_cast<const Quad<A> *>(columns + q * MATMUL_QUADS);
+#pragma unroll
+    for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
+#pragma unroll
+        for (int j = 0; j < ACROSS * MATMUL_QUAD; j++)
+            sum[i][j] = Product<A>::add(sum[i][j], a[i / MATMUL_QUAD].item[i % MATMUL_QUAD],
+                                        b[j / MATMUL_QUAD].item[j % MATMUL_QUAD]);
 }
 
-template <class TA, class TB, class TC, class A, int D>
+// One tile of one product. DOWN and ACROSS: quads of a thread.
+template <class TA, class TB, class TC, class A, int DOWN, int ACROSS, int DEPTH, int D>
 __device__ __forceinline__ void multiply_batch(const char *a, const char *b, char *c, const Matmul<D> &plan,
-                                               A (*rows)[MATMUL_SIDE + 1], A (*columns)[MATMUL_SIDE + 1])
+                                               A *rows, A *columns)
 {
-    index_t row = (index_t)blockIdx.x * MATMUL_SIDE, column = (index_t)blockIdx.y * MATMUL_SIDE;
-    int down = threadIdx.x / 16, across = threadIdx.x % 16;
-    A sum[MATMUL_EACH][MATMUL_EACH];
+    typedef Part<TA, A, DOWN * MATMUL_QUADS, DEPTH> Rows;
+    typedef Part<TB, A, ACROSS * MATMUL_QUADS, DEPTH> Columns;
+    index_t row = (index_t)blockIdx.x * DOWN * MATMUL_QUADS,
+            column = (index_t)blockIdx.y * ACROSS * MATMUL_QUADS;
+    int down = threadIdx.x / 16 * MATMUL_QUAD, across = threadIdx.x % 16 * MATMUL_QUAD;
+    Rows first(a, row, plan.rows, plan.a_row, plan.inner, plan.a_inner);
+    Columns second(b, column, plan.columns, plan.b_column, plan.inner, plan.b_inner);
+    A sum[DOWN * MATMUL_QUAD][ACROSS * MATMUL_QUAD];
 #pragma unroll
-    for (int i = 0; i < MATMUL_EACH * MATMUL_EACH; i++) sum[i / MATMUL_EACH][i % MATMUL_EACH] = A(0);
+    for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
+#pragma unroll
+        for (int j = 0; j < ACROSS * MATMUL_QUAD; j++) sum[i][j] = A(0);
+    first.load(0);
+    second.load(0);
+    int half = 0; // of the shared memory, in turns
 #pragma unroll 1
-    for (index_t k = 0; k < plan.inner; k += MATMUL_DEPTH) {
-        __syncthreads(); // all threads have read the previous tiles
-        fetch<TA>(rows, a, row, plan.rows, plan.a_row, k, plan.inner, plan.a_inner);
-        fetch<TB>(columns, b, column, plan.columns, plan.b_column, k, plan.inner, plan.b_inner);
-        __syncthreads();
-        int depth = (int)min((index_t)MATMUL_DEPTH, plan.inner - k);
+    for (index_t k = 0; k < plan.inner; k += DEPTH, half ^= 1) {
+        A *here = rows + half * DEPTH * Rows::STEP, *there = columns + half * DEPTH * Columns::STEP;
+        first.store(here);
+        second.store(there);
+        __syncthreads(); // and all threads have read the other half
+        if (k + DEPTH < plan.inner) {
+            first.load(k + DEPTH);
+            second.load(k + DEPTH);
+        }
+        here += down;
+        there += across;
+        if (k + DEPTH <= plan.inner) {
+#pragma unroll
+            for (int d = 0; d < DEPTH; d++)
+                multiply_quads<A, DOWN, ACROSS>(sum, here + d * Rows::STEP, there + d * Columns::STEP);
+        } else {
 #pragma unroll 1
-        for (int d = 0; d < depth; d++)
-#pragma unroll
-            for (int i = 0; i < MATMUL_EACH; i++)
-#pragma unroll
-                for (int j = 0; j < MATMUL_EACH; j++)
-                    sum[i][j] =
-                        Product<A>::add(sum[i][j], rows[d][down + 16 * i], columns[d][across + 16 * j]);
+            for (int d = 0; d < (int)(plan.inner - k); d++)
+                multiply_quads<A, DOWN, ACROSS>(sum, here + d * Rows::STEP, there + d * Columns::STEP);
+        }
     }
 #pragma unroll
-    for (int i = 0; i < MATMUL_EACH; i++)
+    for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
 #pragma unroll
-        for (int j = 0; j < MATMUL_EACH; j++) {
-            index_t y = row + down + 16 * i, x = column + across + 16 * j;
+        for (int j = 0; j < ACROSS * MATMUL_QUAD; j++) {
+            index_t y = row + down + i / MATMUL_QUAD * MATMUL_QUADS + i % MATMUL_QUAD,
+                    x = column + across + j / MATMUL_QUAD * MATMUL_QUADS + j % MATMUL_QUAD;
             if (y < plan.rows && x < plan.columns)
                 put(*reinterpret_cast<TC *>(c + y * plan.c_row + x * plan.c_column), sum[i][j]);
         }
 }
 
 // Grid: tiles of rows, tiles of columns, matrices.
-template <class TA, class TB, class TC, class A, int D>
+template <class TA, class TB, class TC, class A, int DOWN, int ACROSS, int DEPTH, int D>
 __device__ __forceinline__ void matmul(const char *a, const char *b, char *c, const Matmul<D> &plan)
 {
-    __shared__ alignas(16) char raw[2 * MATMUL_DEPTH * (MATMUL_SIDE + 1) * sizeof(A)];
-    typedef A Line[MATMUL_SIDE + 1];
-    Line *rows = reinterpret_cast<Line *>(raw), *columns = rows + MATMUL_DEPTH;
+    enum { ROWS = 2 * DEPTH * (DOWN * MATMUL_QUADS + MATMUL_QUAD) };
+    enum { COLUMNS = 2 * DEPTH * (ACROSS * MATMUL_QUADS + MATMUL_QUAD) };
+    __shared__ alignas(16) char raw[(ROWS + COLUMNS) * sizeof(A)];
+    A *rows = reinterpret_cast<A *>(raw), *columns = rows + ROWS;
 #pragma unroll 1
     for (index_t batch = blockIdx.z; batch < plan.batches; batch += gridDim.z) {
         const char *here_a = a, *here_b = b;
@@ -98,7 +163,8 @@ __device__ __forceinline__ void matmul(const char *a, const char *b, char *c, co
             here_c += at * plan.c_batch[d];
             i = rest;
         }
-        multiply_batch<TA, TB, TC, A>(here_a, here_b, here_c, plan, rows, columns);
+        __syncthreads(); // all threads have read what the product before had there
+        multiply_batch<TA, TB, TC, A, DOWN, ACROSS, DEPTH>(here_a, here_b, here_c, plan, rows, columns);
     }
 }
 

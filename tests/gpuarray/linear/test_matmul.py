@@ -85,3 +85,16 @@ def test_forms_that_were_seen_before(shapes, dtype):
         compare(other, a @ b)
         assert pool.active_blocks == 1
         del other
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "e", "i4", "f4", "f8", "F", "D"])
+@pytest.mark.parametrize("inner", [1, 8, 17])
+def test_tiles(dtype, inner):
+    """Enough blocks for the large tiles, which results fill in part; all layouts of the operands."""
+    rng = np.random.default_rng(inner)
+    a, b = (rng.integers(-2, 3, (64, *s)).astype(dtype) for s in ((131, inner), (inner, 70)))
+    want = np.matmul(a, b) if dtype != "e" else np.matmul(a.astype("f4"), b.astype("f4")).astype("e")
+    x, y = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+    turned = gpuarray.to_gpu(a.mT.copy()).mT, gpuarray.to_gpu(b.mT.copy()).mT
+    for left, right in ((x, y), turned, (x[:, ::-1][:, ::-1], y)):
+        assert (np.matmul(left, right).get() == want).all()
