@@ -39,6 +39,8 @@ def test_example(example, tmp_path):
         timeout=100,
         env=dict(os.environ),
     )
+    if "LibraryNotFound" in done.stderr:
+        pytest.skip(done.stderr.strip().rpartition("\n")[2])
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert not done.stderr or example.stem in TALKATIVE
