@@ -74,7 +74,7 @@ static bool fill_slots(void *tool, intptr_t *slots)
     return start && start(&info);
 }
 
-/* All three, or none. A tool writes 1 where it wants no calls. */
+/* Sets all three functions, or none. A tool writes 1 to a slot to get no calls. */
 static void take_functions(const intptr_t *slots)
 {
     intptr_t heap = slots[NVTX3EXT_CBID_nvtxMemHeapRegister];

@@ -262,7 +262,7 @@ static PoolBlock **find_locked(Pool *pool, unsigned bin, CUstream stream, bool a
     return any_order ? last : NULL;
 }
 
-/* The same among blocks of up to twice the size, where bins are shared. */
+/* Finds a block of up to twice the size, among bins that are shared. */
 static PoolBlock **find_larger_locked(Pool *pool, unsigned bin, CUstream stream, bool any_order, int *looks)
 {
     unsigned end = bin + (1u << pool->bits), count = pool_bin_count(pool->bits);
@@ -645,7 +645,7 @@ IN_CALL CUresult pool_release_largest(Pool *pool, bool *found)
     return block ? release_block(pool, block, true) : CUDA_SUCCESS;
 }
 
-/* All held blocks, linked by next. */
+/* Takes out all held blocks and returns them as a list. */
 static PoolBlock *unhold_all(Pool *pool)
 {
     PoolBlock *all = NULL;

@@ -79,7 +79,7 @@ def matrix_to_array(matrix, order, allow_double_hack=False):
     Parameters
     ----------
     matrix : numpy.ndarray
-        Of two dimensions.
+        It has two dimensions.
     order : {"C", "F"}
         With "C" a texture at (x, y) is matrix[y, x], with "F" it is matrix[x, y].
     allow_double_hack : bool

@@ -175,7 +175,7 @@ def compile(
     no_extern_c : bool
         Do not wrap the source in extern "C".
     arch : str
-        For instance "sm_90"; None is the device's.
+        For example "sm_90"; None is the device's.
     code : str
         As nvcc's -code.
     cache_dir : str or False
@@ -328,7 +328,7 @@ class DynamicModule(CudaModule):
         Parameters
         ----------
         libname : str
-            For instance "cudadevrt".
+            For example "cudadevrt".
 
         Returns
         -------

@@ -54,7 +54,7 @@ def _unary(name):
     Returns
     -------
     GPUArray
-        Of the same shape, and for floats and complex numbers of the same dtype.
+        It has the same shape, and for floats and complex numbers the same dtype.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def ldexp(significand, exponent, stream=None):
     Returns
     -------
     GPUArray
-        Of the dtype of `significand`.
+        It has the dtype of `significand`.
     """
     if getattr(exponent, "dtype", np.dtype(int)).kind == "f":
         exponent = exponent.astype(np.int32, stream=stream)

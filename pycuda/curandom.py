@@ -118,7 +118,7 @@ def seed_getter_uniform(n: SupportsIndex) -> GPUArray:
     Returns
     -------
     GPUArray
-        Of int32.
+        Its dtype is int32.
     """
     seeds = np.full(operator.index(n), np.random.randint(0, SEEDS), np.int32)
     return to_gpu(seeds)
@@ -135,7 +135,7 @@ def seed_getter_unique(n: SupportsIndex) -> GPUArray:
     Returns
     -------
     GPUArray
-        Of int32.
+        Its dtype is int32.
     """
     return unique_seeds(operator.index(n))
 

@@ -162,7 +162,7 @@ class ElementwiseKernel:
         slice : slice, optional
             The same, as Python counts: negative numbers from the end of the first vector.
         stream : Stream, optional
-            Where the kernel is queued.
+            The stream on which the kernel is queued.
 
         Raises
         ------

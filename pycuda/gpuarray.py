@@ -194,7 +194,7 @@ class GPUArray(_GPUArrayBase):
         axis : int, optional
             The flattened array by default.
         out : GPUArray, optional
-            Where the result goes.
+            The array for the result.
         stream : Stream, optional
         """
         return take_put.compress(condition, self, axis, out, stream=stream)
@@ -258,7 +258,7 @@ class GPUArray(_GPUArrayBase):
         ----------
         b : GPUArray or number
         out : GPUArray, optional
-            Where the result goes.
+            The array for the result.
         """
         from pycuda._array.linear import products
 
@@ -295,7 +295,7 @@ class GPUArray(_GPUArrayBase):
         dtype : dtype, optional
             Of the computation and of a new result.
         out : GPUArray, optional
-            Where the result goes.
+            The array for the result.
         """
         from pycuda._array.linear import diagonals
 

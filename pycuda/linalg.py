@@ -108,7 +108,7 @@ def solve_triangular(
     Returns
     -------
     GPUArray
-        Of the shape of `b`, after broadcasting, in the dtype that both have in common.
+        It has the shape of `b`, after broadcasting, and the common dtype of both.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def lu_solve(
     Returns
     -------
     GPUArray
-        Of the shape of `b`, after broadcasting. Infinities or NaNs for a matrix that is singular.
+        It has the shape of `b`, after broadcasting. Infinities or NaNs for a matrix that is singular.
 
     Raises
     ------
@@ -397,7 +397,7 @@ def cho_solve(
     Returns
     -------
     GPUArray
-        Of the shape of `b`, after broadcasting.
+        It has the shape of `b`, after broadcasting.
 
     Raises
     ------

@@ -176,7 +176,7 @@ class ReductionKernel:
         *args
             As declared: GPUArrays, other libraries' arrays on the device, and numbers.
         stream : Stream, optional
-            Where the kernel is queued.
+            The stream on which the kernel is queued.
         out : GPUArray, optional
             Gets the result in its first element.
         allocator : callable, optional

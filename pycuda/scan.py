@@ -111,15 +111,15 @@ class _ScanKernel:
         Parameters
         ----------
         input_ary : GPUArray
-            Of one dimension and the kernel's dtype; with any stride.
+            It has one dimension, the kernel's dtype, and any stride.
         output_ary : GPUArray or "new", optional
             Gets the result. Without it the input does; "new" makes an array.
         allocator : callable, optional
             Makes the memory of a new result. By default that of the input.
         stream : Stream, optional
-            Where the kernel is queued.
+            The stream on which the kernel is queued.
         segments : GPUArray, optional
-            Of uint8 or bool: where it is not 0 the scan restarts.
+            Its dtype is uint8 or bool: where it is not 0 the scan restarts.
 
         Returns
         -------

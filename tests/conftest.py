@@ -102,7 +102,7 @@ def cache_of_this_run(tmp_path_factory):
 
 
 def environment(**changes):
-    """Of programs that tests start; None takes a variable away."""
+    """The environment of programs that tests start; None removes a variable."""
     path = os.pathsep.join(filter(None, [os.path.dirname(__file__), os.environ.get("PYTHONPATH")]))
     env = {**os.environ, "PYTHONPATH": path, **changes}
     return {key: value for key, value in env.items() if value is not None}
@@ -139,9 +139,8 @@ def run_python(fork_server, tmp_path):
 
 @pytest.fixture
 def elsewhere(tmp_path, monkeypatch):
-    """For `python -c` and `python -m`, which would import a source tree in the current folder rather than the
-    package that is installed.
-    """
+    """Another current folder, for `python -c` and `python -m`, which would import a source tree in the
+    current folder rather than the installed package."""
     monkeypatch.chdir(tmp_path)
 
 

@@ -22,12 +22,13 @@ def memory_is_shared():
 
 
 def free_bytes():
-    """Of the device; 0 where other workers share it."""
+    """The free bytes of the device; 0 where other workers share it."""
     return 0 if memory_is_shared() else drv.mem_get_info()[0]
 
 
 def tries():
-    """To look at the device's free memory: others take and give a GPU's; there one quiet moment is enough."""
+    """How often to query the device's free memory: other processes allocate and free on a GPU, and one quiet
+    moment is enough."""
     return range(1 if on_cpu_device() else 100)
 
 

@@ -192,7 +192,8 @@ static bool are_apart_within(const StridedForm *a, const StridedForm *b, ptrdiff
     return start >= a_high - a_low && start + (b_high - b_low) <= step;
 }
 
-static bool shows_apart(const StridedForm *a, const StridedForm *b, ptrdiff_t offset, const StridedForm *of)
+static bool are_apart_by_strides(const StridedForm *a, const StridedForm *b, ptrdiff_t offset,
+                                 const StridedForm *of)
 {
     for (int axis = 0; axis < of->ndim; axis++) {
         ptrdiff_t step = strides_distance(of->strides[axis]);
@@ -215,7 +216,7 @@ bool strides_may_meet(const StridedForm *a, const StridedForm *b, ptrdiff_t offs
     strides_extent(a->ndim, a->shape, a->strides, a->itemsize, &a_low, &a_high);
     strides_extent(b->ndim, b->shape, b->strides, b->itemsize, &b_low, &b_high);
     if (a_high <= offset + b_low || offset + b_high <= a_low) return false;
-    if (shows_apart(a, b, offset, a) || shows_apart(a, b, offset, b)) return false;
+    if (are_apart_by_strides(a, b, offset, a) || are_apart_by_strides(a, b, offset, b)) return false;
     ptrdiff_t step = common_step(b, common_step(a, 0));
     return !step || !are_apart_within(a, b, offset, step);
 }

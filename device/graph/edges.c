@@ -76,7 +76,7 @@ static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
     return data ? !memcmp(&edge->data, data, sizeof *data) : edge_is_ordinary(&edge->data);
 }
 
-/* All or none. */
+/* Checks all edges, then adds or removes them. */
 static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
                        const CUgraphEdgeData *data, size_t count, bool add)
 {

@@ -138,7 +138,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle)
     return result;
 }
 
-/* All is ready since the graph was instantiated. */
+/* Nothing to do: everything is ready since the graph was instantiated. */
 CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
 {
     Stream *stream;

@@ -42,7 +42,7 @@ static bool push(ReplayTask *task, const Program *program)
     return true;
 }
 
-/* Each condition begins with its default, if it was made so. */
+/* Resets the conditions that have a default value. */
 static void reset_conditions(const Program *program)
 {
     for (size_t i = 0; program->conditional && i < program->count; i++) {
@@ -237,7 +237,7 @@ CUresult replay_submit(Exec *exec, Stream *stream)
     }
     for (size_t i = 0; program->tickets && i < program->count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_EVENT_RECORD)
-            task->tickets[program->steps[i]->slot] = event_ask(program->steps[i]->work.event);
+            task->tickets[program->steps[i]->slot] = event_take_ticket(program->steps[i]->work.event);
     for (size_t i = 0; i < program->tickets; i++) tickets[i] = task->tickets[i];
     uint64_t number = queue_submit(stream, &task->task, NULL);
     for (size_t i = 0; program->tickets && i < program->count; i++)

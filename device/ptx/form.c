@@ -70,7 +70,7 @@ static unsigned ptx_word_order(unsigned word)
     return word < PTX_MOD_COUNT + PTX_TYPE_COUNT ? 1 : 2;
 }
 
-/* Every word takes the first free element that has it; all that are not optional must be taken. */
+/* Each word takes the first free element that contains it; all required elements must be taken. */
 static bool ptx_row_matches(const PtxRow *row, const uint16_t *words, unsigned count)
 {
     uint32_t taken = 0;

@@ -102,7 +102,7 @@ static void ptx_check_scope(const PtxFormCheck *c)
     if (scope && !order) ptx_fail_word(c, scope, "needs an order such as .relaxed before it");
 }
 
-/* Between integers .sat goes with values that may not fit. */
+/* Between integers, .sat is allowed if the value may not fit. */
 static void ptx_check_saturation(const PtxFormCheck *c)
 {
     const PtxTypeInfo *to = &ptx_types[c->form->types[0]], *from = &ptx_types[c->form->types[1]];
@@ -113,7 +113,7 @@ static void ptx_check_saturation(const PtxFormCheck *c)
         ptx_fail_word(c, PTX_MOD_sat, "does not apply: every value fits");
 }
 
-/* Without .sync they are for what is older than independent threads. */
+/* The forms without .sync are for targets before independent threads. */
 static void ptx_check_sync(const PtxFormCheck *c)
 {
     const PtxModule *m = c->p->module;

@@ -180,7 +180,7 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
     f->param_count = params.count;
 }
 
-/* In ptxas's words: what an entry's parameters may take together. */
+/* The limit on the size of an entry's parameters, reported in ptxas's words. */
 static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
 {
     enum { MOST = 0x7ffc, MOST_FORMERLY = 0x1100 };

@@ -134,7 +134,7 @@ static void ptx_dimensions(PtxParser *p, PtxVariable *variable)
     variable->size = variable->dim_count && !variable->dims[0] ? 0 : size;
 }
 
-/* The same name again at module scope: an .extern and its definition, or the like. */
+/* Handles a repeated name at module scope, such as an .extern and its definition. */
 static PtxVariable *ptx_redeclared(PtxParser *p, PtxVariable *variable, const PtxSymbol *symbol)
 {
     PtxVariable *old = symbol->variable;

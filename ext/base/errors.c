@@ -92,7 +92,7 @@ static PyObject *exception_class(ModuleState *state, ErrorClass cls)
     }
 }
 
-/* Only calls that the table itself answered leave a problem to report, always with one of these results. */
+/* The reason for a result of the driver table's own functions, which return only these. */
 static const char *table_problem(CUresult result)
 {
     bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE

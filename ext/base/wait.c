@@ -91,7 +91,7 @@ static bool is_known_idle(const ModuleState *state, const WaitPlace *place)
     return place->context && place->begin == state->idle_begin && place->context == state->idle_context;
 }
 
-/* Only "mark not reached" is handled here; any other poll result is left for the call itself to report. */
+/* Handles only a mark that is not reached; any other poll result is left for the call itself to report. */
 static bool poll_queue(ModuleState *state, WaitPlace *place, CUresult *result)
 {
     QueueMark mark;

@@ -173,7 +173,7 @@ static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine
     return raise_driver(linker->state, result, routine, NULL);
 }
 
-/* None, or NULL with what the failed step raises. */
+/* Returns None, or NULL with the exception of the failed step. */
 static PyObject *add(LinkerObject *linker, LinkFn call, LinkStep *step, const char *routine)
 {
     linker->busy = true;

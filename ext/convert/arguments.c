@@ -139,7 +139,7 @@ static Py_ssize_t required_at_most(const char *signature)
     return *at == '=' ? commas : commas + 1;
 }
 
-/* Most calls give that many by position that their names need not be read. */
+/* Most calls give so many arguments by position that no names have to be read. */
 static int check_required(const char *signature, PyObject *const *given, Py_ssize_t arg_count, int total)
 {
     if (arg_count >= required_at_most(signature)) return 0;

@@ -69,7 +69,7 @@ static int read_scalar(Work *work, int i, PyObject *value)
     return 1;
 }
 
-/* The same for another library's array. */
+/* Reads an array of another library as operand i. */
 static int read_foreign(Work *work, int i, PyObject *value)
 {
     int found = foreign_view(work->state, value, work->mode, &work->views[i]);

@@ -5,7 +5,7 @@
 #include "core/layout/elementwise_layout.h"
 #include "ext/gpuarray/elementwise.h"
 
-/* All that decides about a loop. The objects are borrowed. */
+/* The key of a loop: everything that its source depends on. The objects are borrowed. */
 typedef struct ElementwiseKey {
     PyObject *name;
     PyObject *kinds[ELEMENTWISE_MAX_INPUTS]; /* a dtype, or int, float, complex */

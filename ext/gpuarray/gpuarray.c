@@ -181,7 +181,7 @@ int gpuarray_set_allocator(GPUArrayObject *array, PyObject *value)
     return 0;
 }
 
-/* The same with new memory of a pool, which is long enough. Takes the reference. */
+/* Uses new memory of a pool, which is long enough. Steals the reference. */
 static void use_new_memory(GPUArrayObject *array, DeviceAllocationObject *memory)
 {
     array->pointer = memory->pointer;

@@ -220,7 +220,7 @@ static bool is_copied_as_it_is(const GPUArrayObject *view, const GPUArrayObject 
     return fits;
 }
 
-/* Every element of the view from a number, in the view's dtype, or from an array. */
+/* Sets every element of the view from a number, in the view's dtype, or from an array. */
 static int copy_to_view(GPUArrayObject *view, PyObject *value)
 {
     ModuleState *state = view->state;

@@ -176,7 +176,7 @@ static void use_shape(CUDA_KERNEL_NODE_PARAMS *params, const LaunchShape *shape)
     params->sharedMemBytes = shape->shared_bytes;
 }
 
-/* All of it or, when the driver refuses an attribute, no node. */
+/* Adds the node with its attributes; no node when the driver refuses an attribute. */
 static CUresult add_node(Adding *a, const CUDA_KERNEL_NODE_PARAMS *params, const LaunchExtras *extras)
 {
     CUresult result =

@@ -47,7 +47,7 @@ static CUresult make(const Target *target, Change change, const void *params)
     return result;
 }
 
-/* None, and the objects are kept in place of those before; or the exception. */
+/* Returns None, after the new objects have replaced the kept ones; NULL with an exception. */
 static PyObject *make_and_keep(const Target *target, Change change, const void *params,
                                PyObject *const *objects, Py_ssize_t count)
 {

@@ -393,7 +393,7 @@ static int raise_count(FunctionObject *function, Py_ssize_t count)
     return -1;
 }
 
-/* What a scalar of that many bytes can be passed as; "" for other sizes. */
+/* The type that a scalar of this size can be passed as; "" for other sizes. */
 static const char *scalars_of(size_t size)
 {
     switch (size) {
@@ -417,7 +417,7 @@ static int raise_size(FunctionObject *function, Py_ssize_t position, PyObject *a
     return -1;
 }
 
-/* Whether the number fits that many bytes, as a signed or an unsigned integer. */
+/* Whether the number fits into this size, as a signed or an unsigned integer. */
 static bool fits_bytes(PyObject *number, size_t size, CUdeviceptr *out)
 {
     int overflow, unused = (int)(64 - 8 * size);
@@ -471,7 +471,7 @@ static inline bool is_plain(const FunctionObject *function, PyObject *argument, 
     return !allocation || allocation_is_fine(function, allocation);
 }
 
-/* All other cases. */
+/* Reads an argument that has no fast path. */
 static int read_checked(LaunchArgs *launch, Py_ssize_t position, PyObject *argument)
 {
     const KernelLayout *layout = &launch->function->layout;

@@ -63,7 +63,7 @@ typedef struct TransferForm {
     int (*run)(ModuleState *state, const Transfer *copy);
 } TransferForm;
 
-/* All that can fail before the driver is called. The host buffer is lent when it succeeds. */
+/* Does everything that can fail before the driver is called. The host buffer is lent when it succeeds. */
 static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObject *const *given,
                             Transfer *copy)
 {

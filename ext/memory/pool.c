@@ -242,7 +242,8 @@ void memory_pool_give(MemoryPool *pool, PoolBlock *block)
 
 /* ---- Requests ---- */
 
-/* All that the pools of this device hold. Outside of any scope: dropping a pool may run Python code. */
+/* Frees all held blocks of the pools of this device. Called outside of any scope: dropping a pool may run
+ * Python code. */
 static void release_all_held(ModuleState *state, CUdevice device)
 {
     ContextScope scope;

@@ -124,7 +124,7 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
-/* The same when the block's stream is captured, by what was queued there before. */
+/* The same for a block whose stream is captured: waits for the work queued there before the capture. */
 static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream handle)
 {
     ModuleState *state = pool->state;

@@ -60,7 +60,7 @@ PyDoc_STRVAR(memcpy_atoh_doc, "memcpy_atoh(dest, ary, index)\n--\n\n"
                               "\nNotes\n-----\n"
                               "Calls cuMemcpyAtoH.");
 
-/* Between an Array and device memory, whose use pools note. */
+/* Copies between an Array and device memory, whose use is noted in pooled memory. */
 static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
@@ -87,7 +87,7 @@ static PyObject *copy_device(PyObject *module, bool to_array, FAST_PARAMETERS)
     return none_or_raise(state, result, to_array ? "cuMemcpyDtoA" : "cuMemcpyAtoD");
 }
 
-/* Between an Array and a host buffer. */
+/* Copies between an Array and a host buffer. */
 static PyObject *copy_host(PyObject *module, bool to_array, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);

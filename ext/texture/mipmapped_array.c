@@ -73,7 +73,7 @@ static void end_arrays(ContextObject *context)
 
 /* ---- Making one ---- */
 
-/* So many that the last has one element; layers and faces are the same in all. */
+/* The largest number of levels: the last one has one element in each layer and face. */
 static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;

@@ -330,7 +330,7 @@ static int device_limit(ReferenceObject *self, CUdevice_attribute attribute, siz
     return failed;
 }
 
-/* The address of memory with that many bytes from it on, as far as the driver knows. */
+/* The address, if the driver knows of at least so many bytes from it on. */
 static int read_memory(ReferenceObject *self, PyObject *memory, size_t bytes, const char *routine,
                        CUdeviceptr *out)
 {

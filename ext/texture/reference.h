@@ -62,7 +62,7 @@ typedef struct Reference {
     ReferenceDeclaration declared;
     ShortLock changing; /* guards which one the next line says */
     Binding *binding; /* held */
-    /* Under the module's lock: */
+    /* Guarded by the module's lock: */
     PyObject *written; /* owned: the object whose handle the variable has */
     CUstream stream; /* where that was written */
     bool pending; /* the write may be under way: only that stream comes after it */
@@ -100,7 +100,7 @@ Reference *reference_new(const char *name, bool surface);
 void reference_free(Reference *reference);
 int reference_visit(Reference *reference, visitproc visit, void *arg);
 
-/* All of a module's; after it was unloaded. NULL is none. */
+/* Frees all references of a module after it was unloaded. NULL is allowed. */
 void references_free(References *references);
 
 /* The binding, held, and the end of that. */

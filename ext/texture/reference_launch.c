@@ -176,7 +176,7 @@ static int note_replaced(References *references, PyObject *object, CUstream stre
     return 0;
 }
 
-/* Out of memory for the note: the object leaks. */
+/* Without memory for the entry the object leaks. */
 static void keep_replaced(CodeModuleObject *module, Replaced *list, Py_ssize_t count)
 {
     PyObject *type, *value, *trace;

@@ -179,7 +179,7 @@ class SourceModule(CudaModule):
         path.
     no_extern_c : bool
     arch : str
-        For instance "sm_90"; None is the device's.
+        For example "sm_90"; None is the device's.
     code : str
         As nvcc's -code.
     cache_dir : str or False

@@ -87,7 +87,7 @@ class CGStateContainer:
         x : GPUArray
         b : number or 0-d GPUArray
         y : GPUArray
-            Of the shape and dtype of x.
+            It has the shape and dtype of x.
         out : GPUArray, optional
             May be x or y.
         """

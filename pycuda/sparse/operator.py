@@ -39,7 +39,7 @@ class MatrixOperator(OperatorBase):
     Parameters
     ----------
     csr : scipy.sparse.csr_matrix
-        Of float32, float64, complex64 or complex128.
+        Its dtype is float32, float64, complex64 or complex128.
     """
 
     def __init__(self, csr: Any) -> None:
@@ -64,7 +64,7 @@ class MatrixOperator(OperatorBase):
         Parameters
         ----------
         x : GPUArray
-            Of the dtype of the matrix, with as many elements as it has columns.
+            It has the dtype of the matrix, with as many elements as it has columns.
         y : GPUArray, optional
             To which the product is added; by default a new one, which gets the product.
         stream : pycuda.driver.Stream, optional

@@ -46,7 +46,7 @@ def sizes(source, **options):
 
 
 def test_sizes():
-    """In one module: a compilation for each would take seconds."""
+    """All sizes are in one module: a compilation for each would take seconds."""
     spaces = [f"namespace n{k} {{\n{source}\n}}\n" for k, source in enumerate(FORMS)]
     stores = "".join(
         f"out[{2 * k}] = sizeof(n{k}::T); out[{2 * k + 1}] = alignof(n{k}::T);\n" for k in range(len(FORMS))

@@ -240,7 +240,7 @@ extern "C" __global__ void shared(float *a, int n)
 
 
 def test_occupancy_is_the_drivers():
-    """For kernels of many registers and of shared memory, and blocks of all sizes."""
+    """Kernels of many registers and of shared memory, and blocks of all sizes."""
     module, data = SourceModule(REGISTERS, no_extern_c=True), tools.DeviceData()
     for name in ("few", "some", "many", "shared"):
         kernel = module.get_function(name)
@@ -264,7 +264,7 @@ def test_occupancy_is_the_drivers():
 
 
 def test_the_table_has_what_the_device_says():
-    """Where the driver knows an attribute, the row of the device's compute capability says the same."""
+    """The row of the device's compute capability agrees with each attribute that the driver knows."""
     device = drv.Context.get_device()
     asked, row = tools.DeviceData(device), tools.DeviceData(device.compute_capability())
     differ = {name for name in vars(row) if getattr(row, name) != getattr(asked, name)}

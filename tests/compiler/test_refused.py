@@ -128,7 +128,7 @@ def test_compiling_by_nvrtc_never_looks_for_nvcc(monkeypatch):
 
 
 def test_wide_integers():
-    """As nvcc has them, without an option."""
+    """__int128 works without an option, as in nvcc."""
     a, b = 0x1234567890ABCDEF1234567890ABCDEF, 0xFEDCBA9876543210
     source = """
     __global__ void k(unsigned long long *out, unsigned long long high, unsigned long long low,

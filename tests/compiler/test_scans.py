@@ -20,7 +20,7 @@ SCANS = {
 @pytest.mark.parametrize("scan", SCANS)
 @pytest.mark.parametrize("opening", ["/*", "#/*", 'R"(', '"', "'", "//", "{/*", "__has_include/*", "struct{"])
 def test_openings_without_an_end(scan, opening):
-    """Of 40 kB: quadratic scans took half a minute."""
+    """The text has 40 kB: quadratic scans took half a minute."""
     text, begin = opening * (40_000 // len(opening)), time.perf_counter()
     SCANS[scan](text)
     assert time.perf_counter() - begin < 5

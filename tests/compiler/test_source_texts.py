@@ -12,7 +12,7 @@ from pycuda.scan import InclusiveScanKernel
 
 
 class Generated:
-    """As the modules of code generators are."""
+    """An object that is converted to source text, like the modules of code generators."""
 
     def __init__(self, text):
         self.text = text

@@ -165,7 +165,7 @@ def test_offset(state, offset):
 @pytest.mark.parametrize("state", PSEUDO)
 @pytest.mark.parametrize("kind", [0, 1, 2])
 def test_skip_ahead(state, kind):
-    """By a number and by an array of numbers, one after another, which comes to the sum."""
+    """Skips by a number and by an array of numbers add up."""
     name = "call_skip_ahead" + ["", "_sequence", "_subsequence"][kind]
     if not hasattr(PSEUDO[state], name):
         assert kind == 2

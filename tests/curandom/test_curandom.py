@@ -256,7 +256,7 @@ def test_skips_by_arrays_have_pycudas_parameter(cls):
 
 @pytest.mark.parametrize("cls", ALL)
 def test_fill_goes_where_gen_goes(cls):
-    """Of every alignment, with any strides, on any stream, in pieces of any size."""
+    """Arrays of every alignment, with any strides, on any stream, in pieces of any size."""
     expected = new(cls).gen_uniform((61, 40), np.float32).get()
     stream = drv.Stream()
     for shift in 0, 1, 2:
@@ -403,7 +403,7 @@ def test_more_dimensions_need_a_library(monkeypatch):
 
 
 def test_scrambled_vectors_keep_the_net():
-    """Of the first 2^k numbers of a dimension, one lies in each of 2^k intervals."""
+    """One of the first 2^k numbers of a dimension lies in each of 2^k intervals."""
     for cls in QUASI:
         x = cls().gen_uniform((256, 256), np.uint32).get()
         for k in 3, 8:
@@ -445,7 +445,7 @@ def test_arrays_in_fortran_order_are_filled_as_they_lie():
 
 
 def test_a_block_of_a_stream_waits_for_the_default_stream(monkeypatch):
-    """Where None is the block's stream, the one before it has its name."""
+    """None is the block's stream if the one before it has its name."""
     asked, event = [], drv.Event
 
     class Event:

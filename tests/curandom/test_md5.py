@@ -72,7 +72,7 @@ def test_in_a_kernel():
 
 
 def test_in_an_elementwise_kernel():
-    """As programs have it that make random numbers of their own."""
+    """Programs that make random numbers of their own use it like this."""
     tail = "z[i] = a * (1 / 4294967296.0f); if ((i += total_threads) < n) z[i] = b * (1 / 4294967296.0f);"
     kernel = get_elwise_kernel("float *z, unsigned int seed", curandom.md5_code + tail, "md5_rng_float")
     drawn = gpuarray.zeros(10_001, np.float32)

@@ -47,7 +47,7 @@ def kolmogorov(probabilities):
 
 
 def chi_square(counts, expected):
-    """As standard deviations of a normal number (Wilson and Hilferty)."""
+    """The chi-square statistic as standard deviations of a normal number (Wilson and Hilferty)."""
     counts, expected = np.asarray(counts, float), np.asarray(expected, float)
     degrees = len(counts) - 1
     ratio = ((counts - expected) ** 2 / expected).sum() / degrees
@@ -55,7 +55,7 @@ def chi_square(counts, expected):
 
 
 def correlation(x, lag):
-    """Of numbers `lag` places apart, in standard deviations."""
+    """The correlation of numbers `lag` places apart, in standard deviations."""
     x = (x - x.mean()) / x.std()
     return (x[lag:] * x[:-lag]).sum() / math.sqrt(len(x) - lag)
 

@@ -217,7 +217,7 @@ class Draw:
         return self.values(tuple(smaller), dtype, special), f"np.broadcast_to({base}, {shape})"
 
     def _bytes(self, shape, dtype, special, base):
-        """At an address that is a multiple of the size of a number, and of no more."""
+        """An array whose address is a multiple of the size of a number, and of no larger power of two."""
         if 0 in shape or not shape:
             return self._plain(shape, dtype, special, base)
         word = dtype.itemsize // 2 if dtype.kind == "c" else dtype.itemsize

@@ -92,7 +92,7 @@ def test_memory_and_errors_that_are_different():
 
 
 def test_the_next_case_has_a_worker_of_its_own_after_a_crash(monkeypatch, tmp_path):
-    """Of three seeds the second ends the process."""
+    """The second of three seeds ends the process."""
     script = tmp_path / "worker.py"
     script.write_text(
         'import os\nprint("ready", flush=True)\nwhile True:\n    seed = int(input())\n'

@@ -69,7 +69,7 @@ def test_a_library_is_known_by_its_name(plots, name, label):
 
 
 def results(folder):
-    """As `make bench` leaves them: a machine, tables, curves."""
+    """The results that `make bench` leaves: a machine, tables, curves."""
     tables = {
         "sparse": {
             "title": "Sparse matrix",
@@ -130,7 +130,7 @@ def test_a_folder_of_json_makes_the_page_and_its_pictures(clone):
 
 
 def test_make_bench_comes_first(clone):
-    """Where nothing was measured, there is no page without numbers."""
+    """Without measurements no page is written."""
     command = [sys.executable, "benchmarks/page.py"]
     done = subprocess.run(command, cwd=clone, capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr == "run `make bench` first\n"

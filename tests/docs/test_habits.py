@@ -47,7 +47,7 @@ def test_links_between_pages_lead_somewhere():
 
 
 def test_the_gil_is_needed_as_the_page_says():
-    """Where CPython can do without, what happens is seen as well."""
+    """With a free-threaded CPython the import shows whether it enables the GIL."""
     said = "pycuda needs the GIL" in read("docs/install.md")
     assert said == ("{Py_mod_gil, Py_MOD_GIL_USED}," in read("ext/module.c"))
     assert said != ("Py_MOD_GIL_NOT_USED" in read("ext/module.c"))

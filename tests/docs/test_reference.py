@@ -31,7 +31,7 @@ def test_each_module_is_in_the_reference(public):
 
 @pytest.mark.parametrize("question", ["not_shown", "without_text"])
 def test_each_name_is_in_the_reference(run_python, question):
-    """In a process of its own, as pycuda.autoinit makes a context."""
+    """A process of its own is needed, since pycuda.autoinit makes a context."""
     program = f"import sys; sys.path.insert(0, {str(DOCS)!r}); import public; print(*public.{question}())"
     done = run_python(program)
     assert done.returncode == 0, done.stderr

@@ -329,7 +329,7 @@ def test_a_kernel_that_reads_far_out_of_bounds(run_python):
 
 @pytest.mark.driver(12090, "the driver's log")
 def test_out_of_bounds_is_told_whole_on_the_cpu_device(run_python):
-    """By one element: a GPU does not notice, the CPU device names everything."""
+    """The index is out of bounds by one: a GPU does not notice, the CPU device names everything."""
     done = run_python(OUT_OF_BOUNDS % "1", env={"PYCUDA_DEVICE": "cpu", "PYCUDA_DRIVER": None}, check=True)
     said = done.stdout
     for word in ("reader", "block (0,0,0)", "thread (31,0,0)", "0x", "128"):

@@ -369,7 +369,7 @@ def test_a_fault_that_was_told_is_not_told_again_for_a_context_that_was_given_up
 
 
 def test_another_context_after_a_fault(run_python):
-    """On the CPU device it works; a GPU's driver may have given the whole process up, which it then says."""
+    """It works on the CPU device; a GPU's driver may have given up the whole process, which it then says."""
     on_cpu = on_cpu_device()
     done = run_python(
         FAULT

@@ -94,7 +94,7 @@ class Program:
         return code, said, error
 
     def interrupted(self, delay=0.1):
-        """From "ready" on, one signal; the seconds that it took the program to say "left"."""
+        """Send one signal after the program's "ready"; return the seconds until it said "left"."""
         self.wait_for("ready")
         time.sleep(delay)  # into the wait; were it too early, the exception would come before it: no harm
         start = time.monotonic()
@@ -196,7 +196,7 @@ POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetPatience,cuPycudaCancel"}
     + ["dtoh async", "get_async", "rows async", *FULL],
 )
 def test_a_signal_ends_the_wait_where_kernels_go_on(program, wait):
-    """As on a GPU; there, and so here, the kernel is still running afterwards."""
+    """The kernel is still running afterwards, as on a GPU."""
     it = program(WAIT.format(wait=WAITS[wait]), **POLLING)
     assert it.interrupted() < 0.5
     assert it.end()[0] == 0

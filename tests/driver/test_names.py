@@ -159,7 +159,7 @@ OTHER_NAMES = {"count": "size"}  # in documentation of PyCUDA's
 
 @pytest.mark.parametrize("row", of_kind("function", "class", "method"))
 def test_parameters_come_in_this_order(row):
-    """For calls that give them by position."""
+    """Calls may give them by position."""
     found = inspect.signature(find(row)).parameters if row.parameters else {}
     by_position = [name for name, each in found.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
     if by_position[:1] == ["self"]:

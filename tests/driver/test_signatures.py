@@ -96,7 +96,7 @@ def test_docstrings_do_not_repeat_the_signature():
 
 
 def test_docstrings_tell_the_parameters():
-    """In numpydoc's form, all of them or, where the text says what is to be said, none."""
+    """Docstrings have all parameters in numpydoc's form, or none if the text describes them."""
     wrong = {}
     for name, call in ASKED.items():
         documented, taken = documented_parameters(call), parameters_of(call)
@@ -130,7 +130,8 @@ def of_c(call):
 
 
 def test_functions_take_what_they_tell():
-    """By name, and nothing else. That all are documented is what the SystemError would say."""
+    """Functions take their parameters by name, and no others. A SystemError would show one that is not
+    documented."""
     wrong = []
     for name, call in CALLABLES.items():
         short = name.removeprefix("_driver.")

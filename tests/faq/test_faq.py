@@ -273,7 +273,7 @@ context.pop()
 
 
 def test_times_of_kernels(program):
-    """By time_kernel, by events, and between start_profiler and stop_profiler."""
+    """Times by time_kernel, by events, and between start_profiler and stop_profiler."""
     program("""
 context = drv.Device(0).make_context()
 source = '''__global__ void spin(unsigned *a, int turns)

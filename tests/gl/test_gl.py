@@ -220,7 +220,7 @@ def test_a_buffer_has_no_levels(gl, cuda, driver_library):
 
 
 def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
-    """By the fixed functions of OpenGL: no shader. Each point covers the pixel that it is the middle of."""
+    """The fixed functions of OpenGL draw them, without a shader. Each point covers the pixel around it."""
     size, count = 64, 50
     places = np.random.default_rng(3).permutation(size * size // 2)[:count]
     points = np.stack([places % size, places // size], axis=1).astype("f") + np.float32(0.5)
@@ -252,7 +252,7 @@ def test_opengl_draws_points_that_a_kernel_moved(gl, cuda):
 
 
 def test_program_of_the_page(gl, run_python):
-    """In a process of its own, as it makes a context current for good."""
+    """A process of its own is needed, as the program makes a context current for good."""
     page = (Path(__file__).resolve().parents[2] / "docs" / "opengl.md").read_text()
     program = f"""
 import sys

@@ -22,7 +22,7 @@ def nothing_in_flight():
 
 @pytest.fixture
 def factorizations(primary_context):
-    """For tests that need cuSOLVER on a GPU."""
+    """The libraries that factorizations need on a GPU."""
     needs_library("cublas")
     needs_library("cusolver")
 

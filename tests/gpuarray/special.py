@@ -48,7 +48,7 @@ def evaluate(name, operands):
 
 
 def distance(got, want):
-    """In units in the last place of what is wanted."""
+    """The distance in units in the last place of the expected value."""
     unit = np.spacing(abs(want)).astype(np.longdouble)
     return abs(got.astype(np.longdouble) - want.astype(np.longdouble)) / unit
 

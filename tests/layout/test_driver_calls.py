@@ -47,6 +47,6 @@ def test_who_makes_calls_for_others_is_asked_in_a_call(path):
 
 
 def test_the_gil_is_let_go_of_where_the_end_of_the_process_counts_it():
-    """By ext/base/gate.h, whatever is done meanwhile."""
+    """Only ext/base/gate.h releases the GIL."""
     release = r"Py_(BEGIN|END|UNBLOCK|BLOCK)\w*_THREADS|PyEval_(Save|Restore|Acquire|Release)\w*"
     assert {path.name for path in FILES if re.search(release, code(path))} == {"gate.h"}

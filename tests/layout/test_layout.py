@@ -66,8 +66,8 @@ FUNCTION = re.compile(r"^(?:static )?[\w *]+?\b(\w+)\((?:[^;{}]*)\)\n\{\n(.*?)^\
 
 
 def test_what_calls_the_driver_when_it_dies_can_be_put_off():
-    """In a host function the driver takes no calls: ext/base/deferred.h. References that are dropped on
-    the way have a tp_dealloc of their own."""
+    """The driver takes no calls in a host function: ext/base/deferred.h. References that are dropped on the
+    way have a tp_dealloc of their own."""
     bodies, shared, wrong = {}, {}, []
     for path in sources("ext", suffixes=(".c",)):
         bodies[path] = dict(FUNCTION.findall(path.read_text()))

@@ -25,7 +25,7 @@ def wheels(tmp_path, monkeypatch):
 
 @pytest.fixture
 def headers(tmp_path):
-    """As Debian lays them out."""
+    """Python's headers in the folders of Debian."""
     folder = tmp_path / "include" / "python3.14"
     folder.mkdir(parents=True)
     (folder / "patchlevel.h").write_text("#define PY_MAJOR_VERSION 3\n#define PY_MINOR_VERSION  14\n")

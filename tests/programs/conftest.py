@@ -25,7 +25,7 @@ def context():
 
 @pytest.fixture(scope="module")
 def cudadevrt(context):
-    """For kernels that launch kernels a GPU needs a library."""
+    """The library that a GPU needs for kernels that launch kernels."""
     try:
         libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:

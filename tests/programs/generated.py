@@ -207,7 +207,8 @@ class If(Node):
 
 
 class Loop(Node):
-    """As many turns as some bits of a variable say, or as many for all where the block comes together."""
+    """A loop whose count comes from some bits of a variable, or is the same for all if the block comes
+    together."""
 
     def __init__(self, rng, tree):
         self.place = min(tree.place, rng.choice([ANYWHERE, WARP, BLOCK]))

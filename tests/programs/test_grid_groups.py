@@ -85,7 +85,7 @@ def test_hundreds_of_blocks(groups):
 
 @pytest.mark.parametrize("how", ["file", "data"])
 def test_the_library_is_linked(how):
-    """By name, where a toolkit has it: the CPU device as a GPU."""
+    """The toolkit's library is linked by name, if there is one, for the CPU device as for a GPU."""
     try:
         folder = libraries.folder(None, "nvcc", "lib%s.a")
     except RuntimeError:
@@ -127,7 +127,7 @@ def test_without_a_cooperative_launch(groups):
 
 
 def test_a_handle_of_no_grid(groups):
-    """As an H200 answers: a size is not given, and that is no error."""
+    """The answers are those of an H200: no size is given, and that is no error."""
     out = np.full(6, 77, np.uint32)
     groups.get_function("wrong")(drv.InOut(out), grid=(2, 1), block=(1, 1, 1), cooperative=True)
     assert out.tolist() == [0, 77, 77, UNKNOWN, 0, 2]

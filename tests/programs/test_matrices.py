@@ -181,7 +181,8 @@ extern "C" __global__ void tiled(const half *a, const half *b, float *c, int n)
 
 
 def folder_of_headers():
-    """Where crt/mma.h is, the part of mma.h that the wheel of the runtime's headers lacks; None: nowhere."""
+    """The folder with crt/mma.h, the part of mma.h that the wheel of the runtime's headers lacks; None if
+    there is none."""
     spec = importlib.util.find_spec("nvidia")
     places = [Path(place) / "cu13" / "include" for place in (spec.submodule_search_locations if spec else [])]
     toolkits = sorted(Path("/usr/local").glob("cuda-1[23]*"), reverse=True)

@@ -81,14 +81,14 @@ def encode(address, kind, shape, box, **more):
 
 
 def encode_images(address, kind, shape, lower, upper, channels, pixels, **more):
-    """Of a batch of images; the corners of the box from the outermost dimension, too."""
+    """A tensor map of a batch of images; the corners of the box begin with the outermost dimension, too."""
     held = words(lower, "i4"), words(upper, "i4")
     box = [*(ctypes.c_void_p(array.ctypes.data) for array in held), channels, pixels]
     return encoded("cuTensorMapEncodeIm2col", address, kind, shape, box, **more)
 
 
 def encode_wide(address, kind, shape, lower, upper, channels, pixels, mode=0, **more):
-    """Of rows of images: 128 pixels with mode 1."""
+    """A tensor map of rows of images: 128 pixels with mode 1."""
     box = [lower, upper, channels, pixels]
     return encoded("cuTensorMapEncodeIm2colWide", address, kind, shape, box, mode=[mode], **more)
 

@@ -85,7 +85,7 @@ def check_copies():
 
 
 def check_within():
-    """From one place of shared memory to another, as if that were another block's."""
+    """Copies within shared memory, as if to another block."""
     data = np.random.default_rng(1).integers(0, 2**32, BYTES // 4, np.uint32)
     for group in GROUPS:
         out = np.zeros_like(data)

@@ -125,7 +125,7 @@ def check_types():
 
 
 def check_convolution():
-    """For a filter of 3 by 3 with a margin of 1, an offset for each of its places: the columns of im2col."""
+    """The columns of im2col for a filter of 3 by 3 with a margin of 1, by an offset for each place."""
     array = numbers((2, 5, 6, 4), "f4")
     memory = drv.to_device(array)
     tensor = encode_images(memory, "f4", array.shape, (-1, -1), (-1, -1), 4, 60)

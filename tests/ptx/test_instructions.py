@@ -120,7 +120,7 @@ INSTRUCTIONS = instructions()
 
 
 def complaints(verdicts):
-    """Of the forms that have one, by name; the first 20 in full."""
+    """The names of forms with wrong results, the first 20 with what is wrong."""
     wrong = {name: verdict for name, verdict in verdicts.items() if verdict}
     lines = [f"{name}: {verdict}" for name, verdict in list(wrong.items())[:20]]
     return "\n".join([f"{len(wrong)} of {len(verdicts)} forms", *lines]) if wrong else ""

@@ -143,7 +143,7 @@ def test_of_9(at_capability, check):
 
 @pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch):
-    """Under the random scheduler: lanes come one by one."""
+    """The random scheduler runs lanes one by one."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:5")
     at_capability((9, 0), check_loads)
     at_capability((9, 0), check_transpose)

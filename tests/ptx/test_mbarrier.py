@@ -221,7 +221,7 @@ def test_all(at_capability, check):
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch, seed):
-    """Under the random scheduler: every lane on its own, in a random order."""
+    """The random scheduler runs every lane separately, in a random order."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", f"random:{seed}")
     at_capability((9, 0), check_exchange)
     at_capability((9, 0), check_poll)

@@ -180,7 +180,7 @@ def check_bits():
 
 
 def check_guard():
-    """Under a guard that is true for all lanes, and for none."""
+    """A guard that is true for all lanes, and one that is true for none."""
     ones = np.ones((16, 8))
     kinds = ("f32", "f16", "f16", "f32")
     before = "mov.b32 d0, 0; mov.b32 d1, 0; mov.b32 d2, 0; mov.b32 d3, 0; "
@@ -250,7 +250,7 @@ def test_all_of_9(at_capability, check):
 
 @pytest.mark.cpu("only the CPU device has a random scheduler")
 def test_lane_by_lane(at_capability, monkeypatch):
-    """Under the random scheduler: lanes come one by one, the last of them makes the product."""
+    """The random scheduler runs lanes one by one, the last of which computes the product."""
     monkeypatch.setenv("PYCUDA_CPU_SCHEDULE", "random:3")
     at_capability((8, 0), check_exact_reals)
     at_capability((8, 0), check_guard)

@@ -293,7 +293,7 @@ def statement(shape, d, a, b, c, metadata="r8", selector=0, head="sp", layout="r
 
 
 def check_forms():
-    """Of all shapes and types these are taken, and no others."""
+    """Exactly these shapes and types are accepted."""
     legal = {(shape, sums, a, b, sums) for shape, sums, a, b in FLOATS + BYTES + WHOLES}
     alike = [{"s8", "u8"}, {"s4", "u4"}, {"e4m3", "e5m2"}, {"f16", "bf16"}, {"s8", "s4"}]
     pairs = [(a, b) for a in KINDS for b in KINDS if a == b or {a, b} in alike]

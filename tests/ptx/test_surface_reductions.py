@@ -158,7 +158,7 @@ except drv.Error as error:
 )
 @pytest.mark.cpu("a GPU does not say what was wrong, or does not see it")
 def test_fault(run_python, text, dtype, message):
-    """Of the whole context: in a process of its own."""
+    """The fault ends the whole context, so this needs a process of its own."""
     folder = __file__.rsplit("/", 1)[0]
     done = run_python(FAULT.format(folder=folder, text=text, dtype=dtype))
     assert message in done.stdout, done.stdout + done.stderr
@@ -185,7 +185,7 @@ def test_refused(mnemonic, message):
 @pytest.mark.parametrize("question", ["texref", "surfref", "samplerref"])
 @pytest.mark.cpu("a GPU's compiler answers for variables, not for handles of objects")
 def test_istypep(question):
-    """Of which kind the object is that a handle stands for; nothing has a sampler apart from its texture."""
+    """The kind of the object that a handle stands for. No handle is that of a sampler without its texture."""
     array = array_of(np.zeros((1, 4, 8), np.uint32), 2)
     surface, texture = drv.SurfaceObject(array), drv.TextureObject(array, flags=drv.TRSF_READ_AS_INTEGER)
     handles = {"surfref": surface, "texref": texture, "none": 0, "odd": 64}

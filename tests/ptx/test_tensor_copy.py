@@ -212,7 +212,7 @@ ret;
 
 
 def check_multicast():
-    """To the same place of each block of a cluster, whose barriers count the bytes each."""
+    """A copy to the same place in each block of a cluster, whose barriers all count the bytes."""
     array = numbers((8, 16), "u4")
     memory = drv.to_device(array)
     tensor, out = encode(memory, "u4", (8, 16), (4, 8)), np.zeros((2, 4, 8), "u4")

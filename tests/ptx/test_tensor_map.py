@@ -68,7 +68,7 @@ def array_of(shape, kind):
 
 
 def check_places():
-    """As a kernel's parameter, in global and in constant memory."""
+    """The map as a kernel's parameter, in global and in constant memory."""
     array = array_of((8, 16), "u4")
     memory = drv.to_device(array)
     given = encode(memory, "u4", (8, 16), (4, 8))

@@ -64,7 +64,7 @@ def test_elements_keep_their_order():
 
 
 def test_a_large_structure_with_volatile_members():
-    """As PyCUDA's documentation has it."""
+    """The example of PyCUDA's documentation."""
     dtype = get_or_register_dtype(
         "red_minmax",
         np.dtype([("lo", np.float32), ("hi", np.float32), ("sum", np.float64), ("n", np.int64)], align=True),

@@ -88,7 +88,7 @@ def test_maximum_and_a_large_structure():
 
 
 def test_example_of_the_documentation():
-    """As PyCUDA's documentation has it."""
+    """The example of PyCUDA's documentation."""
     knl = InclusiveScanKernel(np.int32, "a+b")
     n = 2**20 - 2**18 + 5
     host_data = np.random.default_rng(0).integers(0, 10, n).astype(np.int32)

@@ -159,8 +159,8 @@ def capture_some(w, add, memory, stream, numbers):
 
 
 def captures(w):
-    """In a context of their own, as a capture forbids others to wait for the context; there other threads
-    allocate and release meanwhile."""
+    """Capture in a new context, as a capture forbids other threads to wait for its context; there other
+    threads allocate and release meanwhile."""
     if w.world.contexts_left <= 0:
         return
     w.world.contexts_left -= 1

@@ -43,7 +43,7 @@ def environment(plan, timeout):
 
 
 def native_stacks(process):
-    """Of a program that hangs: who waits for whom inside the driver."""
+    """The stacks of a program that hangs, which show its deadlock inside the driver."""
     if not shutil.which("gdb"):
         return ""
     command = ["gdb", "-p", str(process.pid), "-batch", "-ex", "thread apply all backtrace 16"]

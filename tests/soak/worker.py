@@ -190,7 +190,7 @@ class Worker:
         return self.dice.choice(self.streams)
 
     def wait(self, stream):
-        """In one of the ways there are."""
+        """Wait for the stream in one of several ways."""
         how = self.dice.randrange(4)
         if how == 0:
             drv.Context.synchronize()

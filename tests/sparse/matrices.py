@@ -66,7 +66,7 @@ def vector(n, dtype, seed=4):
 
 
 def typed(mat, dtype):
-    """As complex numbers where the dtype is complex."""
+    """The matrix with this dtype; for complex ones, with complex numbers."""
     mat = sparse.csr_matrix(mat).astype(dtype)
     if np.dtype(dtype).kind == "c":
         mat.data *= vector(mat.nnz, dtype, 5)

@@ -20,7 +20,7 @@ MORE_MATRICES = {
 
 @pytest.fixture
 def always(monkeypatch):
-    """For matrices that are too small to gain by it."""
+    """Sort by column even matrices that are too small to gain by it."""
     monkeypatch.setattr(kernels, "is_worth_it", lambda *arguments: True)
 
 
@@ -64,7 +64,8 @@ def test_the_bits_do_not_depend_on_the_tiles(always, monkeypatch):
 
 
 def test_the_order_of_sums(always):
-    """As pycuda-sparse-sorted.hpp says, made by NumPy: in order, or by the lanes of a warp."""
+    """The order is that of pycuda-sparse-sorted.hpp: in sequence, or by the lanes of a warp. NumPy computes
+    the same."""
     mat = of_lengths([32] * 20 + [96] * 20, 500)
     mat.data[:] = np.abs(mat.data) + 1
     x = vector(500, np.float32)

@@ -52,7 +52,7 @@ def test_duplicates_in_compressed_rows_leave_the_matrix_as_it_is():
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_starts_of_64_bits(dtype, monkeypatch):
-    """As for more than 2^31 elements."""
+    """The kernels for more than 2^31 elements."""
     monkeypatch.setattr("pycuda.sparse._layouts._MOST", 5000)
     mat = typed(power_law(300, 4000), dtype)
     assert mat.nnz > 5000

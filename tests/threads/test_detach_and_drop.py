@@ -173,7 +173,7 @@ print(drv.Context.get_current(), int(drv.mem_alloc(100)) > 0)  # in the default 
 
 
 def test_a_primary_context_that_is_current_elsewhere_stays_while_it_is_used(run_python):
-    """Where another library has made it current, and whoever had retained it here has detached it."""
+    """Another library has made it current, and the code that had retained it here has detached it."""
     done = run_python(
         BY_DRIVER
         + """

@@ -58,7 +58,7 @@ def together(work, count=THREADS):
 
 
 def bind(reference, kind, number):
-    """To memory full of this number, which has no other reference."""
+    """Bind the reference to memory full of this number, which has no other reference."""
     values = np.full(N, number, np.int32)
     if kind == "memory":
         reference.set_address(drv.to_device(values), 4 * N)
@@ -148,7 +148,7 @@ def test_a_name_is_one_reference_whoever_asks(kind):
 
 
 def test_prepare_in_the_middle_of_a_prepared_call():
-    """By code that an argument runs, as another thread may."""
+    """Code that an argument runs prepares the function again, as another thread may."""
     module = SourceModule("__global__ void add(int *out, int a, int b) { *out = a + b; }")
     add = module.get_function("add").prepare("Pii")
     out, host = drv.mem_alloc(4), np.zeros(1, np.int32)

@@ -207,7 +207,7 @@ class TestClass:
 
 
 def test_under_pytest(tmp_path):
-    """As clients' test suites use them."""
+    """Test suites of other projects use them like this."""
     (tmp_path / "test_client.py").write_text(PLUGIN)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "ignore", str(tmp_path)]
     for options, outcome in ([], "4 passed"), (["-m", "cuda"], "3 passed, 1 deselected"):

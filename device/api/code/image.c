@@ -178,7 +178,7 @@ static CUresult open_link(const char *data, size_t limit, Image *image, PtxLog *
     return CUDA_ERROR_INVALID_IMAGE;
 }
 
-/* Only PTX has a .version line; and no byte of it is a control character but white space. */
+/* Whether it has a .version line, which only PTX has, and no control character but white space. */
 static bool looks_like_ptx(const char *text, size_t length)
 {
     for (size_t i = 0; i < length && i < 64; i++)

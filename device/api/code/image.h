@@ -35,7 +35,8 @@ typedef struct Image {
  * to be closed. */
 CUresult image_open(const void *data, size_t limit, int capability, Image *image, PtxLog *log);
 void image_close(Image *image);
-/* All of it in one piece of memory, to be given to free; image_open undoes that. NULL without memory. */
+/* The image as one block of memory, to be freed by the caller; image_open is the inverse. NULL without
+ * memory. */
 void *image_join(const Image *image, size_t *size);
 /* A whole file with a final NUL, to be given to free; CUDA_ERROR_FILE_NOT_FOUND or CUDA_ERROR_OUT_OF_MEMORY.
  */

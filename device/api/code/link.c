@@ -74,7 +74,8 @@ static CUresult add_part_locked(Linker *linker, const ImagePart *part, const cha
     return module_result(log);
 }
 
-/* Only PTX, alone or in a fat binary, can be linked. What the device runtime's library holds is there. */
+/* Adds PTX, alone or in a fat binary; nothing else can be linked. The device runtime's library is built
+ * in. */
 static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_t size, const char *name)
 {
     Image image;

@@ -103,7 +103,7 @@ static CUresult refuse_graphics(const CUctxCigParam *params)
     return valid ? CUDA_ERROR_NOT_SUPPORTED : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Only what is requested can be refused: zeroed parameters ask for nothing. */
+/* Fails only for what is requested: zeroed parameters ask for nothing. */
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
     if (params && params->cigParams) return refuse_graphics(params->cigParams);

@@ -30,7 +30,7 @@ static bool array_side(const Array *array, const ShapedSide *shaped, const CopyJ
     return true;
 }
 
-/* The same in linear memory. A pitch or height of 0 stands for the block's own. */
+/* Describes a side in linear memory. A pitch or height of 0 stands for the block's own. */
 static bool linear_side(const ShapedSide *shaped, const CopyJob *job, CopySide *side)
 {
     uint64_t pitch = shaped->pitch ? shaped->pitch : job->width + shaped->x;

@@ -21,7 +21,7 @@ static bool has_depth(const CUDA_ARRAY3D_DESCRIPTOR *shape)
     return !(shape->Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP));
 }
 
-/* So many that the last has one element. */
+/* The largest number of levels: the last one has one element. */
 static unsigned most_levels(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     size_t longest = shape->Width > shape->Height ? shape->Width : shape->Height;

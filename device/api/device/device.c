@@ -173,7 +173,7 @@ CUresult cuDeviceGetProperties(CUdevprop *out, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-/* The same for the same processor and ordinal, in every process. */
+/* The UUID depends only on the processor and the ordinal: all processes get the same. */
 CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice ordinal)
 {
     Device *device;

@@ -13,7 +13,7 @@
 static pthread_mutex_t one_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static atomic_int inside; /* calls, those that wait for the lock among them */
 
-/* Not where the driver takes no calls: in a host function, in a forked child. */
+/* Takes the lock, unless the driver takes no calls: in a host function, in a forked child. */
 static bool enter(void)
 {
     bool entered = driver_check() == CUDA_SUCCESS;

@@ -11,7 +11,7 @@
 
 typedef void (*AnyFn)(void);
 
-/* The same function under the lock, for cuGetProcAddress. */
+/* The function with the lock around it, for cuGetProcAddress. */
 AnyFn one_lock_around(AnyFn function);
 
 #endif

@@ -62,7 +62,7 @@ static const ProcRow *per_thread_variant(const ProcRow *base)
     return base;
 }
 
-/* A name without a function is no error for those who get the status. */
+/* An unknown name is no error for callers that get the status. */
 static CUresult get_proc_address(const char *name, void **function, int version, cuuint64_t flags,
                                  CUdriverProcAddressQueryResult *status)
 {

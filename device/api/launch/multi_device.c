@@ -36,7 +36,7 @@ static CUresult open_part(const CUDA_LAUNCH_PARAMS *given, Part *part)
     return CUDA_SUCCESS;
 }
 
-/* The same kernel in the same shape, each on a device of its own. */
+/* Whether both launch the same kernel in the same shape, each on its own device. */
 static bool fit_together(const Part *a, const Part *b)
 {
     return a->stream->object.context->device != b->stream->object.context->device
@@ -57,7 +57,7 @@ static CUresult check_parts(const Part *parts, unsigned count)
     return CUDA_SUCCESS;
 }
 
-/* Each stream waits for what is in the others. */
+/* Makes each stream wait for the work in the others. */
 static CUresult wait_for_all(const Part *parts, unsigned count)
 {
     uint64_t last[MOST_DEVICES];

@@ -24,7 +24,7 @@ static void semaphore_release(Object *object)
     memory_release_of(object, ((ExternalSemaphore *)object)->word);
 }
 
-/* Between the two of Linux are those of Windows and NvSci, and one follows. */
+/* Checks the kind of the handle. Only those of Linux are supported. */
 static CUresult check_handle(const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC *handle)
 {
     int type = handle->type;

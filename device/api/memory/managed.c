@@ -216,7 +216,7 @@ typedef struct Batch {
     bool discard;
 } Batch;
 
-/* Only what looks for unwritten memory minds. */
+/* The batch as a task, which only checkers of unwritten memory notice. */
 typedef struct BatchTask {
     Task task;
     bool discard, prefetch;
@@ -252,7 +252,7 @@ static CUresult submit(Stream *stream, const Batch *batch)
     return CUDA_SUCCESS;
 }
 
-/* Each location is for the ranges from its index to that of the next. */
+/* Checks the locations: each is for the ranges from its index up to that of the next. */
 static CUresult check_locations(const Batch *batch)
 {
     if (!batch->locations) return CUDA_SUCCESS;

@@ -53,7 +53,7 @@ static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, 
 #undef ANSWER
 }
 
-/* The same of reserved addresses. What is asked of the memory has no answer where nothing is mapped. */
+/* Answers for reserved addresses. Attributes of the memory have no answer if nothing is mapped. */
 static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute attribute, CUdeviceptr address,
                                int device, Answer *out)
 {

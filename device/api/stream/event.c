@@ -150,7 +150,7 @@ CUresult cuEventDestroy_v2(CUevent handle)
     return mine ? context_error(context) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-RecordTicket event_ask(Event *event)
+RecordTicket event_take_ticket(Event *event)
 {
     RecordTicket ticket = {0};
     if (event->shared) ticket.shared_number = shared_event_record(event->shared);
@@ -208,7 +208,7 @@ static CUresult record(Event *event, Stream *stream)
     task->task.always = true;
     task->event = event;
     object_hold(OBJECT(event));
-    RecordTicket ticket = task->ticket = event_ask(event);
+    RecordTicket ticket = task->ticket = event_take_ticket(event);
     event_place(event, ticket, stream, queue_submit(stream, &task->task, NULL));
     return CUDA_SUCCESS;
 }
@@ -267,7 +267,7 @@ static bool is_done(Event *event)
     return done;
 }
 
-/* Not while the event is one of a capture, nor where captures forbid waiting. */
+/* Refuses an event of a capture in progress, and any wait that captures forbid. */
 static CUresult enter_to_wait(CUevent handle, Event **event)
 {
     TRY(event_enter(handle, event));

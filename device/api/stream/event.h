@@ -24,7 +24,7 @@ EventCapture *event_capture(Event *event);
 /* Puts the nodes; it was recorded elsewhere since. */
 void event_capture_clear(EventCapture *capture);
 
-RecordTicket event_ask(Event *event);
+RecordTicket event_take_ticket(Event *event);
 /* The record is that task of the stream. */
 void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t number);
 /* The stream has come to it. */

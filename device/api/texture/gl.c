@@ -435,7 +435,7 @@ CUresult cuGraphicsMapResources(unsigned count, CUgraphicsResource *resources, C
     return result;
 }
 
-/* All work of the context is waited for: a kernel may use the memory in any stream. */
+/* Waits for all work of the context: a kernel may use the memory in any stream. */
 CUresult cuGraphicsUnmapResources(unsigned count, CUgraphicsResource *resources, CUstream stream)
 {
     OpenGL gl;

@@ -29,7 +29,7 @@ static unsigned type_of(CUtensorMapDataType type)
     }
 }
 
-/* Only devices of that compute capability have them. */
+/* An error for devices below the compute capability. */
 static CUresult enter(int capability)
 {
     Context *context;
@@ -81,7 +81,7 @@ static CUresult set(TensorMap *map, TensorField field, unsigned dimension, uint6
     return problem ? refuse(CUDA_ERROR_INVALID_VALUE, problem) : CUDA_SUCCESS;
 }
 
-/* All but the box. */
+/* Describes everything but the box. */
 static CUresult describe(TensorMap *map, const Tensor *t)
 {
     if (!t->dims || !t->steps || (t->rank > 1 && !t->strides))

@@ -83,7 +83,7 @@ static uint64_t swizzled(unsigned mode, uint64_t address)
     return address ^ (address >> 7 & bits) << 4;
 }
 
-/* A row from or to the box in shared memory, which lies at that offset and there for the host. */
+/* Copies a row from or to the box. `offset` is the box's address in shared memory, `box` the host's. */
 static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_t number, uint8_t *row)
 {
     for (uint32_t at = 0; at < t->row; at += CHUNK) {

@@ -40,7 +40,7 @@ void global_order_destroy(GlobalOrder *order)
     free(order);
 }
 
-/* Only the worker that runs a unit changes it, and asks so. */
+/* Called only by the worker that runs the unit, which alone changes the time. */
 uint32_t global_order_now(const GlobalOrder *order, uint32_t unit) { return order->units[unit].now; }
 
 void global_order_fence(GlobalOrder *order, uint32_t unit) { order->units[unit].now++; }
@@ -57,7 +57,7 @@ static bool has_room(Unit *unit)
     return true;
 }
 
-/* Without a fence since the last release there is nothing new to release. */
+/* There is nothing new to release without a fence since the last release. */
 uint32_t global_order_release(GlobalOrder *order, uint32_t number)
 {
     Unit *unit = &order->units[number];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A page is of that many bytes; beyond the most that are kept, memory is not looked at. */
+/* The size of a page, and the most pages that are kept: memory beyond is not checked. */
 enum { WORD = 4, PAGE = 1024, PAGES_MOST = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
 
 typedef struct Cell {

@@ -228,7 +228,7 @@ static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, u
     return true;
 }
 
-/* Without memory for records the check cannot go on. */
+/* False when records could not be allocated: then the check cannot go on. */
 static bool has_memory(const Race *race, const Warp *warp)
 {
     if (!race->clocks.failed) return true;

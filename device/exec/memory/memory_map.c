@@ -152,7 +152,7 @@ static size_t count_upto_locked(const MemoryMap *map, uint64_t address)
     return low;
 }
 
-/* Room for that many more entries. */
+/* Makes room for `count` more entries. */
 static bool reserve_locked(MemoryMap *map, size_t more)
 {
     size_t capacity = map->capacity ? map->capacity : 256;

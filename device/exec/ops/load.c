@@ -24,7 +24,8 @@
         if (!p) return fault_##space(&x, l, a[l]); \
         out[l] = (R)READ(M, p); \
     }
-/* Each lane by itself, but checked together. Vectors of 64-bit addresses are gathered by one instruction. */
+/* Loads each lane separately, but checks them together. Vectors of 64-bit addresses are gathered by one
+ * instruction. */
 #define GATHER(A, M, R) \
     const uint64_t shift = span.shift + (uint64_t)i->imm; \
     if (HAVE_GATHER && sizeof(R) == sizeof(M) && sizeof(M) >= 4) { \
@@ -66,7 +67,7 @@
         HALF_WARP_LOOP d[n + l] = value; \
     }
 
-/* Both halves at once, or the slow way. */
+/* Loads both halves at once if possible. */
 #define LOAD_FAST(space, A, M, R, kind) \
     LANE_FN const Insn *load_##space##_full_##A##_##kind(Warp *w, const Insn *i) \
     { \
@@ -119,7 +120,7 @@
     } \
     HANDLER(ld_shared_##kind, part) { return rare_shared_##kind(w, i); }
 
-/* Every lane has its own local memory: always lane by lane. */
+/* Loads lane by lane, since each lane has its own local memory. */
 #define LOAD_LOCAL(M, R, kind) \
     HANDLER(ld_local_##kind, part) \
     { \

@@ -75,7 +75,7 @@ static const Insn *fma_directed(OpFn to_nearest, Warp *w, const Insn *i)
 HANDLER(fma_round_f32, full) { return fma_directed(EXEC_NAME(op_fma_f32_full), w, i); }
 HANDLER(fma_round_f32, part) { return fma_directed(EXEC_NAME(op_fma_f32_part), w, i); }
 
-/* The same of pairs of floats. */
+/* The same for pairs of floats. */
 static const Insn *fma_directed_pairs(OpFn to_nearest, Warp *w, const Insn *i)
 {
     b64 *d = ROW(b64, w, i->d);

@@ -19,7 +19,7 @@
         if (!p) return fault_##space(&x, l, a[l]); \
         WRITE(M, p, (M)b[l]); \
     }
-/* Each lane by itself, but checked together: a scatter. */
+/* Stores each lane separately, but checks them together: a scatter. */
 #define SCATTER(A, M) \
     const uint64_t shift = span.shift + (uint64_t)i->imm; \
     for (uint32_t rest = w->mask; rest; rest &= rest - 1) { \

@@ -100,7 +100,7 @@ static bool find(TexelAccess *a, int lane, bool surface)
     return true;
 }
 
-/* The same for an instruction of a shape. */
+/* Finds the texture or surface for an instruction with a shape. */
 static bool find_shaped(TexelAccess *a, int lane, bool surface)
 {
     TextureShape shape = (TextureShape)(a->i->mods & TEX_SHAPE);

@@ -7,7 +7,7 @@
 #define PART_2_u32(x, k) ((s32)(u16)((x) >> 16 * (k)))
 #define PART_2_s32(x, k) ((s32)(s16)((x) >> 16 * (k)))
 
-/* Each part of a word computed by op, put together or summed. */
+/* Computes each part of a word by op, and combines or sums up the parts. */
 #define APPLY_4(op, T, k) op(PART_4_##T(a, k), PART_4_##T(b, k))
 #define APPLY_2(op, T, k) op(PART_2_##T(a, k), PART_2_##T(b, k))
 #define JOIN_4(op, T) \

@@ -57,7 +57,7 @@ LANE_FN void shuffle_lanes(Warp *w, const Insn *i, unsigned op, uint32_t mask)
 
 enum { WHOLE_WARP = 31 }; /* the clamp word of a butterfly that no segment stops */
 
-/* All lanes change places with the one at a distance that the code names; false for other shuffles. */
+/* Swaps all lanes with those at a constant distance; false for other shuffles. */
 LANE_FN bool butterfly(Warp *w, const Insn *i)
 {
     const bool constant = i->b >> REF_BASE_SHIFT == REF_CONST && i->c >> REF_BASE_SHIFT == REF_CONST;

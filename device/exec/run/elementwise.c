@@ -80,7 +80,7 @@ static bool all_disjoint(const Elementwise *s, const ElementwiseStep *first, con
     return true;
 }
 
-/* All checks, before anything is written. */
+/* Makes all checks, before anything is written. */
 static bool prepare(Elementwise *s)
 {
     const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *access = end;

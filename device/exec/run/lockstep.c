@@ -201,7 +201,7 @@ static bool do_choose(Lockstep *x, const Insn *i)
            && copy_plane(x, i->d, first ? i->a : i->b, i->op == OP_selp_b64 ? 8 : 4);
 }
 
-/* All lanes of all warps with those at a distance that the code names. */
+/* Exchanges the values of all lanes with those at a constant distance, in all warps. */
 static bool do_exchange(Lockstep *x, const Insn *i)
 {
     const Ref member = x->refs[i->more];

@@ -46,7 +46,7 @@ static bool count_pending(DeviceRuntime *runtime)
     return false;
 }
 
-/* A child with a buffer of that many bytes, counted as pending. */
+/* A new child with a buffer of so many bytes, counted as pending. */
 static Child *child_new(Children *children, DeviceRuntime *runtime, size_t size, int *error)
 {
     *error = RUNTIME_TOO_MANY_PENDING;

@@ -154,7 +154,7 @@ typedef struct SliceSum {
     int exponent;
 } SliceSum;
 
-/* They are aligned to a common exponent first and truncated to that many bits. */
+/* The texels are aligned to a common exponent first and truncated to so many bits. */
 static SliceSum slice_sum(const Texel *texels, const unsigned *weights, unsigned used, unsigned channel,
                           int bits)
 {

@@ -106,7 +106,7 @@ static bool value_operand(Path *x, Ref ref, uint32_t size, uint8_t *index)
     return add_operand(x, (ElementwiseOperand){OPERAND_VALUE, (uint8_t)size, ref}, index);
 }
 
-/* All arrays have elements of one size, and the same number a thread. */
+/* Whether the elements of all arrays have the same size, and each thread the same number of them. */
 static bool same_shape(Path *x, uint32_t element, uint32_t bytes)
 {
     if (!x->code.bytes) {

@@ -27,7 +27,7 @@ static void widen(LiveRange *range, uint32_t at)
     if (range->last == UINT32_MAX || at > range->last) range->last = at;
 }
 
-/* Every use is in its register's range; a register read in a block before it was written there crosses
+/* Extends the register's range to the use. A register read in a block before it is written there crosses
  * blocks. */
 static void find_uses(void *closure, Ref *ref, bool read, bool written)
 {

@@ -52,7 +52,7 @@ static void search_reopen(Search *s, uint32_t head)
     while ((member = s->stack[--s->stack_count]) != head) s->number[member] = NOT_SEEN;
 }
 
-/* All successors of the top were looked at: true when the visit is over. */
+/* True when the visit is over; called when all successors of the top were visited. */
 static bool search_finish(Search *s, Visit *v)
 {
     if (v->inside) {

@@ -5,7 +5,7 @@ enum { MOST = 255, LEAST = 24, MULTIPROCESSOR = 65536, MULTIPROCESSOR_THREADS = 
 
 static uint32_t threads_of(const uint32_t shape[3]) { return shape[0] * shape[1] * shape[2]; }
 
-/* So many that the blocks which shall be on a multiprocessor at a time fit there. */
+/* The registers for a thread with which `blocks` blocks fit on a multiprocessor at a time. */
 static uint32_t limit_of_blocks(uint32_t threads, uint32_t blocks)
 {
     uint64_t whole = ((uint64_t)threads + 31) / 32 * 32;

@@ -30,7 +30,7 @@ typedef struct Packing {
     uint32_t *place;        /* slot of each register */
 } Packing;
 
-/* Each class's pool, and the slots it takes there. */
+/* The pool of each class, and the slots that one register takes there. */
 static const uint8_t class_pool[] = {
     [CLASS_PREDICATE] = 0, [CLASS_16] = 1,        [CLASS_32] = 2,       [CLASS_64] = 3,
     [CLASS_128] = 3,       [CLASS_AFFINE_32] = 4, [CLASS_AFFINE_64] = 5};

@@ -182,7 +182,7 @@ void select_mbarrier(Select *s)
                            REF_ABSENT);
 }
 
-/* Only checks want to know where groups of copies end and what is waited for. */
+/* Ends a group of copies, which only the checkers need to know. */
 static void end_copies(Select *s, uint32_t kept)
 {
     if (s->lower->host->checks & CHECK_RACE) select_emit(s, OP_cp_async_end)->imm = kept;

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def repeat(
     self: Array, repeats: Any, axis: int | None = None, *, stream: Stream = None, allocator: Allocator = None
 ) -> GPUArray:
-    """Each element, or each part along an axis, that many times one after another, as numpy.repeat.
+    """Repeat each element, or each part along an axis, as numpy.repeat.
 
     Parameters
     ----------

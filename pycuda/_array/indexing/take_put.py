@@ -87,7 +87,7 @@ def take(
     axis : int, optional
         The flattened array by default.
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     mode : {"raise", "wrap", "clip"}, optional
         What becomes of indices out of bounds.
     stream : Stream, optional
@@ -228,12 +228,12 @@ def compress(
     Parameters
     ----------
     condition : GPUArray or array
-        With one axis.
+        A 1-D array.
     a : GPUArray
     axis : int, optional
         The flattened array by default.
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     stream : Stream, optional
         The call waits for it: the length of the result depends on the condition.
     """

@@ -69,10 +69,10 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
     Parameters
     ----------
     a : GPUArray
-        Of integers.
+        Its elements are integers.
     choices : sequence of GPUArray
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     mode : {"raise", "wrap", "clip"}, optional
         What becomes of indices out of bounds; "raise" waits for the stream.
     """

@@ -93,7 +93,7 @@ def _tensordot_axes(axes, a, b):
 
 
 def tensordot(a, b, axes=2) -> GPUArray:
-    """Sums of products over that many axes, or over these of each."""
+    """Sums of products over a number of axes, or over these axes of each array."""
     a, b = as_array(a), as_array(b)
     first, second = _tensordot_axes(axes, a, b)
     kept_a = [axis for axis in range(a.ndim) if axis not in first]

@@ -93,7 +93,7 @@ def clip(
     min : number or GPUArray or None, optional
     max : number or GPUArray or None, optional
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     stream : Stream, optional
     """
     if self.dtype.kind in "iu":  # a Python int that no element reaches is no limit either
@@ -111,13 +111,13 @@ def clip(
 
 @takes_arrays
 def round(self: Array, decimals: int = 0, out: Array | None = None, *, stream: Stream = None) -> GPUArray:
-    """The elements rounded to that many decimals, ties to even, as numpy.round.
+    """Round to a number of decimals, ties to even, as numpy.round.
 
     Parameters
     ----------
     decimals : int, optional
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     stream : Stream, optional
     """
     decimals = operator.index(decimals)
@@ -214,7 +214,7 @@ def conj(self: Array, out: Array | None = None, *, stream: Stream = None) -> GPU
     Parameters
     ----------
     out : GPUArray, optional
-        Where the result goes.
+        The array for the result.
     stream : Stream, optional
     """
     if self.dtype.kind != "c" and out is None:

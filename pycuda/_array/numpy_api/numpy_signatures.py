@@ -280,9 +280,8 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy") -> tuple[GPUArray, ...
 
 
 def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, *, device=None) -> GPUArray:
-    """np.empty_like. A structure for numbers is a TypeError: by that question dask learns whether results may
-    be kept in the fields of one array, which it makes on the host.
-    """
+    """np.empty_like. A structured dtype for numbers is a TypeError, by which dask learns that it must not
+    keep results in the fields of one array on the host."""
     if dtype is not None and np.dtype(dtype).names and not prototype.dtype.names:
         raise TypeError(f"{dtype} for elements of {prototype.dtype}: use pycuda.gpuarray.empty_like()")
     return likes.fresh(prototype, dtype, order, shape, device)

@@ -129,7 +129,7 @@ def dot(
     Parameters
     ----------
     a, b : GPUArray
-        Of the same number of elements.
+        It has the same number of elements.
     dtype : dtype, optional
         What is summed in and results; by default what both dtypes promote to, for booleans int64.
     stream : pycuda.driver.Stream, optional

@@ -114,7 +114,7 @@ class Generator:
         Parameters
         ----------
         data : GPUArray
-            Of int32 or uint32, and with the 64-bit Sobol generators int64 or uint64.
+            Its dtype is int32 or uint32, and with the 64-bit Sobol generators int64 or uint64.
         stream : Stream, optional
 
         Raises
@@ -137,8 +137,8 @@ class Generator:
         Parameters
         ----------
         data : GPUArray
-            Of float32 or float64: (0, 1]. Of int32 or uint32, and with the 64-bit Sobol generators int64 or
-            uint64: random bits.
+            float32 and float64 get numbers in (0, 1]; int32 and uint32, and with the 64-bit Sobol generators
+            int64 and uint64, get random bits.
         stream : Stream, optional
 
         Raises
@@ -158,7 +158,7 @@ class Generator:
         Parameters
         ----------
         data : GPUArray
-            Of float32 or float64.
+            Its dtype is float32 or float64.
         stream : Stream, optional
 
         Raises
@@ -178,7 +178,7 @@ class Generator:
         Parameters
         ----------
         data : GPUArray
-            Of float32 or float64.
+            Its dtype is float32 or float64.
         mean, stddev : float
             Of the logarithms.
         stream : Stream, optional
@@ -202,7 +202,7 @@ class Generator:
         Parameters
         ----------
         data : GPUArray
-            Of uint32, float32 or float64.
+            Its dtype is uint32, float32 or float64.
         lambda_value : float, optional
             The mean. Without it each element is the mean of its own count, which replaces it.
         stream : Stream, optional

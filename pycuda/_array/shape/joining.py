@@ -55,7 +55,7 @@ def concatenate(
     Parameters
     ----------
     arrays : sequence of GPUArray
-        Of the same shape but for this axis, of any dtypes.
+        They have the same shape except along this axis, and any dtypes.
     axis : int or None, optional
         None joins the flattened arrays.
     allocator : callable, optional

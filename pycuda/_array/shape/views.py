@@ -231,7 +231,7 @@ def _places_of_parts(length: int, count: int) -> list[int]:
 
 
 def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
-    """Views of the parts along an axis: that many, as equal as can be, or cut at these places."""
+    """Views of nearly equal parts along an axis, whose number is given, or of parts cut at these places."""
     axis = one_axis(axis, ary.ndim)
     length = ary.shape[axis]
     try:
@@ -245,7 +245,7 @@ def array_split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
 
 
 def split(ary, indices_or_sections, axis=0) -> list[GPUArray]:
-    """Views of the parts along an axis: that many equal ones, or cut at these places."""
+    """Views of equal parts along an axis, whose number is given, or of parts cut at these places."""
     if not hasattr(indices_or_sections, "__len__"):
         count, length = int(indices_or_sections), ary.shape[one_axis(axis, ary.ndim)]
         if count <= 0 or length % count:

@@ -16,7 +16,7 @@ _CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
 
 
 class Parts:
-    """New memory in parts of that many bytes."""
+    """New memory, in parts of these sizes in bytes."""
 
     def __init__(self, allocator, *sizes: int):
         self._starts = [0]
@@ -42,7 +42,7 @@ class Work:
     values : optional
         What is moved along with the keys; their numbers in the row where there is `values_out` alone.
     values_out : optional
-        Of the dtype of `values`, or int64.
+        It has the dtype of `values`, or int64.
     """
 
     def __init__(self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None):

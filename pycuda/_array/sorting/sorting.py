@@ -209,7 +209,7 @@ def argsort(
     Returns
     -------
     GPUArray
-        Of int64.
+        Its dtype is int64.
     """
     check_kind(kind, order, stable)
     return ordered(a, axis, descending, stream, allocator)
@@ -392,7 +392,7 @@ def searchsorted(
     Parameters
     ----------
     a : GPUArray
-        With one axis.
+        A 1-D array.
     v : GPUArray, array or number
     side : {"left", "right"}, optional
         Before or after equal elements.
@@ -406,7 +406,7 @@ def searchsorted(
     Returns
     -------
     GPUArray
-        Of int64, in the shape of `v`.
+        Its dtype is int64, its shape that of `v`.
     """
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")

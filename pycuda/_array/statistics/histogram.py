@@ -103,7 +103,7 @@ def histogram(
     Parameters
     ----------
     a : GPUArray
-        Of bool, integers or floats.
+        Its elements are booleans, integers or floats.
     bins : int or sequence or str, optional
         How many bins of one width, or their edges. The last bin includes its upper edge. Or the name of one
         of NumPy's estimators but "stone", for which the call waits.

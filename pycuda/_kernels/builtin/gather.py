@@ -78,5 +78,5 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
 
 
 def grid(count: int, together: int = 1) -> tuple[int, int]:
-    """A thread for that many of them together."""
+    """The grid for `count` elements, of which each thread takes `together` at a time."""
     return min(ceil_div(count, THREADS * together), _LARGEST_GRID), 1

@@ -150,7 +150,7 @@ def chunk(count: int) -> tuple[int, int]:
 
 
 def grid(count: int) -> tuple[int, int]:
-    """Blocks for that many elements, some for each thread."""
+    """The grid for so many elements, some for each thread."""
     return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
 
 

@@ -91,7 +91,7 @@ def rows(keys: Order, place: str):
 
 
 def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
-    """(grid, bits of a row's slots, slots of a block) for that many rows."""
+    """(grid, bits of a row's slots, slots of a block) for `count` rows."""
     bits = max(length - 1, 1).bit_length()
     together = max(min(ROW_SLOTS >> bits, count), 1)
     return (ceil_div(count, together), 1), bits, together << bits
@@ -245,5 +245,5 @@ def search(keys: Order, right: bool):
 
 
 def grid(count: int) -> tuple[int, int]:
-    """A thread for each of that many."""
+    """The grid with a thread for each of `count` values."""
     return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1

@@ -67,7 +67,7 @@ class Kernels(NamedTuple):
 
 @context_dependent_memoize
 def kernels(keys: Order, vector: int) -> Kernels:
-    """Those for rows of an order, of which that many elements are loaded together."""
+    """The kernels for rows in this order, of which `vector` elements are loaded together."""
     module = compiled(_SOURCE.format(order=keys.c_type, vector=vector))
     arguments = {
         "sample_rows": "PqIIP",

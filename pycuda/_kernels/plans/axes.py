@@ -34,7 +34,7 @@ def collapsed(axes: Sequence, sort=False, reverse=False) -> tuple[list[Axis], in
 
 
 def axis_capacity(count: int) -> int:
-    """How many axes a kernel for that many is made for: few kernels serve all."""
+    """The number of axes for which the kernel is compiled that takes `count`: few kernels serve all."""
     return next(number for number in _CAPACITIES if number >= count)
 
 

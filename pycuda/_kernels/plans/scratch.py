@@ -105,7 +105,7 @@ class States:
         self._launches = itertools.count(1)
 
     def holds(self, *sizes: int) -> bool:
-        """Whether there are that many counts and entries, and that many bytes of values."""
+        """Whether all of these fit: counts, entries, bytes of values."""
         return all(own >= wanted for own, wanted in zip(self._sizes, sizes, strict=True))
 
     def launch(self) -> int:

@@ -177,7 +177,7 @@ def targets(rows, is_piece) -> np.ndarray:
 
 
 def long_rows(rows, counts) -> np.ndarray:
-    """LONG_ROW of rows with that many pieces each."""
+    """The LONG_ROW structures of rows with these numbers of pieces."""
     found = np.zeros(len(rows), LONG_ROW)
     found["row"], found["end"] = rows, np.cumsum(counts)
     found["begin"] = found["end"] - counts

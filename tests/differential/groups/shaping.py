@@ -56,7 +56,7 @@ def views(d):
 
 
 def strides(call):
-    """Of axes that have several elements."""
+    """The strides of axes that have several elements."""
     return (
         f"[step for step, length in zip({call}.strides, {call}.shape) if length > 1 and 0 not in {call}"
         ".shape]"

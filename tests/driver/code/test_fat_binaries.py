@@ -24,7 +24,7 @@ def run(image, name="doubled"):
 
 @pytest.mark.parametrize("name", ["fat_binary_zstd", "fat_binary_lz4"])
 def test_recorded(name):
-    """As nvcc of CUDA 13.0 writes them."""
+    """Fat binaries written by nvcc of CUDA 13.0."""
     run((CORPUS / name).read_bytes())
 
 

@@ -54,7 +54,7 @@ class TestLimits:
         assert 1 <= module.get_function("few").num_regs <= 24
 
     def test_none_is_no_limit(self):
-        """To the loader it is an error; to the compiler it means as many as there are."""
+        """0 is an error for the loader; for the compiler it means no limit."""
         with pytest.raises(drv.LogicError, match="invalid argument"):
             load(ptx_of(), 0)
         plain = SOURCE.replace("BOUNDS", "")

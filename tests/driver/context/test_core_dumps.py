@@ -36,7 +36,7 @@ class Settings:
 
 @pytest.fixture
 def context():
-    """Of this test alone."""
+    """A context of this test alone."""
     drv.init()
     context = drv.Device(0).make_context()
     yield context

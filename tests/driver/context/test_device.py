@@ -116,7 +116,7 @@ def test_peers(device):
 
 @pytest.mark.cpu("the number of GPUs is what it is")
 def test_several_devices(run_python):
-    """Of the CPU device one may have as many as one likes."""
+    """The CPU device offers as many devices as are requested."""
     done = run_python(
         """
         import pycuda.driver as drv

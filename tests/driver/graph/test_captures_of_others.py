@@ -60,7 +60,7 @@ class Ours:
 
 
 class Theirs:
-    """By direct calls of the driver."""
+    """A capture by direct calls of the driver."""
 
     def __init__(self, stream, mode, library):
         self.stream, self.handle = stream, ctypes.c_void_p(stream.handle)
@@ -195,7 +195,7 @@ def test_memory_is_unmapped_beside_a_capture(context):
 
 
 def test_a_launch_that_waits_leaves_captures_alone(context):
-    """For its arguments, and for its time."""
+    """It waits for its arguments, and for its time."""
     memory = np.arange(4, dtype=np.int32)
     nothing = MAKERS["function"]()
     with drv.Stream(1).capture(mode="thread_local"):

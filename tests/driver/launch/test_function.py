@@ -316,7 +316,7 @@ DEPRECATED = {
 
 @pytest.mark.parametrize("name", DEPRECATED)
 def test_each_deprecated_method_warns_by_its_name(module, memory, name):
-    """At the caller's line, once a call; and it does its work all the same."""
+    """The warning names the caller's line, once a call; and the method does its work all the same."""
     function = module.get_function("set")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

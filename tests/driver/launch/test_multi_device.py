@@ -37,7 +37,7 @@ class Launch(ctypes.Structure):
 
 
 class Kernel:
-    """In the current context: a kernel that counts threads, a stream, a counter."""
+    """A kernel that counts threads, a stream and a counter, in the current context."""
 
     def __init__(self):
         self.function = drv.module_from_buffer(MODULE).get_function("count")

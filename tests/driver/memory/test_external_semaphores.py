@@ -24,7 +24,7 @@ SIGNAL_NODE, WAIT_NODE = 8, 9
 
 
 class Params(ctypes.Structure):
-    """Of a signal or a wait."""
+    """The parameters of a signal or a wait."""
 
     _fields_ = [
         ("value", c_ulonglong),

@@ -321,7 +321,7 @@ def test_handles_that_are_none():
 
 
 def test_without_files_in_memory(run_python):
-    """Where the system lets no memory be shared, everything else works and the error says why."""
+    """If the system provides no shared memory, everything else works and the error says why."""
     done = run_python(
         """
         import resource

@@ -39,7 +39,7 @@ for size in (MiB + 512 * 64, 3 * MiB // 2, 2 * MiB, 5 * MiB // 2, 5 * MiB):
 
 @pytest.mark.parametrize("make", ["drv.mem_alloc", "lambda size: drv.mem_alloc_pitch(size // 64, 64, 4)[0]"])
 def test_large_memory_starts_at_a_multiple_of_2_mib(run_python, make):
-    """In a new process: a GPU's driver puts up to 2 MiB into what it holds from before."""
+    """A new process is needed: a GPU's driver puts up to 2 MiB into blocks that it holds from before."""
     run_python(LARGE.format(make=make), check=True)
 
 

@@ -248,7 +248,7 @@ def test_errors(unit):
 
 
 def test_work_ends_before_the_memory_goes(unit, add_index):
-    """As free() does it, with the last reference and with unmap()."""
+    """free(), the last reference and unmap() all wait."""
     stream, target = drv.Stream(), drv.pagelocked_zeros(4, np.int32)
     for end in ("unmap", "free", "del"):
         space, kept = drv.AddressRange(unit), drv.PhysicalMemory(unit)

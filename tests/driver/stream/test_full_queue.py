@@ -116,7 +116,7 @@ for stream in (None, drv.Stream()):
 
 @pytest.mark.parametrize("mode", ["global", "thread_local", "relaxed"])
 def test_captures_go_on(run_python, mode):
-    """Of this thread, and of another one: the events that are recorded meanwhile do not end them."""
+    """Captures of this thread and of another one: the events that are recorded meanwhile do not end them."""
     done = run_python(
         PROGRAM
         + f"""

@@ -136,7 +136,8 @@ def test_garbage_is_collected_there(stream):
     ids=["allocation", "free", "array", "managed"],
 )
 def test_memory_dropped_there_is_released_afterwards(stream, monkeypatch, make, drop):
-    """Where the driver takes no calls nothing is called; the memory goes when the stream is found idle."""
+    """No driver function is called where the driver takes no calls; the memory is freed when the stream is
+    found idle."""
     reports = []
     monkeypatch.setattr(sys, "unraisablehook", lambda report: reports.append(report.exc_value))
     memory = [make()]
@@ -168,7 +169,7 @@ def test_an_exception_is_reported(run_python):
 
 
 def test_driver_calls_are_refused_there(stream):
-    """By us, for drivers take some of them."""
+    """pycuda refuses them, since drivers take some of them."""
     said = []
 
     def work():

@@ -302,7 +302,7 @@ def test_weak_references_are_dead_at_once(stream, reports):
 
 
 def test_the_collector_stays_on_when_functions_overlap(stream):
-    """Where they do: a driver may run them one after another."""
+    """They may not overlap: a driver may run them one after another."""
     other, seen, go = drv.Stream(drv.stream_flags.NON_BLOCKING), [], threading.Event()
     stream.launch_host_func(lambda: (go.wait(1), seen.append(gc.isenabled())))
     other.launch_host_func(lambda: (seen.append(gc.isenabled()), go.set()))
@@ -339,7 +339,7 @@ def test_the_collector_stays_on_when_functions_overlap(stream):
     ],
 )
 def test_driver_calls_are_refused_with_the_reason(reports, call):
-    """On every driver: NVIDIA's takes some of them and says nothing."""
+    """They are refused on every driver: NVIDIA's takes some of them and says nothing."""
     stream, said = drv.Stream(), []
     pool = pools.DeviceMemoryPool()
     pool.allocate(1 << 10).free()

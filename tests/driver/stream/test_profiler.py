@@ -76,7 +76,7 @@ for limit in (drv.limit.STACK_SIZE, drv.limit.PRINTF_FIFO_SIZE, drv.limit.MALLOC
 
 
 def test_limits(run_python):
-    """In a process of its own: some cannot be set once a kernel has used them."""
+    """A process of its own is needed: some limits cannot be set once a kernel has used them."""
     run_python(LIMITS, check=True)
 
 

@@ -74,7 +74,7 @@ class Reference:
 
 @pytest.fixture
 def context():
-    """Of this test alone: some end with a fault."""
+    """A context of this test alone, since some tests end with a fault."""
     drv.init()
     context = drv.Device(0).make_context()
     yield context

@@ -39,7 +39,7 @@ def blend():
 
 
 def weights(a, b, c):
-    """Of the eight corners, x fastest, for fractions in 256ths."""
+    """The weights of the eight corners, x fastest, for fractions in 256ths."""
     result = []
     for part in (256 - c, c):
         right = (part * a + 128) >> 8
@@ -50,7 +50,7 @@ def weights(a, b, c):
 
 
 def slice_sum(texels, parts, bits):
-    """As an integer, and the largest exponent; None where nothing counts."""
+    """The sum as an integer, and the largest exponent, or None if nothing counts."""
     counted = [(x, part) for x, part in zip(texels, parts, strict=True) if x and part]
     if not counted:
         return 0, None

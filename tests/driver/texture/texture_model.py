@@ -34,7 +34,8 @@ def format_of(data):
 
 
 def descriptor_of(data, dimensions, flags=0):
-    """Of (layers or depth, height, width, channels) with 1 to 3 dimensions, layers counted as one more."""
+    """The descriptor for data of shape (layers or depth, height, width, channels) with 1 to 3 dimensions,
+    layers included."""
     depth, height, width, channels = data.shape
     descr = drv.ArrayDescriptor3D()
     descr.width, descr.format, descr.num_channels, descr.flags = width, format_of(data), channels, flags

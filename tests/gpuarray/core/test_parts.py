@@ -78,7 +78,7 @@ def test_parts_of_what_is_not_complex():
 
 
 def test_the_address_of_a_part_is_refused():
-    """Of views, whose numbers do not follow each other."""
+    """Parts that are views have no address, since their numbers are not contiguous."""
     device, out = gpuarray.to_gpu(numbers(np.complex64)), gpuarray.zeros(35, np.float32)
     kernel = SourceModule(
         "__global__ void twice(float *out, const float *x) { out[threadIdx.x] = 2 * x[threadIdx.x]; }"

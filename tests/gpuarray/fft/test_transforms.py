@@ -22,7 +22,7 @@ LENGTHS = st.sampled_from([1, 2, 3, 4, 5, 7, 8, 12, 13, 30, 31])
 
 
 def compare(got, want, computed="d"):
-    """By a norm: a transform spreads the rounding of its largest elements over all."""
+    """Compare by a norm: a transform spreads the rounding of its largest elements over all."""
     assert isinstance(got, gpuarray.GPUArray)
     assert (got.dtype, got.shape) == (want.dtype, want.shape)
     if not want.size:

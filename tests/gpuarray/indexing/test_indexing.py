@@ -218,7 +218,7 @@ def test_one_axis(data):
 
 
 def test_a_check_within_a_check(monkeypatch):
-    """As when objects that index arrays are released during one: each has its own word."""
+    """Each check has its own word, as when objects that index arrays are released during one."""
     from pycuda._array.core import gather
 
     array, wrong = gpuarray.arange(5, dtype=np.float32), gpuarray.to_gpu(np.array([7]))

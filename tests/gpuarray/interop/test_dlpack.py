@@ -115,7 +115,7 @@ def test_kinds_of_memory(host):
 
 
 def test_numpy_sees_finished_work(host):
-    """Of memory that the host sees NumPy reads at once: what was queued is waited for."""
+    """NumPy reads memory that the host sees at once, so queued work is waited for."""
     managed = managed_array(host)
     ElementwiseKernel("float *x", "for (int k = 0; k < 20000; k++) x[i] += (k & 1) ? -1 : 1; x[i] += 1")(
         managed

@@ -365,7 +365,7 @@ class OfVersion2(Foreign):
 
 
 class OfVersion2AndDLPack(OfVersion2):
-    """As jax arrays: only __dlpack__ gets the consumer's stream."""
+    """An array like those of jax: only __dlpack__ gets the consumer's stream."""
 
     def __init__(self, array, gate):
         super().__init__(array)

@@ -16,7 +16,7 @@ def bound(a):
 
 
 def deficient(*shape, dtype="d"):
-    """Of rank 2."""
+    """A matrix of rank 2."""
     return draw(*shape[:-1], 2, dtype=dtype) @ draw(*shape[:-2], 2, shape[-1], dtype=dtype)
 
 

@@ -71,7 +71,7 @@ def is_underflow(x, y):
 
 
 def check_near(got, want, tolerance, operands):
-    """Where both are finite the distance is within `tolerance` (in epsilons) of the absolute value."""
+    """If both are finite, their distance is within `tolerance` (in epsilons) of the absolute value."""
     finite = np.isfinite(got) & np.isfinite(want)
     limits = np.finfo(got.dtype)
     with np.errstate(all="ignore"):

@@ -381,7 +381,7 @@ def packed(view):
 
 @pytest.mark.parametrize("size", [1, 2, 3, 6, 8, 12, 16, 24])
 def test_copies_across_keep_all_bits(size):
-    """Of every size of element, of NaNs with payloads as well."""
+    """Elements of every size, and NaNs with payloads."""
     dtype = {1: "u1", 2: "f2", 8: "f8", 16: "c16"}.get(size, f"V{size}")
     host = np.random.default_rng(1).integers(0, 256, 40 * 30 * size, np.uint8).view(dtype).reshape(40, 30)
     array = gpuarray.to_gpu(host)

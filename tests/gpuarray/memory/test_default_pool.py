@@ -82,7 +82,7 @@ def test_it_is_the_contexts_own(pool):
 
 
 def test_a_context_ends_with_its_pool():
-    """By detach with arrays that live on, and by the last reference alone."""
+    """It ends by detach with arrays that live on, and by the last reference alone."""
     before = drv._live_objects()["Context"]
     context = drv.Device(0).make_context()
     array, held = gpuarray.zeros(100, np.float32), gpuarray.zeros(100, np.float32) + 1

@@ -220,7 +220,7 @@ def usual_pool():
 
 
 def results_of(result, stream=None):
-    """On the host."""
+    """The arrays of a result, copied to the host."""
     if isinstance(result, gpuarray.GPUArray):
         return [result.get(stream=stream)]
     if isinstance(result, tuple | list):

@@ -602,7 +602,7 @@ def evaluate(call, arrays):
     with contextlib.ExitStack() as opened, np.errstate(all="ignore"):
 
         def file(data=b""):
-            """For what reads and writes."""
+            """A file for functions that read and write."""
             stream = opened.enter_context(tempfile.TemporaryFile())
             stream.write(data)
             stream.seek(0)
@@ -691,7 +691,7 @@ def test_every_name_has_its_place(names, here, not_here):
 
 @pytest.mark.parametrize("name", sorted(split(NOT_HERE)))
 def test_what_is_not_here_is_refused(name):
-    """By an error, not by a copy to the host; one that says the name where NumPy asks us."""
+    """An error is raised instead of a copy to the host; it has the name if NumPy dispatches to pycuda."""
     function = find(name)
     if function is None or name in NOT_HERE[HOST_ONLY].split():
         pytest.skip("takes no arrays, or not in this NumPy")
@@ -708,7 +708,7 @@ BEGIN = "<!-- Written by tests/gpuarray/numpy_api/test_numpy_names.py -->\n"
 
 
 def listed(names):
-    """In backticks, without special methods: most of those are operators."""
+    """The names in backticks, without special methods, most of which are operators."""
     names = [name for name in names if not name.startswith("__")]
     return textwrap.fill(", ".join(f"`{name}`" for name in sorted(names)), 110, break_on_hyphens=False)
 

@@ -196,7 +196,8 @@ def operands(name, shape):
 
 
 def refused(ufunc, method, host, *args, **kwargs):
-    """As NumPy calls it. It does not release the operands of its ufuncs' methods after an error."""
+    """Call __array_ufunc__ as NumPy does, which does not release the operands of its ufuncs' methods after an
+    error."""
     array = gpuarray.to_gpu(host)
     return array.__array_ufunc__(ufunc, method, array, *args, **kwargs)
 
@@ -288,7 +289,7 @@ def parameters(function):
 
 @pytest.mark.skipif(NUMPY < "2.4.0", reason="older ones lack parameters, or have some that went since")
 def test_every_function_has_numpys_parameters():
-    """By their names, in their order; ours may have more after them."""
+    """Names and order are NumPy's; more parameters may follow."""
     wrong = []
     for theirs in places():
         ours = implementation(theirs)
@@ -408,7 +409,7 @@ def test_text_and_files(tmp_path):
 
 
 def test_dask_is_told_by_the_import(tmp_path):
-    """Of a worker that has loaded dask before."""
+    """A worker may have loaded dask before."""
     pytest.importorskip("dask.base")
     program = (
         "import dask, pycuda.driver as drv, numpy as np\n"

@@ -148,7 +148,7 @@ def test_small_integers():
 
 
 def test_masks_are_counted():
-    """As PyCUDA counts: the sum of booleans is no boolean."""
+    """The sum of booleans is an integer, as in PyCUDA."""
     host = np.array([1, 1, 0, 1, 1], bool)
     mask, subset = gpuarray.to_gpu(host), gpuarray.to_gpu(np.array([0, 1, 2, 3]))
     for result, count in (

@@ -58,7 +58,7 @@ def test_every_dtype(dtype, length):
 @pytest.mark.parametrize("length", [100, LONG])
 @pytest.mark.parametrize("dtype", "?bQefD")
 def test_descending(dtype, length):
-    """As NumPy has it since 2.5: NaNs last, equal elements in the order that they had."""
+    """The order is NumPy's since 2.5: NaNs last, equal elements in their former order."""
     host = special(np.random.default_rng(11), length, dtype)
     device = gpuarray.to_gpu(host)
     if host.dtype.kind in "fc":
@@ -122,7 +122,7 @@ def test_long_rows(shape, axis):
 
 
 def test_counts_of_64_bits(monkeypatch):
-    """As for more than 2^30 elements."""
+    """The kernels for more than 2^30 elements."""
     narrow = sort.pass_shape
     monkeypatch.setattr(sort, "pass_shape", lambda *args: narrow(*args)._replace(wide=True))
     host = np.random.default_rng(5).integers(-1000, 1000, (2, 20_000)).astype("i")

@@ -257,7 +257,7 @@ def test_digitize():
 
 
 def test_counting_floats_of_two_axes():
-    """As NumPy: their shape is looked at first."""
+    """The shape is checked first, as in NumPy."""
     same(np.bincount, np.zeros((2, 2)))
     same(np.bincount, np.zeros(2))
     same(np.bincount, np.zeros((2, 2), int))

@@ -19,7 +19,7 @@ def digest(data, size):
 
 
 def basis(function, group):
-    """Of the arguments and the PTX: identifies a record."""
+    """A digest of the arguments and the PTX, which identifies a record."""
     data = b"".join(np.ascontiguousarray(array).tobytes() for array in inputs.arguments(function))
     return digest(data + modules.reached(group, function.entry).encode(), 4)
 

@@ -152,7 +152,7 @@ def spelled(statement):
 
 
 def seeds_of(row, rng, count):
-    """At least one statement with each word of the row, and `count` at random."""
+    """Statements that together have each word of the row, and `count` random ones."""
     plain = seed(row, lambda e: None if e is None or e.optional else e.words[0])
     found = [plain, seed(row, lambda e: e is None or (None if e.optional else e.words[0]))]
     found += [complemented(statement) for statement in found]

@@ -21,7 +21,7 @@ def decoded(byte, kind):
 
 
 def stored_exponent(x):
-    """Of a half: subnormal ones have the least."""
+    """The stored exponent of a half: subnormal ones have the least."""
     return max(np.frexp(x)[1] - 1, -14) if x else None
 
 
