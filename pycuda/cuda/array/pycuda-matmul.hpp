@@ -29,45 +29,50 @@ template <class A> struct alignas(MATMUL_QUAD * sizeof(A) > 16 ? 16 : MATMUL_QUA
     A item[MATMUL_QUAD];
 };
 
-// DEPTH numbers of each of SIDE lines of an operand: neighbors in memory for neighboring threads, on their
-// way to shared memory.
+// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory. A thread has EACH of
+// them, equal distances apart, and its neighbors have neighbors in memory.
 template <class T, class A, int SIDE, int DEPTH> struct Part {
     enum { EACH = SIDE * DEPTH / MATMUL_THREADS, STEP = SIDE + MATMUL_QUAD };
-    const char *from;
-    index_t line, lines, line_step, depths, depth_step;
-    bool by_depth;
+    const char *operand, *from; // the next part
+    index_t step, next;
+    int line, depth, line_step, depth_step, lines; // within the tile
     A kept[EACH];
 
-    __device__ __forceinline__ Part(const char *operand, index_t first, index_t count, index_t step,
-                                    index_t inner, index_t inner_step)
-        : from(operand), line(first), lines(count), line_step(step), depths(inner), depth_step(inner_step),
-          by_depth((inner_step < 0 ? -inner_step : inner_step) < (step < 0 ? -step : step))
+    __device__ __forceinline__ Part(const char *where, index_t first, index_t count, index_t line_bytes,
+                                    index_t depth_bytes)
+        : operand(where)
     {
+        bool by_depth =
+            (depth_bytes < 0 ? -depth_bytes : depth_bytes) < (line_bytes < 0 ? -line_bytes : line_bytes);
+        line = by_depth ? threadIdx.x / DEPTH : threadIdx.x % SIDE;
+        depth = by_depth ? threadIdx.x % DEPTH : threadIdx.x / SIDE;
+        line_step = by_depth ? MATMUL_THREADS / DEPTH : 0;
+        depth_step = by_depth ? 0 : MATMUL_THREADS / SIDE;
+        lines = (int)min((index_t)SIDE, count - first);
+        from = operand + (first + line) * line_bytes + depth * depth_bytes;
+        step = line_step * line_bytes + depth_step * depth_bytes;
+        next = DEPTH * depth_bytes;
     }
 
-    __device__ __forceinline__ int line_of(int i) const { return by_depth ? i / DEPTH : i % SIDE; }
-    __device__ __forceinline__ int depth_of(int i) const { return by_depth ? i % DEPTH : i / SIDE; }
-
-    __device__ __forceinline__ void load(index_t depth)
+    // depths: how many there are from here on.
+    __device__ __forceinline__ void load(index_t depths)
     {
+        int there = (int)min((index_t)DEPTH, depths);
 #pragma unroll
         for (int e = 0; e < EACH; e++) {
-            int i = threadIdx.x + e * MATMUL_THREADS;
-            index_t l = line + line_of(i), d = depth + depth_of(i);
-            kept[e] = A(0);
-            if (l < lines && d < depths)
-                kept[e] =
-                    To<A>::from(value(*reinterpret_cast<const T *>(from + l * line_step + d * depth_step)));
+            bool is_there = line + e * line_step < lines && depth + e * depth_step < there;
+            const char *at = is_there ? from + e * step : operand; // no branch keeps loads from overlapping
+            A loaded = To<A>::from(value(*reinterpret_cast<const T *>(at)));
+            kept[e] = is_there ? loaded : A(0);
         }
+        from += next;
     }
 
     __device__ __forceinline__ void store(A *tile) const
     {
 #pragma unroll
-        for (int e = 0; e < EACH; e++) {
-            int i = threadIdx.x + e * MATMUL_THREADS;
-            tile[depth_of(i) * STEP + line_of(i)] = kept[e];
-        }
+        for (int e = 0; e < EACH; e++)
+            tile[(depth + e * depth_step) * STEP + line + e * line_step] = kept[e];
     }
 };
 
@@ -99,15 +104,17 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
     index_t row = (index_t)blockIdx.x * DOWN * MATMUL_QUADS,
             column = (index_t)blockIdx.y * ACROSS * MATMUL_QUADS;
     int down = threadIdx.x / 16 * MATMUL_QUAD, across = threadIdx.x % 16 * MATMUL_QUAD;
-    Rows first(a, row, plan.rows, plan.a_row, plan.inner, plan.a_inner);
-    Columns second(b, column, plan.columns, plan.b_column, plan.inner, plan.b_inner);
+    Rows first(a, row, plan.rows, plan.a_row, plan.a_inner);
+    Columns second(b, column, plan.columns, plan.b_column, plan.b_inner);
     A sum[DOWN * MATMUL_QUAD][ACROSS * MATMUL_QUAD];
 #pragma unroll
     for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
 #pragma unroll
         for (int j = 0; j < ACROSS * MATMUL_QUAD; j++) sum[i][j] = A(0);
-    first.load(0);
-    second.load(0);
+    if (plan.inner) {
+        first.load(plan.inner);
+        second.load(plan.inner);
+    }
     int half = 0; // of the shared memory, in turns
 #pragma unroll 1
     for (index_t k = 0; k < plan.inner; k += DEPTH, half ^= 1) {
@@ -116,8 +123,8 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
         second.store(there);
         __syncthreads(); // and all threads have read the other half
         if (k + DEPTH < plan.inner) {
-            first.load(k + DEPTH);
-            second.load(k + DEPTH);
+            first.load(plan.inner - k - DEPTH);
+            second.load(plan.inner - k - DEPTH);
         }
         here += down;
         there += across;
@@ -131,6 +138,7 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
                 multiply_quads<A, DOWN, ACROSS>(sum, here + d * Rows::STEP, there + d * Columns::STEP);
         }
     }
+    asm volatile("" : "+l"(row), "+l"(column)); // no address is computed before the loop
 #pragma unroll
     for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
 #pragma unroll
