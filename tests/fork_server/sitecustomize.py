@@ -3,6 +3,7 @@ opened. A fork returns from it and goes on to that program; the server itself ne
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -15,6 +16,9 @@ def _serve(descriptor, modules):
     for module in modules:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
+    # No program looks for garbage among these objects, at its end either: their pages would be copied.
+    gc.collect()
+    gc.freeze()
     with socket.socket(fileno=descriptor) as client:
         while True:
             message, ends, _, _ = socket.recv_fds(client, 1 << 20, 2)
