@@ -1,5 +1,5 @@
-/* The end of a program, while the interpreter is still there: queued work runs, compilations end, what was
- * put off is released. */
+/* The end of a program, while the interpreter still exists: queued work runs, compilations end, deferred
+ * releases are made. */
 #include <time.h>
 
 #include "ext/base/deferred.h"
@@ -20,8 +20,8 @@ static CUresult finish_current(ModuleState *state, const WaitLimit *limit)
     return result;
 }
 
-/* The other contexts: whoever lets go of something in them afterwards waits without a limit. False when the
- * limit came. */
+/* Ends the contexts of this module. Code that releases something in them afterwards waits without a limit.
+ * False when the limit came. */
 static bool finish_own(ModuleState *state, const WaitLimit *limit)
 {
     ContextObject *context = NULL, *next;
@@ -38,8 +38,8 @@ static bool finish_own(ModuleState *state, const WaitLimit *limit)
     return done;
 }
 
-/* At exit, while the interpreter is still there: what was queued runs. Daemon threads may go on queuing,
- * without end: their functions are of the next generation. */
+/* Called at exit, while the interpreter still exists: queued work runs. Daemon threads may go on queuing
+ * without end; their functions belong to the next generation. */
 static PyObject *finish(PyObject *module, PyObject *Py_UNUSED(none))
 {
     struct timespec moment = {0, 1000000};

@@ -1,4 +1,5 @@
-/* Captures: the streams that take part, what becomes a node, what is refused. See capture.h. */
+/* Captures: the streams that take part, what becomes a node, what is refused. See capture.h. Everything is
+ * done under the graphs' lock, except for the query whether a stream is captured. */
 #include "api/stream/capture.h"
 
 #include <stdlib.h>

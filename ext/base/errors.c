@@ -92,7 +92,8 @@ static PyObject *exception_class(ModuleState *state, ErrorClass cls)
     }
 }
 
-/* The reason for a result of the driver table's own functions, which return only these. */
+/* A problem is reported only for calls that the driver table itself answered, always with one of these
+ * results. */
 static const char *table_problem(CUresult result)
 {
     bool may_be_table = result == CUDA_ERROR_NOT_SUPPORTED || result == CUDA_ERROR_NO_DEVICE

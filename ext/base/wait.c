@@ -53,9 +53,9 @@ static CUresult record_mark(ModuleState *state, CUcontext context, CUevent event
     return once_cuEventRecord(state, event, CU_STREAM_LEGACY);
 }
 
-/* An event after all that is queued in the context now, for this wait alone: one that is kept would outlive
- * its context. Before CUDA 12.5 it stands in the default stream: streams that take no turns with that one are
- * left to the call that follows. */
+/* Records an event after all work queued in the context, for this wait alone: an event that is kept would
+ * outlive its context. Before CUDA 12.5 it is recorded on the default stream; the call that follows waits for
+ * streams that do not wait for that one. */
 static CUresult mark_context(ModuleState *state, CUevent *event)
 {
     CUcontext context = NULL;

@@ -316,7 +316,7 @@ static void end_in_driver(ContextObject *context)
     report_driver(context->state, result, ending_routine(kind));
 }
 
-/* The driver's part of the end, once. */
+/* Ends the context in the driver; only the first call does. */
 static void end_context(ContextObject *context)
 {
     if (atomic_exchange(&context->dead, true)) return;

@@ -89,7 +89,7 @@ static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
     return result;
 }
 
-/* In the stream of map(), or in the default stream when that is of no use anymore. */
+/* Unmaps on the stream of map(), or on the default stream when that stream can no longer be used. */
 static void unmap_late(PyObject *self)
 {
     MappingObject *mapping = mapping_cast(self);

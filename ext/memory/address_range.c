@@ -1,12 +1,12 @@
-/* AddressRange: addresses that are reserved, to which physical memory is mapped and from which it is unmapped
- * while they stay what they are.
+/* AddressRange: reserved addresses, to which physical memory is mapped. They stay reserved when it is
+ * unmapped.
  *
- * The driver's mappings belong to no context either. The range holds the one that it was made in, whose work
- * is waited for before anything is unmapped: the driver may not wait. What is mapped is remembered here, so
- * that mappings go one by one and whole.
+ * The driver's mappings belong to no context. The range holds the context that it was made in, whose work is
+ * waited for before anything is unmapped: the driver may not wait. Mappings are recorded here, so that they
+ * are unmapped one by one and as a whole.
  *
- * Calls that change mappings let go of the GIL. So each claims its mappings before, a new one too, and other
- * threads' calls leave them alone; free() during such a call releases the range after it.
+ * Calls that change mappings release the GIL. So each claims its mappings before, a new one too, and calls of
+ * other threads leave them alone; free() during such a call releases the range after it.
  */
 #include "ext/base/constants.h"
 #include "ext/base/deferred.h"

@@ -148,9 +148,9 @@ static void release_late(PyObject *capsule)
     PyMem_Free(late);
 }
 
-/* Whether the release is put off, in the current context: it would wait for what a signal has made the
- * program leave. */
-static bool is_put_off(ContextObject *context, CUdeviceptr pointer)
+/* Whether the release is deferred: in the current context it would wait for work that a signal has made the
+ * program abandon. */
+static bool is_deferred(ContextObject *context, CUdeviceptr pointer)
 {
     ModuleState *state = context->state;
     if (!atomic_load(&state->left_running)) return false;
@@ -176,7 +176,7 @@ static void release_memory(ContextObject *context, CUdeviceptr pointer)
 {
     ContextScope scope;
     if (!context_enter_scope(context, &scope)) return;
-    if (is_put_off(context, pointer)) {
+    if (is_deferred(context, pointer)) {
         context_leave_scope(&scope);
         return;
     }

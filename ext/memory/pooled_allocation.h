@@ -1,9 +1,9 @@
 /* Device memory from a pool: a DeviceAllocation whose memory goes back to the pool.
  *
  * It belongs to a stream, and returns to the pool after the work of that stream. The user may name the
- * stream; else it is the first on which the memory is used. Launches, copies and fills note on which other
- * streams it is used: these, too, wait for the memory's former use, and the memory returns after their work
- * as well. Code that only gets the address as a number is not noticed.
+ * stream; else it is the first on which the memory is used, and the default stream before. Launches, copies
+ * and fills note on which other streams it is used: these, too, wait for the memory's former use, and the
+ * memory returns after their work as well. Code that only gets the address as a number is not noticed.
  */
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
 #define EXT_MEMORY_POOLED_ALLOCATION_H

@@ -88,7 +88,7 @@ static bool is_same_stream(const Reference *reference, CUstream stream)
     return stream == reference->stream && stream != CU_STREAM_PER_THREAD;
 }
 
-/* Waits without the GIL. Signals are looked at meanwhile where an exception can leave: then -1. */
+/* Waits without the GIL. Signals are handled meanwhile if an exception can be raised: then -1. */
 static int acquire(PyThread_type_lock lock, bool may_leave)
 {
     enum { SIGNALS_MICROSECONDS = 100000 };
@@ -162,7 +162,7 @@ typedef struct Replaced {
     CUstream stream;
 } Replaced;
 
-/* It is kept alive for that work once the lock is given back: that may wait and run Python code. */
+/* The object is kept alive for that work after the lock is released: that may wait and run Python code. */
 static int note_replaced(References *references, PyObject *object, CUstream stream)
 {
     size_t size = (size_t)(references->replaced_count + 1) * sizeof(Replaced);

@@ -74,7 +74,7 @@ def _nvcc_of(job: Job) -> str | None:
 
 
 def _driver_major(job: Job) -> int | None:
-    """The newest CUDA whose code the device loads; None where there is no limit."""
+    """The newest CUDA whose code the driver loads; None if there is no limit."""
     return None if job.device is None or job.device.takes_ptx else job.device.driver[0]
 
 

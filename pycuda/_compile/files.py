@@ -28,7 +28,7 @@ passing = Passing()
 
 
 def absolute(path: str) -> str:
-    """The path from the root; as it is, and of no use, where the working folder was removed."""
+    """The path from the root; the path itself, which leads nowhere, if the working folder was removed."""
     with passing:
         return os.path.abspath(path)
     return path

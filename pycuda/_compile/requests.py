@@ -37,7 +37,7 @@ def default_options() -> list[str]:
 
 
 def _is_debugging() -> bool:
-    """Whether kernels are compiled for cuda-gdb, which programs say to the public module."""
+    """Whether kernels are compiled for cuda-gdb: programs set CUDA_DEBUGGING of pycuda.driver."""
     from pycuda import driver
 
     return driver.CUDA_DEBUGGING

@@ -45,7 +45,8 @@ static const Setting *find(unsigned id, bool of_context)
     return setting && (setting->of_context || !of_context) ? setting : NULL;
 }
 
-/* Texts may be given shorter, or be read into less; of all else the size must be right. */
+/* Whether a buffer of this size is right. Texts may be shorter than the setting; other values must have its
+ * size. */
 static bool fits(const Setting *setting, size_t size)
 {
     return setting->size == TEXT ? size <= TEXT : size == setting->size;

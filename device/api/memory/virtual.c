@@ -290,7 +290,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t size, size_t offset, CUmemGenericA
     return result;
 }
 
-/* Takes the mappings that fill the range out of the list; returns them, to be let go of without the lock, or
+/* Takes the mappings that fill the range out of the list; returns them, to be released without the lock, or
  * NULL. */
 static Mapping *unmap_locked(uint64_t address, uint64_t size)
 {

@@ -426,7 +426,7 @@ static void depend_on_legacy_locked(Stream *stream, Task *task)
     }
 }
 
-/* The task waits for the gates; they are let go of when no other one can come before it. */
+/* Makes the task wait for the gates, which are released when no other gate can come before it. */
 static void depend_on_gates_locked(Stream *stream, Task *task)
 {
     for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) depend_locked(task, stream->after[i]);

@@ -83,7 +83,7 @@ def _checked(a, sizes) -> Sizes:
 
 
 def _lengths(a, s, axes, to_real: bool) -> Sizes:
-    """The length along each of the axes: None is all, -1 what the array has there."""
+    """The length of the transform along each axis. None and -1 stand for the array's own length."""
     sizes = []
     for i, (n, axis) in enumerate(zip(s, axes, strict=True)):
         if n is None and to_real and i == len(s) - 1:

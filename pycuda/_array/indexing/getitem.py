@@ -91,6 +91,7 @@ def _read(a, index) -> _Index:
     items = _completed(
         [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
     )
+    # axis: of the view; own: of the array; outside: of the result, without the axes of index arrays.
     basic, picked, axis, outside, own = [], [], 0, 0, 0
     place, gaps, last = None, 0, None
     for position, item in enumerate(items):
@@ -100,7 +101,7 @@ def _read(a, index) -> _Index:
             basic.append(item)
             axis, outside, own = axis + 1, outside + 1, own + (item is not None)
             continue
-        # Integers count as arrays here: whether all stand together says where the axes of arrays go.
+        # Integers count as arrays here. The arrays' axes come first in the result unless all are adjacent.
         if last is not None and position != last + 1:
             gaps += 1
         place, last = outside if place is None else place, position
