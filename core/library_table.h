@@ -13,6 +13,7 @@
 typedef struct cublasContext *cublasHandle_t;
 typedef struct cusolverDnContext *cusolverDnHandle_t;
 typedef struct cusolverDnParams *cusolverDnParams_t;
+typedef struct gesvdjInfo *gesvdjInfo_t;
 typedef struct cusparseContext *cusparseHandle_t;
 typedef int cufftHandle;
 typedef int cublasComputeType_t, cublasGemmAlgo_t, cublasOperation_t, cudaDataType;

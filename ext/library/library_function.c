@@ -32,7 +32,8 @@ static ArgumentKind kind_of(const char *start, const char *end)
         ArgumentKind kind;
     } rows[] = {{"*", KIND_POINTER},         {"[", KIND_POINTER},         {"Handle_t ", KIND_HANDLE},
                 {"fftHandle ", KIND_HANDLE}, {"Stream_t ", KIND_POINTER}, {"Params_t ", KIND_POINTER},
-                {"size_t ", KIND_LONG},      {"long long ", KIND_LONG},   {"int64_t ", KIND_LONG}};
+                {"Info_t ", KIND_POINTER},   {"size_t ", KIND_LONG},      {"long long ", KIND_LONG},
+                {"int64_t ", KIND_LONG}};
     char text[64];
     snprintf(text, sizeof text, "%.*s", (int)(end - start), start);
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++)

@@ -1,10 +1,11 @@
 """LAPACK's factorizations by cuSOLVER and cuBLAS: pycuda._array.linear.lapack says what each takes. Each
-matrix of a stack is a call of the library.
+matrix of a stack is a call of the library, unless it has a function for stacks.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
 _TYPES = {"f": 0, "d": 1, "F": 4, "D": 5}
 _LETTERS = {"f": "S", "d": "D", "F": "C", "D": "Z"}
 _LEFT = 0
+
+# Of a stack that one call takes: cusolverDnXsyevBatched fails for tens of thousands of matrices, and its
+# workspace has the size of the stack.
+_MOST_MATRICES, _MOST_ELEMENTS = 8192, 1 << 24
+# Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
+_SYEV_SINCE = 11703
+_LARGEST_OF_GESVDJ = 32
 
 
 @functools.cache
@@ -65,6 +73,24 @@ def _parameters() -> int:
     return int(made[0])
 
 
+@functools.cache
+def _jacobi_parameters() -> int:
+    """gesvdjInfo_t with the library's defaults: singular values as precise as the dtype, in their order. It
+    belongs to no context.
+    """
+    made = np.zeros(1, np.uint64)
+    _function("cusolverDnCreateGesvdjInfo")(made)
+    return int(made[0])
+
+
+@functools.cache
+def _version() -> int:
+    """That of the library: 11703 for 11.7.3."""
+    found = np.zeros(1, np.int32)
+    _function("cusolverGetVersion")(found)
+    return int(found[0])
+
+
 def _workspace(name: str, size: int) -> GPUArray:
     """Memory for a call, from the pool of arrays. MemoryError with amounts."""
     try:
@@ -73,12 +99,29 @@ def _workspace(name: str, size: int) -> GPUArray:
         raise no_room(name, size) from error
 
 
-def _addresses(count: int, *arrays) -> list[tuple]:
-    """The address of each of the `count` matrices in each array; None for an array that is None."""
-    return [
-        tuple(each if each is None else each.ptr + i * (each.nbytes // count) for each in arrays)
-        for i in range(count)
+def _addresses(count: int, *arrays, step: int = 1) -> list[tuple]:
+    """The address of each of the `count` matrices, or each step-th, in each array; None for an array that is
+    None.
+    """
+    places = [
+        itertools.repeat(None)
+        if each is None
+        else range(each.ptr, each.ptr + each.nbytes, each.nbytes // count * step)
+        for each in arrays
     ]
+    return list(zip(*places, strict=False))
+
+
+def _most(a) -> int:
+    """How many such matrices a call takes of a stack."""
+    return min(_MOST_MATRICES, _MOST_ELEMENTS // (a.shape[-2] * a.shape[-1]))
+
+
+def _stacks(count: int, a, *arrays) -> list[tuple]:
+    """(addresses, number of matrices) of each stack that a call takes."""
+    most = _most(a)
+    numbers = [min(most, count - start) for start in range(0, count, most)]
+    return list(zip(_addresses(count, a, *arrays, step=most), numbers, strict=True))
 
 
 def _type(array) -> int:
@@ -89,23 +132,37 @@ def _uses(stream, *arrays) -> None:
     _driver._library_uses(stream, tuple(each for each in arrays if each is not None))
 
 
+def _workspaces(name: str, handle, asked, *number) -> tuple:
+    """(memory on the device, its size, memory of the host, its size) for calls of the function."""
+    sizes = np.zeros(2, np.uint64)
+    _function(f"{name}_bufferSize")(handle, _parameters(), *asked, sizes[:1], sizes[1:], *number)
+    on_device, on_host = (int(each) for each in sizes)
+    return _workspace(name, on_device), on_device, np.empty(max(on_host, 1), np.uint8), on_host
+
+
 def _factorize(name: str, arrays, info, arguments, asked=None) -> None:
     """Calls the function for each matrix.
 
     arguments: those between cusolverDnParams_t and the workspaces, made of the addresses of its parts of the
     arrays; asked: those of the function that says how large the workspaces are, if they are others.
     """
-    stream, count = _driver.current_stream(), info.size
-    handle, parts, sizes = _handle(stream), _addresses(count, *arrays, info), np.zeros(2, np.uint64)
-    first = (asked or arguments)(*parts[0][:-1])
-    _function(f"{name}_bufferSize")(handle, _parameters(), *first, sizes[:1], sizes[1:])
-    on_device, on_host = (int(each) for each in sizes)
-    workspace, host_memory = _workspace(name, on_device), np.empty(max(on_host, 1), np.uint8)
+    stream, function = _driver.current_stream(), _function(name)
+    handle, parts = _handle(stream), _addresses(info.size, *arrays, info)
+    workspace, *others = _workspaces(name, handle, (asked or arguments)(*parts[0][:-1]))
     _uses(stream, *arrays, info, workspace)
     for *own, place in parts:
-        _function(name)(
-            handle, _parameters(), *arguments(*own), workspace.ptr, on_device, host_memory, on_host, place
-        )
+        function(handle, _parameters(), *arguments(*own), workspace.ptr, *others, place)
+
+
+def _factorize_stacks(name: str, arrays, info, arguments) -> None:
+    """The same with a function that takes stacks, whose last argument is the number of matrices."""
+    stream = _driver.current_stream()
+    handle = _handle(stream)
+    for (*places, place), number in _stacks(info.size, *arrays, info):
+        own = arguments(*places)
+        workspace, *others = _workspaces(name, handle, own, number)
+        _uses(stream, *arrays, info, workspace)
+        _function(name)(handle, _parameters(), *own, workspace.ptr, *others, place, number)
 
 
 def _columns(shape, dtype) -> GPUArray:
@@ -185,8 +242,13 @@ def orgqr(q, tau) -> None:
 
 
 def gesvd(a, s, u, vh, info) -> None:
-    """The library takes matrices with at least as many rows as columns: of others the adjoint."""
+    """A stack of small matrices at once. Of others the library takes those with at least as many rows as
+    columns: of the rest the adjoint.
+    """
     rows, columns = a.shape[-2:]
+    if info.size > 1 and max(rows, columns) <= _LARGEST_OF_GESVDJ:
+        _gesvdj(a, s, u, vh, info)
+        return
     if rows >= columns:
         _gesvd(a, s, u, vh, info)
         return
@@ -211,15 +273,44 @@ def _gesvd(a, s, u, vh, info) -> None:
     _factorize("cusolverDnXgesvd", (a, s, u, vh), info, arguments)
 
 
+def _gesvdj(a, s, u, vh, info) -> None:
+    """By Jacobi's method. The library has V where LAPACK has its adjoint, and takes memory for all columns of
+    U and V, wanted or not.
+    """
+    stream, (*batch, rows, columns) = _driver.current_stream(), a.shape
+    name, vectors = f"cusolverDn{_LETTERS[a.dtype.char]}gesvdjBatched", u is not None
+    is_whole = vectors and u.shape[-1] == rows
+    left = u if is_whole else _columns((*batch, rows, rows), a.dtype)
+    right = _columns((*batch, columns, columns), a.dtype)
+    handle, length = _handle(stream), np.zeros(1, np.int32)
+    for (*places, place), number in _stacks(info.size, a, s, left, right, info):
+        matrices, values, of_left, of_right = places
+        own = int(vectors), rows, columns, matrices, rows, values, of_left, rows, of_right, columns
+        _function(f"{name}_bufferSize")(handle, *own, length, _jacobi_parameters(), number)
+        size = int(length[0])
+        workspace = _workspace(name, size * a.itemsize)
+        _uses(stream, a, s, left, right, info, workspace)
+        _function(name)(handle, *own, workspace.ptr, size, place, _jacobi_parameters(), number)
+    if not vectors:
+        return
+    if not is_whole:
+        u[...] = left[..., : u.shape[-1]]
+    vh[...] = right[..., : vh.shape[-2]].swapaxes(-1, -2).conj()
+
+
 # ---- eigenvalues
 
 
 def syevd(a, w, upper, vectors, info) -> None:
     side, kind, real = a.shape[-1], _type(a), _type(w)
-    _factorize(
-        "cusolverDnXsyevd", (a, w), info,
-        lambda a, w: (int(vectors), int(upper), side, kind, a, side, real, w, kind),
-    )  # fmt: skip
+
+    def arguments(a, w):
+        return int(vectors), int(upper), side, kind, a, side, real, w, kind
+
+    if min(info.size, _most(a)) > 1 and _version() >= _SYEV_SINCE:
+        _factorize_stacks("cusolverDnXsyevBatched", (a, w), info, arguments)
+    else:
+        _factorize("cusolverDnXsyevd", (a, w), info, arguments)
 
 
 def geev(a, w, v, info) -> bool:

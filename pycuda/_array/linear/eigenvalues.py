@@ -19,6 +19,7 @@ from pycuda._array.linear.matrices import (
     in_rows,
     new_columns,
     stacked_square,
+    zero_unless_finite,
 )
 
 if TYPE_CHECKING:
@@ -62,18 +63,15 @@ def eigvalsh(a, UPLO="L") -> GPUArray:
 
 
 def _geev(function, a, vectors: bool) -> tuple[GPUArray, GPUArray | None]:
-    """(eigenvalues, eigenvectors in columns or None), complex. A matrix that is not finite is replaced by
-    zeros meanwhile: LAPACK need not end for it.
-    """
+    """(eigenvalues, eigenvectors in columns or None), complex."""
     a = stacked_square(function, a)
     dtype = common_dtype(a)
     checks.before(f"numpy.linalg.{function.__name__}")
     result = complex_dtype(dtype)
     w = new(a.shape[:-1], result, a.allocator)
     v = new_columns(a.shape, result, a.allocator) if vectors else None
-    finite = apply("isfinite", a).all(axis=(-2, -1))
     work = in_columns(a, dtype)
-    apply("where", finite[..., None, None], work, 0, out=work)
+    finite = zero_unless_finite(work)
     info = checks.new_info(a.shape[:-2], a.allocator)
     lapack.geev(work, w, v, info)
     apply("where", finite, info, -1, out=info)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
-from pycuda._array.linear.matrices import new_columns
+from pycuda._array.linear.matrices import new_columns, zero_unless_finite
 from pycuda._libraries import host, host_lapack, small_lapack, solver
 
 
@@ -82,8 +82,15 @@ def orgqr(q, tau) -> None:
 
 def gesvd(a, s, u, vh, info) -> None:
     """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten."""
-    if a.size:
-        _library().gesvd(a, s, u, vh, info)
+    if not a.size:
+        return
+    library = _library()
+    if library is host_lapack:
+        library.gesvd(a, s, u, vh, info)
+        return
+    finite = zero_unless_finite(a)
+    library.gesvd(a, s, u, vh, info)
+    apply("where", finite, info, -1, out=info)
 
 
 def syevd(a, w, upper: bool, vectors: bool, info) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.assign import assign
+from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array
@@ -59,6 +60,13 @@ def in_columns(a, dtype, batch=None) -> GPUArray:
     result = new_columns((*batch, *a.shape[-2:]), dtype, a.allocator)
     assign(result, a)
     return result
+
+
+def zero_unless_finite(a) -> GPUArray:
+    """Whether each matrix is finite. One that is not becomes zero: LAPACK need not end for it."""
+    finite = apply("isfinite", a).all(axis=(-2, -1))
+    apply("where", finite[..., None, None], a, 0, out=a)
+    return finite
 
 
 def in_rows(a) -> GPUArray:

@@ -14,8 +14,15 @@ enum {
     DEVICE_SIZE = 1000,
     HOST_SIZE = 24,
     MOST = 64,
-    DOUBLE = 1
+    DOUBLE = 1,
+    MOST_MATRICES = 8192,
+    LARGEST_OF_GESVDJ = 32,
+    NOT_CONVERGING = 4321 /* as the first element of a matrix */
 };
+
+#ifndef VERSION
+#define VERSION 12004
+#endif
 
 typedef void Fortran(void *, ...);
 
@@ -43,6 +50,7 @@ static Fortran *find(const char *name, int type)
 }
 
 static int is_complex(int type) { return type >= 4; }
+static size_t size_of(int type) { return (type % 4 ? 8 : 4) * (is_complex(type) ? 2 : 1); }
 
 /* Whether the workspaces are those that were asked for; all of them is written to. */
 static int are_there(void *device, size_t device_size, void *host, size_t host_size)
@@ -66,6 +74,7 @@ static char work[WORK * sizeof(double complex)];
 static double real_work[WORK];
 static int work_length = WORK;
 
+int cusolverGetVersion(int *version) { return *version = VERSION, SUCCESS; }
 int cusolverDnCreate(void **handle) { return *handle = functions, SUCCESS; }
 int cusolverDnDestroy(void *handle) { return handle ? SUCCESS : INVALID_VALUE; }
 int cusolverDnSetStream(void *handle, void *stream) { return (void)stream, handle ? SUCCESS : INVALID_VALUE; }
@@ -216,7 +225,92 @@ int cusolverDnXsyevd(void *handle, void *params, int jobz, int uplo, int64_t n, 
     return SUCCESS;
 }
 
-#ifndef WITHOUT_GEEV
+#if VERSION >= 11701
+int cusolverDnXsyevBatched_bufferSize(void *handle, void *params, int jobz, int uplo, int64_t n, int type,
+                                      const void *a, int64_t lda, int w_type, const void *w, int compute,
+                                      size_t *device, size_t *host, int64_t number)
+{
+    int status = cusolverDnXsyevd_bufferSize(handle, params, jobz, uplo, n, type, a, lda, w_type, w, compute,
+                                             device, host);
+    *device *= (size_t)number;
+    return lda != n || number < 1 || number > MOST_MATRICES ? INVALID_VALUE : status;
+}
+
+int cusolverDnXsyevBatched(void *handle, void *params, int jobz, int uplo, int64_t n, int type, void *a,
+                           int64_t lda, int w_type, void *w, int compute, void *device, size_t device_size,
+                           void *host, size_t host_size, int *info, int64_t number)
+{
+    int status = device_size == DEVICE_SIZE * (size_t)number ? SUCCESS : INVALID_VALUE;
+    for (int64_t i = 0; i < number && status == SUCCESS; i++)
+        status = cusolverDnXsyevd(handle, params, jobz, uplo, n, type,
+                                  (char *)a + (size_t)(i * n * n) * size_of(type), lda, w_type,
+                                  (char *)w + (size_t)(i * n) * size_of(w_type), compute, device, DEVICE_SIZE,
+                                  host, host_size, info + i);
+    return status;
+}
+#endif
+
+static char jacobi_parameters;
+int cusolverDnCreateGesvdjInfo(void **info) { return *info = &jacobi_parameters, SUCCESS; }
+
+/* The adjoint of a square matrix. */
+static void adjoint(int type, int n, const char *from, char *to)
+{
+    size_t size = size_of(type);
+    for (int i = 0; i < n * n; i++) {
+        char *place = to + (size_t)(i / n + i % n * n) * size;
+        memcpy(place, from + (size_t)i * size, size);
+        if (type == 4) *(float complex *)place = conjf(*(float complex *)place);
+        if (type == 5) *(double complex *)place = conj(*(double complex *)place);
+    }
+}
+
+static void gesvdj(int type, int with_vectors, int m, int n, char *a, char *s, char *u, char *v, int *info)
+{
+    char *job = with_vectors ? "A" : "N", vt[LARGEST_OF_GESVDJ * LARGEST_OF_GESVDJ * sizeof(double complex)];
+    double first = type % 4 ? *(double *)a : *(float *)a;
+    memset(u, 255, (size_t)(m * m) * size_of(type));
+    memset(v, 255, (size_t)(n * n) * size_of(type));
+    if (is_complex(type))
+        find("gesvd", type)(job, job, &m, &n, a, &m, s, u, &m, vt, &n, work, &work_length, real_work, info);
+    else
+        find("gesvd", type)(job, job, &m, &n, a, &m, s, u, &m, vt, &n, work, &work_length, info);
+    if (with_vectors) adjoint(type, n, vt, v);
+    if (first == NOT_CONVERGING) *info = (m < n ? m : n) + 1;
+}
+
+#define GESVDJ(letter, type) \
+    int cusolverDn##letter##gesvdjBatched_bufferSize( \
+        void *handle, int jobz, int m, int n, const void *a, int lda, const void *s, const void *u, int ldu, \
+        const void *v, int ldv, int *lwork, void *params, int number) \
+    { \
+        int largest = m < n ? n : m; \
+        *lwork = 7 * number; \
+        if (jobz < 0 || jobz > 1 || m < 1 || n < 1 || largest > LARGEST_OF_GESVDJ || lda != m || ldu != m \
+            || ldv != n || number < 1 || number > MOST_MATRICES) \
+            return INVALID_VALUE; \
+        return handle && a && s && u && v && params == &jacobi_parameters ? SUCCESS : INVALID_VALUE; \
+    } \
+    int cusolverDn##letter##gesvdjBatched(void *handle, int jobz, int m, int n, char *a, int lda, char *s, \
+                                          char *u, int ldu, char *v, int ldv, void *memory, int lwork, \
+                                          int *info, void *params, int number) \
+    { \
+        size_t size = size_of(type), least = (size_t)(m < n ? m : n); \
+        int asked, status = cusolverDn##letter##gesvdjBatched_bufferSize( \
+                       handle, jobz, m, n, a, lda, s, u, ldu, v, ldv, &asked, params, number); \
+        if (status != SUCCESS || !memory || lwork != asked) return INVALID_VALUE; \
+        memset(memory, 255, (size_t)lwork *size); \
+        for (size_t i = 0; i < (size_t)number; i++) \
+            gesvdj(type, jobz, m, n, a + i * (size_t)(m * n) * size, s + i * least * size_of(type % 4), \
+                   u + i * (size_t)(m * m) * size, v + i * (size_t)(n * n) * size, info + i); \
+        return SUCCESS; \
+    }
+GESVDJ(S, 0)
+GESVDJ(D, 1)
+GESVDJ(C, 4)
+GESVDJ(Z, 5)
+
+#if VERSION >= 11702
 int cusolverDnXgeev_bufferSize(void *handle, void *params, int jobvl, int jobvr, int64_t n, int type,
                                const void *a, int64_t lda, int w_type, const void *w, int vl_type,
                                const void *vl, int64_t ldvl, int vr_type, const void *vr, int64_t ldvr,

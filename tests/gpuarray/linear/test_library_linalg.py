@@ -61,7 +61,7 @@ VALUES = (
     + """
 adjoint = lambda a: a.conj().swapaxes(-1, -2)
 for dtype in "fdFD":
-    for shape in [(5, 5), (2, 3, 3), (7, 3), (2, 2, 4)]:
+    for shape in [(5, 5), (2, 3, 3), (2, 2, 3, 3), (7, 3), (2, 2, 4), (3, 2, 6, 3), (2, 33, 2), (2, 2, 33)]:
         there, a = laid(draw(*shape, dtype=dtype), "reversed")
         bound = 100 * max(shape) * epsilon(dtype) * condition(a)
         near(np.linalg.pinv(there), np.linalg.pinv(a), bound)
@@ -115,7 +115,9 @@ for dtype in "fdFD":
 for name in ("Xpotrf", "Xgetrf", "Xgetrs", "Xgeqrf", "Sorgqr", "Zungqr", "Xgesvd", "Xsyevd"):
     assert f"cusolverDn{{name}}" in calls
 assert {{"cublasDtrsm_v2", "cublasCtrsm_v2"}} < {{*calls}}
-assert ("cusolverDnXgeev" in calls) == {has_geev}
+assert {{f"cusolverDn{{letter}}gesvdjBatched" for letter in "SDCZ"}} < {{*calls}}
+assert ("cusolverDnXsyevBatched" in calls) == ({version} >= 11703)
+assert ("cusolverDnXgeev" in calls) == ({version} >= 11702)
 """
 )
 
@@ -150,6 +152,67 @@ except np.linalg.LinAlgError as error:
     assert str(error) == "Singular matrix"
 else:
     raise AssertionError("a singular matrix next to one that is not finite")
+"""
+)
+
+STACKS = (
+    PROGRAM
+    + """
+def counted(function, *arguments):
+    del calls[:]
+    result = function(*arguments)
+    return result, {{name[10:]: calls.count(name) for name in calls if name.endswith(("Batched", "vd"))}}
+
+many = draw(8200, 2, 3, dtype="f")
+s, counts = counted(np.linalg.svdvals, gpuarray.to_gpu(many))
+near(s, np.linalg.svdvals(many), 1e-5)
+assert counts["SgesvdjBatched"] == 2 and "Xgesvd" not in counts
+many = draw(8200, 2, 2)
+w, counts = counted(np.linalg.eigvalsh, gpuarray.to_gpu(many))
+near(w, np.linalg.eigvalsh(many), 1e-13)
+assert counts == {{"XsyevBatched": 2}}
+few = many[:5]
+for elements, want in ((16, {{"XsyevBatched": 2}}), (7, {{"Xsyevd": 5}})):
+    solver._MOST_ELEMENTS = elements
+    w, counts = counted(np.linalg.eigvalsh, gpuarray.to_gpu(few))
+    near(w, np.linalg.eigvalsh(few), 1e-13)
+    assert counts == want, counts
+_, counts = counted(np.linalg.svd, gpuarray.to_gpu(few[0]))
+assert counts == {{"Xgesvd": 1}}
+solver._MOST_ELEMENTS = 1 << 24
+
+pool = drv.default_memory_pool()
+there = gpuarray.to_gpu(many)
+before = pool.active_bytes
+for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.eigh, np.linalg.eigvalsh):
+    function(there)
+    assert pool.active_bytes == before, function
+"""
+)
+
+NOT_CONVERGED = (
+    PROGRAM
+    + """
+def fails(a, good):
+    there = gpuarray.to_gpu(a)
+    for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.pinv):
+        try:
+            function(there)
+        except np.linalg.LinAlgError as error:
+            assert str(error) == "SVD did not converge", error
+        else:
+            raise AssertionError(function)
+        with linalg.without_checks():
+            results = function(there)
+        for each in results if isinstance(results, tuple) else (results,):
+            found = each.get()
+            assert np.isfinite(found[good]).all() and np.isnan(found[~good]).all()
+
+stack, good = draw(3, 4, 3), np.array([True, False, True])
+for value in (4321, np.nan, np.inf):  # the first is what the library refuses
+    stack[1, 0, 0] = value
+    fails(stack, good)
+fails(np.array([[1, np.nan], [0, 1]]), np.zeros((), bool))
 """
 )
 
@@ -197,10 +260,18 @@ def run(run_python, program, path, **options):
     run_python(filled, check=True, **options)
 
 
-@pytest.mark.parametrize("has_geev", [True, False])
-def test_values(run_python, library, has_geev):
-    path = library() if has_geev else library("-DWITHOUT_GEEV")
-    run(run_python, VALUES, path, values={"has_geev": has_geev})
+@pytest.mark.parametrize("version", [12004, 11701, 11600])
+def test_values(run_python, library, version):
+    """Older libraries lack functions, or have one that gives wrong eigenvectors."""
+    run(run_python, VALUES, library(f"-DVERSION={version}"), values={"version": version})
+
+
+def test_stacks(run_python, library):
+    run(run_python, STACKS, library())
+
+
+def test_not_converged(run_python, library):
+    run(run_python, NOT_CONVERGED, library())
 
 
 def test_failures(run_python, library):
