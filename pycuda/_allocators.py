@@ -166,7 +166,7 @@ class Resource:
 
 
 def allocator_of(allocator):
-    """What arrays call for memory.
+    """The callable by which arrays allocate memory.
 
     Parameters
     ----------

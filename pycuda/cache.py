@@ -94,7 +94,7 @@ def entries() -> list[Entry]:
 
 
 def _names(where):
-    """Those of files that the cache has written."""
+    """The names of the files that the cache has written."""
     names = []
     with _passing:
         names = os.listdir(where) if where else []

@@ -34,7 +34,7 @@ The exit code is the program's, or 1 when that is 0 and a kernel has failed.
 
 
 class _Report(NamedTuple):
-    """What happened in the processes of a program."""
+    """The events in the processes of a program."""
 
     faults: list[str]
     launches: int

@@ -55,7 +55,7 @@ class _Reading(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What a call with arguments of one form launches."""
+    """The launch for calls with arguments of one form."""
 
     launch: object
     grid: tuple

@@ -138,7 +138,7 @@ def _leaves_nothing_behind(request):
 
 
 def _wait() -> None:
-    """What the work of the primary context still uses is released after it."""
+    """Wait for the work of the primary context, after which the objects that it uses are released."""
     context = drv.Device(0).retain_primary_context()
     context.push()
     try:
@@ -150,7 +150,7 @@ def _wait() -> None:
 
 
 def _excess(before):
-    """What there is now and was not then, by type; the primary context stays with the thread."""
+    """The number of new objects by type. The primary context is not counted: it stays with the thread."""
     now = live_objects()
     now.pop("Context", None)
     return {name: n - before.get(name, 0) for name, n in now.items() if n > before.get(name, 0)}

@@ -75,12 +75,13 @@ static PyObject *context_exit_py(PyObject *self, PyObject *Py_UNUSED(args))
     return none_unless(context_stack_pop(context->state));
 }
 
-PyDoc_STRVAR(get_current_doc, "get_current($type)\n--\n\n"
-                              "Return the calling thread's current context, whoever made it current.\n"
-                              "\nReturns\n-------\n"
-                              "Context or None\n"
-                              "\nNotes\n-----\n"
-                              "Calls cuCtxGetCurrent.");
+PyDoc_STRVAR(get_current_doc,
+             "get_current($type)\n--\n\n"
+             "Return the calling thread's current context, even if other code made it current.\n"
+             "\nReturns\n-------\n"
+             "Context or None\n"
+             "\nNotes\n-----\n"
+             "Calls cuCtxGetCurrent.");
 
 static PyObject *context_get_current(PyObject *cls, PyObject *Py_UNUSED(none))
 {

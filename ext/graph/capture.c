@@ -249,7 +249,7 @@ const TypeSpec StreamCapture_spec = {
 };
 
 PyDoc_STRVAR(is_captured_doc, "_is_captured(stream, /)\n--\n\n"
-                              "Whether a stream is captured, whoever began that.");
+                              "Whether a stream is captured, by pycuda or other code.");
 
 static PyObject *is_captured(PyObject *module, PyObject *stream)
 {

@@ -30,13 +30,14 @@ static PyObject *managed_get_device_pointer(PyObject *self, PyObject *Py_UNUSED(
     return PyLong_FromUnsignedLongLong(pointer);
 }
 
-PyDoc_STRVAR(attach_doc, "attach($self, mem_flags, stream=None)\n--\n\n"
-                         "Say who uses the memory from here on in the stream.\n"
-                         "\nParameters\n----------\n"
-                         "mem_flags : mem_attach_flags\n"
-                         "stream : Stream\n"
-                         "\nNotes\n-----\n"
-                         "Calls cuStreamAttachMemAsync.");
+PyDoc_STRVAR(attach_doc,
+             "attach($self, mem_flags, stream=None)\n--\n\n"
+             "Attach the memory to all streams, to this one, or to the host, after the work in the stream.\n"
+             "\nParameters\n----------\n"
+             "mem_flags : mem_attach_flags\n"
+             "stream : Stream\n"
+             "\nNotes\n-----\n"
+             "Calls cuStreamAttachMemAsync.");
 
 static PyObject *managed_attach(PyObject *self, FAST_PARAMETERS)
 {

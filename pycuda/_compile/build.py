@@ -381,7 +381,8 @@ def _run_nvcc(job: Job, path: str, target: str) -> bytes:
 
 
 def _relaxed(found: includes.Includes) -> list[str]:
-    """What lets kernels call the constexpr functions of the host's C++ library, if that is included."""
+    """The options with which kernels can call constexpr functions of the host's C++ library, if that is
+    included."""
     return ["--expt-relaxed-constexpr"] if any(name.isidentifier() for name in found.outside) else []
 
 

@@ -26,7 +26,7 @@ _INCLUDE = (
 
 
 class Includes(NamedTuple):
-    """What a scan found."""
+    """The result of a scan."""
 
     contents: list[bytes]  # path and text of every file, in the order met
     watched: list[tuple]  # (path, stamp) of every file tried; the stamp of an absent one is None

@@ -20,7 +20,7 @@ def dotted(version) -> str:
 
 
 class CudaModule:
-    """What modules made from source have in common.
+    """The common base of modules made from source.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class CudaModule:
         return self.module
 
     def _in_code(self, name):
-        """What a kernel or a variable is called in the code."""
+        """The name of a kernel or a variable in the code."""
         if not self._names or not isinstance(name, str):
             return name
         squeezed = symbols.squeezed(name)

@@ -136,7 +136,7 @@ def checked(request: Request) -> Request:
 
 
 def product_of(request: Request) -> build.Product:
-    """What a checked request gives."""
+    """The compiled product of a checked request."""
     device = target.current()
     try:
         return remembered("wrapped", device, request, lambda: _job(request, device))

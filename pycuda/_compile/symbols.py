@@ -56,5 +56,5 @@ def squeezed(expression: str) -> str:
 
 
 def by_expression(expressions, names) -> dict[str, str]:
-    """What the code calls each of these C++ names, by the squeezed ones."""
+    """The names in the code of these C++ names, by the squeezed C++ names."""
     return dict(zip(map(squeezed, expressions), names, strict=True))

@@ -108,7 +108,7 @@ class Layout(NamedTuple):
 
 
 def layout(shape, strides, itemsize: int) -> Layout | None:
-    """None for a matrix of which neither rows nor columns are contiguous, or that is too large for an int."""
+    """The layout of a matrix; None if neither rows nor columns are contiguous, or it exceeds an int."""
     (rows, columns), (row_stride, column_stride) = shape, strides
     for transposed, length, stride, count, step in (
         (_AS_IT_IS, rows, row_stride, columns, column_stride),

@@ -115,7 +115,7 @@ def limit() -> int:
 
 
 def set_limit(size: int | None) -> None:
-    """None is a sixteenth of the memory of the device."""
+    """Set the limit of the plans' memory; None is a sixteenth of the device's."""
     _limits[current()] = size
     _evict()
 
@@ -128,7 +128,7 @@ def _by_stream() -> Iterator[dict[Transform, _Plan]]:
 
 
 def kept() -> list[tuple[Transform, _Plan]]:
-    """Those of the current context, the last used first."""
+    """The plans of the current context, the last used first."""
     found = [each for plans in _by_stream() for each in list(plans.items())]
     return sorted(found, key=lambda each: each[1].used, reverse=True)
 
@@ -142,7 +142,7 @@ def clear() -> int:
 
 
 def _evict() -> None:
-    """What is beyond the limit."""
+    """Drop the plans beyond the limit."""
     found = kept()
     sizes = itertools.accumulate(plan.size for _, plan in found)
     most = limit()

@@ -52,7 +52,7 @@ def _solved(a, b, upper: bool, unit: bool) -> np.ndarray:
 
 
 def _magnitude(values) -> np.ndarray:
-    """What LAPACK compares to choose a pivot."""
+    """The numbers that LAPACK compares to choose a pivot."""
     return abs(values.real) + abs(values.imag)
 
 

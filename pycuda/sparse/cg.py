@@ -128,7 +128,7 @@ class CGStateContainer:
         self._rhs_delta = delta if x is None else self._product(rhs, self.precon(rhs))
 
     def _apart(self, vector: GPUArray) -> GPUArray:
-        """Not the residual itself, which the identity returns and the next iteration changes."""
+        """A copy if the vector is the residual, which the identity returns and the next iteration changes."""
         return vector.copy() if vector is self.residual else vector
 
     def _product(self, left: GPUArray, right: GPUArray) -> AsyncInnerProduct:

@@ -25,7 +25,7 @@ def is_number(value) -> bool:
 
 
 def refused(value) -> TypeError:
-    """What is raised for data in host memory, and for what is not an array at all."""
+    """The exception for data in host memory, and for objects that are not arrays."""
     return TypeError(
         f"{type(value).__name__} with a GPUArray: data in host memory is never copied implicitly, copy it "
         "with pycuda.gpuarray.to_gpu()"
@@ -49,12 +49,12 @@ def as_array(value) -> GPUArray:
 
 
 def dtype_of(value) -> np.dtype:
-    """That of an array or a number, as np.asarray would have it."""
+    """The dtype of an array or a number, for which it is that of np.asarray."""
     return value.dtype if isinstance(value, _driver.GPUArray) else np.asarray(operand(value)).dtype
 
 
 def real_dtype(dtype) -> np.dtype:
-    """That of the real parts."""
+    """The dtype of the real parts."""
     return np.empty(0, dtype).real.dtype
 
 

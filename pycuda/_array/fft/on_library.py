@@ -39,14 +39,14 @@ Steps = list[Step | None]
 
 
 def _form(array: GPUArray) -> _Form | None:
-    """None where elements do not lie whole elements apart."""
+    """The form of the array; None unless its strides are multiples of the item size."""
     if any(stride % array.itemsize for stride in array.strides):
         return None
     return _Form(array.shape, tuple(each // array.itemsize for each in array.strides), array.dtype.name)
 
 
 def _layout(form: _Form, axes, distance: int) -> fft.Layout | None:
-    """None where the strides of an axis are no multiple of those of the next."""
+    """The layout for cuFFT; None unless the strides of each axis are a multiple of the next one's."""
     embed = [form.shape[axes[0]]]
     strides = [form.strides[axis] for axis in axes]
     if min(*strides, distance) < 1:
@@ -84,7 +84,7 @@ def _calls(step: Step, source: GPUArray, result: GPUArray) -> list[tuple[int, in
 
 
 def _queue(source: GPUArray, result: GPUArray, axes, forward: bool) -> Step | None:
-    """What was queued; None, and nothing is done, where cuFFT does not take the arrays."""
+    """Queue the transform and return its step; None, and nothing is done, if cuFFT takes no such arrays."""
     forms = _form(source), _form(result)
     step = None if None in forms else _plan(*forms, tuple(axes))
     if step is None:

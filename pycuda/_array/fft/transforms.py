@@ -75,7 +75,7 @@ def _factor(sizes: Sizes, dtype, norm, forward: bool) -> float:
 
 
 def _checked(a, sizes) -> Sizes:
-    """With axes counted from 0. ValueError for a transform of nothing."""
+    """The sizes, with axes counted from 0. ValueError for a length below 1."""
     sizes = [(one_axis(axis, a.ndim), operator.index(n)) for axis, n in sizes]
     if min((n for _, n in sizes), default=1) < 1:
         raise ValueError
@@ -149,7 +149,7 @@ def _start(a, shape) -> GPUArray:
 
 
 def _fill(result, a) -> None:
-    """With the elements of `a`, and zeros where it has none."""
+    """Copy the elements of `a` into `result`, and fill the rest with zeros."""
     kept = _start(a, result.shape)
     if kept.shape != result.shape:
         kept = kept.copy() if overlap(kept, result) else kept
@@ -165,7 +165,7 @@ def _same(a, b) -> bool:
 
 
 def _readable(a, shape, dtype, result) -> GPUArray | None:
-    """What a transform into `result` reads: a view of `a`; None where that has to be a copy."""
+    """The view of `a` that a transform into `result` reads; None if a copy is needed."""
     kept = _start(a, shape)
     apart = not overlap(kept, result) or _same(kept, result)
     return kept if kept.shape == shape and kept.dtype == dtype and apart else None
@@ -354,7 +354,7 @@ def _known(function, size, axes, norm) -> _LaunchCache | None:
 
 
 def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPUArray:
-    """What this function of NumPy's is for an array."""
+    """Compute a function of numpy.fft for an array."""
     known = _known(function, size, axes, norm) if out is None else None
     recipe = known.find((a,)) if known is not None else None
     if recipe is not None:

@@ -166,7 +166,7 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
 
 
 class Target(NamedTuple):
-    """What an index with arrays stands for."""
+    """The elements that an index with arrays selects."""
 
     view: GPUArray
     positions: Positions

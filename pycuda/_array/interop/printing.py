@@ -69,7 +69,7 @@ def _device(array) -> str:
 
 
 def to_html(array) -> str:
-    """What notebooks show."""
+    """The HTML that notebooks show."""
     rows = {
         "shape": str(array.shape),
         "dtype": str(array.dtype),

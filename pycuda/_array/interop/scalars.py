@@ -46,7 +46,7 @@ def contains(array, value):
 
 
 def _attributes(array):
-    """What users put into the array's __dict__; None for nothing."""
+    """The attributes that users have set on the array; None if there are none."""
     return vars(array).copy() or None
 
 

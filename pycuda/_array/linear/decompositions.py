@@ -48,7 +48,7 @@ def cholesky(a, /, *, upper=False) -> GPUArray:
 
 
 def _product_of_reflectors(factors, tau, width: int) -> GPUArray:
-    """That many columns of Q, in columns."""
+    """The first `width` columns of Q, in column order."""
     *batch, rows, _ = factors.shape
     count = tau.shape[-1]
     q = new_columns((*batch, rows, width), factors.dtype, factors.allocator)

@@ -150,7 +150,7 @@ def _total(a, axes) -> GPUArray:
 
 
 def _reduced(term, kept) -> _Term:
-    """Without the labels that nothing else has."""
+    """The term summed over the labels that are not in `kept`."""
     gone = tuple(axis for axis, label in enumerate(term.labels) if label not in kept)
     return _Term(_total(term.array, gone), [label for label in term.labels if label in kept])
 

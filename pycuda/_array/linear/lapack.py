@@ -21,7 +21,7 @@ def _library():
 
 
 def _triangular(a):
-    """What factors such matrices into triangles, and solves systems by these."""
+    """The library that factors such matrices into triangles, and solves systems by these."""
     if not host.is_possible() and small_lapack.takes(a):
         return small_lapack
     return _library()

@@ -37,7 +37,7 @@ class Form(NamedTuple):
         )
 
     def as_one_matrix(self, itemsize: int) -> Form:
-        """With all axes before the last as one; of a packed array."""
+        """The form of a contiguous array with all axes but the last joined to one."""
         columns = self.shape[-1]
         return Form((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
 
@@ -80,7 +80,7 @@ class Calls(NamedTuple):
 
 @functools.lru_cache(1024)
 def _plan(a: Form, b: Form, c: Form, itemsize: int) -> Calls | None:
-    """None for what the library does not take."""
+    """The calls for a product; None if the library does not take it."""
     if _has_one_second(a, b, c) and a.is_packed(itemsize) and c.is_packed(itemsize):
         a, b, c = a.as_one_matrix(itemsize), Form(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
     layouts = [_layout(each, itemsize) for each in (a, b, c)]

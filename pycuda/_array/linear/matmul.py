@@ -32,7 +32,7 @@ _BLOCK = (kernels.THREADS, 1, 1)
 
 
 def _as_matrix(a, second: bool) -> GPUArray:
-    """With a missing axis of length 1: a row as first operand, a column as second."""
+    """The operand as a matrix: a 1-D array becomes a row if it is the first, a column if it is the second."""
     if a.ndim > 1:
         return a
     return a[:, None] if second else a[None, :]

@@ -36,7 +36,7 @@ def _subtract(a, b) -> GPUArray:
 
 
 def _as_part(value, a, axis) -> GPUArray:
-    """What is put before or after an axis: a number for all, or an array."""
+    """The array to put before or after an axis, by a number or an array."""
     value = as_array(value)
     if value.ndim:
         return value

@@ -52,7 +52,7 @@ def polyval(p, x) -> GPUArray:
 
 
 def _of_one_length(a1, a2) -> tuple[GPUArray, GPUArray]:
-    """Both with zeros before the shorter one."""
+    """Both polynomials, with leading zeros for the shorter one."""
     a1, a2 = _coefficients(a1), _coefficients(a2)
     length = max(len(a1), len(a2))
     return tuple(

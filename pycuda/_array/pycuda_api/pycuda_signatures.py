@@ -30,7 +30,7 @@ _COUNT = np.dtype(np.int64)
 
 
 def _counting(dtype) -> np.dtype:
-    """What sums of this dtype are: those of booleans count."""
+    """The dtype of sums of this dtype: sums of booleans are counts."""
     return _COUNT if dtype.kind == "b" else dtype
 
 

@@ -297,7 +297,7 @@ class Generator:
     def _in_order(self, stream: _Stream) -> _Stream:
         """The stream of the next launch: states that another stream works on are waited for.
 
-        Under capture nothing is: who launches the graph orders it after eager work, as for arrays.
+        Nothing is waited for under capture: as for arrays, the program orders the graph after eager work.
         """
         stream = _driver.current_stream() if stream is None else stream
         last = self._last

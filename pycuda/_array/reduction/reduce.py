@@ -225,7 +225,7 @@ def _finish(name, types, plan, shape, dtype, alone=True, new=True) -> tuple[_Rec
 
 
 def launches_of(name):
-    """Those of a.name(), with nothing else said."""
+    """The launches of a.name() without arguments."""
     return launches[plan_reduction, 1, name, None, None, False, 0.0]
 
 

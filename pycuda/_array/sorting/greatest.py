@@ -29,7 +29,7 @@ _SAMPLE = kernels.ROW_SLOTS
 
 
 class TopK(NamedTuple):
-    """What topk gives."""
+    """The result of topk."""
 
     values: GPUArray
     indices: GPUArray

@@ -159,7 +159,7 @@ def _unique_parts(ar, axis, return_index, return_inverse, return_counts, stream,
 
 
 class UniqueAll(NamedTuple):
-    """What unique_all gives."""
+    """The result of unique_all."""
 
     values: GPUArray
     indices: GPUArray
@@ -168,14 +168,14 @@ class UniqueAll(NamedTuple):
 
 
 class UniqueCounts(NamedTuple):
-    """What unique_counts gives."""
+    """The result of unique_counts."""
 
     values: GPUArray
     counts: GPUArray
 
 
 class UniqueInverse(NamedTuple):
-    """What unique_inverse gives."""
+    """The result of unique_inverse."""
 
     values: GPUArray
     inverse_indices: GPUArray

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _given(value):
-    """None for the value that NumPy passes for an argument that was not given."""
+    """The argument; None for the value that NumPy passes if none was given."""
     return None if value is getattr(np, "_NoValue", None) else value
 
 
@@ -227,7 +227,7 @@ def cov(
 
 
 def _freedom(total, weights, aweights, ddof) -> GPUArray:
-    """What sums of weighted squares are divided by."""
+    """The divisor of sums of weighted squares."""
     if ddof == 0:
         return total
     if aweights is None:

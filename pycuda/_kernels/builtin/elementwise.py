@@ -58,7 +58,7 @@ def _check_output(row: Function, result: np.dtype, out: np.dtype, casting: Any) 
 
 
 def _check_moved(name: str, storage: list[np.dtype]) -> None:
-    """What is not a number is copied as it is."""
+    """Raise for conversions of elements that are not numbers: these are only copied."""
     moved = {each for each in storage if elements.kind(each) == "V"}
     if len(moved) > 1:
         raise TypeError(f"{storage[1]} is not converted to another dtype on the device")

@@ -78,7 +78,7 @@ def shared(count: int, itemsize: int) -> int:
 
 
 def _requests(lines) -> int:
-    """What warps ask for that read elements of these lines of memory, one after another."""
+    """The number of memory requests by warps that read elements of these lines, one after another."""
     warps = np.sort(lines[: len(lines) // 32 * 32].reshape(-1, 32))
     return len(warps) + np.count_nonzero(np.diff(warps))
 
@@ -166,7 +166,8 @@ def by_column(found: Plan, columns, values) -> tuple[Elements, int]:
 
 
 def _tile_by_column(columns, values) -> Elements:
-    """What is left of a chunk repeats its first element: the same product, written to the same place."""
+    """The elements of a tile, sorted by column. Chunks are padded with their first element, whose product is
+    written to the same place."""
     numbers = np.arange(len(columns))
     keys = columns.astype(np.int64) << 16 | numbers
     keys.sort()

@@ -42,7 +42,7 @@ def vectors_of(arguments):
 
 
 class Text(NamedTuple):
-    """What the user wrote."""
+    """The user's text of a kernel."""
 
     operation: str
     name: str = "kernel"
@@ -59,11 +59,11 @@ class Text(NamedTuple):
         return self._own("operation", self.operation)
 
     def prepare(self) -> str:
-        """What precedes the loop."""
+        """The part of the source before the loop."""
         return self._own("loop_prep", self.loop_prep) if self.loop_prep else ""
 
     def finish(self) -> str:
-        """What follows the loop."""
+        """The part of the source after the loop."""
         return self._own("after_loop", self.after_loop) if self.after_loop else ""
 
 
@@ -216,7 +216,7 @@ def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane=""
 
 
 def streaming_shape(vectors, uses) -> Streaming:
-    """What suits these vectors."""
+    """The shape that suits these vectors."""
     sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
     read = sum(v.dtype.itemsize for v in vectors if uses[v.name].indexed and not uses[v.name].written)
     largest = max(sizes, default=16)

@@ -47,7 +47,7 @@ class Shape(NamedTuple):
 
 
 def shape(vectors, uses) -> Shape:
-    """What suits these vectors: 16 bytes of the largest."""
+    """The shape that suits these vectors: accesses of 16 bytes of the largest element."""
     largest = max((v.dtype.itemsize for v in vectors if uses[v.name].indexed), default=16)
     return Shape(max(1, 16 // largest) if largest & (largest - 1) == 0 else 1)
 

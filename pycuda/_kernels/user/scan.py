@@ -16,7 +16,7 @@ RESIDENT = 7  # blocks of a multiprocessor, where that many fit
 
 
 class Text(NamedTuple):
-    """What the user wrote."""
+    """The user's text of a scan."""
 
     dtype: np.dtype
     scan_expr: str
