@@ -7,7 +7,7 @@ import pytest
 
 from pycuda._array.sorting import greatest, topk
 from pycuda._compile import progress
-from pycuda._kernels.builtin import sort
+from pycuda._kernels.builtin import factorize, sort
 from pycuda._kernels.builtin import topk as top_kernels
 from pycuda._kernels.random import generators, sobol
 from pycuda._kernels.sparse import column_sorted, spmv
@@ -24,6 +24,11 @@ def setting(name):
 
 def constant(path, pattern):
     return int(re.search(pattern, (ROOT / path).read_text())[1])
+
+
+def largest_square(itemsize):
+    """The side of the largest matrix for which we have kernels of our own."""
+    return max(side for side in range(200) if factorize.fits(side, side, itemsize))
 
 
 # Page, its words with # for each number, the numbers.
@@ -50,6 +55,8 @@ NUMBERS = [
     ("random", "then those # later", [4 * generators.GENERATORS]),
     ("random", "There are always # quasi-random generators", [generators.DIMENSIONS]),
     ("random", "has #, after which they repeat", [sobol.LIMIT]),
+    ("linear_algebra", "# x # of float32, # x # of float64 and complex64, # x # of complex128",
+     [side for itemsize in (4, 8, 16) for side in 2 * [largest_square(itemsize)]]),
     ("compiler", "takes more than # seconds", [progress.AFTER]),
     ("cpu_device", "a cooperative grid has at most that many times the blocks that fit on one | #",
      [setting("PYCUDA_CPU_MULTIPROCESSORS")]),
