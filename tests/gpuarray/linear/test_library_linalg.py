@@ -187,6 +187,12 @@ before = pool.active_bytes
 for function in (np.linalg.svd, np.linalg.svdvals, np.linalg.eigh, np.linalg.eigvalsh):
     function(there)
     assert pool.active_bytes == before, function
+    stream = drv.Stream()
+    with linalg.without_checks(), stream, stream.capture() as graph:
+        results = function(there)
+    assert pool.active_bytes > before
+    del graph, results
+    assert pool.active_bytes == before, function
 """
 )
 
