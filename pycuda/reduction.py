@@ -630,7 +630,8 @@ def get_minmax_kernel(what: str, dtype):
 
 @context_dependent_memoize
 def get_subset_minmax_kernel(what: str, dtype, dtype_subset):
-    """The kernel of the smallest or largest element at some indices: of (indices, array)."""
+    """The kernel of the smallest or largest element at some indices. Its arguments are the indices and the
+    array."""
     arguments = [VectorArg(dtype_subset, "lookup_tbl"), VectorArg(dtype, "in")]
     return ReductionKernel(
         dtype,

@@ -107,7 +107,7 @@ int reference_visit(Reference *reference, visitproc visit, void *arg)
 
 static const char *kind_name(bool surface) { return surface ? "surface" : "texture"; }
 
-/* Code of a compiler before CUDA 12 has references of the driver's own. */
+/* Whether the driver knows the reference, as it does for code compiled before CUDA 12. */
 static bool is_of_the_driver(CodeModuleObject *module, const char *name, bool surface)
 {
     CUtexref texture;

@@ -133,7 +133,7 @@ static void free_copy(Task *self)
     free(self);
 }
 
-/* Keeps a pageable source aside, its rows packed; false without memory. */
+/* Copies a pageable source to a buffer, with its rows packed; false without memory. */
 static bool stage(CopyTask *task)
 {
     CopyJob *job = &task->job, aside = *job;

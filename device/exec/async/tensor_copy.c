@@ -108,7 +108,7 @@ static void fill_row(const TensorCopy *t, uint8_t *row)
         for (uint32_t at = 0; at < t->row; at += sizeof nan) memcpy(row + at, &nan, sizeof nan);
 }
 
-/* The elements of a row that are in the tensor; NULL after a fault. */
+/* The host address of a row's elements that are in the tensor; NULL after a fault. */
 static uint8_t *reach_row(const Bulk *x, uint64_t address)
 {
     const TensorCopy *t = x->tensor;

@@ -34,7 +34,7 @@ static bool is_shared_load(const LowerInsn *i)
            && i->imm >= INT16_MIN && i->imm <= INT16_MAX;
 }
 
-/* load, load, fma of the two. */
+/* Whether three instructions are two loads and an fma that multiplies their values. */
 static bool is_product(const Fusion *x, const LowerInsn *i)
 {
     const LowerInsn *fma = i + 2;

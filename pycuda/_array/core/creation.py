@@ -157,7 +157,7 @@ def arange(*args: Any, **kwargs: Any) -> GPUArray:
 
 
 def length_of_range(start, stop, step) -> int:
-    """How many numbers arange has."""
+    """The number of elements of arange."""
     count = (stop - start) / step
     return max(0, math.ceil(count.real if isinstance(count, complex | np.complexfloating) else count))
 

@@ -35,9 +35,8 @@ def kernel(a, v, c):
 
 
 def plan(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
-    """(grid, arguments). a and v: (step in bytes, size), v not longer than `a`; before: how many places `v`
-    begins before `a` for the first of `count` results.
-    """
+    """(grid, arguments). a and v: (step in bytes, size), where v is not longer than `a`. For the first of
+    `count` results, v begins `before` elements before `a`."""
     middle = a[1] - v[1] + 1
     tiles = ceil_div(middle, _TILE) if v[1] >= _LEAST_PRODUCTS else 0
     ends = count - middle if tiles else count
