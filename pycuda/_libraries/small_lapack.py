@@ -7,6 +7,7 @@ from __future__ import annotations
 import numpy as np
 
 from pycuda import _driver
+from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import factorize as kernels
 
@@ -18,6 +19,11 @@ def takes(a) -> bool:
     """Whether there are kernels for matrices of this size."""
     rows, columns = a.shape[-2:]
     return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _LARGEST_GRID
+
+
+def solves(a, columns: int) -> bool:
+    """Whether there are kernels for systems with that many right-hand sides, as gesv() and inverse() take."""
+    return takes(a) and kernels.fits_with_sides(a.shape[-1], columns, a.itemsize)
 
 
 def _launch(function, grid, block, shared: int, *arguments) -> None:
@@ -42,6 +48,25 @@ def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
     count = b.size // (side * columns)
     *plan, systems = kernels.plan_systems(count, side, columns, a.itemsize, transposed, exchanged, triangles)
     _launch(kernels.systems(elements.stored(a.dtype)), *plan, a, pivots, b, systems)
+
+
+def _solve_strided(a, b, info, identity: bool) -> None:
+    side, columns = b.shape[-2:]
+    axes, _ = _collapse_axes(list(zip(a.shape[:-2], a.strides[:-2], strict=True)), 1)
+    if len(axes) > 1:
+        a = a.copy("C")
+        axes = [(info.size, side * side * a.itemsize)]
+    strides = *a.strides[-2:], axes[0][1] if axes else 0
+    *plan, packed = kernels.plan_strided(info.size, side, columns, a.itemsize, strides, identity)
+    _launch(kernels.strided(elements.stored(a.dtype)), *plan, a, b, info, packed)
+
+
+def gesv(a, x, info) -> None:
+    _solve_strided(a, x, info, False)
+
+
+def inverse(a, x, info) -> None:
+    _solve_strided(a, x, info, True)
 
 
 def getrs(lu, pivots, b, transposed) -> None:

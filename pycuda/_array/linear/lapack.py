@@ -27,19 +27,21 @@ def _triangular(a):
     return _library()
 
 
-def needs_factors() -> bool:
-    """Whether systems are solved by getrf and getrs: NumPy has gesv and inverse, which take less time."""
-    return not host.is_possible()
+def needs_factors(a, columns: int) -> bool:
+    """Whether systems with that many right-hand sides are solved by getrf and getrs: NumPy and the kernels
+    for small matrices have gesv and inverse, which take less time.
+    """
+    return not host.is_possible() and not (a.size and columns and small_lapack.solves(a, columns))
 
 
 def gesv(a, x, info) -> None:
     """x, the right-hand sides, becomes the solution for `a`, of any strides, which stays as it is."""
-    host_lapack.gesv(a, x, info)
+    (host_lapack if host.is_possible() else small_lapack).gesv(a, x, info)
 
 
 def inverse(a, x, info) -> None:
     """x becomes the inverse of `a`, of any strides, which stays as it is."""
-    host_lapack.inverse(a, x, info)
+    (host_lapack if host.is_possible() else small_lapack).inverse(a, x, info)
 
 
 def getrf(a, pivots, info) -> None:

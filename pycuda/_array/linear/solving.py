@@ -63,13 +63,13 @@ def solve_by_lu(factors, pivots, b, dtype, transposed=0) -> GPUArray:
 
 def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     """(solutions, info, the pivots if they are known)"""
-    if lapack.needs_factors():
+    a = a.astype(dtype, copy=False)
+    if lapack.needs_factors(a, right.shape[-1]):
         factors, pivots, info = lu_of(a, dtype)
         return solve_by_lu(factors, pivots, right, dtype), info, pivots_of(factors)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     x, info = in_columns(right, dtype, batch), checks.new_info(batch, a.allocator)
-    every = broadcast_to(a.astype(dtype, copy=False), (*batch, *a.shape[-2:]))
-    lapack.gesv(every, x, info)
+    lapack.gesv(broadcast_to(a, (*batch, *a.shape[-2:])), x, info)
     return x, info, None
 
 
@@ -89,9 +89,10 @@ def solve(a, b) -> GPUArray:
 
 def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     """(inverses, info, the pivots if they are known)"""
-    if not lapack.needs_factors():
+    a = a.astype(dtype, copy=False)
+    if not lapack.needs_factors(a, a.shape[-1]):
         x, info = new_columns(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
-        lapack.inverse(a.astype(dtype, copy=False), x, info)
+        lapack.inverse(a, x, info)
         return x, info, None
     factors, pivots, info = lu_of(a, dtype)
     x = new_columns(a.shape, dtype, a.allocator)

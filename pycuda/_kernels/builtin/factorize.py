@@ -50,9 +50,17 @@ def systems(element: str):
     return _kernel(element, parameters, "solve(a, pivots, b, systems)", f"PPP{_SYSTEMS.size}s")
 
 
+@context_dependent_memoize
+def strided(element: str):
+    """Function(a, b, info, plan)."""
+    parameters = f"const char *a, {element} *b, int *info, Strided plan"
+    return _kernel(element, parameters, "solve_strided(a, b, info, plan)", f"PPP{_STRIDED.size}s")
+
+
 # ---- how a launch is divided
 
 _SYSTEMS = struct.Struct("q9i4x")
+_STRIDED = struct.Struct("3q3i4x")
 
 
 def _bytes(rows: int, columns: int, itemsize: int) -> int:
@@ -73,6 +81,17 @@ def _block(rows: int, columns: int) -> tuple[int, int, int]:
 def plan(count: int, rows: int, columns: int, itemsize: int):
     """(grid, block, shared memory) of a factorization."""
     return (count, 1), _block(rows, columns), _bytes(rows, columns, itemsize)
+
+
+def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
+    """Whether a matrix fits with all right-hand sides, and with the solutions."""
+    return _bytes(side, side + 2 * columns, itemsize) <= _MOST
+
+
+def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, identity: bool):
+    """(grid, block, shared memory, plan). strides: in bytes, of rows, columns and matrices."""
+    packed = _STRIDED.pack(*strides, side, columns, identity)
+    return (count, 1), _block(side, columns), _bytes(side, side + 2 * columns, itemsize), packed
 
 
 def plan_systems(

@@ -91,23 +91,20 @@ template <class T> __device__ int find_pivot(const T *column, int k, int rows)
     return best;
 }
 
-// a = P L U of each matrix: L below the diagonal, whose own is 1, and U above. pivots: the row, counted from
-// 1, that each row was exchanged with. info: the first pivot that is 0, counted from 1, or 0.
-template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, int rows, int columns)
+// Gaussian elimination with partial pivoting, in shared memory. Returns the first pivot that is 0, counted
+// from 1, or 0. pivots: the row, counted from 1, that each row was exchanged with; may be NULL.
+template <class T> __device__ int eliminate(T *s, index_t *pivots, int rows, int columns)
 {
-    T *s = shared_memory<T>();
     __shared__ int found;
     const int step = leading(rows), least = rows < columns ? rows : columns;
     int failed = 0;
-    a += (index_t)blockIdx.x * rows * columns;
-    load(s, a, rows, columns);
     for (int k = 0; k < least; k++) {
         __syncthreads();
         if (threadIdx.x < WARP) {
             int pivot = find_pivot(s + k * step, k, rows);
             if (threadIdx.x == 0) {
                 found = pivot;
-                pivots[(index_t)blockIdx.x * least + k] = pivot + 1;
+                if (pivots) pivots[k] = pivot + 1;
             }
         }
         __syncthreads();
@@ -130,6 +127,18 @@ template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, i
         }
     }
     __syncthreads();
+    return failed;
+}
+
+// a = P L U of each matrix, the unit lower triangle L and the upper triangle U in its place. info: what
+// eliminate() returns.
+template <class T> __device__ void factor_lu(T *a, index_t *pivots, int *info, int rows, int columns)
+{
+    T *s = shared_memory<T>();
+    a += (index_t)blockIdx.x * rows * columns;
+    load(s, a, rows, columns);
+    pivots += (index_t)blockIdx.x * (rows < columns ? rows : columns);
+    int failed = eliminate(s, pivots, rows, columns);
     store(a, s, rows, columns);
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
@@ -243,6 +252,39 @@ template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b
     }
     if (systems.exchanged < 0) exchange_rows(x, pivots, side, columns, true);
     store(b, x, side, columns);
+}
+
+// Systems a x = b of matrices of any strides, which are in bytes.
+struct Strided {
+    index_t row, column, matrix;
+    int side, columns, identity; // identity: b is the identity
+};
+
+// b becomes x: the triangle U and what elimination makes of b are next to each other in shared memory.
+template <class T> __device__ void solve_strided(const char *a, T *b, int *info, const Strided &plan)
+{
+    const int side = plan.side, columns = plan.columns, step = leading(side);
+    T *s = shared_memory<T>(), *x = s + side * step, *y = x + columns * step;
+    const bool by_row =
+        (plan.row < 0 ? -plan.row : plan.row) <= (plan.column < 0 ? -plan.column : plan.column);
+    a += (index_t)blockIdx.x * plan.matrix;
+    b += (index_t)blockIdx.x * side * columns;
+    for (int n = warp(); n < side; n += warps())
+        for (int m = lane(); m < side; m += WARP) { // lanes read neighbors
+            const int i = by_row ? m : n, j = by_row ? n : m;
+            s[i + j * step] = *reinterpret_cast<const T *>(a + i * plan.row + j * plan.column);
+        }
+    if (plan.identity) {
+        for (int j = warp(); j < columns; j += warps())
+            for (int i = lane(); i < side; i += WARP) x[i + j * step] = T(i == j);
+    } else {
+        load(x, b, side, columns);
+    }
+    const int failed = eliminate(s, (index_t *)0, side, side + columns);
+    const Triangle upper = {1, 0};
+    solve_triangle(s, x, y, side, columns, upper, 0);
+    store(b, y, side, columns);
+    if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
 
 } // namespace pycuda

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.linalg
-from stacks import DTYPES, check_close, condition, definite, draw, epsilon
+from stacks import DTYPES, LAYOUTS, check_close, condition, definite, draw, epsilon, laid
 
 from pycuda import gpuarray, linalg
 from pycuda._libraries import host, small_lapack
@@ -78,6 +78,32 @@ def test_triangles(side, right, transposed, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("side, right", [(1, 1), (3, 1), (16, 1), (32, 2), (33, 7), (20, 30)])
+def test_systems_of_any_strides(side, right, dtype):
+    """Solutions, and inverses, in one launch; matrices stay as they are."""
+    a, b = draw(2, 3, side, side, dtype=dtype), draw(2, 3, side, right, dtype=dtype)
+    bound = 60 * side * epsilon(dtype) * condition(a)
+    for layout in LAYOUTS[:-1]:
+        matrices, _ = laid(a, layout)
+        for stack, want in ((matrices, a), (matrices[::-1], a[::-1]), (matrices[:, 1:], a[:, 1:])):
+            stack = stack.astype(dtype, copy=False)
+            x, info = columns(np.ascontiguousarray(b[:, : want.shape[1]])), zeros(*want.shape[:2])
+            info.fill(-1)
+            small_lapack.gesv(stack, x, info)
+            assert not info.get().any()
+            near(x, np.linalg.solve(want, b[:, : want.shape[1]]), bound)
+            if small_lapack.solves(stack, side):
+                x = columns(np.full_like(want, 7))
+                small_lapack.inverse(stack, x, info)
+                near(x, np.linalg.inv(want), bound)
+            assert (stack.get() == want).all()
+    one = np.broadcast_to(gpuarray.to_gpu(a[0, 0]), (2, 3, side, side))
+    x, info = columns(b), zeros(2, 3)
+    small_lapack.gesv(one, x, info)
+    near(x, np.linalg.solve(a[0, 0], b), bound)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("side", [1, 2, 16, 32, 33, 47])
 def test_cholesky(side, upper, dtype):
@@ -140,6 +166,9 @@ def test_functions_of_numpy(monkeypatch, dtype):
     x = linalg.solve_triangular(there, gpuarray.to_gpu(b), lower=True)
     want = np.stack([scipy.linalg.solve_triangular(each, b, lower=True) for each in a])
     check_close(x, want, bound * 1e3)
+    large = draw(2, 40, 40, dtype=dtype)  # factors first
+    near_large = 1e3 * epsilon(dtype) * condition(large)
+    check_close(np.linalg.inv(gpuarray.to_gpu(large)), np.linalg.inv(large), near_large)
     singular = there.copy()
     singular[3, :, 2] = 0
     with pytest.raises(np.linalg.LinAlgError, match="^Singular matrix$"):
@@ -147,3 +176,6 @@ def test_functions_of_numpy(monkeypatch, dtype):
     with linalg.without_checks():
         result = np.linalg.inv(singular).get()
     assert np.isnan(result[3]).all() and np.isfinite(result[[0, 1, 2, 4]]).all()
+    a[2, 1, 1] = np.nan
+    want, got = np.linalg.inv(a), np.linalg.inv(gpuarray.to_gpu(a)).get()
+    assert np.isnan(got[2]).any() and np.allclose(got[[0, 1, 3, 4]], want[[0, 1, 3, 4]], rtol=1e-2)
