@@ -13,6 +13,7 @@ import functools
 import gc
 import inspect
 import sys
+import time
 
 import numpy as np
 
@@ -131,6 +132,9 @@ def _leaves_nothing_behind(request):
     for clean in _wait, clear_context_caches, gc.collect:
         if _excess(before):
             clean()
+    end = time.monotonic() + 1  # a thread of the driver releases what graphs of other libraries used
+    while _excess(before) and time.monotonic() < end:
+        time.sleep(0.01)
     left = _excess(before)
     # Of a test that failed pytest keeps the exception there, and with it what the test had.
     if left and getattr(sys, "last_value", None) is None:
