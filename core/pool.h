@@ -103,7 +103,12 @@ struct Pool {
     size_t return_count, return_capacity;
 };
 
-/* False when memory is short. bits is at most POOL_MAX_BITS. */
+/* False if out of memory. source: borrowed, must outlive the pool. flags: for the source. bits: of a size, as
+ * in pool_bins.h, at most POOL_MAX_BITS.
+ *
+ * `marked` and `marks` are two reports of which bytes are in use: the first to a memory checker that asked
+ * for it, the second to the CPU device. Pools that pass requests through make neither (pool_pass_through):
+ * those of ordered sources, of which pool_external_memory is one. */
 bool pool_init(Pool *pool, const PoolSource *source, unsigned flags, unsigned bits);
 
 /* Ends the pool, which has no active blocks. With a context its blocks are released; without, after the

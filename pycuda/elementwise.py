@@ -205,7 +205,9 @@ class ElementwiseKernel:
         _run(self._plan(args, forms, stream), args, stream)
 
     def _read(self) -> _Reading:
-        """The arguments, which are parsed at the first use: their types may be registered until then."""
+        """The parsed arguments. They are parsed, and the cache of launches is made, at the first use: types
+        of arguments may be registered until then.
+        """
         if self._reading is None:
             self._reading = _read(self._given, self._text)
             uses = self._reading.analysis.uses

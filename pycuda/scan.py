@@ -38,7 +38,7 @@ class _ScanKernel:
         name_prefix: str = "scan",
         options=None,
         preamble: str = "",
-        devices=None,
+        devices=None,  # ignored: kernels are compiled for the current context's device
     ):
         self.dtype = np.dtype(dtype)
         self.neutral = neutral
@@ -227,7 +227,15 @@ class ExclusiveScanKernel(_ScanKernel):
     def __init__(
         self, dtype, scan_expr, neutral=None, name_prefix="scan", options=None, preamble="", devices=None
     ):
-        super().__init__(dtype, scan_expr, neutral, name_prefix, options, preamble, devices)
+        super().__init__(
+            dtype,
+            scan_expr,
+            neutral=neutral,
+            name_prefix=name_prefix,
+            options=options,
+            preamble=preamble,
+            devices=devices,
+        )
 
 
 class InclusiveScanKernel(_ScanKernel):

@@ -79,10 +79,10 @@ typedef struct Work {
 
 /* The context of that handle, or the current one, with a reference. */
 CUresult work_enter(CUcontext handle, Context **out);
-/* Work of that kind in the context, or NULL; the caller adds the rest. */
+/* Work of that kind, whose other fields the caller sets; context may be NULL. */
 void work_begin(Work *work, CUgraphNodeType type, Context *context);
-/* Makes the work, checked as the call of that name would; it holds what it names. What the caller does not
- * hand on it gives back by work_free. */
+/* Makes the work, checked as the call of that name would; it holds what it names. On success the caller owns
+ * *work: pass it on or call work_free. Parameters come by `pointers` or by `extra`; the other is NULL. */
 CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);
 CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
 /* What parameters do not say stays as it was: cooperative or not, clusters, the part of the device. */

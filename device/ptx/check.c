@@ -48,13 +48,14 @@ static bool ptx_class_fits(PtxType want, PtxType have)
     return a != PTX_FLOAT && b != PTX_FLOAT && !ptx_is_packed_integer(want) && !ptx_is_packed_integer(have);
 }
 
+/* Where the rule allows wider registers, those of .f types only for untyped operands. */
 static bool ptx_type_fits(const PtxOperandRule *rule, PtxType want, PtxType have)
 {
     if (want == PTX_TYPE_NONE) return true;
-    unsigned a = ptx_type_bits(want), b = ptx_type_bits(have);
+    unsigned want_bits = ptx_type_bits(want), have_bits = ptx_type_bits(have);
     if (!ptx_class_fits(want, have)) return false;
-    if (a == b) return true;
-    if (!rule->relaxed || a > b) return false;
+    if (want_bits == have_bits) return true;
+    if (!rule->relaxed || want_bits > have_bits) return false;
     return ptx_types[want].class == PTX_BITS || ptx_types[have].class != PTX_FLOAT;
 }
 

@@ -3,49 +3,6 @@
 
 #include "ptx/parser.h"
 
-/* Names declared with a .reg: one, %r<n> a range, with .v2 and .v4 several registers a name. */
-static void ptx_register_name(PtxParser *p, PtxType type, uint32_t vector)
-{
-    PtxToken tok = p->tok;
-    PtxName *name = ptx_expect_name(p, "a register's name");
-    uint64_t count = 1;
-    bool is_range = ptx_accept(p, '<');
-    if (is_range) {
-        count = ptx_plain_integer(p, "how many registers");
-        ptx_expect(p, '>');
-    }
-    if (count * vector > PTX_MAX_REGISTERS - p->declared)
-        ptx_fail(p, tok.line, tok.column, "more than %u registers", PTX_MAX_REGISTERS);
-    p->declared += (uint32_t)(count * vector);
-    PtxSymbol *symbol = is_range ? ptx_declare_range(p, name, tok.line, tok.column)
-                                 : ptx_declare(p, vector > 1 ? PTX_SYMBOL_REGISTERS : PTX_SYMBOL_REGISTER,
-                                               name, tok.line, tok.column);
-    symbol->type = (uint8_t)type;
-    symbol->vector = (uint8_t)vector;
-    symbol->count = (uint32_t)count;
-    if (is_range || vector > 1) symbol->regs = ptx_new(p, (count * vector + 1) * sizeof *symbol->regs);
-}
-
-/* registers = ".reg" vector? type name ("," name)* ";" */
-void ptx_register_declaration(PtxParser *p)
-{
-    uint32_t vector = 1, line = p->tok.line, column;
-    ptx_next(p);
-    if (p->tok.kind == PTX_TOKEN_DIRECTIVE && p->tok.name->word_kind == PTX_WORD_VECTOR) {
-        vector = p->tok.name->word;
-        ptx_next(p);
-    }
-    column = p->tok.column;
-    PtxType type = ptx_type_directive(p);
-    if (ptx_types[type].register_kind == PTX_KIND_NONE || (type == PTX_pred && vector > 1))
-        ptx_fail(p, line, column, "no register is of type .%s", ptx_types[type].name);
-    if (vector > 4 || vector * ptx_type_bits(type) > 128)
-        ptx_fail(p, line, column, "a vector must have at most four elements and 16 bytes");
-    do ptx_register_name(p, type, vector);
-    while (ptx_accept(p, ','));
-    ptx_expect(p, ';');
-}
-
 static void ptx_label(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
     PtxLabel *label = ptx_new(p, sizeof *label);

@@ -296,7 +296,7 @@ static int order_all(GPUArrayObject *array, CUstream consumer)
 {
     ModuleState *state = array->state;
     bool pooled = array->allocation && array->allocation->pooled;
-    CUstream used = pooled ? NULL : transfer_now(state).stream;
+    CUstream used = pooled ? NULL : transfer_mode_blocking(state).stream;
     int failed = order_one(state, gpuarray_stream(array), consumer);
     if (!failed && used) failed = order_one(state, used, consumer);
     for (int i = 0; pooled && !failed && pooled_used_stream(array->allocation, i, &used); i++)
@@ -365,7 +365,7 @@ static PyObject *export_to_host(GPUArrayObject *array, const Request *request)
 
 static PyObject *export_copy(GPUArrayObject *array, Request *request)
 {
-    PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_now(array->state));
+    PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_mode_blocking(array->state));
     PyObject *capsule = NULL;
     if (copy && find_device(gpuarray_cast(copy), &request->device) == 0
         && order(gpuarray_cast(copy), request) == 0)

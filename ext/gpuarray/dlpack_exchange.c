@@ -33,7 +33,8 @@ static GPUArrayObject *as_array(PyObject *object)
 /* Notes that the caller uses the array on the current stream. */
 static int note_use(GPUArrayObject *array)
 {
-    return array->size ? transfer_use(array, transfer_now(array->state)) : gpuarray_check_memory(array);
+    return array->size ? transfer_use(array, transfer_mode_blocking(array->state))
+                       : gpuarray_check_memory(array);
 }
 
 static int export_managed(void *object, DLPackVersioned **out)
@@ -57,7 +58,7 @@ static int import_managed(DLPackVersioned *tensor, void **out)
     ModuleState *state = find_state();
     *out = NULL;
     if (!state || dlpack_read_versioned(state, tensor, &array, &form) < 0) return -1;
-    *out = foreign_view_of(state, &array, &form, transfer_now(state));
+    *out = foreign_view_of(state, &array, &form, transfer_mode_blocking(state));
     return *out ? 0 : -1;
 }
 

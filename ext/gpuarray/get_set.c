@@ -224,7 +224,7 @@ static char read_order(PyObject *value, const GPUArrayObject *array)
 PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
 {
     GPUArrayObject *array = gpuarray_cast(self);
-    TransferMode mode = transfer_now(array->state);
+    TransferMode mode = transfer_mode_blocking(array->state);
     PyObject *given[2] = {NULL};
     if ((arg_count || keywords)
         && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
@@ -319,7 +319,7 @@ static PyObject *to_gpu_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *given[2];
     if (convert_arguments(to_gpu_doc, args, arg_count, keywords, GIVEN(given)) < 0) return NULL;
-    return to_gpu(module_state(module), given[0], given[1], transfer_now(module_state(module)));
+    return to_gpu(module_state(module), given[0], given[1], transfer_mode_blocking(module_state(module)));
 }
 
 PyDoc_STRVAR(to_gpu_async_doc,

@@ -179,10 +179,11 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     return view;
 }
 
-/* The view that an index without arrays stands for. */
+/* The view that an index without arrays stands for, a new reference. index: borrowed; a field's name as a
+ * str, a tuple, or one index. */
 static PyObject *basic_view(GPUArrayObject *array, PyObject *index)
 {
-    bool many = PyTuple_Check(index); /* which the caller holds */
+    bool many = PyTuple_Check(index);
     if (PyUnicode_Check(index)) return view_field(array, index);
     return index_view(array, many ? &PyTuple_GET_ITEM(index, 0) : &index, many ? PyTuple_GET_SIZE(index) : 1);
 }

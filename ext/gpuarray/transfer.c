@@ -175,7 +175,7 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode)
     return convert_stream(state, mode->stream_object, &mode->stream);
 }
 
-TransferMode transfer_now(ModuleState *state)
+TransferMode transfer_mode_blocking(ModuleState *state)
 {
     TransferMode mode = {.stream_object = stream_or_current(state, NULL)};
     if (convert_stream(state, mode.stream_object, &mode.stream) < 0) PyErr_Clear(); /* it was current */
@@ -184,7 +184,7 @@ TransferMode transfer_now(ModuleState *state)
 
 int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode)
 {
-    *mode = transfer_now(state);
+    *mode = transfer_mode_blocking(state);
     if (!stream || stream == Py_None) return 0;
     mode->async = true;
     return transfer_stream(state, stream, mode);

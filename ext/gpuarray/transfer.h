@@ -19,10 +19,10 @@ struct tagPyArrayObject;
 int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 
 /* That of a call that is given no stream, and waits. */
-TransferMode transfer_now(ModuleState *state);
+TransferMode transfer_mode_blocking(ModuleState *state);
 
-/* The same for work on the device that is queued on this stream; without one, that of transfer_now. -1 with
- * TypeError. */
+/* The same for work on the device that is queued on this stream; without one, that of transfer_mode_blocking.
+ * -1 with TypeError. */
 int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode);
 
 /* Called before work on the array is queued: checks that its memory was not freed, and notes the stream in

@@ -184,6 +184,7 @@ def getrf(a, pivots, info) -> None:
 
 
 def getrs(lu, pivots, b, transposed) -> None:
+    """As lapack.getrs. The info that cuSOLVER writes reports wrong arguments only: it is not read."""
     stream, kind, (rows, columns) = _driver.current_stream(), _type(b), b.shape[-2:]
     count, info = b.size // (rows * columns), _driver.GPUArray(1, np.int32)
     handle = _handle(stream)

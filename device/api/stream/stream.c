@@ -147,10 +147,10 @@ CUresult cuStreamCreate(CUstream *out, unsigned int flags)
     return cuStreamCreateWithPriority(out, flags, 0);
 }
 
-/* What the stream still has to do is done; only the handle is gone. */
+/* Queued work still runs to completion; only the handle becomes invalid. */
 CUresult cuStreamDestroy_v2(CUstream handle)
 {
-    Context *context;
+    Context *context; /* only checked to be there */
     TRY(context_enter_any(&context));
     Stream *stream;
     if (is_special(handle)) return CUDA_ERROR_INVALID_HANDLE;

@@ -339,7 +339,9 @@ static bool acquires(const Insn *insn)
     return form->kind == ACCESS_READ || (form->kind == ACCESS_ATOMIC && insn->d != REF_ABSENT);
 }
 
-/* A read acquires what was released before it. */
+/* Runs an atomic or volatile access under the grid's lock, so that check and access are one step. A read
+ * acquires what was released before it. Addresses are computed first: the access may overwrite their
+ * register. */
 static const Insn *run_strong(Warp *w, const Insn *i)
 {
     GlobalRace *race = w->block->grid->global_race;

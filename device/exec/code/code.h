@@ -259,7 +259,9 @@ struct CodeModule {
     const WideTable *wide; /* and what goes with them */
 };
 
-/* Fills run[] of every instruction with the handlers for the best instruction set of this host. */
+/* Makes a module executable: sets stack_size of its functions, handlers and wide for the best instruction set
+ * of this host (or PYCUDA_CPU_ISA's), run[] of every instruction from these; with checks, replaces run[] of
+ * checked instructions by functions that check and then call the handler. */
 void exec_bind(CodeModule *module);
 
 /* Sets stack_size of every function; exec_bind calls it. */

@@ -1,4 +1,5 @@
-/* What each collective of a warp computes, lane by lane (see collective.c for which lanes take part). */
+/* What each collective of a warp computes, lane by lane (see collective.c for which lanes take part).
+ * The fast path of shuffles and votes is in exec/ops/warp.c. */
 #include "exec/checks/check.h"
 #include "exec/collective/matrix.h"
 

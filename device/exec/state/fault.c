@@ -17,7 +17,6 @@ static bool claim(Grid *grid)
     return first;
 }
 
-/* "file:line" where debug lines are there, else "PTX line n". */
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size)
 {
     const CodeLine *line = insn->line < function->line_count ? &function->lines[insn->line] : NULL;

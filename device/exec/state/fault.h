@@ -28,6 +28,8 @@ const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char
 /* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
 void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
                        size_t capacity);
+/* Writes "file:line (PTX line n)", without debug lines "PTX line n", of code without lines "instruction n".
+ * Returns out. */
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);
 
 #endif

@@ -164,7 +164,8 @@ static void float_to_integer(Conversion *c)
     convert(c, HOW_cvt, c->to, from, 0);
 }
 
-/* From f32, f64 or an integer of 32 or 64 bits: rounded once. */
+/* From f32, f64 or an integer of 32 or 64 bits: rounded once. Integers first become f32, rounded to odd, so
+ * that the second rounding gives the exact result; the operation for f64 takes any rounding. */
 static void to_half(Conversion *c, PtxType from)
 {
     uint16_t round = rounding(c->form);

@@ -94,6 +94,10 @@ static bool is_supported(const PtxForm *form)
     return true;
 }
 
+/* Operands of a load: destination, source, then these; the mask of blocks is the last. A store has no
+ * barrier and no offsets. */
+enum { BARRIER = 2, OFFSETS = 3 };
+
 /* The braces with offsets of pixels, of which there are as many as the mode wants; NULL where it has none. */
 static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bool prefetch)
 {
@@ -102,19 +106,21 @@ static const PtxOperand *find_offsets(Select *s, TensorMode mode, bool store, bo
     if (rank < TENSOR_LEAST_IMAGE_RANK)
         select_error(s, operand_at(s, 0)->column, "a batch of images has 3 to 5 dimensions");
     if (store) return NULL;
-    const PtxOperand *offsets = operand_at(s, prefetch ? 1 : 3);
+    const PtxOperand *offsets = operand_at(s, prefetch ? 1 : OFFSETS);
     if (offsets->count != tensor_offset_count(mode, rank))
         select_error(s, offsets->column,
                      "mode im2col has an offset for each of W, H, D, modes im2col::w two");
     return offsets;
 }
 
-/* Operands: where to, where from, one of them in shared memory and the other a tensor; then a barrier where
- * bytes arrive at one, offsets in modes im2col, and a mask of the cluster's blocks. */
-static void select_box(Select *s, bool store)
+/* Emits an OP_cp_tensor (its row in core.def says what the instruction holds) between a box of a tensor and
+ * shared memory. */
+static void emit_tensor_copy(Select *s, bool store)
 {
     const PtxForm *form = s->insn->form;
-    const PtxOperand *map = &operand_at(s, !store)->items[0], *place = map + 1;
+    const PtxOperand *destination = operand_at(s, 0), *source = operand_at(s, 1);
+    const PtxOperand *shared = store ? source : destination, *tensor = store ? destination : source;
+    const PtxOperand *map = &tensor->items[0], *place = &tensor->items[1];
     bool several = ptx_has(form, PTX_MOD_multicast_cluster);
     TensorMode mode = (TensorMode)VALUE_OF(form, modes, TENSOR_TILED);
     const PtxOperand *offsets = find_offsets(s, mode, store, false);
@@ -129,9 +135,9 @@ static void select_box(Select *s, bool store)
     for (uint32_t i = 0; offsets && i < offsets->count && i < TENSOR_SPACE; i++)
         refs[count++] = select_source(s, &offsets->items[i], PTX_u16);
     Ref a = select_source(s, map, PTX_b64);
-    Ref b = select_wide_address(s, operand_at(s, store), form->spaces[store], NULL);
-    Ref barrier = store ? REF_ABSENT : select_wide_address(s, operand_at(s, 2), PTX_SPACE_SHARED, NULL);
-    if (several) refs[count++] = select_source(s, operand_at(s, 3 + !!offsets), PTX_u32);
+    Ref b = select_wide_address(s, shared, form->spaces[store], NULL);
+    Ref barrier = store ? REF_ABSENT : select_wide_address(s, operand_at(s, BARRIER), PTX_SPACE_SHARED, NULL);
+    if (several) refs[count++] = select_source(s, operand_at(s, given - 1), PTX_u32);
     uint32_t more = lower_new_refs(s->f, refs, count);
     LowerInsn *insn = select_emit(s, OP_cp_tensor);
     insn->a = a;
@@ -153,5 +159,5 @@ void select_tensor_copy(Select *s)
     else if (ptx_has(form, PTX_MOD_prefetch))
         find_offsets(s, (TensorMode)VALUE_OF(form, modes, TENSOR_TILED), false, true);
     else
-        select_box(s, form->spaces[0] == PTX_SPACE_GLOBAL);
+        emit_tensor_copy(s, form->spaces[0] == PTX_SPACE_GLOBAL);
 }

@@ -20,8 +20,8 @@ def _library():
     return solver
 
 
-def _triangular(a):
-    """The library that factors such matrices into triangles, and solves systems by these."""
+def _factorizer(a):
+    """The module that computes LU and Cholesky factorizations of such matrices, and solves with them."""
     if not host.is_possible() and small_lapack.takes(a):
         return small_lapack
     return _library()
@@ -45,29 +45,29 @@ def inverse(a, x, info) -> None:
 
 
 def getrf(a, pivots, info) -> None:
-    """a = P L U: L below the diagonal, whose own is 1, and U above. pivots: int64, the row, counted from 1,
-    that each row was interchanged with.
+    """a = P L U: the unit lower triangle L and the upper triangle U overwrite a. pivots: int64, the row,
+    counted from 1, that each row was interchanged with.
     """
     if a.size:
-        _triangular(a).getrf(a, pivots, info)
+        _factorizer(a).getrf(a, pivots, info)
 
 
 def getrs(lu, pivots, b, transposed: int = 0) -> None:
     """b becomes the solution x of a x = b; transposed: 1 for the transposed of a, 2 for it conjugated."""
     if b.size:
-        _triangular(lu).getrs(lu, pivots, b, transposed)
+        _factorizer(lu).getrs(lu, pivots, b, transposed)
 
 
 def potrf(a, upper: bool, info) -> None:
     """A triangle of a Hermitian matrix becomes its factor; the other triangle may be overwritten."""
     if a.size:
-        _triangular(a).potrf(a, upper, info)
+        _factorizer(a).potrf(a, upper, info)
 
 
 def trsm(a, b, upper: bool, transposed: int, unit: bool) -> None:
     """b becomes the solution x of a x = b for a triangle of `a`, whose diagonal is 1 if unit."""
     if b.size:
-        _triangular(a).trsm(a, b, upper, transposed, unit)
+        _factorizer(a).trsm(a, b, upper, transposed, unit)
 
 
 def geqrf(a, tau) -> None:

@@ -90,7 +90,7 @@ def _time(i: SupportsIndex) -> int:
 
 
 class Generator:
-    """Methods that fill arrays; how, is the subclasses' _launch()."""
+    """Methods that fill arrays; subclasses implement _launch()."""
 
     #: There are block_count * generators_per_block generators.
     block_count = 0
@@ -109,7 +109,8 @@ class Generator:
     # ---- filling
 
     def fill_raw(self, data: GPUArray, stream: _Stream = None) -> None:
-        """Fill an array with the generator's outputs as they are: random bits, as `fill_uniform` does too.
+        """Fill an array with the generator's outputs as they are: random bits, as `fill_uniform` does for
+        integer dtypes.
 
         Parameters
         ----------

@@ -41,7 +41,8 @@ def cleared(shape, dtype, stream, allocator) -> GPUArray:
     return result
 
 
-def _numbers(x, stream) -> GPUArray:
+def _checked_input(x, stream) -> GPUArray:
+    """x, one-dimensional, of integers or booleans, packed. ValueError or TypeError as NumPy's otherwise."""
     if x.ndim != 1:
         raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth")
     if x.dtype.kind not in "biu":
@@ -112,7 +113,7 @@ def bincount(
     TypeError
         The elements of `x` are not integers.
     """
-    x = _numbers(x, stream)
+    x = _checked_input(x, stream)
     if minlength is None or operator.index(minlength) < 0:
         raise (TypeError if minlength is None else ValueError)("'minlength' must not be negative")
     allocator = allocator or x.allocator

@@ -150,7 +150,7 @@ def chunk(count: int) -> tuple[int, int]:
 
 
 def grid(count: int) -> tuple[int, int]:
-    """The grid for so many elements, some for each thread."""
+    """The grid for `count` elements: a thread for each, up to the largest grid, whose threads loop."""
     return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
 
 

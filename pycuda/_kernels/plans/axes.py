@@ -34,7 +34,7 @@ def collapsed(axes: Sequence, sort=False, reverse=False) -> tuple[list[Axis], in
 
 
 def axis_capacity(count: int) -> int:
-    """The number of axes for which the kernel is compiled that takes `count`: few kernels serve all."""
+    """The smallest compiled number of axes that is at least `count`."""
     return next(number for number in _CAPACITIES if number >= count)
 
 
