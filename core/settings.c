@@ -113,7 +113,7 @@ static const char *name_meant(const char *name, size_t size, const char *const *
     return nearest;
 }
 
-bool settings_misspelt(const char *const *others, char *text, size_t size)
+bool settings_misspelled(const char *const *others, char *text, size_t size)
 {
     size_t used = 0;
     for (char **entry = environ; entry && *entry; entry++) {

@@ -14,6 +14,6 @@ bool setting_is_good(const char *variable, char *problem, size_t size);
 /* Finds environment variables whose names begin like pycuda's but are neither its own nor among `others`
  * (ending with NULL; if `others` is NULL those of the CPU device are not checked). False when there are
  * none, else the text of a warning that suggests the nearest name. */
-bool settings_misspelt(const char *const *others, char *text, size_t size);
+bool settings_misspelled(const char *const *others, char *text, size_t size);
 
 #endif

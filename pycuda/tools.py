@@ -182,7 +182,7 @@ def get_default_device(default: int = 0) -> drv.Device:
 
 
 def init_cuda_context_fixture() -> Generator[drv.Context, None, None]:
-    """Generator for a pytest fixture: a default context round one test."""
+    """Generator for a pytest fixture: a default context around one test."""
     import gc
 
     drv.init()

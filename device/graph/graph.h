@@ -60,7 +60,7 @@ CUresult graphs_unlock(CUresult result);
 Graph *graph_of(CUgraph handle);
 Node *node_of(CUgraphNode handle);
 
-/* A new graph with the caller's reference, in the registry; NULL without memory. */
+/* A new graph with the caller's reference, in the registry; NULL if out of memory. */
 Graph *graph_new(void);
 /* Takes it and its nodes out of the registry. The caller's reference is put once the lock is open. */
 void graph_retire(Graph *graph);

@@ -52,11 +52,11 @@ struct CUgraphExec_st {
 CUresult program_new(const Graph *graph, Program **out, Node **culprit, CUgraphInstantiateResult *why);
 Program *program_hold(Program *program);
 void program_put(Program *program);
-/* Replaces *program by a copy that has no other holder; NULL without memory. */
+/* Replaces *program by a copy that has no other holder; NULL if out of memory. */
 Program *program_own(Program **program);
 /* The step of a node, or program->count. */
 size_t program_find(const Program *program, uint64_t node);
-/* A step that does the work, which it takes over, whatever happens. NULL without memory. */
+/* A step that does the work, which it takes over, whatever happens. NULL if out of memory. */
 Step *step_new(const Step *like, Work *work);
 void step_put(Step *step);
 /* The bodies of a new step of that conditional node; step_put gives them up. */

@@ -131,7 +131,7 @@ static void run_replay(Task *self, Stream *stream)
     }
     while (task->depth) {
         /* A launch that has begun is ended first: its grid notices the error itself. */
-        bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->cancelled));
+        bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->canceled));
         if (stopped) return;
         if (!advance(task, stream)) {
             self->unfinished = true;

@@ -16,7 +16,7 @@ typedef struct UserReferences {
     size_t count;
 } UserReferences;
 
-/* The same references once more; false without memory. */
+/* The same references once more; false if out of memory. */
 bool user_references_copy(UserReferences *to, const UserReferences *from);
 /* May call the program: not under a lock. */
 void user_references_drop(UserReferences *references);

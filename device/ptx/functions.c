@@ -6,7 +6,7 @@
 static uint32_t ptx_positive(PtxParser *p, const char *what)
 {
     uint32_t line = p->tok.line, column = p->tok.column, number = ptx_number(p, what, UINT32_MAX);
-    if (!number) ptx_fail(p, line, column, "%s: a number from 1 on", what);
+    if (!number) ptx_fail(p, line, column, "%s: must be at least 1", what);
     return number;
 }
 

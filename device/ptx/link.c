@@ -294,7 +294,7 @@ static Counts count_all(PtxModule *const *parts, uint32_t part_count)
     return counts;
 }
 
-/* An empty module of sufficient capacity; NULL without memory. */
+/* An empty module of sufficient capacity; NULL if out of memory. */
 static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
 {
     Arena *arena = calloc(1, sizeof *arena);
@@ -321,7 +321,7 @@ static void tell_out_of_memory(PtxModule *const *parts, PtxLog *log)
     ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
 }
 
-/* Settles every name; false without memory. */
+/* Settles every name; false if out of memory. */
 static bool resolve_all(const Link *link, const Counts *counts)
 {
     uint32_t most = counts->functions > counts->globals ? counts->functions : counts->globals;

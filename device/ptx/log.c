@@ -61,7 +61,7 @@ static const char *ptx_line_text(const PtxModule *module, uint32_t line, size_t 
     return at;
 }
 
-/* Shows the line and a caret below the column; of a long line the part round the column, of what cannot be
+/* Shows the line and a caret below the column; of a long line the part around the column, of what cannot be
  * printed a question mark. */
 static void ptx_log_source_line(PtxLog *log, const PtxModule *module, uint32_t line, uint32_t column)
 {

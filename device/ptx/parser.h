@@ -135,7 +135,7 @@ typedef struct PtxBinding {
     bool is_range;
 } PtxBinding;
 
-/* A label used before it is known where it is: resolved when the scopes round it close. */
+/* A label used before it is known where it is: resolved when the scopes around it close. */
 typedef struct PtxFixup {
     PtxName *name;
     PtxOperand *operand;  /* one of the two */

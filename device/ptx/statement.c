@@ -67,7 +67,7 @@ static void ptx_call_prototype(PtxParser *p, PtxPrototype *prototype)
 }
 
 /* What a label names: a place, a table or a prototype. */
-static void ptx_labelled(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
+static void ptx_labeled(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
 {
     if (ptx_accept_directive(p, PTX_DIRECTIVE_callprototype)) {
         PtxPrototype *prototype = ptx_new(p, sizeof *prototype);
@@ -232,7 +232,7 @@ static bool ptx_statement(PtxParser *p)
     if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a statement");
     PtxName *mnemonic = ptx_mnemonic(p);
     if (guard.guard == PTX_NO_GUARD && ptx_accept(p, ':'))
-        ptx_labelled(p, mnemonic, tok.line, tok.column);
+        ptx_labeled(p, mnemonic, tok.line, tok.column);
     else
         ptx_instruction(p, &guard, mnemonic, tok.line, tok.column);
     return true;

@@ -1,7 +1,7 @@
 /* Scopes and look-up: a name holds its innermost declaration, a scope what its declarations hid.
  *
  * Registers get their number in the function at the first use, so that %r<5000> with ten used costs ten.
- * Labels may be used before they stand: such uses wait as fixups until the scope round them closes.
+ * Labels may be used before they stand: such uses wait as fixups until the scope around them closes.
  */
 #include <string.h>
 

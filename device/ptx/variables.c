@@ -141,7 +141,7 @@ static void ptx_qualifiers(PtxParser *p, PtxVariable *variable)
     if (variable->type == PTX_pred || (info->register_kind == PTX_KIND_NONE && info->class != PTX_OPAQUE))
         ptx_fail(p, line, column, "no variable is of type .%s", info->name);
     if (variable->vector > 4 || variable->vector * info->bits > 128)
-        ptx_fail(p, line, column, "a vector has at most four elements and 16 bytes");
+        ptx_fail(p, line, column, "a vector must have at most four elements and 16 bytes");
 }
 
 /* size = integer | "WARP_SZ" */

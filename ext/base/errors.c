@@ -57,7 +57,7 @@ bool errors_is_loss(CUresult result)
            || result == CUDA_ERROR_DEINITIALIZED;
 }
 
-/* What the driver says of a result newer than our table: it gave it, and so is loaded. */
+/* The driver's text for a result newer than our table. The driver is loaded, for it returned the result. */
 static const char *ask(ModuleState *state, CUresult result,
                        CUresult (*call)(ModuleState *state, CUresult result, const char **text),
                        const char *otherwise)

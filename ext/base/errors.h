@@ -43,7 +43,7 @@ bool errors_is_fault(CUresult result);
 void report_driver(ModuleState *state, CUresult result, const char *routine);
 
 /* The same for what only the end of the program waited for, a kernel's fault included unless it was shown
- * before; and for one that is kept still. */
+ * before; and for one that is still kept. */
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine);
 void report_kept_fault(ModuleState *state);
 

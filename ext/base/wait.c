@@ -328,7 +328,7 @@ void wait_give_up(ModuleState *state, const WaitLimit *limit)
     if (PyErr_Occurred()) return;
     PySys_WriteStderr("pycuda: unfinished work was still running %g s after the end of the program: it is %s "
                       "(PYCUDA_EXIT_WAIT sets the seconds)\n",
-                      limit->seconds, ended ? "cancelled" : "given up");
+                      limit->seconds, ended ? "canceled" : "given up");
 }
 
 int wait_setup(PyObject *module, ModuleState *state)

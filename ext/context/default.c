@@ -34,7 +34,7 @@ static const char *init_problem(ModuleState *state)
 int context_init_driver(ModuleState *state, unsigned flags)
 {
     char wrong[1024];
-    if (!gate_is_initialized() && settings_misspelt(driver_settings_read(), wrong, sizeof wrong)
+    if (!gate_is_initialized() && settings_misspelled(driver_settings_read(), wrong, sizeof wrong)
         && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
         return -1;
     if (!settings_are_good(wrong, sizeof wrong)) {

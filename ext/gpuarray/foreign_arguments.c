@@ -122,8 +122,8 @@ static PyObject *views_py(PyObject *module, FAST_PARAMETERS)
 /* ---- Functions that take them ---- */
 
 /* A function of Python, which is called with views of such arrays. The stream that it is given as its
- * parameter of that name is the current one meanwhile: what it copies and allocates without a word of streams
- * is for that one, too. A call need not go through Python when the quick way is known: the name of an
+ * parameter of that name is the current one meanwhile: copies and allocations that name no stream use it as
+ * well. A call need not go through Python when the quick way is known: the name of an
  * elementwise operation, for one GPUArray and nothing else, or a _LaunchCache that remembers the launch. */
 typedef struct ArrayFunctionObject {
     PyObject_HEAD

@@ -83,8 +83,8 @@ extern const char gpuarray_setitem_doc[];
 PyObject *gpuarray_flags(PyObject *self, void *closure);
 int gpuarray_flags_setup(ModuleState *state); /* -1 with an exception */
 
-/* ext/gpuarray/parts.c: packed copies, as in PyCUDA; of arrays that are not complex the array itself, and
- * zeros. closure is not NULL for the real part. */
+/* ext/gpuarray/parts.c: packed copies, as in PyCUDA. The real part of an array that is not complex is the
+ * array itself, its imaginary part zeros. closure is not NULL for the real part. */
 PyObject *gpuarray_get_part(PyObject *self, void *closure);
 int gpuarray_set_part(PyObject *self, PyObject *value, void *closure);
 /* The same as NumPy has them: views, and zeros to read. */

@@ -103,7 +103,7 @@ PyDoc_STRVAR(green_doc,
              "A context whose kernels run on a part of a device: the device's primary context with\n"
              "some of its multiprocessors.\n\n"
              "It is used as any Context is, by ``with context:``, push, pop and detach, in one thread at\n"
-             "a time: the driver has it so. Memory and modules are those of the primary context, which\n"
+             "a time, as the driver requires. Memory and modules are those of the primary context, which\n"
              "is there as long as it is.\n"
              "\nParameters\n----------\n"
              "resources : DeviceResource or sequence of it\n    Of one split, if there are several.\n"

@@ -81,7 +81,7 @@ def _top_level_includes(source: str):
 
 
 def _split_block(source: str, is_users) -> str:
-    """Close the block round each top-level #include for which is_users(name) is false."""
+    """Close the block around each top-level #include for which is_users(name) is false."""
     parts, done = [], 0
     for line in _top_level_includes(source):
         if is_users(line.name) or "/*" in line.text:

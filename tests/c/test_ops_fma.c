@@ -1,5 +1,5 @@
 /* Fused multiply-adds, which one instruction set builds of products and sums, against the C library's:
- * millions of ties that a tiny part breaks, results that are subnormal, huge or cancelled, zeros with signs,
+ * millions of ties that a tiny part breaks, results that are subnormal, huge or canceled, zeros with signs,
  * NaNs.
  *
  * A row has hard cases in some lanes and tame ones in the others, so that the way of tame rows runs too.
@@ -107,7 +107,7 @@ static Three huge(const Format *f)
     return (Three){sign() * a, b, sign() * c};
 }
 
-static Three cancelled(const Format *f)
+static Three canceled(const Format *f)
 {
     int e = below(4) ? around(20) : f->least / 2 + (int)below(f->bits);
     double a = sign() * odd(1 + below(f->bits), e), b = sign() * odd(1 + below(f->bits), e), c = -(a * b);
@@ -139,7 +139,7 @@ static Three hard(const Format *f)
     case 1: return tie_of_sum(f);
     case 2: return subnormal(f);
     case 3: return huge(f);
-    case 4: return cancelled(f);
+    case 4: return canceled(f);
     case 5: return special(f);
     case 6: return edge(f);
     case 7: return (Three){any(f), any(f), any(f)};

@@ -117,7 +117,7 @@ def test_another_program_reads_it_on_stderr(run_python):
     )
 
 
-MISSPELT = [
+MISSPELLED = [
     ("PYCUDA_DEVCE", "PYCUDA_DEVICE"),
     ("PYCDUA_DEVICE", "PYCUDA_DEVICE"),
     ("pycuda_pool", "PYCUDA_POOL"),
@@ -129,11 +129,11 @@ MISSPELT = [
 ]
 
 
-def test_misspelt_names(run_python):
+def test_misspelled_names(run_python):
     """One warning, once."""
-    done = run_python(INIT + INIT, env={**CPU, **{name: "1" for name, _ in MISSPELT}}, check=True)
+    done = run_python(INIT + INIT, env={**CPU, **{name: "1" for name, _ in MISSPELLED}}, check=True)
     assert done.stdout == "well\nwell\n" and done.stderr.count("UserWarning") == 1
-    for name, meant in MISSPELT:
+    for name, meant in MISSPELLED:
         expected = f"pycuda does not read the environment variable {name}; did you mean {meant}?"
         assert expected in done.stderr, name
 

@@ -1,4 +1,4 @@
-"""Tensor maps for tests: the driver's functions by ctypes, a kernel round a copy, and what copies give, by
+"""Tensor maps for tests: the driver's functions by ctypes, a kernel around a copy, and what copies give, by
 NumPy."""
 
 import ctypes

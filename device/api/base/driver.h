@@ -41,7 +41,7 @@ Chunks *driver_chunks(void);
 /* The lock for making things lazily (worker pools, primary contexts, default pools). */
 void driver_lock(void);
 void driver_unlock(void);
-/* NULL without memory. */
+/* NULL if out of memory. */
 WorkerPool *driver_workers(Device *device);
 
 /* Why cuInit failed, in words, or "". After the second call it no longer goes to stderr. */

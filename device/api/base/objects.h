@@ -68,7 +68,7 @@ void *object_new(ObjectKind kind, size_t size, Context *context, void (*release)
 /* Whether its context lives since before the object, or a given context is that. */
 bool object_in_life(const Object *object);
 bool object_is_of(const Object *object, const Context *context);
-/* Enters it: handles now name it, the registry holds a reference. An error without memory, or when its
+/* Enters it: handles now name it, the registry holds a reference. An error if out of memory, or when its
  * context closes. */
 CUresult object_publish(Object *object);
 /* The live object of that kind with a new reference, or NULL. */

@@ -45,7 +45,7 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option *options, void **value
     return result;
 }
 
-/* Text, NUL, name, NUL; to be given to free. NULL without memory. */
+/* Text, NUL, name, NUL; to be given to free. NULL if out of memory. */
 static char *copy_part(const ImagePart *part, const char *name)
 {
     size_t name_size = strlen(name) + 1;

@@ -25,7 +25,7 @@ bool context_open(Context *context, unsigned flags)
     atomic_store(&context->flags, flags);
     atomic_store(&context->error, 0);
     atomic_store(&context->failed_launch, 0);
-    atomic_store(&context->cancelled, false);
+    atomic_store(&context->canceled, false);
     atomic_store(&context->peers, 0);
     atomic_store(&context->cache_config, 0);
     atomic_store(&context->shared_config, CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE);

@@ -17,7 +17,7 @@ struct CUctx_st {
     _Atomic bool live;
     _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
-    _Atomic bool cancelled; /* its work was interrupted: none is begun */
+    _Atomic bool canceled; /* its work was interrupted: none is begun */
     _Atomic int error; /* the fault that ended it: every call answers with it from then on */
     _Atomic uint64_t failed_launch; /* its ticket (queue.h); 0: it was none */
     unsigned retained; /* primary: retains; made: cuCtxAttach's count */
@@ -92,10 +92,10 @@ void context_closed(Context *context);
 /* Waits until a close is over, or another thread has opened it again. */
 void context_await_closed(const Context *context);
 
-/* A live context with its default stream; NULL without memory. */
+/* A live context with its default stream; NULL if out of memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
 void context_free(Context *context);
-/* The shell of a green context, with the caller's reference. NULL without memory. */
+/* The shell of a green context, with the caller's reference. NULL if out of memory. */
 Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range);
 void context_close_shell(Context *shell);
 /* From now on it takes no calls; true for the one caller that has to finish the close. */
@@ -126,7 +126,7 @@ typedef struct ThreadState {
     size_t stream_count;
 } ThreadState;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 ThreadState *thread_state(void);
 
 #endif

@@ -229,8 +229,8 @@ CUresult cuCtxGetCurrent(CUcontext *out)
 
 /* Primary contexts: one for each device, the same handle whenever it lives. */
 
-/* The device's primary context, created or opened again if necessary; NULL without memory. The driver's lock
- * is held, but released while another thread closes the context. */
+/* The device's primary context, created or opened again if necessary; NULL if out of memory. The driver's
+ * lock is held, but released while another thread closes the context. */
 static Context *live_primary_locked(Device *device)
 {
     for (;;) {

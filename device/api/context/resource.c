@@ -109,9 +109,10 @@ static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Div
     if ((flags & (ALONE | CLUSTERS)) == (ALONE | CLUSTERS))
         return refuse(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
     if (flags & CLUSTERS && driver_settings()->capability < 90)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "clusters come with compute capability 9.0");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "clusters need compute capability 9.0");
     if (least > range->count)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "a group cannot have more than there are");
+        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                      "a group cannot have more multiprocessors than there are");
     if (size > range->count) size = range->count;
     unsigned most = size ? range->count / size : 0;
     if (g.unit == TOGETHER && range->eights < most) most = range->eights;

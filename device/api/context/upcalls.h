@@ -6,7 +6,7 @@
 #include "api/context/context.h"
 
 /* --- api/stream/queue.c --- */
-/* Makes the context's default stream: from now on it has streams. false without memory. */
+/* Makes the context's default stream: from now on it has streams. false if out of memory. */
 bool queue_open_context(Context *context);
 /* Waits for and closes all of a context's streams, however long it takes. It gets no new ones. */
 void queue_close_context(Context *context);

@@ -133,7 +133,7 @@ static void free_copy(Task *self)
     free(self);
 }
 
-/* Copies a pageable source to a buffer, with its rows packed; false without memory. */
+/* Copies a pageable source to a buffer, with its rows packed; false if out of memory. */
 static bool stage(CopyTask *task)
 {
     CopyJob *job = &task->job, aside = *job;

@@ -295,7 +295,8 @@ static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
                         info->subresource.sparseLevel.extentDepth, t->depth, layered ? 1 : t->layers);
     step->from[2] += layer;
     step->to[2] += layer;
-    return fits ? CUDA_SUCCESS : refuse("offsets and extents are multiples of the tile's, within the level");
+    return fits ? CUDA_SUCCESS
+                : refuse("offsets and extents must be multiples of the tile's, within the level");
 }
 
 static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
@@ -312,7 +313,7 @@ static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
     return span(step, 0, info->subresource.miptail.offset, info->subresource.miptail.size, SPARSE_TILE_BYTES,
                 (uint64_t)t->across * SPARSE_TILE_BYTES)
                ? CUDA_SUCCESS
-               : refuse("offset and size are multiples of 64 KiB, within the mip tail");
+               : refuse("offset and size must be multiples of 64 KiB, within the mip tail");
 }
 
 static CUresult find_memory(const CUarrayMapInfo *info, const Device *device, MapStep *step)
@@ -336,7 +337,7 @@ static CUresult find_step(const CUarrayMapInfo *info, const Device *device, MapS
 {
     if (info->flags || info->reserved[0] || info->reserved[1]
         || info->deviceBitMask != 1u << (unsigned)device->ordinal)
-        return refuse("flags are 0, and the only device is that of the stream");
+        return refuse("flags must be 0, and the only device that of the stream");
     TRY(find_resource(info, step));
     if (info->subresourceType > CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL)
         return refuse("an invalid type of a subresource");

@@ -1,5 +1,5 @@
-/* First versions of functions, with addresses and sizes of 32 bits. They want contexts of their own age, and
- * of those there are none. */
+/* First versions of functions, with addresses and sizes of 32 bits. They need a context created through the
+ * pre-3.2 API, which cannot exist here. */
 #include "api/base/driver.h"
 #include "api/base/log.h"
 

@@ -10,7 +10,7 @@
 #include "api/memory/memory.h"
 #include "exec/runtime/runtime.h"
 
-/* A heap of the context, made when it is requested first; NULL without memory. */
+/* A heap of the context, made when it is requested first; NULL if out of memory. */
 static DeviceHeap *heap_of(Context *context, DeviceHeap **where, uint64_t size, MemoryKind kind)
 {
     CUdeviceptr base;

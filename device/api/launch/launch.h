@@ -73,7 +73,7 @@ bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function
 void device_runtime_init(DeviceRuntime *runtime, Function *function);
 /* What a kernel sets of a conditional node (graph/condition.c); false when there is no such handle. */
 bool condition_set(CUgraphConditionalHandle handle, unsigned value);
-/* The heap of device-side malloc; NULL without memory. */
+/* The heap of device-side malloc; NULL if out of memory. */
 DeviceHeap *context_heap(Context *context);
 
 #endif

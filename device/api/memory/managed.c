@@ -91,7 +91,7 @@ static Story *story_of_locked(const MemoryRange *range)
     return story;
 }
 
-/* Makes a part start at that place; false without memory. */
+/* Makes a part start at that place; false if out of memory. */
 static bool split_locked(Story *story, uint64_t place)
 {
     size_t at = 0;

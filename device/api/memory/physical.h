@@ -32,7 +32,7 @@ bool physical_is_there(void);
 int physical_handle_types(void);
 /* The memory of a handle with a reference, or CUDA_ERROR_INVALID_VALUE. */
 CUresult physical_enter(CUmemGenericAllocationHandle handle, Physical **out);
-/* One handle more of memory that the caller has a reference to; false without memory. */
+/* One handle more of memory that the caller has a reference to; false if out of memory. */
 bool physical_retain(Physical *physical);
 /* The memory of a file descriptor, which stays the caller's, with a reference; CUDA_ERROR_INVALID_VALUE when
  * the descriptor is of anything else. */

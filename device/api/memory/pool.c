@@ -17,7 +17,7 @@ Pool *pool_new(Device *device, PoolKind kind)
     return NULL;
 }
 
-/* Makes the default pool when there is none yet; NULL without memory. */
+/* Makes the default pool when there is none yet; NULL if out of memory. */
 static DevicePools *pools_of(Device *device, PoolKind kind)
 {
     DevicePools *pools = &device->pools[kind];

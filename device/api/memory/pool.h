@@ -43,7 +43,7 @@ struct CUmemPoolHandle_st {
 
 /* The pool with a reference; CUDA_ERROR_INVALID_VALUE when there is none. */
 CUresult pool_enter(CUmemoryPool handle, Pool **out);
-/* A new pool with the caller's reference, in the registry; NULL without memory. */
+/* A new pool with the caller's reference, in the registry; NULL if out of memory. */
 Pool *pool_new(Device *device, PoolKind kind);
 /* Makes the memory of a new pool one that other processes may have. */
 CUresult pool_make_shareable(Pool *pool);

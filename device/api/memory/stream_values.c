@@ -57,7 +57,7 @@ static bool holds(const Operation *o)
 static bool is_given_up(const Stream *stream)
 {
     const Context *context = stream->object.context;
-    return atomic_load(&context->cancelled) || context_error(context);
+    return atomic_load(&context->canceled) || context_error(context);
 }
 
 /* False when the memory was freed meanwhile, or may not be written. */

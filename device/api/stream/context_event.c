@@ -6,7 +6,7 @@
 #include "api/stream/green.h"
 
 /* Those of the context, or of the green one in it with its gate and the default stream, which is everybody's.
- * With references; NULL without memory. */
+ * With references; NULL if out of memory. */
 static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
 {
     size_t capacity = 0, found = 0, kept = 0;

@@ -15,7 +15,7 @@ typedef struct NodeSet {
     size_t count;
 } NodeSet;
 
-/* All under the graphs' lock. data: NULL where all edges are ordinary ones. False without memory; then the
+/* All under the graphs' lock. data: NULL where all edges are ordinary ones. False if out of memory; then the
  * set is as it was. */
 bool node_set_add(NodeSet *set, struct CUgraphNode_st *node, const CUgraphEdgeData *data);
 bool node_set_replace(NodeSet *set, struct CUgraphNode_st *const *nodes, const CUgraphEdgeData *data,

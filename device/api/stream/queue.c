@@ -51,11 +51,11 @@ bool queue_reached(const Stream *stream, uint64_t number)
     return atomic_load_explicit(&stream->completed, memory_order_acquire) >= number;
 }
 
-static bool is_cancelled(const Stream *stream) { return atomic_load(&stream->object.context->cancelled); }
+static bool is_canceled(const Stream *stream) { return atomic_load(&stream->object.context->canceled); }
 
 static bool has_failed(const Stream *stream)
 {
-    return is_cancelled(stream) || context_error(stream->object.context);
+    return is_canceled(stream) || context_error(stream->object.context);
 }
 
 /* A task comes late: nothing of its context is left. */
@@ -256,7 +256,7 @@ static bool wait_dependencies_locked(const Stream *stream, const Task *task, uin
 {
     for (unsigned i = 0; i < task->dependency_count; i++) {
         const Dependency *on = &task->dependencies[i];
-        while (!queue_reached(on->stream, on->number) && !is_cancelled(stream))
+        while (!queue_reached(on->stream, on->number) && !is_canceled(stream))
             if (!sleep_locked(on->stream, until)) return false;
     }
     return true;
@@ -388,7 +388,7 @@ static void call_worker_locked(Stream *stream)
         stream->worker_started = start_worker(stream);
 }
 
-/* Adds a dependency to the task (its reference included); false without memory. */
+/* Adds a dependency to the task (its reference included); false if out of memory. */
 static bool depend(Task *task, Dependency dependency)
 {
     size_t count = task->dependency_count;
@@ -489,8 +489,8 @@ bool queue_follows(Stream *stream, const Stream *other, uint64_t number)
     return follows;
 }
 
-/* Whether this thread may run the head: not what calls the program back, unless there is no worker; one of
- * limited patience not what may not end. */
+/* Whether this thread may run the head: not what calls the program back, unless there is no worker; a thread
+ * that waits for a limited time not what may never end. */
 static bool may_run_locked(const Stream *stream, uint64_t until)
 {
     const Task *head = stream->head;
@@ -726,7 +726,7 @@ void queue_cancel_context(Context *context)
 {
     uint64_t until = patience_now() + CANCEL_NANOSECONDS;
     pthread_mutex_lock(&queue_lock);
-    atomic_store(&context->cancelled, true);
+    atomic_store(&context->canceled, true);
     for (Stream *stream = context->streams; stream; stream = stream->next) {
         atomic_fetch_or(&stream->stop, GRID_CANCEL);
         if (stream->running) call_waiters_locked(stream->head);

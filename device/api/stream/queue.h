@@ -79,7 +79,8 @@ struct CUstream_st {
     uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
 };
 
-/* A stream in its context's list; the caller's reference. NULL without memory, or when the context closes. */
+/* A stream in its context's list; the caller's reference. NULL if out of memory, or when the context
+ * closes. */
 Stream *stream_new(Context *context, unsigned flags, int priority);
 /* Streams that are made later begin after what is submitted to this one. With a reference; NULL without
  * memory, or when the context closes. */

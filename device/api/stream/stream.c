@@ -28,7 +28,7 @@ static void drop_dead_streams(ThreadState *state)
     state->stream_count = left;
 }
 
-/* The thread's default stream in that context, made at the first use; NULL without memory. */
+/* The thread's default stream in that context, made at the first use; NULL if out of memory. */
 static Stream *thread_stream(Context *context)
 {
     ThreadState *state = thread_state();

@@ -108,7 +108,7 @@ static CUresult give(CUtensorMap *out, const TensorMap *map, unsigned alignment)
     uintptr_t address = (uintptr_t)out;
     if (problem) return refuse(CUDA_ERROR_INVALID_VALUE, problem);
     if (!address || address % alignment)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "a map lies at a multiple of 64 bytes");
+        return refuse(CUDA_ERROR_INVALID_VALUE, "the address of a map must be a multiple of 64 bytes");
     memcpy((void *)address, map, sizeof *map);
     return CUDA_SUCCESS;
 }

@@ -7,7 +7,7 @@
 #include "api/copy/mipmap.h"
 #include "api/memory/memory.h"
 
-enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMISATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
+enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMIZATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
 
 static CUresult refuse(CUresult error, const char *what)
 {
@@ -140,7 +140,7 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     enum {
         KNOWN = CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB
-                | NO_TRILINEAR_OPTIMISATION
+                | NO_TRILINEAR_OPTIMIZATION
     };
     bool blends =
         t->format == TEXTURE_FLOAT || t->format == TEXTURE_HALF

@@ -26,10 +26,10 @@ typedef struct Checker {
 /* Wraps the handlers of a module that is bound. */
 void check_bind(CodeModule *module);
 
-/* What the grid's blocks access in memory that all reach, if that is to be checked; else NULL, without memory
- * too. */
+/* What the grid's blocks access in memory that all reach, if that is to be checked; NULL if not, or if
+ * out of memory. */
 GlobalRace *check_grid(const Grid *grid);
-/* A checker that fits the block and its grid, if that is checked; false without memory. */
+/* A checker that fits the block and its grid, if that is checked; false if out of memory. */
 bool checker_take(Block *block);
 void checker_begin(Block *block);
 void checker_free(Checker *checker);
@@ -60,7 +60,7 @@ void check_cluster_wait(const Warp *warp, uint32_t lanes);
 
 /* --- exec/checks/copies.c ------------------------------------------------------------------------------ */
 
-/* The copies of a block; NULL without memory. */
+/* The copies of a block; NULL if out of memory. */
 Copies *copies_create(uint32_t warps, uint32_t shared_size);
 void copies_destroy(Copies *copies);
 bool copies_fit(const Copies *copies, uint32_t warps, uint32_t shared_size);
@@ -69,7 +69,7 @@ void copies_forget(Copies *copies);
 /* False when an access overlaps a copy that is in flight: a fault is recorded. */
 bool copies_access(const Copies *copies, const RaceAccess *access);
 
-/* A lane has issued a copy to shared memory; false without memory, with a fault. */
+/* A lane has issued a copy to shared memory; false if out of memory, with a fault. */
 bool check_copy(const Warp *warp, const Insn *insn, int lane, const void *to, uint32_t bytes);
 /* Lanes have waited for their copies, but for that many groups; or begin a new group. */
 #define COPIES_ALL UINT32_MAX

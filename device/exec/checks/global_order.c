@@ -16,7 +16,7 @@ struct GlobalOrder {
     uint32_t clock;
     uint64_t count;
     Unit *units;
-    bool failed; /* without memory all counts as ordered */
+    bool failed; /* if out of memory all counts as ordered */
 };
 
 GlobalOrder *global_order_create(uint64_t units)

@@ -47,7 +47,7 @@ typedef struct GlobalMark {
     unsigned thread : 10, rank : 4, mask : 4, kind : 3, bytes : 11;
 } GlobalMark;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 GlobalRace *global_race_create(uint64_t units);
 void global_race_destroy(GlobalRace *race);
 

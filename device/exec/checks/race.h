@@ -33,7 +33,7 @@ typedef struct RaceAccess {
 typedef struct Race Race;
 enum { RACE_WARPS = 32 }; /* of a block, at most */
 
-/* NULL without memory. For blocks of up to that many warps with that much shared memory. */
+/* NULL if out of memory. For blocks of up to that many warps with that much shared memory. */
 Race *race_create(uint32_t warps, uint32_t shared_size);
 void race_destroy(Race *race);
 bool race_fits(const Race *race, uint32_t warps, uint32_t shared_size);

@@ -37,7 +37,7 @@ static void clock_join(const Clocks *c, VectorClock *into, const VectorClock *fr
         into->at[t] = into->at[t] > from->at[t] ? into->at[t] : from->at[t];
 }
 
-/* The clock at a place, for it alone to change; NULL without memory. */
+/* The clock at a place, for it alone to change; NULL if out of memory. */
 static VectorClock *clock_own(Clocks *c, VectorClock **place)
 {
     if (*place && (*place)->owners == 1) return *place;

@@ -47,7 +47,7 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
     if (block->barriers[number].expected) others = block->barriers[number].expected;
     if (others == count) return true;
     exec_fault(warp, insn, l, CUDA_ERROR_LAUNCH_FAILED,
-               "barrier %u of %u threads, and others wait there for %u", number, count, others);
+               "barrier %u is entered with %u threads, but others wait there for %u", number, count, others);
     return false;
 }
 

@@ -96,8 +96,8 @@ static void take_alike(Warp *warp, const Insn *insn, const uint32_t *member, uin
     warp_set_mask(warp, same);
 }
 
-/* Only lanes that are not members of their own masks have come: with one that they name, or with none of
- * those left, they take part at once. */
+/* Only lanes that are not members of their own masks have arrived. They take part at once; it is a fault when
+ * all lanes that their masks name are elsewhere. */
 static const Insn *enter_outside(Warp *warp, const Insn *insn, const uint32_t *member)
 {
     int first = __builtin_ctz(warp->mask);

@@ -435,7 +435,7 @@ static bool is_reserved(const MemoryRange *range)
     return range->kind == MEMORY_MAPPED || range->kind == MEMORY_RESERVED;
 }
 
-/* Owned by the caller; NULL without memory. */
+/* Owned by the caller; NULL if out of memory. */
 static Entry *new_parts(const MemoryRange *parts, size_t count)
 {
     Entry *chain = NULL;

@@ -273,7 +273,7 @@ static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
     for (int axis = 0; axis < 3; axis++) fill_even(&block->rows[(int)row + axis], values[axis]);
 }
 
-/* A block state fitted to the grid; NULL without memory. */
+/* A block state fitted to the grid; NULL if out of memory. */
 Block *block_take(Worker *worker, Grid *grid)
 {
     Block *block = worker->free_blocks;

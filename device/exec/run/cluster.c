@@ -24,7 +24,7 @@ void cluster_give_back(Worker *worker, Block *leader)
     for (uint32_t r = cluster->size; r-- > 0;) block_give_back(worker, cluster->blocks[r]);
 }
 
-/* Block states fitted to the grid, for a cluster; the first one, or NULL without memory. */
+/* Block states fitted to the grid, for a cluster; the first one, or NULL if out of memory. */
 Block *cluster_take(Worker *worker, Grid *grid)
 {
     Block *leader = block_take(worker, grid);

@@ -301,7 +301,7 @@ struct GridRun {
 
 void grid_run_free(GridRun *run) { free(run); }
 
-/* A worker with memory for a run; NULL without memory. */
+/* A worker with memory for a run; NULL if out of memory. */
 static Worker *acquire_leader(WorkerPool *pool)
 {
     Worker *worker = worker_acquire(pool);

@@ -294,7 +294,7 @@ static uint32_t live_rows(const Lockstep *x, const Insn *i, uint16_t *rows)
     return count;
 }
 
-/* Lets a warp continue at i with these rows; false without memory: it starts from the beginning. */
+/* Lets a warp continue at i with these rows; false if out of memory: it starts from the beginning. */
 static bool resume_warp(const Lockstep *x, Warp *warp, const Insn *i, const uint16_t *rows, uint32_t count)
 {
     if (!warp_begin(warp, x->worker)) return false;
@@ -315,7 +315,7 @@ static void reset(Lockstep *x)
     x->predicates = 0;
 }
 
-/* The worker's state, with planes for the block; NULL without memory. */
+/* The worker's state, with planes for the block; NULL if out of memory. */
 static Lockstep *lockstep_prepare(Block *block, Worker *worker)
 {
     const size_t size = (size_t)block->warp_count * (SPARE_BYTES + block->grid->function->frame_size);

@@ -15,7 +15,7 @@ void block_fault_stuck(Block *block);
  * long. */
 bool cluster_is_patient(Cluster *cluster);
 
-/* A warp gets registers and is at its first instruction; false without memory. */
+/* A warp gets registers and is at its first instruction; false if out of memory. */
 bool warp_begin(Warp *warp, Worker *worker);
 /* Runs a fresh block as a whole. False, and nothing was done, where that is not possible. */
 bool elementwise_run(Block *block, Worker *worker);

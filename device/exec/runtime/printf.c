@@ -81,7 +81,7 @@ static bool read_bytes(Reader *r, uint64_t address, void *out, uint32_t size)
     return true;
 }
 
-/* The string at address, ended by a zero; the caller frees it. NULL after a fault or without memory. */
+/* The string at address, ended by a zero; the caller frees it. NULL after a fault or if out of memory. */
 static char *read_string(Reader *r, uint64_t address)
 {
     Text text = {0};

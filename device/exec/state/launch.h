@@ -45,7 +45,7 @@ typedef struct DeviceRuntime {
      * from any worker; function may be any address. */
     int (*accept)(void *closure, const CodeFunction *function, const uint32_t grid[3],
                   const uint32_t block[3], uint32_t shared);
-    DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL without memory */
+    DeviceHeap *(*buffers)(void *closure); /* where kernels put parameters; NULL if out of memory */
     uint64_t (*next_grid_id)(void *closure);
     int (*answer)(void *closure, const RuntimeQuestion *question, uint64_t *answer); /* 0 or the error */
     bool (*set_condition)(uint64_t handle, uint32_t value); /* of a graph; false when there is none */

@@ -13,7 +13,7 @@ typedef struct WarpStore {
     size_t local_size; /* mapped, never moved: generic addresses point into it */
 } WarpStore;
 
-/* Lends the warp registers and local memory that fit its grid; false without memory. */
+/* Lends the warp registers and local memory that fit its grid; false if out of memory. */
 bool store_borrow(Warp *warp, Worker *worker);
 void store_return(Warp *warp, Worker *worker);
 /* A larger register file for a running warp: its content moves, and the base of the running frame with it. */

@@ -189,8 +189,8 @@ static void end_copies(Select *s, uint32_t kept)
 }
 
 /* Copies are done when they are issued: there is nothing to wait for, and an arrival that they would make is
- * made by the thread. Without .noinc the barrier would first count one arrival more: nothing is left of it.
- */
+ * made by the thread. Without .noinc the barrier would first expect one more arrival, which then comes: the
+ * two cancel out. */
 void select_cp(Select *s)
 {
     const PtxForm *form = s->insn->form;
@@ -204,7 +204,7 @@ void select_cp(Select *s)
         if (insn && !counted) insn->b = lower_constant(s->lower, CLASS_32, 0, 0);
     } else if (ptx_has(form, PTX_MOD_wait_group)) {
         if ((int64_t)groups->bits < 0)
-            select_error(s, groups->column, "the number of groups is not negative");
+            select_error(s, groups->column, "the number of groups must not be negative");
         if (!ptx_has(form, PTX_MOD_bulk)) end_copies(s, (uint32_t)groups->bits);
     } else if (!ptx_has(form, PTX_MOD_bulk)
                && (ptx_has(form, PTX_MOD_wait_all) || ptx_has(form, PTX_MOD_commit_group))) {

@@ -52,7 +52,7 @@ static void select_fraction_policy(Select *s, Ref d)
     bool number = o->kind == PTX_OPERAND_IMMEDIATE;
     uint64_t bits = number ? ptx_immediate_bits(o, PTX_f32) : one;
     if (bits == 0 || bits > one) {
-        select_error(s, o->column, "the fraction is above 0 and at most 1");
+        select_error(s, o->column, "the fraction must be above 0 and at most 1");
         return;
     }
     Ref a = number || o->kind == PTX_OPERAND_NONE ? lower_constant(s->lower, CLASS_32, bits, 0)

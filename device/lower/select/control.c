@@ -80,7 +80,7 @@ static void note_barrier(Select *s, const PtxOperand *o)
 {
     uint32_t count = MAX_BARRIERS;
     if (o->kind == PTX_OPERAND_IMMEDIATE && o->bits >= MAX_BARRIERS)
-        select_error(s, o->column, "barriers are numbered 0 to 15");
+        select_error(s, o->column, "the number of a barrier must be 0 to 15");
     else if (o->kind == PTX_OPERAND_IMMEDIATE)
         count = (uint32_t)o->bits + 1;
     if (count > s->barrier_count) s->barrier_count = count;

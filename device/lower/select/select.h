@@ -64,7 +64,7 @@ Ref select_compute(Select *s, uint16_t op, RegisterClass class, Ref a, Ref b, Re
 void select_copy(Select *s, Ref d, Ref a);
 /* The same for a value computed just now and used nowhere else: computes it into d where that can be. */
 void select_deliver(Select *s, Ref d, Ref value);
-/* Instructions that cannot follow a guard: jumps round them where the guard is false. To be closed after
+/* Instructions that cannot follow a guard: jumps around them where the guard is false. To be closed after
  * them. */
 typedef struct Detour {
     bool open;

@@ -59,7 +59,7 @@ _words = memoized_in_context(lambda: ([], []), 256)
 
 
 class _Check:
-    """Round launches: IndexError when one of them met an index that no element has."""
+    """Around launches: IndexError when one of them met an index that no element has."""
 
     __slots__ = "spare", "stream", "used", "word"
 

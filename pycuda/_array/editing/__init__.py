@@ -1,4 +1,4 @@
-"""Arrays with parts put in, taken out, repeated, put round them: insert, delete, append, block, repeat, pad.
+"""Arrays with parts put in, taken out, repeated, put around them: insert, delete, append, block, repeat, pad.
 
 Made of the folders below: each result is a new array.
 """

@@ -57,7 +57,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
 
 
 def _repeated(values, count: int, dtype) -> GPUArray:
-    """The values over and over again, as many."""
+    """The values repeated cyclically to `count` elements."""
     values = as_array(values).ravel().astype(dtype, copy=False)
     return values if values.size == count else values.take(arange(count, dtype=INDEX), mode="wrap")
 

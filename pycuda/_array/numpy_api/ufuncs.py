@@ -133,7 +133,7 @@ def _ordered(order):
 
 
 def _call_where(ufunc, name, inputs, out, where, given):
-    """Results only where a mask is true. Without out= the others are not set, which they may be."""
+    """Results only where a mask is true. Without out= the others are left uninitialized, as in NumPy."""
     where = as_mask(where)
     results = apply(name, *inputs, **given)
     results = results if isinstance(results, tuple) else (results,)

@@ -93,7 +93,7 @@ def topk(
 
 
 def _top_of_sorted(rows, k, largest, stream, allocator):
-    """(values, indices) of every row, by"""
+    """(values, indices) of every row, by sorting whole rows."""
     keys, places = new(rows.shape, rows.dtype, allocator), new(rows.shape, INDEX, allocator)
     Work(rows, keys, values_out=places, descending=largest).run(stream, allocator)
     if k == rows.shape[-1]:
@@ -127,7 +127,7 @@ class _Row(NamedTuple):
 
 
 def _top_of_long(keys, k, largest, stream, allocator):
-    """(values, indices) of one row: all that is not after a limit, which comes from a sample, sorted."""
+    """(values, indices) of one row. Sorts the elements up to a limit estimated from a sample."""
     whole = keys.reshape(1, -1)
     expected = k * _SAMPLE / keys.size
     rank = int(expected + 4 * math.sqrt(expected)) + 3

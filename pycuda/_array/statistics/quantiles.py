@@ -234,8 +234,8 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
 
 
 def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
-    """The first elements at which the sums of weights reach the part q of all. Waits for the stream to see
-    whether there are such sums."""
+    """The first elements at which the running sum of the weights reaches q times their total. Waits for the
+    stream, to check the totals."""
     if method != "inverted_cdf":
         raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
     axes = None if axis is None else normalized_axes(axis, a.ndim, scalars=False)

@@ -232,7 +232,7 @@ def kernels(name: str, types: Types, shape: Shape) -> Kernels:
 
 
 def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
-    """Whether `vector` elements along the last axis can be loaded as one, wherever the others lead."""
+    """Whether `vector` elements along the last axis can be loaded as one, at each index along the others."""
     unit = min(vector * itemsize, 16)
     *outer, last = axes
     return (

@@ -190,7 +190,7 @@ APART = Streaming(1, 4)  # of `strided_apart`
 
 def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane="", store="", tail="") -> str:
     """A loop over whole tiles, unrolled, and one over the elements that are left; with declarations before
-    them, at the beginning and end of a tile, and round the operation in the first and the second.
+    them, at the beginning and end of a tile, and around the operation in the first and the second.
     """
     tile, step = shape.tile, THREADS * shape.vector
     return f"""

@@ -1,8 +1,8 @@
 // The discrete correlation of two vectors. At the ends, where they overlap in part, only the overlap is
 // summed: padding with zeros would turn a NaN or an infinity into NaN. Each result is summed in the order of
 // the shorter vector.
-#ifndef PYCUDA_SLIDING_HPP
-#define PYCUDA_SLIDING_HPP
+#ifndef PYCUDA_CONVOLVE_HPP
+#define PYCUDA_CONVOLVE_HPP
 
 #include "array/pycuda-matmul.hpp"
 

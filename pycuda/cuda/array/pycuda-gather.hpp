@@ -1,6 +1,6 @@
 // Gather and scatter: elements selected by index.
-#ifndef PYCUDA_INDEXING_HPP
-#define PYCUDA_INDEXING_HPP
+#ifndef PYCUDA_GATHER_HPP
+#define PYCUDA_GATHER_HPP
 
 #include "base/pycuda-elements.hpp"
 #include "base/pycuda-streaming.hpp"

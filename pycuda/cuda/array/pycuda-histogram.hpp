@@ -2,8 +2,8 @@
 //
 // Counts are integers, so the order of the additions does not matter. Sums of weights are floats: for these
 // elements are sorted by bin first, and each bin summed by a block in a fixed order.
-#ifndef PYCUDA_COUNTING_HPP
-#define PYCUDA_COUNTING_HPP
+#ifndef PYCUDA_HISTOGRAM_HPP
+#define PYCUDA_HISTOGRAM_HPP
 
 #include "base/pycuda-elements.hpp"
 

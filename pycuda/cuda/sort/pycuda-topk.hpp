@@ -5,8 +5,8 @@
 // and not many more. One pass collects all pairs before the limit, in any order. One block then sorts the
 // first k of them. If the sample was unlucky and too few or too many were collected, each of several blocks
 // takes the first k of its part of the row instead: the result is the same, and the host is not involved.
-#ifndef PYCUDA_TOP_HPP
-#define PYCUDA_TOP_HPP
+#ifndef PYCUDA_TOPK_HPP
+#define PYCUDA_TOPK_HPP
 
 #include "sort/pycuda-order.hpp"
 

@@ -39,7 +39,7 @@ def test_what_is_done_is_not_waited_for():
     asyncio.run(waiting(drv.Event().record(stream)))
 
 
-def test_a_wait_can_be_cancelled():
+def test_a_wait_can_be_canceled():
     stream, gate = drv.Stream(), threading.Event()
     stream.launch_host_func(gate.wait)
 

@@ -239,7 +239,7 @@ def test_a_tensor_keeps_its_array(ours, version):
 
 
 def test_tensors_are_given_back_by_any_thread(host):
-    """ctypes lets go of the GIL round the deleter."""
+    """ctypes releases the GIL around the deleter."""
     arrays = [gpuarray.to_gpu(host) for _ in range(40)]
     there = [weakref.ref(array) for array in arrays]
     tensors = [

@@ -167,7 +167,7 @@ STRICT = [
     ),
     (
         r"^cp\.async\.\S*wait_group(\.read)? (-|~|0xf)",
-        r"the number of groups is not negative",
+        r"the number of groups must not be negative",
         "a negative number of groups",
     ),
     (

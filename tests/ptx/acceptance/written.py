@@ -284,7 +284,7 @@ MODULES = r"""
 
 
 def texts(preamble, ending):
-    """Whole modules; preamble and ending are put round the bodies."""
+    """Whole modules; preamble and ending are put around the bodies."""
     head = ".version 9.0\n.target sm_90a\n.address_size 64\n"
     yield from (head + line + " .visible .entry k() { ret; }" for line in DECLARATIONS.strip().splitlines())
     yield from (preamble + line + ending for line in BODIES.strip().splitlines())

@@ -247,7 +247,7 @@ def values(kind, operand, lanes):
     )
 
 
-def product_cancelled(kind, lanes):
+def product_canceled(kind, lanes):
     """Operands for fma. In half of the random lanes the third is about minus the others' product."""
     a, b, c = (values(kind, operand, lanes) for operand in range(3))
     number = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[kind]

@@ -7,7 +7,7 @@ import numpy as np
 import pycuda.driver as drv
 
 from . import kernels
-from .inputs import LANES, WIDTH, product_cancelled, values
+from .inputs import LANES, WIDTH, product_canceled, values
 
 
 class Refused(Exception):
@@ -17,7 +17,7 @@ class Refused(Exception):
 @cache
 def array(kind, name, lanes, cancel):
     if cancel and name == "c":
-        return product_cancelled(kind, lanes)
+        return product_canceled(kind, lanes)
     return values(kind, "abce".index(name), lanes)
 
 
