@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import sys
+import types
 
 
 def _serve(descriptor, modules):
@@ -41,6 +42,10 @@ def _become(ends, env, folder):
     os.environ.clear()
     os.environ.update(env)
     os.chdir(folder)
+    # A main module that the end of the interpreter collects, as it does not what is frozen.
+    main = types.ModuleType("__main__")
+    main.__dict__.update(sys.modules["__main__"].__dict__)
+    sys.modules["__main__"] = main
 
 
 sys.path.remove(os.path.dirname(__file__))

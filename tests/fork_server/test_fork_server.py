@@ -20,6 +20,7 @@ ENDS = {
     "signal": "import os; os.abort()",
     "at once": "import os; os._exit(7)",
     "thread": "import threading; threading.Thread(target=print, args=('there',)).start()",
+    "destructor": "class Late:\n    def __del__(self, print=print): print('gone', flush=True)\nkept = Late()",
     "left alone": "import os, time\nif os.fork() == 0:\n    time.sleep(0.2)\n    print('later')",
 }
 

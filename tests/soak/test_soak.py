@@ -12,7 +12,7 @@ import run
 from plan import ENDINGS, make_plan
 
 # A stretch that has every ending: `.ci/run` goes on with 260 more, `make soak` with thousands.
-SEEDS = range(60, 100)
+SEEDS = range(58, 98)
 PARTS = 5  # for pytest-xdist
 
 
