@@ -140,7 +140,7 @@ REFUSED = {
     "cp.async.ca.global.global [near], [from], 4;": "they do not go together",
     "cp.async.ca.shared.global [near], [t], 4;": "an address of 64 bits",
     "cp.async.wait_group t;": "an integer constant",
-    "cp.async.wait_group -1;": "not negative",
+    "cp.async.wait_group -1;": "must not be negative",
     "cp.async.ca.shared.global.L2::cache_hint [near], [from], 4;": "takes 4 to 5 operands",
 }
 
