@@ -16,20 +16,20 @@ phases = np.outer(time, speeds)
 model = np.concatenate([np.ones_like(time)[:, None], np.cos(phases), np.sin(phases)], axis=1)
 
 generator = np.random.default_rng(0)
-truth = np.array([2, 1.2, 0.45, 0.2, 0.1, -0.1, -0.3, 0.2, 0.15, 0.2, 0.05])
-measured = model @ gpuarray.to_gpu(truth) + gpuarray.to_gpu(generator.normal(0, NOISE, len(time)))
+coefficients = np.array([2, 1.2, 0.45, 0.2, 0.1, -0.1, -0.3, 0.2, 0.15, 0.2, 0.05])
+measured = model @ gpuarray.to_gpu(coefficients) + gpuarray.to_gpu(generator.normal(0, NOISE, len(time)))
 
 found, residuals, rank, _ = np.linalg.lstsq(model, measured)
-assert int(rank) == len(truth)
+assert int(rank) == len(coefficients)
 
 # The same by a QR factorization, which has the errors of the coefficients as well.
 q, r = np.linalg.qr(model)
 assert np.allclose(pycuda.linalg.solve_triangular(r, q.T @ measured), found)
-inverse = pycuda.linalg.solve_triangular(r, np.eye(len(truth), like=r))
-variance = residuals / (len(time) - len(truth))
+inverse = pycuda.linalg.solve_triangular(r, np.eye(len(coefficients), like=r))
+variance = residuals / (len(time) - len(coefficients))
 errors = np.sqrt(variance * (inverse**2).sum(axis=1)).get()
 assert abs(float(variance) ** 0.5 / NOISE - 1) < 0.05
-assert (np.abs(found.get() - truth) < 4 * errors).all()
+assert (np.abs(found.get() - coefficients) < 4 * errors).all()
 
 cosines, sines = found[1:].reshape(2, len(PERIODS))
 for name, height in zip(PERIODS, np.hypot(cosines, sines).get(), strict=True):

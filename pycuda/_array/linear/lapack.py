@@ -36,12 +36,12 @@ def needs_factors(a, columns: int) -> bool:
 
 def gesv(a, x, info) -> None:
     """x, the right-hand sides, becomes the solution for `a`, of any strides, which stays as it is."""
-    (host_lapack if host.is_possible() else small_lapack).gesv(a, x, info)
+    _factorizer(a).gesv(a, x, info)
 
 
 def inverse(a, x, info) -> None:
     """x becomes the inverse of `a`, of any strides, which stays as it is."""
-    (host_lapack if host.is_possible() else small_lapack).inverse(a, x, info)
+    _factorizer(a).inverse(a, x, info)
 
 
 def getrf(a, pivots, info) -> None:
