@@ -5,7 +5,7 @@ import shutil
 import subprocess
 
 import numpy as np
-from common import HERE, RESULTS
+from common import HERE, RESULTS, seconds, table
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
@@ -132,3 +132,30 @@ def installed(on_gpu, *more):
         except ImportError:
             print(f"({kind.name} is not installed)")
     return found
+
+
+def milliseconds(library, name, hosts, call):
+    """Of call(library, *operands); None where the library does not have it."""
+    try:
+        operands = [library.array(host) for host in hosts]
+        return seconds(lambda: call(library, *operands), library.wait) * 1e3
+    except (AttributeError, MemoryError, NotImplementedError, RuntimeError, TypeError, drv.Error) as error:
+        print(f"({library.name}, {name}: {type(error).__name__})")
+        return None
+
+
+def compare(title, libraries, work, another="", measure=None):
+    """A table of milliseconds, ours first. work: {name: (what makes the operands on the host, the call)}; the
+    call takes a library and its operands. measure(name, hosts, call): a column of its own, `another`.
+    """
+    rows = []
+    for name, (make, call) in work.items():
+        hosts = make()
+        found = [milliseconds(library, name, hosts, call) for library in libraries]
+        best = min((each for each in found[1:] if each), default=None)
+        ratio = f"{best / found[0]:.2f}" if found[0] and best else ""
+        if measure:
+            found.append(measure(name, hosts, call))
+        rows.append([name, *[f"{each:.3f}" if each else "-" for each in found], ratio])
+    names = [library.name for library in libraries] + ([another] if measure else [])
+    table(title, ["ms", *names, "x best peer"], rows)

@@ -7,12 +7,10 @@ are ours in pycuda.same_bits().
 import sys
 
 import numpy as np
-from arrays import ON_GPU, seconds
-from common import table
-from libraries import installed
+from arrays import ON_GPU
+from libraries import Ours, compare, installed, milliseconds
 
 import pycuda
-import pycuda.driver as drv
 
 
 def numbers(shape, dtype):
@@ -96,31 +94,17 @@ def work(n):
     }
 
 
-def measured(library, name, hosts, call):
-    """Milliseconds, None where the library does not have it."""
-    try:
-        operands = [library.array(host) for host in hosts]
-        return seconds(lambda: call(library, *operands), library.wait) * 1e3
-    except (AttributeError, MemoryError, NotImplementedError, RuntimeError, TypeError, drv.Error) as error:
-        print(f"({library.name}, {name}: {type(error).__name__})")
+def by_own_kernels(name, hosts, call):
+    if call is not product:
         return None
+    with pycuda.same_bits():
+        return milliseconds(Ours(), name, hosts, call)
 
 
 def main():
     side = int(sys.argv[1]) if len(sys.argv) > 1 else 4096 if ON_GPU else 512
-    libraries, rows = installed(ON_GPU), []
-    for name, (make, call) in work(side).items():
-        hosts = make()
-        found = [measured(library, name, hosts, call) for library in libraries]
-        own = None
-        if call is product:
-            with pycuda.same_bits():
-                own = measured(libraries[0], name, hosts, call)
-        best = min((each for each in found[1:] if each), default=None)
-        ratio = f"{best / found[0]:.2f}" if found[0] and best else ""
-        rows.append([name, *[f"{each:.3f}" if each else "-" for each in (*found, own)], ratio])
-    header = ["ms", *[library.name for library in libraries], "own kernels", "x best peer"]
-    table(f"Linear algebra and Fourier transforms, matrices of {side} x {side}", header, rows)
+    title = f"Linear algebra and Fourier transforms, matrices of {side} x {side}"
+    compare(title, installed(ON_GPU), work(side), "own kernels", by_own_kernels)
 
 
 if __name__ == "__main__":

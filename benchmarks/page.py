@@ -50,8 +50,8 @@ PEERS = """ "C, CUDA" is plain CUDA C++ and CUB
 # The order of the page, by how titles begin; what is not here comes last.
 ORDER = [
     "Host time of one launch", "Host time of an array", "Host time of graphs", "Host time of one allocation",
-    "From source", "Import", "The first calls", "Random", "Sorting", "Axes", "Sparse", "Linear", "Arrays",
-    "CPU device",
+    "From source", "Import", "The first calls", "Random", "Sorting", "Operations", "Axes", "Sparse", "Linear",
+    "Arrays", "CPU device",
 ]  # fmt: skip
 # What a table does not show, by how its title begins.
 NOTES = {

@@ -25,8 +25,8 @@ def main():
             path.unlink()
     machine()
     names = sys.argv[1:] or [
-        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order", "shapes",
-        "random_numbers", "sparse", "linear_algebra", "bandwidth", *ON_CPU,
+        "import_time", "compile_time", "start", "launch", "array_calls", "graphs", "pool", "order",
+        "operations", "shapes", "random_numbers", "sparse", "linear_algebra", "bandwidth", *ON_CPU,
     ]  # fmt: skip
     failed = [name for name in names if run(name)]
     if failed:

@@ -1,0 +1,109 @@
+"""Milliseconds of operations on arrays, with the peers that are installed.
+
+On a GPU with 2^26 elements, on the CPU device 2^18; another exponent as argument.
+"""
+
+import functools
+import sys
+
+import numpy as np
+from arrays import ON_GPU
+from libraries import compare, installed
+
+
+@functools.cache
+def numbers(count, dtype="f4", most=1.0, seed=1):
+    """From 0 to `most`; the same for each row that asks."""
+    random = np.random.default_rng(seed).random(count, "f8" if dtype == "f8" else "f4")
+    return (random * most).astype(dtype)
+
+
+def table(columns, *operands):
+    """What makes a table with that many columns, and other operands after it."""
+    return lambda: [numbers(columns[0] * columns[1]).reshape(columns), *operands]
+
+
+def method(name, *arguments):
+    return lambda lib, x: getattr(x, name)(*arguments)
+
+
+def function(name, *arguments):
+    return lambda lib, *operands: getattr(lib.functions, name)(*operands, *arguments)
+
+
+def norm(lib, x, order=None, axis=1):
+    return lib.functions.linalg.norm(x, order, axis)
+
+
+def partition(lib, x):
+    return lib.functions.kthvalue(x, 101) if lib.name == "torch" else lib.functions.partition(x, 100)
+
+
+def percentile(lib, x):
+    return lib.functions.quantile(x, 0.3) if lib.name == "torch" else lib.functions.percentile(x, 30)
+
+
+def digitize(lib, x, edges):
+    return getattr(lib.functions, "bucketize" if lib.name == "torch" else "digitize")(x, edges)
+
+
+def searchsorted(lib, edges, x):
+    return lib.functions.searchsorted(edges, x)
+
+
+def isin(lib, x, values):
+    return lib.functions.isin(x, values)
+
+
+def work(n):
+    """{name: (what makes the operands, the call)}"""
+    side = 1 << (n.bit_length() - 1) // 2
+    square, short = (n // side, side), (n // 1024, 1024)
+
+    def flat(dtype="f4", count=n, most=1.0):
+        return lambda: [numbers(count, dtype, most)]
+
+    def with_table(x, values):
+        return lambda: [*x(), *values()]
+
+    def edges(count):
+        return lambda: [np.sort(numbers(count, seed=2))]
+
+    return {
+        "var of all": (flat(), method("var")),
+        "std of all": (flat(), method("std")),
+        "var along axis 0": (table(square), method("var", 0)),
+        "var along axis 1": (table(square), method("var", 1)),
+        "var of double": (flat("f8", n // 2), method("var")),
+        "nanvar of all": (flat(), function("nanvar")),
+        "norm along axis 0": (table(square), functools.partial(norm, axis=0)),
+        "norm along axis 1": (table(square), norm),
+        "norm 1 along axis 1": (table(square), functools.partial(norm, order=1)),
+        "norm inf along axis 1": (table(square), functools.partial(norm, order=float("inf"))),
+        "norm of all": (flat(), functools.partial(norm, axis=None)),
+        "sort of rows of 1024": (table(short), function("sort")),
+        "argsort of rows of 1024": (table(short), function("argsort")),
+        "sort of rows of 4096": (table((n // 4096, 4096)), function("sort")),
+        "sort of rows of 100": (table((n // 100, 100)), function("sort")),
+        "sort of n / 2 double": (flat("f8", n // 2), function("sort")),
+        "sort of n / 2 int64": (flat("i8", n // 2, 2.0**62), function("sort")),
+        "partition 100": (flat(), partition),
+        "percentile": (flat(), percentile),
+        "median": (flat(), function("median")),
+        "median along axis 1": (table(short), function("median", 1)),
+        "isin 1000": (with_table(flat("i4", n, 1e6), flat("i4", 1000, 1e6)), isin),
+        "searchsorted in 2^20": (with_table(edges(1 << 20), flat()), searchsorted),
+        "searchsorted in 1000": (with_table(edges(1000), flat()), searchsorted),
+        "digitize in 1000": (with_table(flat(), edges(1000)), digitize),
+        "digitize in 10": (with_table(flat(), edges(10)), digitize),
+    }
+
+
+def main():
+    exponent = int(sys.argv[1]) if len(sys.argv) > 1 else 26 if ON_GPU else 18
+    count = 1 << exponent
+    compare(f"Operations on 2^{exponent} elements", installed(ON_GPU), work(count))
+
+
+if __name__ == "__main__":
+    main()
