@@ -1,4 +1,4 @@
-"""Differences, slopes and sums along an axis: np.diff, np.gradient, np.trapezoid, np.interp and so on."""
+"""Differences, slopes and sums along an axis: np.diff, np.gradient, np.trapezoid and so on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from pycuda._array.reduction.reduce import sum_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
-from pycuda._array.sorting.sorting import searchsorted
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -244,52 +243,3 @@ def _cumulative(name):
 
 
 cumulative_sum, cumulative_prod = _cumulative("sum"), _cumulative("prod")
-
-
-# ---- between given values
-
-
-def interp(x, xp, fp, left=None, right=None, period=None) -> GPUArray:
-    """Values at x of the function that is fp at xp, which increase, and linear between them; in double."""
-    x, xp, fp = as_array(x), as_array(xp), as_array(fp)
-    if "c" in (x.dtype.kind, xp.dtype.kind):
-        raise TypeError("interp is not supported for complex x")
-    x, xp = x.astype(np.float64, copy=False), xp.astype(np.float64, copy=False)
-    fp = fp.astype(np.complex128 if fp.dtype.kind == "c" else np.float64, copy=False)
-    if xp.ndim != 1 or fp.ndim != 1:
-        raise ValueError("Data points must be 1-D sequences")
-    if xp.size != fp.size:
-        raise ValueError("fp and xp are not of the same length.")
-    if xp.size == 0:
-        raise ValueError("array of sample points is empty")
-    if period is not None:
-        if period == 0:
-            raise ValueError("period must be a non-zero value")
-        period, left, right = abs(period), None, None
-        x, xp = (apply("remainder", each, period) for each in (x, xp))
-        order = xp.argsort()
-        xp, fp = xp[order], fp[order]
-        xp = concatenate((xp[-1:] - period, xp, xp[:1] + period))
-        fp = concatenate((fp[-1:], fp, fp[:1]))
-    left = fp[0] if left is None else left
-    right = fp[-1] if right is None else right
-    inside = broadcast_to(fp.reshape((1,) * x.ndim), x.shape) if xp.size == 1 else _between(x, xp, fp)
-    inside = apply("where", apply("equal", x, xp[-1]), fp[-1], inside)
-    inside = apply("where", apply("less", x, xp[0]), left, inside)
-    return apply("where", apply("greater", x, xp[-1]), right, inside)
-
-
-def _between(x, xp, fp) -> GPUArray:
-    numbers = searchsorted(xp, x, "right")
-    # The run that x is in; NaNs and what is beyond the ends take one of the runs.
-    numbers = apply("clip", apply("subtract", numbers, 1), 0, xp.size - 2)
-    low, high = (xp.take(numbers + step, mode="clip") for step in (0, 1))
-    first, second = (fp.take(numbers + step, mode="clip") for step in (0, 1))
-    slope = (second - first) / (high - low)
-    result = slope * (x - low) + first
-    # Where an end is infinite, from the other end; where both values are equal, that.
-    nan = apply("isnan", result)
-    result = apply("where", nan, slope * (x - high) + second, result)
-    flat = apply("logical_and", apply("isnan", result), apply("equal", first, second))
-    result = apply("where", apply("logical_or", flat, apply("equal", x, low)), first, result)
-    return apply("where", apply("isnan", x), x, result)

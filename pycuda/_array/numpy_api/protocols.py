@@ -89,8 +89,9 @@ _FUNCTIONS = {
         triu_indices_from""",
     "linear.einsum": "einsum einsum_path",
     "linear.products": "convolve correlate cross dot inner kron outer tensordot vdot",
-    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient interp
+    "math.differences": """cumulative_prod cumulative_sum diff ediff1d gradient
         trapezoid trapezoid=trapz unwrap""",
+    "math.interpolation": "interp",
     "math.logic": """allclose array_equal array_equiv can_cast common_type iscomplex iscomplexobj isclose
         isneginf isposinf isreal isrealobj may_share_memory min_scalar_type nan_to_num real_if_close
         result_type shares_memory size""",

@@ -227,20 +227,6 @@ def test_unwrap():
     same(lambda p: np.unwrap(p, period=10), (p * 5).astype("i4"))
 
 
-def test_interp():
-    xp, fp = np.cumsum(rng.random(9)), draw(9)
-    x = np.concatenate([rng.random(50) * 6 - 0.5, xp, [np.nan, np.inf, -np.inf]])
-    same(np.interp, x, xp, fp, rtol=1e-12, atol=1e-12)
-    same(lambda x, xp, fp: np.interp(x, xp, fp, -7, 7), x, xp, fp, rtol=1e-12, atol=1e-12)
-    same(lambda x, xp, fp: np.interp(x[:50], xp, fp, period=3), x, xp, fp, rtol=1e-10, atol=1e-10)
-    same(np.interp, x, xp[:1], fp[:1])
-    same(np.interp, x + 1j, xp, fp)
-    same(np.interp, x, xp, fp + 1j, rtol=1e-12, atol=1e-12)
-    same(lambda xp, fp: np.interp(2.5, xp, fp), xp, fp, rtol=1e-12)
-    same(np.interp, x, xp[:0], fp[:0])
-    same(np.interp, x, xp, np.where(fp > 0, np.inf, fp))
-
-
 def test_running_sums():
     a = draw(3, 5, dtype="i4")
     if hasattr(np, "cumulative_sum"):
