@@ -14,10 +14,9 @@ import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.creation import arange
 from pycuda._array.core.decorators import takes_arrays
-from pycuda._driver import _share_memory
+from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import layout, scratch
 from pycuda._kernels.plans.caches import ContextCache, current, launch_cache, remembering
-from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import axis_reduction, operands, parsing
 from pycuda._kernels.user import reduction as kernels
 from pycuda._kernels.user.elementwise import vectors_of
@@ -231,7 +230,7 @@ class ReductionKernel:
         """A call that needs a plan, checks of its arguments, or a scratch area."""
         plan = self._launches.find(args) if axis is None else None
         if out is not None:
-            check_writable(out)
+            _check_writable(out)
         if axis is not None:
             return self._along(args, axis, bool(keepdims), stream, out, allocator, kernel_wrapper)
         if plan is None:

@@ -7,10 +7,9 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda import _driver
 from pycuda._array.core.decorators import takes_arrays
-from pycuda._driver import _share_memory
+from pycuda._driver import _check_writable, _share_memory
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.caches import ContextCache, current
-from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.user import operands, parsing
 from pycuda._kernels.user import scan as kernels
 from pycuda.tools import dtype_to_ctype
@@ -141,7 +140,7 @@ class _ScanKernel:
             output_ary = _driver.GPUArray(shape, self.dtype, allocator)
         elif output_ary is None:
             output_ary = input_ary
-        check_writable(output_ary)
+        _check_writable(output_ary)
         out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
         if out_shape != shape:
             raise ValueError(f"the input has shape {shape}, the output {out_shape}")

@@ -14,13 +14,13 @@ typedef struct Head {
 } Head;
 _Static_assert(sizeof(Head) % LAYOUT_SLOT == 0, "slots are aligned");
 
-AxisDivider axis_divider(uint32_t divisor)
+Divider divider_of(uint32_t divisor)
 {
     uint32_t shift = 0;
     while (shift < 31 && (UINT32_C(1) << shift) < divisor) shift++;
     uint64_t power = UINT64_C(1) << shift;
     uint32_t factor = (uint32_t)(((power - divisor) << 32) / divisor + 1);
-    return (AxisDivider){divisor, factor, shift};
+    return (Divider){divisor, factor, shift};
 }
 
 /* ---- The choice ---- */
@@ -45,7 +45,7 @@ static bool is_aligned(const LoopPlan *plan)
 {
     uint64_t together = 0;
     for (int k = 0; k < plan->count; k++) together |= plan->operands[k].address;
-    return together % STRIDES_MOST_ALIGNED == 0;
+    return together % WIDEST_ACCESS == 0;
 }
 
 /* Whether an element's index, or its bytes along an axis, needs more than 31 bits. */
@@ -117,7 +117,7 @@ static void pack_axes(const LoopPlan *plan, size_t count, size_t axes, void *at)
     memset(strides, 0, axes * count * sizeof *strides);
     for (size_t i = 0; i < axes; i++) {
         shape[i] = i < missing ? 1 : (uint64_t)plan->shape[i - missing];
-        dividers[i] = axis_divider(shape[i] > INT32_MAX ? 1 : (uint32_t)shape[i]);
+        dividers[i] = divider_of(shape[i] > INT32_MAX ? 1 : (uint32_t)shape[i]);
     }
     for (int k = 0; k < plan->count; k++) {
         const LoopOperand *operand = &plan->operands[k];

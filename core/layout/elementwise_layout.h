@@ -5,7 +5,7 @@
 #include "core/layout/loop_plan.h"
 
 enum {
-    LAYOUT_SLOT = STRIDES_MOST_ALIGNED, /* bytes of a slot */
+    LAYOUT_SLOT = WIDEST_ACCESS, /* bytes of a slot */
     LAYOUT_THREADS = 256, /* of a block: kernels are written for it */
 };
 
@@ -26,12 +26,13 @@ enum {
 
 extern const ElementwiseLayout elementwise_layouts[LAYOUT_COUNT];
 
-/* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. */
-typedef struct AxisDivider {
+/* Division of 0 <= x < 2^31 by a constant d > 0: (umulhi(x, factor) + x) >> shift. Kernels divide by the
+ * structure of the same name in pycuda-elementwise.hpp, which has the same fields. */
+typedef struct Divider {
     uint32_t divisor, factor, shift;
-} AxisDivider;
+} Divider;
 
-AxisDivider axis_divider(uint32_t divisor);
+Divider divider_of(uint32_t divisor);
 
 /* The row of a collapsed loop with elements, whose axes may be exchanged for it. Bit k of *marked: what a
  * kernel of that layout must know of operand k. */

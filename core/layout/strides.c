@@ -131,8 +131,8 @@ bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, 
 
 ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address)
 {
-    uint64_t bits = address | STRIDES_MOST_ALIGNED;
-    if (is_empty(ndim, shape)) return STRIDES_MOST_ALIGNED;
+    uint64_t bits = address | WIDEST_ACCESS;
+    if (is_empty(ndim, shape)) return WIDEST_ACCESS;
     for (int axis = 0; axis < ndim; axis++)
         if (shape[axis] > 1) bits |= (uint64_t)strides[axis];
     return (ptrdiff_t)(bits & -bits);

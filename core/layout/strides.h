@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STRIDES_MAX_DIMS = 64 };     /* NumPy's own limit */
-enum { STRIDES_MOST_ALIGNED = 16 }; /* bytes that a kernel's instruction moves at most */
+enum { STRIDES_MAX_DIMS = 64 }; /* NumPy's own limit */
+enum { WIDEST_ACCESS = 16 };    /* bytes that one load or store of a kernel's thread moves at most */
 
 /* Bytes from one element to the next, whatever the direction. */
 static inline ptrdiff_t strides_distance(ptrdiff_t stride) { return stride < 0 ? -stride : stride; }
@@ -51,7 +51,7 @@ bool strides_equal(int ndim, const ptrdiff_t *shape, const ptrdiff_t *a, const p
 bool strides_extent(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, ptrdiff_t itemsize,
                     ptrdiff_t *low, ptrdiff_t *high);
 
-/* The alignment of all elements: the largest power of two, up to STRIDES_MOST_ALIGNED, that divides all
+/* The alignment of all elements: the largest power of two, up to WIDEST_ACCESS, that divides all
  * their addresses. Element 0 is at `address`. */
 ptrdiff_t strides_alignment(int ndim, const ptrdiff_t *shape, const ptrdiff_t *strides, uint64_t address);
 

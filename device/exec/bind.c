@@ -1,8 +1,8 @@
 /* Chooses the instruction set once and puts its handlers into decoded code.
  *
  * The hot files are compiled for each instruction set below, or for those that the build's option isas names;
- * the best one that this processor has is taken. PYCUDA_CPU_ISA=v2|v3|v4 asks for one; what the processor or
- * the build lacks is not chosen.
+ * the best one that this processor has is taken. PYCUDA_CPU_ISA requests one; what the processor or the build
+ * lacks is not chosen.
  */
 #ifdef __x86_64__
 #include <cpuid.h>
@@ -23,13 +23,12 @@ typedef struct Isa {
     bool (*supported)(void);
 } Isa;
 
-#ifdef __x86_64__
-#define ISAS(X) X(v4) X(v3) X(v2) /* best first */
-
 static bool has_v2(void) { return true; }
 
-/* What the processor has and the system saves. Asked of the processor: the compiler's own question brings the
- * compiler's library along, and with that of clang and zig an fma() that knows one rounding only. */
+#ifdef __x86_64__
+/* Whether the processor has the features of CPUID leaf 1 (ecx) and leaf 7 (ebx), and the system saves the
+ * registers of XCR0. __builtin_cpu_supports is not used: it links the compiler's library, and with that of
+ * clang and zig an fma() that knows one rounding only. */
 static bool has(unsigned wanted_1c, unsigned wanted_7b, unsigned wanted_state)
 {
     unsigned a, b, c, d, state;
@@ -51,20 +50,20 @@ static bool has_v4(void)
                BITS_V3 | bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL, STATE_ZMM);
 }
 #else
-#define ISAS(X) X(v2) /* elsewhere the one build has the first name */
-static bool has_v2(void) { return true; }
+static bool has_v3(void) { return false; }
+static bool has_v4(void) { return false; }
 #endif
 
 /* Weak: NULL where the build leaves one out. */
 #define DECLARE(isa) \
     extern HandlerTable exec_handlers_##isa __attribute__((weak)); \
     extern const WideTable exec_wide_##isa __attribute__((weak));
-ISAS(DECLARE)
+EXEC_ISAS(DECLARE)
 #undef DECLARE
 
 static const Isa isas[] = {
 #define ROW_OF(isa) {#isa, &exec_handlers_##isa, &exec_wide_##isa, has_##isa},
-    ISAS(ROW_OF)
+    EXEC_ISAS(ROW_OF)
 #undef ROW_OF
 };
 enum { ISA_COUNT = sizeof isas / sizeof *isas };
@@ -110,7 +109,9 @@ static const Isa *choose(void)
 
 bool exec_isa_known(const char *name)
 {
-    return strlen(name) == 2 && name[0] == 'v' && name[1] >= '2' && name[1] <= '4';
+    for (int k = 0; k < ISA_COUNT; k++)
+        if (strcmp(name, isas[k].name) == 0) return true;
+    return false;
 }
 
 const char *exec_isa_name(void) { return choose()->name; }

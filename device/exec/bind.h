@@ -4,9 +4,13 @@
 
 #include "exec/code/code.h"
 
-/* Whether that is a name of one, of this processor or not. */
+/* Levels of x86-64, the best first; other processors have one build, which is called v2. */
+#define EXEC_ISAS(X) X(v4) X(v3) X(v2)
+#define EXEC_ISA_NAMES "v2, v3 or v4"
+
+/* Whether that is one of EXEC_ISAS, of this processor or not. */
 bool exec_isa_known(const char *name);
-/* "v4", "v3" or "v2": what exec_bind chooses (PYCUDA_CPU_ISA asks for one). */
+/* The one of EXEC_ISAS that exec_bind chooses (PYCUDA_CPU_ISA requests one). */
 const char *exec_isa_name(void);
 
 /* The two handlers of an op: [0] some lanes, [1] all lanes. */

@@ -144,14 +144,14 @@ static PyObject *packed_py(PyObject *Py_UNUSED(module), FAST_PARAMETERS)
     return packed_tuple(order, (int)ndim, shape, named ? NULL : like, itemsize);
 }
 
-PyDoc_STRVAR(divider_doc, "_axis_divider(length, /)\n--\n\n"
+PyDoc_STRVAR(divider_doc, "_divider(length, /)\n--\n\n"
                           "(factor, shift) with which numbers below 2**31 are divided by this length.");
 
 static PyObject *divider_py(PyObject *Py_UNUSED(module), PyObject *value)
 {
     unsigned length = 0;
     if (convert_unsigned(value, "length", &length) < 0) return NULL;
-    AxisDivider divider = axis_divider(length ? length : 1);
+    Divider divider = divider_of(length ? length : 1);
     return Py_BuildValue("II", divider.factor, divider.shift);
 }
 
@@ -197,7 +197,7 @@ static int add_table(PyObject *module)
 
 PyMethodDef axes_functions[] = {
     {"_alignment", AS_METHOD(alignment_py), FAST_KEYWORDS, alignment_doc},
-    {"_axis_divider", divider_py, METH_O, divider_doc},
+    {"_divider", divider_py, METH_O, divider_doc},
     {"_collapse_axes", AS_METHOD(collapse_py), FAST_KEYWORDS, collapse_doc},
     {"_packed_strides", AS_METHOD(packed_py), FAST_KEYWORDS, packed_doc},
     {NULL, NULL, 0, NULL},
@@ -205,7 +205,8 @@ PyMethodDef axes_functions[] = {
 
 int axes_setup(PyObject *module, ModuleState *Py_UNUSED(state))
 {
-    if (add_table(module) < 0 || PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT) < 0)
-        return -1;
+    if (add_table(module) < 0 || PyModule_AddStringConstant(module, "_BAD_INDEX", BAD_INDEX) < 0) return -1;
+    if (PyModule_AddIntConstant(module, "_PARAMETER_SLOT", LAYOUT_SLOT) < 0) return -1;
+    if (PyModule_AddIntConstant(module, "_WIDEST_ACCESS", WIDEST_ACCESS) < 0) return -1;
     return PyModule_AddIntConstant(module, "_LAYOUT_THREADS", LAYOUT_THREADS);
 }

@@ -73,6 +73,10 @@ extern const char gpuarray_transpose_doc[], gpuarray_reshape_doc[], gpuarray_rav
     gpuarray_squeeze_doc[], gpuarray_view_doc[];
 
 /* ext/gpuarray/indexing.c */
+#define BAD_INDEX \
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays " \
+    "are " \
+    "valid indices"
 PyObject *gpuarray_subscript(PyObject *self, PyObject *index);
 int gpuarray_assign_subscript(PyObject *self, PyObject *index, PyObject *value);
 PyObject *gpuarray_setitem(PyObject *self, PyObject *const *args, Py_ssize_t arg_count);

@@ -161,8 +161,7 @@ static PyObject *view_field(GPUArrayObject *array, PyObject *name)
     if (!fields) return NULL;
     PyObject *field = fields == Py_None ? NULL : PyObject_GetItem(fields, name);
     if (fields == Py_None)
-        PyErr_SetString(PyExc_IndexError, "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis "
-                                          "(`None`) and integer or boolean arrays are valid indices");
+        PyErr_SetString(PyExc_IndexError, BAD_INDEX);
     else if (!field && PyErr_ExceptionMatches(PyExc_KeyError))
         PyErr_Format(PyExc_ValueError, "no field of name %U", name);
     else if (field && PyArg_ParseTuple(field, "O!n|O", &PyArrayDescr_Type, &dtype, &offset, &title))

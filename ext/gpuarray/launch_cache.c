@@ -8,6 +8,7 @@
  */
 #include "ext/gpuarray/launch_cache.h"
 
+#include "core/layout/strides.h"
 #include "ext/base/errors.h"
 #include "ext/base/numpy_api.h"
 #include "ext/base/types.h"
@@ -19,10 +20,6 @@
 
 enum { WORDS = 128 }; /* of a key that needs no memory of its own while it is made */
 enum { VALUES = 64 }; /* of a launch, the same */
-
-/* Vectors of that many bytes are the longest that kernels load: where in such a one an array begins may
- * count. */
-enum { ALIGNMENT = 16 };
 
 typedef struct Entry {
     atomic_long holders; /* the map, and calls in progress: by gil_count */
@@ -127,7 +124,7 @@ static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligne
 {
     *to++ = (uint64_t)(uintptr_t)array->dtype;
     *to++ = (uint64_t)array->ndim;
-    *to++ = aligned ? array->pointer % ALIGNMENT : 0;
+    *to++ = aligned ? array->pointer % WIDEST_ACCESS : 0;
     for (int i = 0; i < array->ndim; i++) *to++ = (uint64_t)array->shape[i];
     for (int i = 0; i < array->ndim; i++) *to++ = (uint64_t)array->strides[i];
     return to;

@@ -52,6 +52,16 @@ static PyObject *forbid_writing_py(PyObject *module, FAST_PARAMETERS)
     return Py_NewRef(view);
 }
 
+PyDoc_STRVAR(check_writable_doc, "_check_writable(array, /)\n--\n\n"
+                                 "ValueError if this is a GPUArray that is read-only.");
+
+static PyObject *check_writable_py(PyObject *module, PyObject *array)
+{
+    if (gpuarray_check(module_state(module), array) && gpuarray_check_writable(gpuarray_cast(array)) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(first_address_doc,
              "_first_address(array, host_writes, /)\n--\n\n"
              "The address of the first element, also of a part of complex numbers, whose\n"
@@ -73,6 +83,7 @@ static PyObject *first_address_py(PyObject *module, FAST_PARAMETERS)
 }
 
 PyMethodDef shared_memory_functions[] = {
+    {"_check_writable", check_writable_py, METH_O, check_writable_doc},
     {"_forbid_writing", AS_METHOD(forbid_writing_py), FAST_KEYWORDS, forbid_writing_doc},
     {"_first_address", AS_METHOD(first_address_py), FAST_KEYWORDS, first_address_doc},
     {"_share_memory", AS_METHOD(share_memory_py), FAST_KEYWORDS, share_memory_doc},

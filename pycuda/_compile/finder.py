@@ -1,20 +1,21 @@
 """NVRTC, nvcc and the CUDA headers of this machine.
 
-Wheels are searched first, then the folders that environment variables name and the usual ones; NVIDIA's own
-finder is last, as importing it takes as long as compiling a small kernel. The result is stored in the folder
-of compiled code and checked by stat, so that a process that finds all its kernels in the cache neither
+Wheels are searched first, then the folders that environment variables name and the usual ones, then what
+cuda-pathfinder knows, as importing it takes as long as compiling a small kernel. The result is stored in the
+folder of compiled code and checked by stat, so that a process that finds all its kernels in the cache neither
 searches nor loads a compiler.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
 import sys
 from typing import NamedTuple
 
-from . import cache
+from . import cache, pathfinder
 from .files import absolute, is_of_system, passing, real
 from .includes import signature
 
@@ -105,21 +106,6 @@ def _toolkits():
         yield from (os.path.join(root, folder) for folder in _LIBRARY_FOLDERS)
 
 
-def _pathfinder_library() -> str | None:
-    try:
-        from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
-    except ImportError:
-        return None
-    try:
-        return load_nvidia_dynamic_lib("nvrtc").abs_path
-    except (DynamicLibNotFoundError, RuntimeError):
-        return None
-    except OSError as problem:
-        if not is_of_system(problem):
-            raise
-        return None
-
-
 def _candidates():
     """Paths of NVRTC, the preferred first."""
     named = os.environ.get("PYCUDA_NVRTC")
@@ -129,9 +115,8 @@ def _candidates():
     yield from _libraries_of_wheels()
     for folder in dict.fromkeys(_toolkits()):
         yield from (path for _, path in _libraries_in(folder))
-    found = _pathfinder_library()
-    if found:
-        yield found
+    with passing, contextlib.suppress(ImportError, RuntimeError):
+        yield pathfinder.library_path("nvrtc")
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 
 
@@ -160,26 +145,13 @@ def _open_all(newest_major: int | None):
     return other or (None, None, problem)
 
 
-def _pathfinder_folder(library: str) -> str | None:
-    try:
-        from cuda.pathfinder import find_nvidia_header_directory
-
-        return find_nvidia_header_directory(library)
-    except (ImportError, RuntimeError, ValueError, LookupError):
-        return None
-    except OSError as problem:
-        if not is_of_system(problem):
-            raise
-        return None
-
-
 def _header_folder(roots, row) -> str | None:
     library, marker, inside, wheel = row
     for root in roots:
         for folder in (os.path.join(root, inside), os.path.join(os.path.dirname(root), wheel, "include")):
             if os.path.isfile(os.path.join(folder, marker)):
                 return folder
-    return _pathfinder_folder(library)
+    return pathfinder.header_folder(library)
 
 
 def _headers_of(path: str) -> list[str]:

@@ -11,20 +11,22 @@ from pycuda import _driver
 from pycuda._driver import _is_captured
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
+from .data_types import CUDA_DATA_TYPES
 from .finding import problem
 
-# cudaDataType, cublasComputeType_t and the dtype of alpha and beta, by the dtype of the operands. float32 is
-# computed in float32, never in TF32.
+# cublasComputeType_t and the dtype of alpha and beta, by the dtype of the operands. float32 is computed in
+# float32, never in TF32.
 _COMPUTED_IN_FLOAT, _COMPUTED_IN_DOUBLE = 68, 70
-_TYPES_BY_NAME = {
-    "float16": (2, _COMPUTED_IN_FLOAT, np.float32),
-    "bfloat16": (14, _COMPUTED_IN_FLOAT, np.float32),
-    "float32": (0, _COMPUTED_IN_FLOAT, np.float32),
-    "float64": (1, _COMPUTED_IN_DOUBLE, np.float64),
-    "complex64": (4, _COMPUTED_IN_FLOAT, np.complex64),
-    "complex128": (5, _COMPUTED_IN_DOUBLE, np.complex128),
+_COMPUTED_IN = {
+    "float16": (_COMPUTED_IN_FLOAT, np.float32),
+    "bfloat16": (_COMPUTED_IN_FLOAT, np.float32),
+    "float32": (_COMPUTED_IN_FLOAT, np.float32),
+    "float64": (_COMPUTED_IN_DOUBLE, np.float64),
+    "complex64": (_COMPUTED_IN_FLOAT, np.complex64),
+    "complex128": (_COMPUTED_IN_DOUBLE, np.complex128),
 }
-_CONSTANTS = {dtype: (np.ones(1, dtype), np.zeros(1, dtype)) for *_, dtype in _TYPES_BY_NAME.values()}
+_TYPES_BY_NAME = {name: (CUDA_DATA_TYPES[name], *computed) for name, computed in _COMPUTED_IN.items()}
+_CONSTANTS = {dtype: (np.ones(1, dtype), np.zeros(1, dtype)) for _, dtype in _COMPUTED_IN.values()}
 _DEFAULT_ALGORITHM = -1
 
 

@@ -15,10 +15,9 @@ from pycuda import _driver
 from pycuda._driver import _beside_captures, _is_captured, _LibraryFunction
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
+from .data_types import CUDA_DATA_TYPES
 from .shortage import no_room
 
-# cudaDataType
-_TYPES = {"float32": 0, "float64": 1, "complex64": 4, "complex128": 5}
 _FORWARD, _INVERSE = -1, 1
 _ALLOC_FAILED = 2
 # Of plans without a workspace, which have memory all the same.
@@ -60,13 +59,13 @@ class _Plan:
         sizes, batch, source, source_type, result, result_type = transform
         size = np.zeros(1, np.uint64)
         # Of the operands, the complex one names the precision.
-        computed = max(_TYPES[source_type], _TYPES[result_type])
+        computed = max(CUDA_DATA_TYPES[source_type], CUDA_DATA_TYPES[result_type])
         self.handle = _driver._LibraryHandle("cufft")
         _do_not_allocate(self.handle, 0)
         _make(
             self.handle, len(sizes), np.array(sizes, np.longlong),
-            np.array(source.embed, np.longlong), source.stride, source.distance, _TYPES[source_type],
-            np.array(result.embed, np.longlong), result.stride, result.distance, _TYPES[result_type],
+            np.array(source.embed, np.longlong), source.stride, source.distance, CUDA_DATA_TYPES[source_type],
+            np.array(result.embed, np.longlong), result.stride, result.distance, CUDA_DATA_TYPES[result_type],
             batch, size, computed,
         )  # fmt: skip
         self.size = int(size[0])

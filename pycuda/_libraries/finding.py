@@ -6,30 +6,21 @@ import functools
 
 from pycuda import _driver
 from pycuda._compile.files import is_of_system
+from pycuda._compile.pathfinder import library_path
 
 
 class LibraryNotFound(ImportError):
-    """A library of NVIDIA's that was asked for by name is not there; the text says what to install."""
-
-
-def _path(name: str) -> str:
-    """The library's path, as cuda-pathfinder finds it: in a wheel, a conda environment or a toolkit."""
-    from cuda.pathfinder import load_nvidia_dynamic_lib
-
-    path = load_nvidia_dynamic_lib(name).abs_path
-    if path is None:
-        raise OSError(f"lib{name} is loaded, but from a place that is not known")
-    return path
+    """A library of NVIDIA's that the call needs is not there; the text says what to install."""
 
 
 @functools.cache
 def problem(name: str) -> str | None:
-    """Why the library cannot be used, None when it is loaded: it is looked for once."""
+    """Why the library cannot be used, None when it is loaded. The first call searches for it."""
     if _driver._is_cpu_device():
         return "NVIDIA's libraries do not run on the CPU device"
     try:
-        _driver._library_open(name, _path)
-    except (ImportError, RuntimeError) as error:  # DynamicLibNotFoundError is a RuntimeError
+        _driver._library_open(name, library_path)
+    except (ImportError, RuntimeError) as error:
         return str(error).partition("\n")[0] or type(error).__name__
     except OSError as error:
         if not is_of_system(error):

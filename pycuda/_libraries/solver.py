@@ -14,13 +14,13 @@ from pycuda import _driver
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from . import blas, finding
+from .data_types import CUDA_DATA_TYPES
 from .shortage import no_room
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-# cudaDataType by the character of a dtype, and LAPACK's letter of it.
-_TYPES = {"f": 0, "d": 1, "F": 4, "D": 5}
+# LAPACK's letter of a dtype, by its character.
 _LETTERS = {"f": "S", "d": "D", "F": "C", "D": "Z"}
 _LEFT = 0
 
@@ -125,7 +125,7 @@ def _stacks(count: int, a, *arrays) -> list[tuple]:
 
 
 def _type(array) -> int:
-    return _TYPES[array.dtype.char]
+    return CUDA_DATA_TYPES[array.dtype.name]
 
 
 def _uses(stream, *arrays) -> None:

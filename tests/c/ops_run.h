@@ -19,8 +19,10 @@ typedef struct OpsRun {
     Warp warp;
 } OpsRun;
 
-static const char *const ops_isas[] = {"v2", "v3", "v4"};
-enum { OPS_ISA_COUNT = 3 };
+#define NAME_OF(isa) #isa,
+static const char *const ops_isas[] = {EXEC_ISAS(NAME_OF)};
+#undef NAME_OF
+enum { OPS_ISA_COUNT = sizeof ops_isas / sizeof *ops_isas };
 
 /* Makes isa the chosen instruction set; false when this host lacks it. */
 static inline bool ops_choose(const char *isa)

@@ -143,7 +143,7 @@ static void test_dividers(void)
     for (int round = 0; round < 10000; round++) {
         uint32_t divisor = 1 + (uint32_t)random_below(round % 2 ? 100 : INT32_MAX - 1),
                  x = (uint32_t)random_below(INT32_MAX);
-        AxisDivider by = axis_divider(divisor);
+        Divider by = divider_of(divisor);
         uint64_t high = (uint64_t)x * by.factor >> 32;
         CHECK_EQUAL((high + x) >> by.shift, x / divisor);
     }

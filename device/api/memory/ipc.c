@@ -43,8 +43,7 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *out, CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     }
     if (!memory_map_export(driver_memory(), &range, &place)) {
-        log_error("the system provides no shared memory (memfd_create without a limit on file sizes is "
-                  "needed), or the program has closed its file");
+        log_error(SHARED_FILE_PROBLEM ", or the program has closed its file");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     memory_map_written(driver_memory(), range.base,

@@ -58,8 +58,7 @@ static CUresult check_properties(const CUmemAllocationProp *properties, Device *
         return CUDA_SUCCESS;
     log_error(physical_is_there()
                   ? "the CPU device supports file descriptors only, no other shareable handles"
-                  : "the system provides no memory that can be mapped twice (memfd_create without a limit on "
-                    "file sizes is needed), or the program has closed its file");
+                  : SHARED_FILE_PROBLEM ", or the program has closed its file");
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 

@@ -41,8 +41,7 @@ CUresult shared_event_map(const SharedFile *file, SharedEvent **out)
 CUresult shared_event_create(SharedEvent **out, SharedFile *file)
 {
     if (!shared_file_create(file, "cuda-event", sizeof(SharedEvent))) {
-        log_error("the system provides no shared memory (memfd_create without a limit on file sizes is "
-                  "needed): no interprocess event");
+        log_error(SHARED_FILE_PROBLEM ": no interprocess event");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
     CUresult result = shared_event_map(file, out);

@@ -39,7 +39,6 @@ static void write_pred(const Collective *all, uint32_t l, Ref ref, bool value)
     *word = (*word & ~(1u << l)) | (uint32_t)value << l;
 }
 
-/* A lane outside the collective has no value to give: the reader keeps its own. */
 static void shuffle(const Collective *all)
 {
     uint32_t value[WARP_LANES], result[WARP_LANES];
@@ -48,8 +47,8 @@ static void shuffle(const Collective *all)
     EACH_LANE(l, all->lanes)
     {
         const Insn *i = all->insn[l];
-        int source = shuffle_source(i->op, (int)l, read_b32(all, l, i->b), read_b32(all, l, i->c), &valid[l]);
-        result[l] = all->lanes >> source & 1 ? value[source] : value[l];
+        uint32_t b = read_b32(all, l, i->b), c = read_b32(all, l, i->c);
+        result[l] = value[shuffle_source(i->op, (int)l, b, c, all->lanes, &valid[l])];
     }
     EACH_LANE(l, all->lanes)
     {
@@ -60,17 +59,15 @@ static void shuffle(const Collective *all)
 
 static void vote(const Collective *all, unsigned op)
 {
-    uint32_t votes = 0;
+    uint32_t votes = 0, value;
     EACH_LANE(l, all->lanes) votes |= (uint32_t)read_pred(all, l, all->insn[l]->a) << l;
+    value = vote_value(op, votes, all->lanes);
     EACH_LANE(l, all->lanes)
     {
-        Ref d = all->insn[l]->d;
-        switch (op) {
-        case OP_vote_all: write_pred(all, l, d, votes == all->lanes); break;
-        case OP_vote_any: write_pred(all, l, d, votes != 0); break;
-        case OP_vote_uni: write_pred(all, l, d, votes == 0 || votes == all->lanes); break;
-        default: write_b32(all, l, d, votes); break;
-        }
+        if (op == OP_vote_ballot)
+            write_b32(all, l, all->insn[l]->d, value);
+        else
+            write_pred(all, l, all->insn[l]->d, value);
     }
 }
 

@@ -29,9 +29,10 @@ void collective_exit(Warp *warp);
 void collective_execute(const Collective *all);
 void collective_now(Warp *warp, const Insn *insn);
 
-/* Source lane of a shuffle by the rules of the ISA: b = lane, delta or mask, c = clamp and segment mask.
- * Sets *valid; the lane itself where the source is out of its segment. */
-static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, bool *valid)
+/* The lane whose value a shuffle by `lanes` gives to `lane`, by the rules of the ISA: b = lane, delta or
+ * mask, c = clamp and segment mask. It is the lane itself if the source is out of its segment, which *valid
+ * says, or not one of `lanes`. */
+static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, uint32_t lanes, bool *valid)
 {
     int bval = (int)(b & 31), cval = (int)(c & 31), segment = (int)(c >> 8 & 31);
     int max_lane = (lane & segment) | (cval & ~segment & 31), min_lane = lane & segment;
@@ -54,7 +55,19 @@ static inline int shuffle_source(unsigned op, int lane, uint32_t b, uint32_t c, 
         *valid = source <= max_lane;
         break;
     }
-    return *valid ? source : lane;
+    return *valid && lanes >> (source & 31) & 1 ? source : lane;
+}
+
+/* What a vote by `lanes` gives to each of them: `votes` for vote.ballot, else 0 or 1. `votes`: the
+ * lanes whose predicate is true. */
+static inline uint32_t vote_value(unsigned op, uint32_t votes, uint32_t lanes)
+{
+    switch (op) {
+    case OP_vote_all: return votes == lanes;
+    case OP_vote_any: return votes != 0;
+    case OP_vote_uni: return votes == 0 || votes == lanes;
+    default: return votes;
+    }
 }
 
 #endif

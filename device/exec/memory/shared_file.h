@@ -22,6 +22,8 @@ typedef struct SharedFile {
 /* A new file of that length, all zeros; pages appear when they are touched. False where the system gives
  * none. */
 bool shared_file_create(SharedFile *file, const char *name, uint64_t size);
+#define SHARED_FILE_PROBLEM \
+    "the system provides no shared memory (memfd_create without a limit on file sizes is needed)"
 /* The file of another process. 0, or the errno of the failure: ESTALE when something else has that
  * number there now. */
 int shared_file_open(SharedFile *file, pid_t process, int descriptor, uint64_t inode);

@@ -34,7 +34,7 @@ BOTH(bar_warp_sync, return all_here(w, i->a) && !w->block->checker ? go_on(w, i,
 
 /* --- shfl ---------------------------------------------------------------------------------------------- */
 
-/* d and e of all executing lanes; lanes that do not execute have no value to give. */
+/* Writes d and e of the executing lanes, `mask`. */
 LANE_FN void shuffle_lanes(Warp *w, const Insn *i, unsigned op, uint32_t mask)
 {
     const uint32_t *a = ROW(const uint32_t, w, i->a);
@@ -44,13 +44,10 @@ LANE_FN void shuffle_lanes(Warp *w, const Insn *i, unsigned op, uint32_t mask)
     _Alignas(64) uint32_t out[WARP_LANES];
     LANES_LOOP {
         bool inside;
-        sources[l] = shuffle_source(op, l, b[l], c[l], &inside);
+        sources[l] = shuffle_source(op, l, b[l], c[l], mask, &inside);
         valid[l] = inside ? -1 : 0;
     }
-    for (int l = 0; l < WARP_LANES; l++) {
-        const int source = sources[l];
-        out[l] = a[mask == FULL_MASK || mask >> source & 1 ? source : l];
-    }
+    for (int l = 0; l < WARP_LANES; l++) out[l] = a[sources[l]];
     LANES_LOOP d[l] = w->lanes[l] ? out[l] : d[l];
     if (i->e != REF_ABSENT) pred_store(w, i->e, word_of_32(valid));
 }
@@ -83,20 +80,19 @@ BOTH(shfl_idx, return shuffle(w, i, OP_shfl_idx);)
 
 /* --- vote ---------------------------------------------------------------------------------------------- */
 
-/* value: an expression in votes, the word of the executing lanes' predicates */
-#define VOTE(name, value) \
+#define VOTE(name) \
     LANE_FN const Insn *vote_##name(Warp *w, const Insn *i) \
     { \
         uint32_t votes; \
         if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b); \
         votes = pred_lanes(w, i->a, i->mods) & w->mask; \
-        pred_store(w, i->d, (value) ? FULL_MASK : 0); \
+        pred_store(w, i->d, vote_value(OP_vote_##name, votes, w->mask) ? FULL_MASK : 0); \
         return go_on(w, i, i->b); \
     } \
     BOTH(vote_##name, return vote_##name(w, i);)
-VOTE(all, votes == w->mask)
-VOTE(any, votes != 0)
-VOTE(uni, votes == 0 || votes == w->mask)
+VOTE(all)
+VOTE(any)
+VOTE(uni)
 
 LANE_FN const Insn *ballot(Warp *w, const Insn *i)
 {

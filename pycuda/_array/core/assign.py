@@ -15,8 +15,8 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import Positions, indexed_copy
 from pycuda._array.core.memory import new, on_device, overlap
 from pycuda._array.core.numpy_errors import shape_text
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -87,7 +87,7 @@ def assign(view, value, stream=None) -> None:
         elif value.shape != short:
             value = value.reshape(short)
     if view.size == 0:
-        return check_writable(view)
+        return _check_writable(view)
     if elements.kind(view.dtype) == "V":
         return _assign_raw(view, value if number is None else on_device(np.asarray(number)), stream)
     apply("copy", value if number is None else number, out=view, stream=stream, casting="unsafe")

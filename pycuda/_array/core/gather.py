@@ -16,18 +16,25 @@ from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new
-from pycuda._driver import _collapse_axes
+from pycuda._driver import _check_writable, _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans.axes import axis_capacity
 from pycuda._kernels.plans.caches import memoized_in_context
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 _BLOCK = (kernels.THREADS, 1, 1)
-MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
+_MODES = {"raise": "RAISE", "wrap": "WRAP", "clip": "CLIP"}
+
+
+def read_mode(mode: str) -> str:
+    """Mode of pycuda-gather.hpp, which says what becomes of indices out of bounds."""
+    try:
+        return _MODES[mode]
+    except KeyError:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})") from None
 
 
 class Positions(NamedTuple):
@@ -130,7 +137,7 @@ _plans = memoized_in_context(_planned, 256)
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
     """Copy elements between `array` and `other`: axes are (length, stride in array, positions, other)."""
     if put:
-        check_writable(array)
+        _check_writable(array)
     plan = _plans(
         array.dtype, positions.array.dtype, positions.mode, positions.length, positions.step, tuple(axes), put
     )

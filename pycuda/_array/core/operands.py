@@ -11,7 +11,7 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.creation import full
 from pycuda._array.core.memory import write_back
-from pycuda._kernels.plans.sharing import check_writable
+from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -71,7 +71,7 @@ def checked_out(out, shape, dtype, casting="same_kind") -> GPUArray:
     """out=, where it can take a result of this shape and dtype."""
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
-    check_writable(out)
+    _check_writable(out)
     if out.shape != tuple(shape):
         raise ValueError(f"out has the shape {out.shape}, the result has {tuple(shape)}")
     if not np.can_cast(dtype, out.dtype, casting):

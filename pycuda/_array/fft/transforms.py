@@ -19,9 +19,8 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.fft.on_host import ByNumPy
 from pycuda._array.fft.on_library import ByLibrary, Step, Steps, repeat_steps
 from pycuda._array.numpy_api.likes import fresh
-from pycuda._driver import _first_address
+from pycuda._driver import _check_writable, _first_address
 from pycuda._kernels.plans.caches import launches
-from pycuda._kernels.plans.sharing import check_writable
 from pycuda._libraries import host
 from pycuda._libraries.finding import need
 
@@ -272,7 +271,7 @@ def _given_out(out) -> GPUArray | None:
         return None
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
-    check_writable(out)
+    _check_writable(out)
     return out
 
 

@@ -24,14 +24,10 @@ from pycuda._array.core.gather import (
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.numpy_errors import shape_text
 from pycuda._array.indexing.mask import offsets_of_true, take_true
+from pycuda._driver import _BAD_INDEX
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
-
-_BAD_ITEM = (
-    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean "
-    "arrays are valid indices"
-)
 
 
 class _Index(NamedTuple):
@@ -55,7 +51,7 @@ def _read_item(item):
         ):
             return operator.index(item)
         if isinstance(item, str | bytes | float | complex):
-            raise IndexError(f"{_BAD_ITEM}, not {type(item).__name__}")
+            raise IndexError(f"{_BAD_INDEX}, not {type(item).__name__}")
         item = np.asarray(item)
         item = item.astype(np.intp) if item.size == 0 and item.dtype == np.float64 else item
     if item.dtype.kind == "U":

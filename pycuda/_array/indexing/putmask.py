@@ -14,7 +14,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, as_mask, operand
 from pycuda._array.indexing.take_put import put
-from pycuda._kernels.plans.sharing import check_writable
+from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -48,7 +48,7 @@ def copyto(dst, src, casting="same_kind", where=True) -> None:
     if where is True:
         dst[...] = src
         return
-    check_writable(dst)
+    _check_writable(dst)
     if not broadcasts(np.shape(src), dst.shape) or not broadcasts(np.shape(where), dst.shape):
         raise numpy_error(np.copyto, dst, src, casting, where)
     if dst.size:
@@ -64,7 +64,7 @@ def _repeated(values, count: int, dtype) -> GPUArray:
 
 def place(arr, mask, vals) -> None:
     """The values one after another, and over again, to where the mask is true. Waits for the stream."""
-    check_writable(arr)
+    _check_writable(arr)
     mask = as_array(mask)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
@@ -82,7 +82,7 @@ def putmask(a, /, mask, values) -> None:
     mask, values = as_array(mask), as_array(_safe(values, a.dtype))
     if mask.size != a.size:
         raise ValueError("putmask: mask and data must be the same size")
-    check_writable(a)
+    _check_writable(a)
     if not a.size or not values.size:
         return
     if values.size == 1:

@@ -9,8 +9,8 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import indexed_copy
 from pycuda._array.indexing.getitem import check_mask, resolve
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans.sharing import check_writable
 
 _REFUSAL = "shape mismatch: value array of shape {} could not be broadcast to indexing result of shape {}"
 
@@ -24,7 +24,7 @@ def _assign_masked(a, index, value) -> bool:
     if number is None or elements.kind(a.dtype) == "V":
         return False
     check_mask(mask, a, range(mask.ndim))
-    check_writable(a)
+    _check_writable(a)
     if a.size:
         mask = mask.reshape(mask.shape + (1,) * (a.ndim - mask.ndim))
         apply("where", mask, number, a, out=a)
@@ -35,7 +35,7 @@ def _assign_masked(a, index, value) -> bool:
 def setitem(a, index, value) -> None:
     """a[index] = value for an index with arrays."""
     if not _assign_masked(a, index, value):
-        check_writable(a)
+        _check_writable(a)
         target = resolve(a, index, write=True)
         values = values_for(value, a, target.shape, refusal=_REFUSAL)
         indexed_copy(target.view, target.positions, target.axes(values), values, True)

@@ -15,18 +15,18 @@ from pycuda._array.core.creation import arange
 from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import (
-    MODES,
     Positions,
     combined_offsets,
     gather,
     host_indices,
     indexed_copy,
     is_plain_gather,
+    read_mode,
 )
 from pycuda._array.core.memory import new, on_device, overlap, write_back
 from pycuda._array.indexing.getitem import fits_whole
 from pycuda._array.indexing.mask import coordinates_of_true, take_true
-from pycuda._kernels.plans.sharing import check_writable
+from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Allocator, Array, HostOrDevice, Stream
@@ -40,13 +40,6 @@ def _as_indices(indices) -> GPUArray | np.ndarray:
     if indices.dtype.kind not in "iu":
         raise TypeError(f"arrays used as indices must be of integer (or boolean) type, not {indices.dtype}")
     return indices
-
-
-def _read_mode(mode: str) -> str:
-    try:
-        return MODES[mode]
-    except KeyError:
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})") from None
 
 
 def _along(indices, a, axis: int, mode: str, stream) -> Positions:
@@ -94,7 +87,7 @@ def take(
     allocator : callable, optional
         For the result.
     """
-    indices, mode = _as_indices(indices), _read_mode(mode)
+    indices, mode = _as_indices(indices), read_mode(mode)
     if axis is None or self.ndim == 0:
         self, axis = self.ravel(), axis or 0
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
@@ -103,7 +96,7 @@ def take(
     positions = _along(indices, self, axis, mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, _driver.GPUArray):
-        check_writable(out)
+        _check_writable(out)
     # Indices that are checked while elements are moved leave out as it is where one is wrong.
     checked = positions.mode != "RAISE"
     fits = checked and isinstance(out, _driver.GPUArray) and out.shape == shape and out.dtype == self.dtype
@@ -136,7 +129,7 @@ def take_along_axis(
     indices for each place along the other axes. mode as for take().
     """
     try:
-        indices, mode = _as_indices(indices), _read_mode(mode)
+        indices, mode = _as_indices(indices), read_mode(mode)
     except TypeError:
         raise IndexError("`indices` must be an integer array") from None
     a, axis = _values_along(a, indices, axis)
@@ -173,14 +166,14 @@ def put(
         What becomes of indices out of bounds.
     stream : Stream, optional
     """
-    check_writable(self)
+    _check_writable(self)
     indices = _as_indices(indices)
     if not isinstance(values, _driver.GPUArray):
         values = np.asarray(values, self.dtype)
     if indices.size == 0 or values.size == 0:
         return
     flat = self if self.ndim == 1 else self.ravel()
-    positions = _along(indices.reshape(-1), flat, 0, _read_mode(mode), stream)
+    positions = _along(indices.reshape(-1), flat, 0, read_mode(mode), stream)
     values = values.reshape(-1)
     if values.size not in (1, indices.size):
         repeated = np.arange(indices.size) % values.size

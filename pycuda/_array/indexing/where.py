@@ -11,6 +11,7 @@ from pycuda._array.core.axes import INDEX
 from pycuda._array.core.broadcast import fit
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.gather import read_mode
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, into, operand
@@ -83,12 +84,11 @@ def choose(a: Array, choices: Sequence[Operand], out: Array | None = None, mode:
     if a.dtype.kind not in "biu":
         raise TypeError(f"Cannot cast array data from {a.dtype!r} to {INDEX!r} according to the rule 'safe'")
     count = len(choices)
-    if mode == "wrap":
+    mode = read_mode(mode)
+    if mode == "WRAP":
         a = apply("remainder", a.astype(INDEX), count)
-    elif mode == "clip":
+    elif mode == "CLIP":
         a = apply("clip", a.astype(INDEX), 0, count - 1)
-    elif mode != "raise":
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     elif a.size and not 0 <= int(a.min()) <= int(a.max()) < count:
         raise ValueError("invalid entry in choice array")
     choices = [as_array(each) for each in choices]

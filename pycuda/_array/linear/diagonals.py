@@ -16,7 +16,7 @@ from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.mask import coordinates_of_true
 from pycuda._array.shape.views import strided
-from pycuda._kernels.plans.sharing import check_writable
+from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -89,7 +89,7 @@ def _steps(a) -> int:
 def fill_diagonal(a, val, wrap=False) -> None:
     """Set the main diagonal, in place; with `wrap` that of a tall matrix begins again below a row."""
     step = _steps(a)
-    check_writable(a)
+    _check_writable(a)
     values = val if isinstance(val, _driver.GPUArray) else np.asarray(val, a.dtype)
     if not a.size:
         return

@@ -15,10 +15,10 @@ from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.linear.host_matmul import matmul_by_numpy
 from pycuda._array.linear.library_matmul import Calls, matmul_by_cublas
 from pycuda._array.reduction.reduce import reduce_products
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.caches import is_own_stream, launch_cache
-from pycuda._kernels.plans.sharing import check_writable
 from pycuda._libraries import host
 from pycuda._same_bits import is_wanted
 
@@ -123,7 +123,7 @@ def matmul(
     if out is not None:
         if out.shape != shape or not np.can_cast(result, out.dtype, "same_kind"):
             raise numpy_error(np.matmul, x1, x2, out=out, dtype=dtype)
-        check_writable(out)
+        _check_writable(out)
     direct = out is not None and out.dtype == result and not overlap(out, x1) and not overlap(out, x2)
     if x1.ndim == x2.ndim == 1 and not direct and result.kind in "iufc":
         c = reduce_products(x1, x2, result, stream, allocator)

@@ -20,8 +20,8 @@ from pycuda._array.core.operands import as_array
 from pycuda._array.indexing.take_put import put
 from pycuda._array.sorting.sorting import sort_by_key
 from pycuda._array.sorting.unique import unique
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin.functions import ufunc_dtypes
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -85,7 +85,7 @@ def assign_at(name, a, indices, values, folds) -> None:
     """ufunc.at: a[indices] op= values, where an element that is named several times gets all of them. Waits
     for the stream: how many are named depends on the indices.
     """
-    check_writable(a)
+    _check_writable(a)
     inner = _FOLDED.get(name, name)
     if inner not in folds:
         raise TypeError(f"np.{name}.at on GPUArrays: operands of one element are not supported")

@@ -22,9 +22,9 @@ from pycuda._array.reduction.reduce import folded_dtype
 from pycuda._array.reduction.scans import scan
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at, copy, moveaxis
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import fold
 from pycuda._kernels.builtin.functions import ufunc_dtypes, weak_dtype
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -145,7 +145,7 @@ def _call_where(ufunc, name, inputs, out, where, given):
             final.append(result if result.shape == shape else np.broadcast_to(result, shape).copy())
             continue
         shape = np.broadcast_shapes(result.shape, where.shape, target.shape)
-        check_writable(checked_out(target, shape, result.dtype, given["casting"]))
+        _check_writable(checked_out(target, shape, result.dtype, given["casting"]))
         if target.size:
             value = result.astype(target.dtype, copy=False)
             apply("where", where, value, target, out=target, stream=given["stream"])

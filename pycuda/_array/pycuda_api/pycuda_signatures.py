@@ -11,8 +11,8 @@ from pycuda._array.core.memory import new
 from pycuda._array.indexing import take_put
 from pycuda._array.reduction.reduce import plan_reduction, reduce, reduce_by, reduce_products
 from pycuda._array.shape import views
+from pycuda._driver import _check_writable
 from pycuda._kernels.plans.caches import launches
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -218,7 +218,7 @@ def _outputs(arrays, count_of_out, out, shape):
     if len(out) != count_of_out:
         raise ValueError(f"{len(out)} arrays in out for {count_of_out} arrays")
     for array, target in zip(arrays, out, strict=True):
-        check_writable(target)
+        _check_writable(target)
         if array.dtype != target.dtype:
             raise TypeError(f"out has the dtype {target.dtype}, the array {array.dtype}")
     return list(out)

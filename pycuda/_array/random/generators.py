@@ -13,10 +13,9 @@ from pycuda._array.core import captures
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
-from pycuda._driver import Function, Module
+from pycuda._driver import Function, Module, _check_writable
 from pycuda._driver_extras import LEGACY_DEFAULT_STREAM
 from pycuda._kernels.plans.caches import context_dependent_memoize
-from pycuda._kernels.plans.sharing import check_writable
 from pycuda._kernels.random import generators as kernels
 from pycuda._kernels.random import jumps, sobol
 
@@ -281,7 +280,7 @@ class Generator:
         if not isinstance(data, _driver.GPUArray):
             raise TypeError(f"data must be a GPUArray, not {type(data).__name__}")
         name = self._distribution(choose, data.dtype)
-        check_writable(data)
+        _check_writable(data)
         if data.flags.forc:
             self._run(name, data, stream, a, b)
             return

@@ -16,12 +16,11 @@ from pycuda._array.core.axes import normalized_axes
 from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
-from pycuda._driver import _packed_strides
+from pycuda._driver import _check_writable, _packed_strides
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.builtin.functions import ufunc_dtypes
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import launches, planned
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -302,7 +301,7 @@ def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocat
     given = a.dtype
     if not isinstance(out, _driver.GPUArray):
         raise TypeError(f"out must be a GPUArray, not {type(out).__name__}")
-    check_writable(out)
+    _check_writable(out)
     if dtype is None and name in LOOPS and (name != "mean" or given.kind not in "biu"):
         dtype = folded_dtype(LOOPS[name], given, None, out.dtype)
     check_out_shape(name, a, axis, out, keepdims)

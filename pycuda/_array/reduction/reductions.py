@@ -16,7 +16,7 @@ from pycuda._array.core.decorators import array_function, reduces, takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, write_back
 from pycuda._array.reduction.reduce import check_out_shape, launches_of, reduce
-from pycuda._kernels.plans.sharing import check_writable
+from pycuda._driver import _check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -318,7 +318,7 @@ def _into(name, result, out, stream) -> GPUArray:
             f"Cannot cast ufunc 'sqrt' output from {result.dtype!r} to {out.dtype!r} with casting rule "
             "'same_kind'"
         )
-    check_writable(out)
+    _check_writable(out)
     return write_back(result, out, stream)
 
 

@@ -14,11 +14,11 @@ from pycuda._array.core.elementwise import warn_discarded
 from pycuda._array.core.memory import overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.reduction.reduce import folded_dtype, sum_dtype
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import axis_scan, elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import Axis
 from pycuda._kernels.plans.caches import launches, planned
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -75,7 +75,7 @@ def scan(name, a, axis=None, dtype=None, out=None, stream=None, allocator=None) 
     elif out.shape != a.shape:
         raise numpy_error(_UFUNCS.get(name, np.add).accumulate, a, axis, out=out)
     else:
-        check_writable(out)
+        _check_writable(out)
         fits = result == out.dtype and not overlap(a, out)
         direct = out if fits else _driver.GPUArray(a.shape, result, allocator)
     if a.size:

@@ -16,8 +16,8 @@ from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._array.indexing.take_put import take, take_along_axis
 from pycuda._array.sorting.row_sort import Work
+from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import sort as kernels
-from pycuda._kernels.plans.sharing import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,7 @@ def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
     """GPUArray.sort"""
     check_kind(kind, order, stable)
     axis = one_axis(axis, a.ndim)
-    check_writable(a)
+    _check_writable(a)
     kernels.order(a.dtype)
     if a.size == 0 or a.shape[axis] == 1:
         return

@@ -7,6 +7,7 @@ import struct
 from typing import NamedTuple
 
 from pycuda import _driver
+from pycuda._driver import _WIDEST_ACCESS
 from pycuda._kernels.builtin import elements, reduction
 from pycuda._kernels.plans import scratch
 from pycuda._kernels.plans.axes import (
@@ -15,6 +16,7 @@ from pycuda._kernels.plans.axes import (
     axis_capacity,
     ceil_div,
     collapsed,
+    elements_per_access,
     packed_axes,
     power_at_least,
 )
@@ -107,7 +109,7 @@ def kernel(name: str, types: reduction.Types, shape: Shape):
 
 def _vector(*sizes: int) -> int:
     """Elements that a thread loads or stores together, of which each is of one of these sizes."""
-    return max(16 // max(sizes), 1)
+    return elements_per_access(max(sizes))
 
 
 def tile(itemsize: int, result_size: int, acc_size: int) -> int:
@@ -168,7 +170,7 @@ def plan(
         cut = _row_cut(axis.length, rows, *sizes, acc_size)
     else:
         cut = _column_cut(axis.length, inner.length, rows // inner.length, acc_size)
-    aligned = by_row and (axis.stride, axis.other) == sizes and are_aligned(kept, addresses, 16)
+    aligned = by_row and (axis.stride, axis.other) == sizes and are_aligned(kept, addresses, _WIDEST_ACCESS)
     capacity = axis_capacity(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
     threads = TILED_THREADS if cut.name in _TILED else THREADS

@@ -16,8 +16,8 @@ _MOST_BLOCKS = 1024  # of those that have one result a thread at a time
 _SLIDE = struct.Struct("7q")
 
 _SOURCE = """{include}#include "array/pycuda-convolve.hpp"
-extern "C" __global__ void __launch_bounds__(128) slide(const char *a, const char *v, char *c,
-                                                        pycuda::Slide plan)
+extern "C" __global__ void __launch_bounds__(pycuda::SLIDE_THREADS)
+slide(const char *a, const char *v, char *c, pycuda::Slide plan)
 {{
     using namespace pycuda;
     pycuda::slide<{a}, {v}, {c}, {number}>(a, v, reinterpret_cast<{c} *>(c), plan);

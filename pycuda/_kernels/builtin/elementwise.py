@@ -16,6 +16,7 @@ from pycuda._compile.requests import default_options
 from pycuda._driver import _LAYOUT_THREADS, _LAYOUTS, _PARAMETER_AXES, _PARAMETER_HEAD, _PARAMETER_SLOT
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin.functions import TABLE, Function, ufunc_dtypes
+from pycuda._kernels.plans.axes import elements_per_access
 
 _SHARED = 48 << 10  # bytes that a block may have
 
@@ -184,8 +185,8 @@ def _head(name: str) -> str:
 
 
 def _vectors(loop: Loop, name: str, vector: int) -> str:
-    """Dense arrays that start at a multiple of 16 bytes: a thread moves 16 bytes at a time, once. Several
-    times were slower on every GPU that was tried."""
+    """The kernel for dense arrays that are aligned to the widest access: a thread makes one for each array.
+    More were slower on every GPU that was tried."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     vectors = "".join(f"        pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])
@@ -353,7 +354,7 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     kind, axes, wide = _LAYOUTS[layout]
     unroll = 1 if long else 16
     if kind == "VECTOR" and not long:
-        vector = 1 if 16 % widest else 16 // widest  # of 3 bytes, say, none are aligned together
+        vector = elements_per_access(widest)
         return begin + _vectors(loop, name, vector), name, _LAYOUT_THREADS * vector
     if kind == "TILES":
         text, side = _tiles(loop, name, axes, unroll)

@@ -17,7 +17,7 @@ _MOST = 48 << 10
 
 _SOURCE = """{include}#include "array/pycuda-factorize.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256) work({parameters})
+extern "C" __global__ void __launch_bounds__({threads}) work({parameters})
 {{
     {body};
 }}
@@ -25,7 +25,9 @@ extern "C" __global__ void __launch_bounds__(256) work({parameters})
 
 
 def _kernel(element: str, parameters: str, body: str, arguments: str):
-    text = _SOURCE.format(include=elements.include(element), parameters=parameters, body=body)
+    text = _SOURCE.format(
+        threads=_THREADS, include=elements.include(element), parameters=parameters, body=body
+    )
     return compiled(text).get_function("work")._prepare_strided(arguments)
 
 

@@ -13,7 +13,7 @@ TOGETHER = 4  # numbers of a thread of gather()
 _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "array/pycuda-gather.hpp"
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__({threads})
 pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
@@ -22,7 +22,7 @@ pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<
 """
 _GATHER = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__({threads})
 gather(const char *array, const {number} *numbers, {element} *out, int *error, index_t count, index_t length,
        index_t step)
 {{
@@ -30,7 +30,7 @@ gather(const char *array, const {number} *numbers, {element} *out, int *error, i
 }}
 """
 _OFFSETS = """#include "array/pycuda-gather.hpp"
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__({threads})
 offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
@@ -50,7 +50,7 @@ def _flag(value: bool) -> str:
 @context_dependent_memoize
 def pick(element: str, number: str, mode: str, put: bool, axes: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
-    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), axes=axes)
+    text = _PICK.format(threads=THREADS, element=element, number=number, mode=mode, put=_flag(put), axes=axes)
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
@@ -59,14 +59,14 @@ def pick(element: str, number: str, mode: str, put: bool, axes: int):
 @context_dependent_memoize
 def gather(element: str, number: str, mode: str):
     """Function(array, numbers, out, error, count, length, step): picked from one axis to packed elements."""
-    text = _GATHER.format(element=element, number=number, mode=mode, together=TOGETHER)
+    text = _GATHER.format(threads=THREADS, element=element, number=number, mode=mode, together=TOGETHER)
     return compiled(text).get_function("gather")._prepare_strided("PPPPqqq")
 
 
 @context_dependent_memoize
 def offsets(number: str, mode: str, add: bool, axes: int):
     """Function(offsets, numbers, error, plan): bytes from numbers."""
-    text = _OFFSETS.format(number=number, mode=mode, add=_flag(add), axes=axes)
+    text = _OFFSETS.format(threads=THREADS, number=number, mode=mode, add=_flag(add), axes=axes)
     function = compiled(text).get_function("offsets")
     function._prepare_strided(f"PPP{_walk_size(axes)}s")
     return function

@@ -20,7 +20,7 @@ _LARGEST_GRID = 1 << 16
 _COUNTS = "unsigned long long *counts"
 _KERNEL = """#include "array/pycuda-histogram.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(256) count({parameters})
+extern "C" __global__ void __launch_bounds__(COUNT_THREADS) count({parameters})
 {{
     {body};
 }}

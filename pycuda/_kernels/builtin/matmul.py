@@ -29,7 +29,7 @@ class Tile(NamedTuple):
 _LARGE = {1: Tile(2, 2, 8), 2: Tile(2, 2, 8), 4: Tile(2, 2, 8), 8: Tile(2, 1, 8)}
 
 _SOURCE = """{include}#include "array/pycuda-matmul.hpp"
-extern "C" __global__ void __launch_bounds__(256, 2)
+extern "C" __global__ void __launch_bounds__(pycuda::MATMUL_THREADS, 2)
 matmul(const char *a, const char *b, char *c, pycuda::Matmul<{axes}> plan)
 {{
     using namespace pycuda;

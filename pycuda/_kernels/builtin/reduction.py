@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pycuda._driver import _WIDEST_ACCESS
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import (
     Axis,
@@ -21,6 +22,7 @@ from pycuda._kernels.plans.axes import (
     axis_capacity,
     ceil_div,
     collapsed,
+    elements_per_access,
     packed_axes,
     power_at_least,
     power_at_most,
@@ -135,8 +137,8 @@ struct Op {{
     }}
 }};
 }}
-extern "C" __global__ void __launch_bounds__(256) reduce(const char *in{parameters}, char *out,
-                                                        pycuda::Reduction<{kept}, {reduced}> plan)
+extern "C" __global__ void __launch_bounds__(pycuda::THREADS)
+reduce(const char *in{parameters}, char *out, pycuda::Reduction<{kept}, {reduced}> plan)
 {{
     pycuda::{kernel}<pycuda::Op, {vector}, {aligned}, {items}, {partial}>(in, {operand}, out, plan);
 }}
@@ -144,8 +146,8 @@ extern "C" __global__ void __launch_bounds__(256) reduce(const char *in{paramete
 # Means lie packed, as results do.
 _MEAN = "*reinterpret_cast<const A *>(second + result / (int)sizeof({}) * (int)sizeof(A))"
 _SECOND = """
-extern "C" __global__ void __launch_bounds__(256) combine(const char *partial, char *out,
-                                                         pycuda::Combination<{kept}> plan)
+extern "C" __global__ void __launch_bounds__(pycuda::THREADS)
+combine(const char *partial, char *out, pycuda::Combination<{kept}> plan)
 {{
     pycuda::combine_partials<pycuda::Op>(partial, out, plan);
 }}
@@ -233,7 +235,7 @@ def kernels(name: str, types: Types, shape: Shape) -> Kernels:
 
 def _aligned(address: int, axes: list[Axis], vector: int, itemsize: int) -> bool:
     """Whether `vector` elements along the last axis can be loaded as one, at each index along the others."""
-    unit = min(vector * itemsize, 16)
+    unit = min(vector * itemsize, _WIDEST_ACCESS)
     *outer, last = axes
     return (
         unit > 8 * (vector == 1)
@@ -293,7 +295,7 @@ def _header(start, results, count, tile, splits, groups, lanes, parameter) -> by
 
 def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> Plan:
     results, count = _product(kept), _product(reduced)
-    vector = max(1, 16 // itemsize)
+    vector = elements_per_access(itemsize)
     lanes, tile, splits = _cut_rows(results, count, itemsize)
     aligned = _aligned(address, [*kept, *reduced], vector, itemsize) and (
         len(reduced) == 1 or reduced[-1].length % vector == 0
@@ -318,7 +320,7 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
 def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     results, count = _product(kept), _product(reduced)
     inner = kept[-1].length
-    vector = min(4, max(1, 16 // itemsize), power_at_most(inner))
+    vector = min(4, elements_per_access(itemsize), power_at_most(inner))
     lanes, tile, splits = _cut_columns(inner, results // inner, count, vector)
     aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
     groups = ceil_div(inner, lanes * vector)

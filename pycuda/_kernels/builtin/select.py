@@ -16,7 +16,7 @@ _KERNEL = """{include}#include "select/pycuda-select.hpp"
 #include "sort/pycuda-order.hpp"
 using namespace pycuda;
 {typedefs}
-extern "C" __global__ void __launch_bounds__(256) choose({parameters})
+extern "C" __global__ void __launch_bounds__(SELECT_THREADS) choose({parameters})
 {{
     {body};
 }}

@@ -75,7 +75,7 @@ def compile(text: str, name: str, arguments: str):
 _ROWS = """#include "sort/pycuda-row-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(ROW_THREADS)
 sort_rows(const Keys::Raw *in, Keys::Raw *out, {place} *places, index_t rows, unsigned length, unsigned bits,
           unsigned used)
 {{
@@ -108,7 +108,7 @@ count(const {order}::Raw *keys, {count} *counts, index_t length, index_t splits,
     count_all_digits<{order}, {count}, {passes}, {vector}, {threads}, {copies}>(keys, counts, length, splits,
                                                                                 chunk, passes);
 }}
-extern "C" __global__ void __launch_bounds__(256) starts({count} *counts) {{ starts_of_digits(counts); }}
+extern "C" __global__ void __launch_bounds__(DIGITS) starts({count} *counts) {{ starts_of_digits(counts); }}
 """
 _PASS = """#include "sort/pycuda-radix-sort.hpp"
 using namespace pycuda;
@@ -215,7 +215,7 @@ def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
 _SEARCH = """#include "sort/pycuda-order.hpp"
 using namespace pycuda;
 typedef {order} Keys;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__({threads})
 search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys::Raw *values, index_t *out,
        index_t count)
 {{
@@ -241,7 +241,9 @@ search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys:
 def search(keys: Order, right: bool):
     """Function(keys, length, sorter, values, out, count): before or after the equal ones."""
     before = "!(value < key)" if right else "key < value"
-    return compile(_SEARCH.format(order=keys.c_type, before=before), "search", "PqPPPq")
+    return compile(
+        _SEARCH.format(threads=SEARCH_THREADS, order=keys.c_type, before=before), "search", "PqPPPq"
+    )
 
 
 def grid(count: int) -> tuple[int, int]:

@@ -25,28 +25,28 @@ _SOURCE = """#include "sort/pycuda-topk.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 typedef Pair<Keys::Bits> KeyPair;
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TOP_THREADS)
 sample_rows(const Keys::Raw *keys, index_t length, unsigned group, unsigned step, KeyPair *samples)
 {{
     sample<Keys>(keys, length, group, step, samples);
 }}
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(FIRST_THREADS)
 find_limits(const Keys::Raw *keys, index_t length, const KeyPair *samples, unsigned rank, Limit<Keys> *limits)
 {{
     find_limit<Keys>(keys, length, samples, rank, limits);
 }}
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(TOP_THREADS)
 collect_pairs(const Keys::Raw *keys, index_t length, Limit<Keys> *limits, KeyPair *pairs, unsigned capacity)
 {{
     collect<Keys, {vector}>(keys, length, limits, pairs, capacity);
 }}
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(FIRST_THREADS)
 collect_otherwise(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, KeyPair *pairs,
                   unsigned capacity, unsigned k)
 {{
     collect_anyway<Keys>(keys, length, limits, pairs, capacity, k);
 }}
-extern "C" __global__ void __launch_bounds__(1024)
+extern "C" __global__ void __launch_bounds__(FIRST_THREADS)
 finish_rows(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, const KeyPair *pairs,
             unsigned capacity, unsigned k, unsigned parts, Keys::Raw *values, index_t *indices)
 {{

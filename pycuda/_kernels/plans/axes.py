@@ -9,7 +9,7 @@ import struct
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from pycuda._driver import _LAYOUTS, _alignment, _collapse_axes
+from pycuda._driver import _LAYOUTS, _WIDEST_ACCESS, _alignment, _collapse_axes
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -47,15 +47,23 @@ def packed_axes(axes: Sequence[tuple[int, ...]], capacity: int) -> bytes:
 
 
 def are_aligned(axes: Sequence[tuple[int, ...]], addresses: tuple[int, ...], unit: int) -> bool:
-    """Whether each array's elements along these axes lie at multiples of `unit` bytes, 16 at most."""
+    """Whether each array's elements along these axes lie at multiples of `unit` bytes, which is at most
+    _WIDEST_ACCESS."""
     return min(_alignment(axes, addresses)) >= unit
 
 
+def elements_per_access(itemsize: int) -> int:
+    """The elements of the widest vector that a thread loads or stores at once; 1 if they do not fill it."""
+    return _WIDEST_ACCESS // itemsize if _WIDEST_ACCESS % itemsize == 0 else 1
+
+
 def vector_width(array: GPUArray, axes: Sequence[tuple[int, int]] = ()) -> int:
-    """How many elements that follow each other are loaded together, 16 bytes or one; axes: along which others
-    begin."""
-    aligned = array.itemsize <= 16 and are_aligned(axes, (array._address,), 16)
-    return 16 // array.itemsize if aligned else 1
+    """Elements of the vectors in which the array can be loaded; 1 if it is not aligned for wider ones.
+
+    Vectors start at the array's address and at each index along `axes`, which are (length, stride in bytes).
+    """
+    aligned = are_aligned(axes, (array._address,), _WIDEST_ACCESS)
+    return elements_per_access(array.itemsize) if aligned else 1
 
 
 def power_at_most(n: int) -> int:

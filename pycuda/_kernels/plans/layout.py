@@ -13,7 +13,7 @@ import struct
 from functools import lru_cache
 from typing import NamedTuple
 
-from pycuda._driver import _axis_divider, _collapse_axes
+from pycuda._driver import _collapse_axes, _divider
 from pycuda.compyte.array import is_c_contiguous_strides, is_f_contiguous_strides
 
 _NARROW = 2**31  # fewer elements than that are counted in 32 bits
@@ -111,7 +111,7 @@ def divider(length: int) -> tuple[int, int]:
     """(magic, shift) so that for k < 2^31: k / length == (((k * magic) >> 32) + k) >> shift. (0, 0) for
     larger lengths, which are divided by as they are.
     """
-    return _axis_divider(length) if 0 < length < _NARROW else (0, 0)
+    return _divider(length) if 0 < length < _NARROW else (0, 0)
 
 
 class _Groups:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pycuda import _driver
 from pycuda._driver import _share_memory
 
 
@@ -126,12 +125,3 @@ def look(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
 def _count(vector: Vector, indices: range) -> int | None:
     _, high = vector.limits(indices)
     return high if high < vector.array.size else None
-
-
-def check_writable(array) -> None:
-    """ValueError for what may not be written to."""
-    if isinstance(array, _driver.GPUArray) and not array.flags.writeable:
-        raise ValueError(
-            "assignment destination is read-only: elements share memory, as in views by broadcast_to(), or "
-            "the library that exported the array forbids writing"
-        )

@@ -15,6 +15,7 @@ import functools
 import numpy as np
 
 from pycuda._compile.files import passing
+from pycuda._compile.pathfinder import library_path
 
 LIMIT = 20000  # dimensions of libcurand, after which they repeat
 
@@ -109,9 +110,7 @@ def _known() -> np.ndarray:
 def library() -> ctypes.CDLL | None:
     """libcurand, when it is installed."""
     with passing, contextlib.suppress(ImportError, RuntimeError):
-        from cuda.pathfinder import load_nvidia_dynamic_lib
-
-        return ctypes.CDLL(load_nvidia_dynamic_lib("curand").abs_path)
+        return ctypes.CDLL(library_path("curand"))
     for major in 10, 11:
         with passing:
             return ctypes.CDLL(f"libcurand.so.{major}")

@@ -18,6 +18,7 @@ import numpy as np
 from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._compile.modules import SourceModule
 from pycuda._driver_extras import CompileError
+from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
 
 THREADS = 256  # of a block of a streaming kernel
@@ -216,11 +217,11 @@ def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane=""
 
 
 def streaming_shape(vectors, uses) -> Streaming:
-    """The shape that suits these vectors."""
+    """The shape for these vectors: the widest access holds whole elements of the largest dtype, and enough
+    bytes are in flight."""
     sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
     read = sum(v.dtype.itemsize for v in vectors if uses[v.name].indexed and not uses[v.name].written)
-    largest = max(sizes, default=16)
-    vector = max(1, 16 // largest) if largest & (largest - 1) == 0 else 1
+    vector = elements_per_access(max(sizes)) if sizes else 1
     rounds = 1
     while rounds < 4 and rounds * vector * max(read, 8) < _BYTES_IN_FLIGHT:
         rounds *= 2

@@ -8,6 +8,7 @@ import numpy as np
 
 from pycuda._c_types import ScalarArg, VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
+from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import layout_of, module, prepared
 
@@ -47,9 +48,9 @@ class Shape(NamedTuple):
 
 
 def shape(vectors, uses) -> Shape:
-    """The shape that suits these vectors: accesses of 16 bytes of the largest element."""
-    largest = max((v.dtype.itemsize for v in vectors if uses[v.name].indexed), default=16)
-    return Shape(max(1, 16 // largest) if largest & (largest - 1) == 0 else 1)
+    """The shape for these vectors: the widest access holds whole elements of the largest dtype."""
+    sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
+    return Shape(elements_per_access(max(sizes)) if sizes else 1)
 
 
 def expression(what: str, text: str, name: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pycuda._c_types import dtype_to_ctype
+from pycuda._kernels.plans.axes import elements_per_access
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import module
 
@@ -54,7 +55,7 @@ class Shape(NamedTuple):
 def shape(value_size: int, item_size: int) -> Shape:
     """What suits items of this size, of which a value is loaded. ValueError when they are too large for
     shared memory."""
-    vector = 16 // value_size if 16 % value_size == 0 else 1
+    vector = elements_per_access(value_size)
     of_chunk = (vector + 1) * item_size
     for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
         chunks = min(_SHARED // (threads * slots * of_chunk), _CHUNKS)

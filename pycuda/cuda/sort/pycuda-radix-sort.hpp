@@ -89,7 +89,7 @@ template <class T> __device__ __forceinline__ T sum_of_lanes(T value)
     return value;
 }
 
-// Counts to offsets, by an exclusive scan. Grid: rows times passes blocks of 256 threads.
+// Counts to offsets, by an exclusive scan. Grid: rows times passes blocks of DIGITS threads.
 template <class Count> __device__ __forceinline__ void starts_of_digits(Count *counts)
 {
     __shared__ Count warps[DIGITS / 32];

@@ -1,0 +1,44 @@
+"""Numbers by which Python divides the work of a kernel are those of its header."""
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+CUDA = Path(__file__).resolve().parents[2] / "pycuda" / "cuda"
+# Module of pycuda._kernels, its name; header of pycuda/cuda, its name.
+ROWS = [
+    ("builtin.axis_scan", "THREADS", "scan/pycuda-axis-scan.hpp", "SCAN_THREADS"),
+    ("builtin.axis_scan", "TILED_THREADS", "scan/pycuda-axis-scan.hpp", "TILED_THREADS"),
+    ("builtin.axis_scan", "_CHUNKS", "scan/pycuda-axis-scan.hpp", "SCAN_CHUNKS"),
+    ("builtin.convolve", "THREADS", "array/pycuda-convolve.hpp", "SLIDE_THREADS"),
+    ("builtin.histogram", "THREADS", "array/pycuda-histogram.hpp", "COUNT_THREADS"),
+    ("builtin.matmul", "THREADS", "array/pycuda-matmul.hpp", "MATMUL_THREADS"),
+    ("builtin.reduction", "THREADS", "reduce/pycuda-axis-reduce.hpp", "THREADS"),
+    ("builtin.select", "THREADS", "select/pycuda-select.hpp", "SELECT_THREADS"),
+    ("builtin.select", "THREADS", "select/pycuda-changes.hpp", "CHANGES_THREADS"),
+    ("builtin.sort", "DIGITS", "sort/pycuda-radix-sort.hpp", "DIGITS"),
+    ("builtin.sort", "ROW_SLOTS", "sort/pycuda-row-sort.hpp", "ROW_SLOTS"),
+    ("builtin.sort", "ROW_THREADS", "sort/pycuda-row-sort.hpp", "ROW_THREADS"),
+    ("builtin.topk", "FIRST_THREADS", "sort/pycuda-topk.hpp", "FIRST_THREADS"),
+    ("builtin.topk", "THREADS", "sort/pycuda-topk.hpp", "TOP_THREADS"),
+    ("builtin.topk", "_BYTES", "sort/pycuda-topk.hpp", "TOP_BYTES"),
+    ("random.generators", "DIMENSIONS", "random/pycuda-random-sobol.hpp", "SOBOL_DIMENSIONS"),
+    ("random.generators", "RAND_THREADS", "random/pycuda-random-philox.hpp", "RAND_THREADS"),
+    ("sparse.column_sorted", "_CHUNK", "sparse/pycuda-sparse-sorted.hpp", "SORTED_CHUNK"),
+    ("sparse.spmv", "THREADS", "sparse/pycuda-sparse.hpp", "SPARSE_THREADS"),
+]
+
+
+@pytest.mark.parametrize(("module", "name", "header", "constant"), ROWS)
+def test_python_and_the_header_agree(module, name, header, constant):
+    value = getattr(importlib.import_module(f"pycuda._kernels.{module}"), name)
+    assert re.findall(rf"\b{constant} = (\d+)\b", (CUDA / header).read_text()) == [str(value)]
+
+
+def test_the_divider_of_c_and_of_kernels_have_the_same_fields():
+    core = (CUDA.parents[1] / "core" / "layout" / "elementwise_layout.h").read_text()
+    fields = re.search(r"struct Divider \{\s*uint32_t ([\w, ]+);", core)[1]
+    device = (CUDA / "array" / "pycuda-elementwise.hpp").read_text()
+    assert fields == re.search(r"struct Divider \{\s*unsigned ([\w, ]+);", device)[1]
