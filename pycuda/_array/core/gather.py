@@ -43,7 +43,8 @@ class Positions(NamedTuple):
     array: GPUArray
     mode: str
     length: int = 0  # of the axis
-    step: int = 1  # its stride
+    step: int = 1  # its stride; with mode OFFSET what all are multiples of
+    checked: bool = False
 
 
 # ---- errors found on the device
@@ -68,11 +69,11 @@ _words = memoized_in_context(lambda: ([], []), 256)
 class _Check:
     """Around launches: IndexError when one of them met an index that no element has."""
 
-    __slots__ = "spare", "stream", "used", "word"
+    __slots__ = "recorded", "spare", "stream", "used", "word"
 
-    def __init__(self, mode, stream):
-        self.stream, self.word = stream, None
-        if mode == "RAISE":
+    def __init__(self, positions, stream):
+        self.stream, self.word, self.recorded = stream, None, False
+        if positions.mode == "RAISE" and not positions.checked:
             captures.refuse(
                 "indexing by an array on the device", "the host reads whether an index is out of bounds",
                 stream,
@@ -85,19 +86,42 @@ class _Check:
                 self.word = _Word()
             self.used.append(self.word)
 
+    @property
+    def address(self):
+        """Where a kernel reports; 0 where nothing is waited for."""
+        return 0 if self.recorded or self.word is None else self.word.address
+
+    def record(self):
+        """Kernels that are launched from now on are not waited for."""
+        if self.word is not None and not self.recorded:
+            self.word.event.record(self.stream)
+            self.recorded = True
+
     def __enter__(self):
-        return self.word.address if self.word else 0
+        return self
 
     def __exit__(self, kind, problem, traceback):
         word = self.word
         if word is None or kind is not None:
             return
-        word.event.record(self.stream).synchronize()
+        self.record()
+        word.event.synchronize()
         wrong, word.value[0] = word.value[0], 0
         self.used.remove(word)
         self.spare.append(word)
         if wrong:
             raise IndexError("index is out of bounds")
+
+
+def _queue_check(positions, check, stream) -> None:
+    """Queues a kernel that checks indices. What is launched after it is not waited for."""
+    array = positions.array
+    axes, _ = _collapse_axes([(n, 0, step, 0) for n, step in zip(array.shape, array.strides, strict=True)], 3)
+    capacity = axis_capacity(len(axes))
+    function = kernels.check(elements.stored(array.dtype), capacity)
+    plan = kernels.picking(array.size, positions.length, 0, axes, capacity)
+    function.prepared_async_call(kernels.grid(array.size), _BLOCK, stream, array, check.address, plan)
+    check.record()
 
 
 def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
@@ -114,7 +138,23 @@ def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
     return np.where(indices < 0, indices + length, indices)
 
 
-def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool):
+def _in_words(element: str, itemsize: int, bits: int, axes):
+    """(C type, axes) of what is moved: words of up to 16 bytes where elements that follow each other are
+    moved together. bits: those that are set in an address, or in the step between places."""
+    *outer, (length, *steps) = axes
+    if steps != [itemsize, 0, itemsize]:
+        return element, axes
+    row = length * itemsize
+    bits |= row | kernels.LARGEST_WORD
+    for _, in_array, _, in_other in outer:
+        bits |= in_array | in_other
+    word = bits & -bits
+    if word < itemsize or word == 1:
+        return element, axes
+    return kernels.WORDS[word], [*outer, (row // word, word, 0, word)]
+
+
+def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
     """(function, grid, what it takes last) for indexed_copy(), None where nothing is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
@@ -123,9 +163,11 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
         raise IndexError("index is out of bounds for axis with size 0")
     axes, _ = _collapse_axes(axes, 3)
     element, index = elements.raw(dtype), elements.stored(index_dtype)
-    if not put and axes == [(count, 0, index_dtype.itemsize, dtype.itemsize)]:
-        function = kernels.gather(element, index, mode)
-        return function, kernels.grid(count, kernels.TOGETHER), (count, length, step)
+    if not put and kernels.gathers(axes, index_dtype.itemsize, dtype.itemsize):
+        function, grid, length_of_row, rows = kernels.gather(element, index, mode, dtype.itemsize, axes)
+        return function, grid, (length_of_row, length, step, rows)
+    element, axes = _in_words(element, dtype.itemsize, bits | step, axes)
+    count = math.prod(axis[0] for axis in axes)
     capacity = axis_capacity(len(axes))
     function = kernels.pick(element, index, mode, put, capacity)
     return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
@@ -134,20 +176,29 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
 _plans = memoized_in_context(_planned, 256)
 
 
+def _is_checked_before(positions, moved) -> bool:
+    """Whether the indices are few for what is moved: then the host waits only until they are checked."""
+    return positions.mode == "RAISE" and 8 * positions.array.nbytes <= moved.nbytes
+
+
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
     """Copy elements between `array` and `other`: axes are (length, stride in array, positions, other)."""
     if put:
         _check_writable(array)
-    plan = _plans(
-        array.dtype, positions.array.dtype, positions.mode, positions.length, positions.step, tuple(axes), put
-    )
+    bits = (array._address | other._address) % kernels.LARGEST_WORD
+    numbers, mode, length, step, _ = positions
+    plan = _plans(array.dtype, numbers.dtype, mode, length, step, tuple(axes), put, bits)
     if plan is None:
-        if positions.mode == "RAISE" and positions.array.size:
-            host_indices(positions.array.get(stream=stream), positions.length, "RAISE")
+        if mode == "RAISE" and numbers.size:
+            host_indices(numbers.get(stream=stream), length, "RAISE")
         return
     function, grid, rest = plan
-    with _Check(positions.mode, stream) as error:
-        function.prepared_async_call(grid, _BLOCK, stream, array, positions.array, other, error, *rest)
+    with _Check(positions, stream) as check:
+        if not positions.checked and _is_checked_before(positions, other):
+            _queue_check(positions, check, stream)
+        function.prepared_async_call(
+            grid, _BLOCK, stream, array, positions.array, other, check.address, *rest
+        )
 
 
 def is_plain_gather(array, indices) -> bool:
@@ -169,9 +220,15 @@ def combined_offsets(parts: list[Positions], shape, stream=None, write=False) ->
     """Several positions of each element, which broadcast together, as offsets. write: all are checked now,
     so that nothing is written where one is wrong.
     """
-    if len(parts) == 1 and not (write and parts[0].mode == "RAISE"):
-        return parts[0]
+    if len(parts) == 1:
+        (part,) = parts
+        if not write or part.mode != "RAISE" or part.array.size == 0:
+            return part
+        with _Check(part, stream) as check:
+            _queue_check(part, check, stream)
+        return part._replace(checked=True)
     offsets = new(shape, np.int64)
+    grain = math.gcd(*(part.step for part in parts))
     if offsets.size == 0:
         return Positions(offsets, "OFFSET")
     for position, part in enumerate(parts):
@@ -182,8 +239,8 @@ def combined_offsets(parts: list[Positions], shape, stream=None, write=False) ->
         capacity = axis_capacity(len(axes))
         function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, capacity)
         plan = kernels.picking(offsets.size, part.length, part.step, axes, capacity)
-        with _Check(part.mode, stream) as error:
+        with _Check(part, stream) as check:
             function.prepared_async_call(
-                kernels.grid(offsets.size), _BLOCK, stream, offsets, part.array, error, plan
+                kernels.offsets_grid(offsets.size), _BLOCK, stream, offsets, part.array, check.address, plan
             )
-    return Positions(offsets, "OFFSET")
+    return Positions(offsets, "OFFSET", step=grain)

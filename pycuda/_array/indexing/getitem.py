@@ -5,6 +5,7 @@ Indices that are on the device are checked there: see pycuda._array.core.gather.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -132,13 +133,14 @@ def check_mask(mask, view, axes) -> None:
 def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
     """The arrays of an index as positions on the device, and the shape that they broadcast to."""
     view, parts, host = read.view, [], []
+    grain = math.gcd(*(view.strides[axis] for axes, *_ in read.picked for axis in axes))
     for axes, item, own in read.picked:
         strides = [view.strides[axis] for axis in axes]
         if item.dtype.kind == "b":
             check_mask(item, view, axes)
         if isinstance(item, _driver.GPUArray):
             if item.dtype.kind == "b":
-                parts.append(Positions(offsets_of_true(item, strides, stream), "OFFSET"))
+                parts.append(Positions(offsets_of_true(item, strides, stream), "OFFSET", step=grain))
             else:
                 parts.append(Positions(item, "RAISE", view.shape[axes[0]], strides[0]))
         else:
@@ -157,7 +159,7 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
             + " ".join(map(shape_text, shapes))
         ) from None
     if offsets is not None:
-        parts.append(Positions(on_device(offsets, stream), "OFFSET"))
+        parts.append(Positions(on_device(offsets, stream), "OFFSET", step=grain))
     return parts, shape
 
 

@@ -49,7 +49,7 @@ def _along(indices, a, axis: int, mode: str, stream) -> Positions:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if isinstance(indices, _driver.GPUArray):
         return Positions(indices, mode, length, step)
-    return Positions(on_device(host_indices(indices, length, mode, axis) * step, stream), "OFFSET")
+    return Positions(on_device(host_indices(indices, length, mode, axis) * step, stream), "OFFSET", step=step)
 
 
 def _into(result, out, stream):

@@ -9,7 +9,11 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
-TOGETHER = 4  # numbers of a thread of gather()
+TOGETHER = 4  # elements of a thread
+_SIZES = {"threads": THREADS, "together": TOGETHER}
+_ROWS = 4  # of a thread that gathers with the same indices from each
+LARGEST_WORD = 16
+WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", LARGEST_WORD: "uint4"}
 _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "array/pycuda-gather.hpp"
@@ -17,16 +21,24 @@ extern "C" __global__ void __launch_bounds__({threads})
 pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
-    pycuda::pick<{element}, {number}, {mode}, {put}>(array, numbers, other, error, plan);
+    pycuda::pick<{element}, {number}, {mode}, {put}, {axes}, {together}>(array, numbers, other, error, plan);
+}}
+"""
+_CHECK = """#include "array/pycuda-gather.hpp"
+extern "C" __global__ void __launch_bounds__({threads})
+check(const char *numbers, int *error, pycuda::Picking<{axes}> plan)
+{{
+    pycuda::check<{number}, {axes}, {together}>(numbers, error, plan);
 }}
 """
 _GATHER = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
-gather(const char *array, const {number} *numbers, {element} *out, int *error, index_t count, index_t length,
-       index_t step)
+gather(const char *array, const char *numbers, {element} *out, int *error, index_t count, index_t length,
+       index_t step, Rows rows)
 {{
-    pycuda::gather<{element}, {number}, {mode}, {together}>(array, numbers, out, error, count, length, step);
+    pycuda::gather<{element}, {number}, {mode}, {together}, {rows}>(array, numbers, out, error, count, length,
+                                                                    step, rows);
 }}
 """
 _OFFSETS = """#include "array/pycuda-gather.hpp"
@@ -50,17 +62,44 @@ def _flag(value: bool) -> str:
 @context_dependent_memoize
 def pick(element: str, number: str, mode: str, put: bool, axes: int):
     """Function(array, numbers, other, error, plan): gather, or scatter."""
-    text = _PICK.format(threads=THREADS, element=element, number=number, mode=mode, put=_flag(put), axes=axes)
+    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), axes=axes, **_SIZES)
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
 
 
 @context_dependent_memoize
-def gather(element: str, number: str, mode: str):
-    """Function(array, numbers, out, error, count, length, step): picked from one axis to packed elements."""
-    text = _GATHER.format(threads=THREADS, element=element, number=number, mode=mode, together=TOGETHER)
-    return compiled(text).get_function("gather")._prepare_strided("PPPPqqq")
+def check(number: str, axes: int):
+    """Function(numbers, error, plan): reports numbers that no element has."""
+    text = _CHECK.format(number=number, axes=axes, **_SIZES)
+    return compiled(text).get_function("check")._prepare_strided(f"PP{_walk_size(axes)}s")
+
+
+@context_dependent_memoize
+def _gather(element: str, number: str, mode: str, together: int, rows: int):
+    text = _GATHER.format(
+        threads=THREADS, element=element, number=number, mode=mode, together=together, rows=rows
+    )
+    return compiled(text).get_function("gather")._prepare_strided("PPPPqqq24s")
+
+
+def gathers(axes: list[tuple[int, ...]], number_size: int, itemsize: int) -> bool:
+    """Whether gather() takes axes as indexed_copy() has them: results and indices are contiguous along rows,
+    and these are long enough for a block each."""
+    *outer, (length, *steps) = axes
+    if steps != [0, number_size, itemsize] or len(outer) > 1:
+        return False
+    return not outer or (length >= 2 * THREADS and outer[0][3] == length * itemsize)
+
+
+def gather(element: str, number: str, mode: str, itemsize: int, axes: list[tuple[int, ...]]):
+    """(Function(array, numbers, out, error, count, length, step, rows), grid, count, rows)."""
+    (rows, in_array, in_numbers, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
+    at_once = _ROWS if rows > 1 and in_numbers == 0 else 1
+    together = TOGETHER if itemsize <= 8 else 1
+    blocks = ceil_div(count, THREADS * together) * ceil_div(rows, at_once)
+    function = _gather(element, number, mode, together, at_once)
+    return function, (blocks, 1), count, struct.pack("3q", rows, in_array, in_numbers)
 
 
 @context_dependent_memoize
@@ -77,6 +116,11 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
     return struct.pack("3q", count, length, step) + packed_axes(axes, capacity)
 
 
-def grid(count: int, together: int = 1) -> tuple[int, int]:
-    """The grid for `count` elements, of which each thread takes `together` at a time."""
-    return min(ceil_div(count, THREADS * together), _LARGEST_GRID), 1
+def grid(count: int) -> tuple[int, int]:
+    """Of pick and check. A count that no grid is large enough for is refused by the driver."""
+    return ceil_div(count, THREADS * TOGETHER), 1
+
+
+def offsets_grid(count: int) -> tuple[int, int]:
+    """Of offsets, whose threads take as many elements as needed."""
+    return min(ceil_div(count, THREADS), _LARGEST_GRID), 1

@@ -9,14 +9,14 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 512
-_TILE = THREADS * 4
+_ROUNDS = 4  # positions of a thread at a time
 _RESIDENT = 4  # blocks of a multiprocessor
 _BUCKETS = 2048
 _MOST_SHARED = 48 << 10  # bytes that a block may have
 
 _SOURCE = """#include "array/pycuda-interp.hpp"
 using namespace pycuda;
-extern "C" __global__ void __launch_bounds__(512)
+extern "C" __global__ void __launch_bounds__(INTERP_THREADS)
 interp(const {x} *x, Parts<{parts}> *out, index_t size, const double *xp, const Parts<{parts}> *fp,
        const Parts<{parts}> *left, const Parts<{parts}> *right, index_t count)
 {{
@@ -38,7 +38,9 @@ def launch(x, out, xp, fp, left, right, stream=None) -> None:
     parts = fp.itemsize // 8
     shared = (1 + 2 * parts) * 8 * xp.size + 4 * _BUCKETS
     fits = shared <= _MOST_SHARED
-    blocks = min(ceil_div(x.size, _TILE), _RESIDENT * _driver.Context.get_device().multiprocessor_count)
+    blocks = min(
+        ceil_div(x.size, THREADS * _ROUNDS), _RESIDENT * _driver.Context.get_device().multiprocessor_count
+    )
     _kernel(x.dtype, parts, fits).prepared_async_call(
         (blocks, 1), (THREADS, 1, 1), stream, x, out, x.size, xp, fp, left, right, xp.size,
         shared_size=shared if fits else 0,

@@ -61,54 +61,129 @@ template <int D> struct Picking {
     Walk<D> walk;         // in the array, in the indices, in the other array
 };
 
-// PUT: array[index] = other; otherwise other = array[index], 0 where the index is out of bounds.
-template <class T, class I, Mode MODE, bool PUT, int D>
-__device__ __forceinline__ void pick(char *array, const char *numbers, char *other, int *error,
-                                     const Picking<D> &plan)
+// Calls some(integer<N>, i) for the elements i, i + blockDim.x, ... of a thread: for all U of them where the
+// block has as many, else for one at a time.
+template <int N> struct integer { enum { value = N }; };
+
+template <int U, class Some> __device__ __forceinline__ void for_elements_of_thread(index_t count, Some some)
 {
-    index_t stride = (index_t)gridDim.x * blockDim.x;
-    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < plan.count; i += stride) {
-        index_t at[3];
-        walk_to<D>(plan.walk, i, at);
-        index_t number =
-            element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
-        T *there = reinterpret_cast<T *>(array + at[0] + number * plan.step);
-        T *here = reinterpret_cast<T *>(other + at[2]);
-        if (MODE == RAISE && number < 0) {
-            if (!PUT) *here = T();
-        } else if (PUT) {
-            *there = *here;
-        } else {
-            *here = *there;
-        }
+    const index_t begin = (index_t)blockIdx.x * blockDim.x * U, end = begin + blockDim.x * U;
+    if (end <= count) {
+        some(integer<U>(), begin + threadIdx.x);
+    } else {
+        for (index_t i = begin + threadIdx.x; i < count; i += blockDim.x) some(integer<1>(), i);
     }
 }
 
-// out[i] = element numbers[i] of an array whose elements are `step` bytes apart, 0 where that is out of
-// bounds. Indices and results are contiguous; a thread moves V of them and issues their loads together.
-template <class T, class I, Mode MODE, int V>
-__device__ __forceinline__ void gather(const char *array, const I *numbers, T *out, int *error, index_t count,
-                                       index_t length, index_t step)
+// The index of each element in I numbers[], and the element's place in the three arrays.
+template <class I, int D, int N>
+__device__ __forceinline__ void find_numbers(const char *from, const Picking<D> &plan, index_t first,
+                                             I (&numbers)[N], index_t (&at)[N][3])
 {
-    const index_t all = (index_t)blockDim.x * V, begin = blockIdx.x * all;
-    const index_t end = begin + all < count ? begin + all : count;
-    int wrong = 0;
-    const auto element = [=, &wrong](const I &number) {
-        const index_t at = element_number<MODE>(number, length, &wrong);
-        return MODE == RAISE && at < 0 ? T() : *reinterpret_cast<const T *>(array + at * step);
-    };
-    if (begin + all <= count && lanes<I, V, 1>::fit(numbers) && lanes<T, V, 1>::fit(out)) {
-        const index_t first = begin + threadIdx.x * V;
-        lanes<I, V, 1> at;
-        lanes<T, V, 1> values;
-        at.load(numbers + first, 0);
 #pragma unroll
-        for (int v = 0; v < V; v++) values(v) = element(at(v));
-        values.store(out + first, 0);
-    } else {
-        for (index_t i = begin + threadIdx.x; i < end; i += blockDim.x) out[i] = element(numbers[i]);
+    for (int u = 0; u < N; u++) {
+        walk_to<D>(plan.walk, first + u * blockDim.x, at[u]);
+        numbers[u] = *reinterpret_cast<const I *>(from + at[u][1]);
     }
-    if (MODE == RAISE && wrong) *error = 1;
+}
+
+// PUT: array[index] = other; otherwise other = array[index], 0 where the index is out of bounds. All loads of
+// a thread come before its stores. Without `error` indices out of bounds are not reported.
+template <class T, class I, Mode MODE, bool PUT, int D, int U>
+__device__ __forceinline__ void pick(char *array, const char *numbers, char *other, int *error,
+                                     const Picking<D> &plan)
+{
+    int wrong = 0;
+    for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
+        enum { N = decltype(count)::value };
+        I indices[N];
+        index_t at[N][3];
+        T moved[N];
+        find_numbers(numbers, plan, first, indices, at);
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            const index_t number = element_number<MODE>(indices[u], plan.length, &wrong);
+            at[u][0] += number * (MODE == OFFSET ? 1 : plan.step);
+            at[u][1] = MODE != RAISE || number >= 0;
+        }
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            const char *const from = PUT ? other + at[u][2] : array + at[u][0];
+            moved[u] = PUT || at[u][1] ? *reinterpret_cast<const T *>(from) : T();
+        }
+#pragma unroll
+        for (int u = 0; u < N; u++) {
+            char *const to = PUT ? array + at[u][0] : other + at[u][2];
+            if (!PUT || at[u][1]) *reinterpret_cast<T *>(to) = moved[u];
+        }
+    });
+    if (MODE == RAISE && wrong && error) *error = 1;
+}
+
+// Reports an index that is out of bounds.
+template <class I, int D, int U>
+__device__ __forceinline__ void check(const char *numbers, int *error, const Picking<D> &plan)
+{
+    int wrong = 0;
+    for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
+        I indices[decltype(count)::value];
+        index_t at[decltype(count)::value][3];
+        find_numbers(numbers, plan, first, indices, at);
+#pragma unroll
+        for (int u = 0; u < decltype(count)::value; u++)
+            element_number<RAISE>(indices[u], plan.length, &wrong);
+    });
+    if (wrong) *error = 1;
+}
+
+// Rows that are gathered from: bytes from one to the next in the array and in the indices.
+struct Rows {
+    index_t count, in_array, in_numbers;
+};
+
+// out[r][i] = the element of row r of an array whose index is numbers[r][i], `step` bytes from one to the
+// next, 0 where that is out of bounds. Indices and results are contiguous along i, results in all. A thread
+// has V of each of R rows, which have the same indices unless R is 1, and issues their loads together.
+template <class T, class I, Mode MODE, int V, int R>
+__device__ __forceinline__ void gather(const char *array, const char *numbers, T *out, int *error,
+                                       index_t count, index_t length, index_t step, const Rows &rows)
+{
+    const index_t all = (index_t)blockDim.x * V, tiles = (count + all - 1) / all;
+    const index_t row = quotient(blockIdx.x, tiles), begin = (blockIdx.x - row * tiles) * all;
+    const index_t end = min(begin + all, count);
+    const I *const own = (const I *)(numbers + row * R * rows.in_numbers);
+    array += row * R * rows.in_array;
+    out += row * R * count;
+    int wrong = 0;
+    const auto number = [=, &wrong](const I &index) { return element_number<MODE>(index, length, &wrong); };
+    const auto element = [=](int r, index_t number) {
+        const char *const at = array + r * rows.in_array + number * (MODE == OFFSET ? 1 : step);
+        return MODE == RAISE && number < 0 ? T() : *reinterpret_cast<const T *>(at);
+    };
+    const bool whole = begin + all <= count && (R == 1 || count % V == 0);
+    if (whole && lanes<I, V, 1>::fit(own) && lanes<T, V, 1>::fit(out)) {
+        const index_t first = begin + threadIdx.x * V;
+        lanes<I, V, 1> indices;
+        lanes<T, V, 1> values[R];
+        index_t at[V];
+        indices.load(own + first, 0);
+#pragma unroll
+        for (int v = 0; v < V; v++) at[v] = number(indices(v));
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (R == 1 || row * R + r < rows.count)
+#pragma unroll
+                for (int v = 0; v < V; v++) values[r](v) = element(r, at[v]);
+#pragma unroll
+        for (int r = 0; r < R; r++)
+            if (R == 1 || row * R + r < rows.count) values[r].store(out + r * count + first, 0);
+    } else {
+        for (index_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
+            const index_t at = number(own[i]);
+            for (int r = 0; r < R && row * R + r < rows.count; r++) out[r * count + i] = element(r, at);
+        }
+    }
+    if (MODE == RAISE && wrong && error) *error = 1;
 }
 
 // offsets[i] is set to `step` times an index, or incremented by it (ADD).
@@ -123,7 +198,7 @@ __device__ __forceinline__ void add_offsets(index_t *offsets, const char *number
         index_t number =
             element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
         if (MODE == RAISE && number < 0) number = 0;
-        offsets[i] = (ADD ? offsets[i] : 0) + number * plan.step;
+        offsets[i] = (ADD ? offsets[i] : 0) + number * (MODE == OFFSET ? 1 : plan.step);
     }
 }
 

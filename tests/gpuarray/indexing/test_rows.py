@@ -1,0 +1,134 @@
+"""Elements, rows and columns by index: words of every width, at any address, indices in and out of bounds."""
+
+import numpy as np
+import pytest
+from drawing import few, layouts, numbers
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pycuda.driver as drv
+import pycuda.gpuarray as gpuarray
+
+DTYPES = ["u1", "f2", "f4", "f8", "F", "D", "V3", "V24", "b1"]
+INDICES = ["i8", "i4", "u1", "i2"]
+SEEDS = st.integers(0, 2**32 - 1)
+ROWS, COLUMNS = st.integers(1, 40), st.sampled_from([1, 3, 4, 8, 30, 64, 100, 600])
+
+
+def drawn(data, rng, dtype, rows, columns):
+    """(host, device) of a matrix that begins anywhere in its memory, of any strides."""
+    dtype, start = np.dtype(dtype), data.draw(st.integers(0, 5))
+    count = rows * columns + start
+    if dtype.kind == "V":
+        flat = rng.integers(0, 256, count * dtype.itemsize, dtype=np.uint8).view(dtype)
+    else:
+        flat = numbers(rng, count, dtype)
+    if data.draw(st.booleans()):
+        return data.draw(layouts(flat[start:].reshape(rows, columns)))
+    there = gpuarray.to_gpu(flat)[start:]
+    return flat[start:].reshape(rows, columns), there.reshape(rows, columns)
+
+
+def drawn_indices(data, rng, length, shape, wrong=False):
+    """(host, device) of indices of both signs, of any strides."""
+    dtype = np.dtype(data.draw(st.sampled_from(INDICES)))
+    least = 0 if dtype.kind == "u" else -length
+    found = rng.integers(least, length, shape).astype(dtype)
+    if wrong and found.size:
+        beyond = [length, 100] if dtype.kind == "u" else [length, -length - 1, 100, -101]
+        found.flat[rng.integers(found.size)] = rng.choice([n for n in beyond if not least <= n < length])
+        return found[::-1], gpuarray.to_gpu(found)[::-1]
+    return data.draw(layouts(found))
+
+
+def check(got, want):
+    assert got.shape == want.shape and got.dtype == want.dtype
+    assert got.get().tobytes() == want.tobytes()
+
+
+EVERY = (SEEDS, st.sampled_from(DTYPES), ROWS, COLUMNS, st.data())
+
+
+@few
+@given(*EVERY)
+def test_rows(seed, dtype, rows, columns, data):
+    rng = np.random.default_rng(seed)
+    host, there = drawn(data, rng, dtype, rows, columns)
+    index, index_there = drawn_indices(data, rng, len(host), data.draw(st.sampled_from([(0,), (7,), (3, 5)])))
+    check(there[index_there], host[index])
+    check(there.take(index_there, 0, mode="wrap"), host.take(index, 0))
+    check(there[index], host[index])  # indices of the host
+    mask = rng.random(len(host)) < 0.5
+    check(there[gpuarray.to_gpu(mask)], host[mask])
+
+
+@few
+@given(*EVERY)
+def test_columns(seed, dtype, rows, columns, data):
+    rng = np.random.default_rng(seed)
+    host, there = drawn(data, rng, dtype, rows, columns)
+    shape = data.draw(st.sampled_from([(0,), (7,), (3, 5), (512,), (1500,)]))
+    index, index_there = drawn_indices(data, rng, host.shape[1], shape)
+    check(there[:, index_there], host[:, index])
+    check(there[index_there[:5] * 0, index_there[:5]], host[index[:5] * 0, index[:5]])
+
+
+@few
+@given(*EVERY)
+def test_take_along_axis(seed, dtype, rows, columns, data):
+    rng = np.random.default_rng(seed)
+    host, there = drawn(data, rng, dtype, rows, columns)
+    axis, count = data.draw(st.sampled_from([0, 1, -1])), data.draw(st.sampled_from([0, 1, 6, 700]))
+    shape = list(host.shape)
+    shape[axis] = count
+    index = rng.integers(-host.shape[axis], host.shape[axis], shape)
+    there_index = gpuarray.to_gpu(index)
+    check(gpuarray.take_along_axis(there, there_index, axis), np.take_along_axis(host, index, axis))
+
+
+@few
+@given(*EVERY)
+def test_rows_are_assigned(seed, dtype, rows, columns, data):
+    rng = np.random.default_rng(seed)
+    host, there = drawn(data, rng, dtype, rows, columns)
+    host = host.copy()
+    chosen = rng.permutation(len(host))[: data.draw(st.integers(0, len(host)))]  # none twice
+    values, values_there = drawn(data, rng, dtype, max(len(chosen), 1), host.shape[1])
+    if values.shape != (len(chosen), host.shape[1]):
+        values, values_there = values[:1, :1], values_there[:1, :1]
+    for index in (gpuarray.to_gpu(chosen - len(host)), chosen):
+        there[index] = values_there
+        host[chosen] = values
+        check(there, host)
+
+
+@few
+@given(*EVERY)
+def test_an_index_out_of_bounds_raises_and_assigns_nothing(seed, dtype, rows, columns, data):
+    rng = np.random.default_rng(seed)
+    host, there = drawn(data, rng, dtype, rows, columns)
+    axis = data.draw(st.sampled_from([0, 1]))
+    shape = data.draw(st.sampled_from([(1,), (3, 2), (600,)]))
+    index, wrong = drawn_indices(data, rng, host.shape[axis], shape, wrong=True)
+    with pytest.raises(IndexError):
+        there[(slice(None),) * axis + (wrong,)]
+    with pytest.raises(IndexError):
+        there.take(wrong, axis)
+    before = there.get()
+    with pytest.raises(IndexError):
+        there[(slice(None),) * axis + (wrong,)] = there[:1, :1]
+    check(there, before)
+    # The word that kernels report to is clear again.
+    right = gpuarray.to_gpu(np.arange(host.shape[axis]))
+    check(there.take(right, axis), host)
+
+
+def test_few_indices_of_much_data_are_waited_for_alone():
+    """The host waits until they are checked, not until the elements are moved."""
+    stream = drv.Stream()
+    host = np.arange(64 * 4096, dtype=np.float32).reshape(64, 4096)
+    there, index = gpuarray.to_gpu(host), gpuarray.to_gpu(np.arange(63, -1, -1))
+    with stream:
+        found = there[index]
+        there.fill(0)  # in the stream's order: after the elements were moved
+    check(found, host[::-1])
