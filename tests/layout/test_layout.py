@@ -99,7 +99,8 @@ def test_no_file_is_too_long():
     long = {
         path.relative_to(ROOT).as_posix(): count
         for path in sources(
-            "abi", "core", "ext", "device", "pycuda", "tests", "benchmarks", suffixes=(".c", ".h", ".py")
+            *("abi", "core", "ext", "device", "pycuda", "skcuda", "tests", "benchmarks"),
+            suffixes=(".c", ".h", ".py"),
         )
         if (count := path.read_text().count("\n")) > MAX_LINES
     }

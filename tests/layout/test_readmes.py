@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-TOPS = {"abi", "core", "device", "ext", "pycuda", "tests", "tools", "benchmarks", "docs", "examples"}
+TOPS = {"abi", "core", "device", "ext", "pycuda", "skcuda", "tests", "tools"}
+TOPS |= {"benchmarks", "docs", "examples"}
 SOURCES = {".c", ".h", ".hpp", ".cu", ".def", ".py", ".md", ".ptx", ".txt", ".svg", ".png"}
 TRACKED = subprocess.run(["git", "-C", str(ROOT), "ls-files"], capture_output=True, text=True).stdout.split()
 FOLDERS = sorted(

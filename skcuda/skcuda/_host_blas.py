@@ -1,0 +1,533 @@
+"""BLAS on the memory of the CPU device: a function for each of cuBLAS's, whose name without type letters it
+has. It takes a Memory and the parameters, and returns (inputs, outputs, compute): arrays, and a function that
+gets them as NumPy arrays and writes into the outputs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+
+import numpy as np
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+from ._host_solver import lu_without_pivots
+from ._library import address_of
+
+INVALID_VALUE = 7
+
+
+# ---- vectors
+
+
+def _magnitude(x):
+    """What BLAS compares and sums: of complex numbers both parts."""
+    return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
+
+
+def amax(memory, n, x, incx):
+    return (memory.vector(x, n, incx),), (), lambda x: int(_magnitude(x).argmax()) if n else -1
+
+
+def amin(memory, n, x, incx):
+    return (memory.vector(x, n, incx),), (), lambda x: int(_magnitude(x).argmin()) if n else -1
+
+
+def asum(memory, n, x, incx):
+    return (memory.vector(x, n, incx),), (), lambda x: _magnitude(x).sum().item()
+
+
+def nrm2(memory, n, x, incx):
+    return (memory.vector(x, n, incx),), (), lambda x: np.linalg.norm(x).item()
+
+
+def dotu(memory, n, x, incx, y, incy):
+    vectors = memory.vector(x, n, incx), memory.vector(y, n, incy)
+    return vectors, (), lambda x, y: np.dot(x, y).item()
+
+
+dot = dotu
+
+
+def dotc(memory, n, x, incx, y, incy):
+    vectors = memory.vector(x, n, incx), memory.vector(y, n, incy)
+    return vectors, (), lambda x, y: np.vdot(x, y).item()
+
+
+def axpy(memory, n, alpha, x, incx, y, incy):
+    def compute(x, y):
+        y += memory.dtype.type(alpha) * x
+
+    return (memory.vector(x, n, incx),), (memory.vector(y, n, incy),), compute
+
+
+def copy(memory, n, x, incx, y, incy):
+    return (memory.vector(x, n, incx),), (memory.vector(y, n, incy),), lambda x, y: np.copyto(y, x)
+
+
+def swap(memory, n, x, incx, y, incy):
+    def compute(x, y):
+        x[...], y[...] = y.copy(), x.copy()
+
+    return (), (memory.vector(x, n, incx), memory.vector(y, n, incy)), compute
+
+
+def scal(memory, n, alpha, x, incx):
+    def compute(x):
+        x *= memory.dtype.type(alpha)
+
+    return (), (memory.vector(x, n, incx),), compute
+
+
+def rot(memory, n, x, incx, y, incy, c, s):
+    def compute(x, y):
+        x[...], y[...] = c * x + s * y, c * y - np.conj(s) * x
+
+    return (), (memory.vector(x, n, incx), memory.vector(y, n, incy)), compute
+
+
+def rotm(memory, n, x, incx, y, incy, sparam):
+    flag, h11, h21, h12, h22 = np.asarray(sparam, memory.dtype)
+    if flag == -2:
+        h11, h21, h12, h22 = 1, 0, 0, 1
+    elif flag == 0:
+        h11 = h22 = 1
+    elif flag == 1:
+        h21, h12 = -1, 1
+
+    def compute(x, y):
+        x[...], y[...] = h11 * x + h12 * y, h21 * x + h22 * y
+
+    return (), (memory.vector(x, n, incx), memory.vector(y, n, incy)), compute
+
+
+# ---- what lies in memory as dense matrices
+
+
+def _operand(a, trans: str):
+    return {"n": a, "t": a.T, "c": a.T.conj()}[trans]
+
+
+def _triangle(a, uplo: str, diag: str = "n"):
+    """A triangle, its diagonal 1 if it is not in memory."""
+    part = np.triu if uplo == "u" else np.tril
+    if diag == "n":
+        return part(a)
+    return part(a, 1 if uplo == "u" else -1) + np.eye(len(a), dtype=a.dtype)
+
+
+def _symmetric(a, uplo: str, hermitian: bool):
+    """The matrix of which only a triangle is in memory."""
+    part = _triangle(a, uplo)
+    full = part + (part.conj() if hermitian else part).T
+    diagonal = np.diagonal(a).real if hermitian else np.diagonal(a)
+    np.fill_diagonal(full, diagonal)
+    return full
+
+
+def _packed_indices(n: int, uplo: str):
+    """The rows and columns of a packed triangle's elements, which lie there column by column."""
+    rows, columns = np.tril_indices(n) if uplo == "u" else np.triu_indices(n)
+    return columns, rows
+
+
+def _unpacked(ap, n: int, uplo: str):
+    a = np.zeros((n, n), ap.dtype)
+    a[_packed_indices(n, uplo)] = ap
+    return a
+
+
+def _unbanded(ab, rows: int, lower: int, upper: int):
+    """The matrix of which the diagonals, so many below and above the main one, are rows in memory."""
+    columns = ab.shape[1]
+    a = np.zeros((rows, columns), ab.dtype)
+    for offset in range(-lower, upper + 1):
+        first, last = max(offset, 0), min(columns, rows + offset)
+        if first < last:
+            j = np.arange(first, last)
+            a[j - offset, j] = ab[upper - offset, first:last]
+    return a
+
+
+def _one_sided(ab, n: int, k: int, uplo: str):
+    """The triangle of a band matrix."""
+    return _unbanded(ab, n, *((0, k) if uplo == "u" else (k, 0)))
+
+
+def _add_scaled(y, product, alpha, beta) -> None:
+    """y = alpha product + beta y, which is not read if beta is 0."""
+    y[...] = alpha * product if beta == 0 else alpha * product + beta * y
+
+
+# ---- matrix times vector
+
+
+def _times_vector(memory, array, dense, shape, alpha, x, incx, beta, y, incy, trans="n"):
+    """y = alpha op(dense(a)) x + beta y: a is what is in memory, dense(a) the matrix of that shape."""
+    rows, columns = shape if trans == "n" else shape[::-1]
+
+    def compute(a, x, y):
+        _add_scaled(y, _operand(dense(a), trans) @ x, alpha, beta)
+
+    return (array, memory.vector(x, columns, incx)), (memory.vector(y, rows, incy),), compute
+
+
+def gemv(memory, trans, m, n, alpha, A, lda, x, incx, beta, y, incy):
+    array = memory.matrix(A, m, n, lda)
+    return _times_vector(memory, array, lambda a: a, (m, n), alpha, x, incx, beta, y, incy, trans)
+
+
+def gbmv(memory, trans, m, n, kl, ku, alpha, A, lda, x, incx, beta, y, incy):
+    array = memory.matrix(A, kl + ku + 1, n, lda)
+
+    def dense(a):
+        return _unbanded(a, m, kl, ku)
+
+    return _times_vector(memory, array, dense, (m, n), alpha, x, incx, beta, y, incy, trans)
+
+
+def _symmetric_vector(hermitian):
+    def symv(memory, uplo, n, alpha, A, lda, x, incx, beta, y, incy):
+        def dense(a):
+            return _symmetric(a, uplo, hermitian)
+
+        array = memory.matrix(A, n, n, lda)
+        return _times_vector(memory, array, dense, (n, n), alpha, x, incx, beta, y, incy)
+
+    return symv
+
+
+def _symmetric_band_vector(hermitian):
+    def sbmv(memory, uplo, n, k, alpha, A, lda, x, incx, beta, y, incy):
+        def dense(a):
+            return _symmetric(_one_sided(a, n, k, uplo), uplo, hermitian)
+
+        array = memory.matrix(A, k + 1, n, lda)
+        return _times_vector(memory, array, dense, (n, n), alpha, x, incx, beta, y, incy)
+
+    return sbmv
+
+
+def _symmetric_packed_vector(hermitian):
+    def spmv(memory, uplo, n, alpha, AP, x, incx, beta, y, incy):
+        def dense(a):
+            return _symmetric(_unpacked(a, n, uplo), uplo, hermitian)
+
+        array = memory.vector(AP, n * (n + 1) // 2)
+        return _times_vector(memory, array, dense, (n, n), alpha, x, incx, beta, y, incy)
+
+    return spmv
+
+
+symv, hemv = map(_symmetric_vector, (False, True))
+sbmv, hbmv = map(_symmetric_band_vector, (False, True))
+spmv, hpmv = map(_symmetric_packed_vector, (False, True))
+
+
+# ---- outer products
+
+
+def _outer(conjugated):
+    def ger(memory, m, n, alpha, x, incx, y, incy, A, lda):
+        def compute(x, y, a):
+            a += alpha * np.outer(x, y.conj() if conjugated else y)
+
+        return (memory.vector(x, m, incx), memory.vector(y, n, incy)), (memory.matrix(A, m, n, lda),), compute
+
+    return ger
+
+
+ger = geru = _outer(False)
+gerc = _outer(True)
+
+
+def _set_triangle(c, values, uplo: str, hermitian: bool) -> None:
+    """The triangle of a symmetric or Hermitian matrix gets these values."""
+    where = _packed_indices(len(c), uplo)
+    c[where] = values[where]
+    if hermitian:
+        np.fill_diagonal(c, np.diagonal(c).real)
+
+
+def _rank_one(memory, uplo, n, alpha, vectors, hermitian, triangle):
+    """The triangle of a + alpha x x', or of a + alpha x y' + its transposed; triangle: (array, packed)."""
+
+    def compute(*views):
+        *vectors, a = views
+        x, y = vectors[0], vectors[-1]
+        update = alpha * np.outer(x, y.conj() if hermitian else y)
+        if len(vectors) == 2:
+            update = update + (update.conj() if hermitian else update).T
+        if packed:
+            a += update[_packed_indices(n, uplo)]
+        else:
+            _set_triangle(a, a + update, uplo, hermitian)
+
+    array, packed = triangle
+    return vectors, (array,), compute
+
+
+def _updates(hermitian):
+    def syr(memory, uplo, n, alpha, x, incx, A, lda):
+        triangle = memory.matrix(A, n, n, lda), False
+        return _rank_one(memory, uplo, n, alpha, (memory.vector(x, n, incx),), hermitian, triangle)
+
+    def syr2(memory, uplo, n, alpha, x, incx, y, incy, A, lda):
+        vectors = memory.vector(x, n, incx), memory.vector(y, n, incy)
+        return _rank_one(memory, uplo, n, alpha, vectors, hermitian, (memory.matrix(A, n, n, lda), False))
+
+    def spr(memory, uplo, n, alpha, x, incx, AP):
+        triangle = memory.vector(AP, n * (n + 1) // 2), True
+        return _rank_one(memory, uplo, n, alpha, (memory.vector(x, n, incx),), hermitian, triangle)
+
+    def spr2(memory, uplo, n, alpha, x, incx, y, incy, AP):
+        vectors = memory.vector(x, n, incx), memory.vector(y, n, incy)
+        triangle = memory.vector(AP, n * (n + 1) // 2), True
+        return _rank_one(memory, uplo, n, alpha, vectors, hermitian, triangle)
+
+    return syr, syr2, spr, spr2
+
+
+syr, syr2, spr, spr2 = _updates(False)
+her, her2, hpr, hpr2 = _updates(True)
+
+
+# ---- triangles
+
+
+def _solved(a, b, alpha, side: str, uplo: str, trans: str, diag: str):
+    """x of op(a) x = alpha b, or of x op(a) = alpha b; infinite where the diagonal has zeros."""
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+    numbers = {"n": 0, "t": 1, "c": 2}
+    return trsm(alpha, a, b, side=side == "r", lower=uplo == "l", trans_a=numbers[trans], diag=diag == "u")
+
+
+def _triangular_vector(array, dense, vector, uplo, trans, diag, solve):
+    """x = op(dense(a)) x, or the solution of the system with x on its right side."""
+
+    def compute(a, x):
+        if solve:
+            x[...] = _solved(dense(a), x[:, None], 1, "l", uplo, trans, diag)[:, 0]
+        else:
+            x[...] = _operand(_triangle(dense(a), uplo, diag), trans) @ x
+
+    return (array,), (vector,), compute
+
+
+def _triangular(solve):
+    def trmv(memory, uplo, trans, diag, n, A, lda, x, incx):
+        array, vector = memory.matrix(A, n, n, lda), memory.vector(x, n, incx)
+        return _triangular_vector(array, lambda a: a, vector, uplo, trans, diag, solve)
+
+    def tbmv(memory, uplo, trans, diag, n, k, A, lda, x, incx):
+        array, vector = memory.matrix(A, k + 1, n, lda), memory.vector(x, n, incx)
+        return _triangular_vector(
+            array, lambda a: _one_sided(a, n, k, uplo), vector, uplo, trans, diag, solve
+        )
+
+    def tpmv(memory, uplo, trans, diag, n, AP, x, incx):
+        array, vector = memory.vector(AP, n * (n + 1) // 2), memory.vector(x, n, incx)
+        return _triangular_vector(array, lambda a: _unpacked(a, n, uplo), vector, uplo, trans, diag, solve)
+
+    return trmv, tbmv, tpmv
+
+
+trmv, tbmv, tpmv = _triangular(False)
+trsv, tbsv, tpsv = _triangular(True)
+
+
+# ---- matrix times matrix
+
+
+def _matrix(memory, A, trans, rows, columns, leading):
+    """What is in memory of an operand that has this shape once it is transposed as `trans` says."""
+    if trans == "n":
+        return memory.matrix(A, rows, columns, leading)
+    return memory.matrix(A, columns, rows, leading)
+
+
+def gemm(memory, transa, transb, m, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+    def compute(a, b, c):
+        _add_scaled(c, _operand(a, transa) @ _operand(b, transb), alpha, beta)
+
+    operands = _matrix(memory, A, transa, m, k, lda), _matrix(memory, B, transb, k, n, ldb)
+    return operands, (memory.matrix(C, m, n, ldc),), compute
+
+
+def _times_symmetric(hermitian):
+    def symm(memory, side, uplo, m, n, alpha, A, lda, B, ldb, beta, C, ldc):
+        def compute(a, b, c):
+            a = _symmetric(a, uplo, hermitian)
+            _add_scaled(c, a @ b if side == "l" else b @ a, alpha, beta)
+
+        size = m if side == "l" else n
+        operands = memory.matrix(A, size, size, lda), memory.matrix(B, m, n, ldb)
+        return operands, (memory.matrix(C, m, n, ldc),), compute
+
+    return symm
+
+
+symm, hemm = map(_times_symmetric, (False, True))
+
+
+def _rank_k(hermitian):
+    def turned(a):
+        return a.conj().T if hermitian else a.T
+
+    def syrk(memory, uplo, trans, n, k, alpha, A, lda, beta, C, ldc):
+        def compute(a, c):
+            a, values = _operand(a, trans), c.copy()
+            _add_scaled(values, a @ turned(a), alpha, beta)
+            _set_triangle(c, values, uplo, hermitian)
+
+        return (_matrix(memory, A, trans, n, k, lda),), (memory.matrix(C, n, n, ldc),), compute
+
+    def syr2k(memory, uplo, trans, n, k, alpha, A, lda, B, ldb, beta, C, ldc):
+        def compute(a, b, c):
+            a, b, values = _operand(a, trans), _operand(b, trans), c.copy()
+            product = alpha * (a @ turned(b))
+            _add_scaled(values, product + turned(product), 1, beta)
+            _set_triangle(c, values, uplo, hermitian)
+
+        operands = _matrix(memory, A, trans, n, k, lda), _matrix(memory, B, trans, n, k, ldb)
+        return operands, (memory.matrix(C, n, n, ldc),), compute
+
+    return syrk, syr2k
+
+
+syrk, syr2k = _rank_k(False)
+herk, her2k = _rank_k(True)
+
+
+def trmm(memory, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb, C, ldc):
+    def compute(a, b, c):
+        a = _operand(_triangle(a, uplo, diag), trans)
+        c[...] = alpha * (a @ b if side == "l" else b @ a)
+
+    size = m if side == "l" else n
+    operands = memory.matrix(A, size, size, lda), memory.matrix(B, m, n, ldb)
+    return operands, (memory.matrix(C, m, n, ldc),), compute
+
+
+def trsm(memory, side, uplo, trans, diag, m, n, alpha, A, lda, B, ldb):
+    def compute(a, b):
+        b[...] = _solved(a, b, alpha, side, uplo, trans, diag)
+
+    size = m if side == "l" else n
+    return (memory.matrix(A, size, size, lda),), (memory.matrix(B, m, n, ldb),), compute
+
+
+def geam(memory, transa, transb, m, n, alpha, A, lda, beta, B, ldb, C, ldc):
+    def compute(*views):
+        *operands, c = views
+        c[...] = sum(
+            number * _operand(each, trans)
+            for each, (number, trans) in zip(operands, used, strict=True)
+        )  # fmt: skip
+
+    given = (alpha, transa, A, lda), (beta, transb, B, ldb)
+    used = [(number, trans) for number, trans, _, _ in given if number != 0]
+    arrays = [
+        _matrix(memory, each, trans, m, n, leading) for number, trans, each, leading in given if number != 0
+    ]
+    return arrays, (memory.matrix(C, m, n, ldc),), compute
+
+
+def dgmm(memory, side, m, n, A, lda, x, incx, C, ldc):
+    def compute(a, x, c):
+        c[...] = x[:, None] * a if side == "l" else a * x
+
+    vector = memory.vector(x, m if side == "l" else n, incx)
+    return (memory.matrix(A, m, n, lda), vector), (memory.matrix(C, m, n, ldc),), compute
+
+
+# ---- batches: arrays of addresses
+
+
+def _batch(function):
+    """The function for each of so many matrices, whose addresses are in arrays."""
+
+    def batched(memory, *arguments):
+        *arguments, count = arguments
+        names = [*inspect.signature(function).parameters][1:]
+        columns = [
+            memory.pointers(value, count) if name in "ABC" else [value] * count
+            for name, value in zip(names, arguments, strict=True)
+        ]
+        return _one_after_another([function(memory, *each) for each in zip(*columns, strict=True)])
+
+    return batched
+
+
+def _one_after_another(calls):
+    """One call of several of them."""
+
+    def compute(*views):
+        inputs, outputs = iter(views[: len(all_inputs)]), iter(views[len(all_inputs) :])
+        for each_inputs, each_outputs, each in calls:
+            each(*(next(inputs) for _ in each_inputs), *(next(outputs) for _ in each_outputs))
+
+    all_inputs = [array for inputs, _, _ in calls for array in inputs]
+    return all_inputs, [array for _, outputs, _ in calls for array in outputs], compute
+
+
+gemmBatched, trsmBatched = map(_batch, (gemm, trsm))
+
+
+def getrfBatched(memory, n, A, lda, P, info, batchSize):
+    def compute(infos, *views):
+        matrices, pivots = views[:batchSize], views[batchSize:]
+        for i, a in enumerate(matrices):
+            if pivots:
+                (getrf,) = get_lapack_funcs(("getrf",), (a,))
+                a[...], order, infos[i] = getrf(a)
+                pivots[0][i] = order + 1
+            else:
+                a[...], infos[i] = lu_without_pivots(a)
+
+    pivots = () if P is None else (memory.array(P, (batchSize, n), (n, 1), np.int32),)
+    matrices = [memory.matrix(each, n, n, lda) for each in memory.pointers(A, batchSize)]
+    return (), (memory.vector(info, batchSize, 1, np.int32), *matrices, *pivots), compute
+
+
+def _pivots(memory, P, n, count):
+    """The interchanges, counted from 0: those that change nothing where there are none."""
+    if P is None:
+        return (), lambda views: np.tile(np.arange(n, dtype=np.int32), (count, 1))
+    return (memory.array(P, (count, n), (n, 1), np.int32),), lambda views: views[0] - 1
+
+
+def _solve_factored(a, pivots, b, trans):
+    (getrs,) = get_lapack_funcs(("getrs",), (a, b))
+    return getrs(a, pivots, b, trans={"n": 0, "t": 1, "c": 2}[trans])[0]
+
+
+def getrsBatched(memory, trans, n, nrhs, Aarray, lda, devIpiv, Barray, ldb, info, batchSize):
+    """`info` is in host memory, and is about the parameters alone."""
+    if address_of(info):
+        ctypes.c_int.from_address(address_of(info)).value = 0
+    pivots, read = _pivots(memory, devIpiv, n, batchSize)
+    factors = [memory.matrix(each, n, n, lda) for each in memory.pointers(Aarray, batchSize)]
+    right = [memory.matrix(each, n, nrhs, ldb) for each in memory.pointers(Barray, batchSize)]
+
+    def compute(*views):
+        order = read(views[batchSize:-batchSize])
+        for a, each, b in zip(views[:batchSize], order, views[-batchSize:], strict=True):
+            b[...] = _solve_factored(a, each, b, trans)
+
+    return (*factors, *pivots), right, compute
+
+
+def getriBatched(memory, n, A, lda, P, C, ldc, info, batchSize):
+    pivots, read = _pivots(memory, P, n, batchSize)
+    factors = [memory.matrix(each, n, n, lda) for each in memory.pointers(A, batchSize)]
+    inverses = [memory.matrix(each, n, n, ldc) for each in memory.pointers(C, batchSize)]
+    infos = memory.vector(info, batchSize, 1, np.int32)
+
+    def compute(*views):
+        order = read(views[batchSize : len(views) - batchSize - 1])
+        for a, each, c in zip(views[:batchSize], order, views[-batchSize - 1 : -1], strict=True):
+            c[...] = _solve_factored(a, each, np.eye(n, dtype=a.dtype), "n")
+        views[-1][...] = 0
+
+    return (*factors, *pivots), (*inverses, infos), compute

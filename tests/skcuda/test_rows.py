@@ -1,0 +1,60 @@
+"""The rows of functions agree with NVIDIA's headers, where there are some."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skcuda import _library, cublas, cusolver
+
+FOLDERS = [Path("/usr/local/cuda/include"), Path("/usr/local/include"), Path("/usr/include")]
+FOLDERS += [path for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
+
+
+def prototypes(header):
+    """The parameters of the functions that a header declares."""
+    for folder in FOLDERS:
+        if (folder / header).is_file():
+            text = re.sub(r"/\*.*?\*/|//[^\n]*", "", (folder / header).read_text(), flags=re.S)
+            found = re.findall(r"\b(cu\w+?)(?:_v2)?\s*\(([^()]*)\)\s*;", text)
+            return {name: [" ".join(each.split()) for each in params.split(",")] for name, params in found}
+    pytest.skip(f"no {header} here")
+
+
+C_TYPES = {
+    np.float32: "float",
+    np.float64: "double",
+    np.complex64: "cuComplex",
+    np.complex128: "cuDoubleComplex",
+}
+
+
+def declaration(row, parameter):
+    """A pattern of what C declares for a parameter of a row."""
+    own, real = C_TYPES[row.dtype], C_TYPES[_library._REAL[row.dtype]]
+    results = {"index": r"int ?\*", "int": r"int ?\*", "value": rf"{own} ?\*", "real": rf"{real} ?\*"}
+    if parameter.kind == "result":
+        return results[parameter.name]
+    return {
+        "integer": "int ",
+        "enumeration": "(cublas|cusolver)[A-Z][a-z]+[A-Z]?[a-z]*_t |signed char ",
+        "address": r".*[*\[]|syevjInfo_t ",
+        "number": rf"const {own} ?\*",
+        "real number": rf"const {real} ?\*",
+    }[parameter.kind]
+
+
+@pytest.mark.parametrize("module, header", [(cublas, "cublas_api.h"), (cusolver, "cusolverDn.h")])
+def test_parameters(module, header):
+    known, wrong = prototypes(header), []
+    rows = list(_library.rows(module._TABLE))
+    assert len(rows) > 60
+    for row in rows:
+        handle, *words = known[row.name]
+        pairs = zip(row.parameters, words, strict=False)
+        fits = [re.match(declaration(row, each), word) for each, word in pairs]
+        if not re.match(r"\w+Handle_t ", handle) or len(words) != len(row.parameters) or not all(fits):
+            wrong.append((row, words))
+    assert not wrong
