@@ -14,7 +14,7 @@ from pycuda._array.linear import checks
 from pycuda._array.linear.decompositions import svd, unchecked_svd
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.linear.matrices import adjoint, common_dtype, in_rows, stacked, stacked_square
-from pycuda._array.linear.norms import norm, squared_magnitudes
+from pycuda._array.linear.norms import norm
 from pycuda._array.linear.solving import unchecked_inverse
 
 if TYPE_CHECKING:
@@ -34,6 +34,13 @@ def _relative(tolerance):
 def _reciprocal(s, large) -> GPUArray:
     """1 / s, and 0 for those that are not large."""
     return apply("where", large, apply("reciprocal", s), 0).astype(s.dtype, copy=False)
+
+
+def _squared_magnitudes(x) -> GPUArray:
+    """Squares of absolute values."""
+    if x.dtype.kind == "c":
+        return apply("add", apply("square", x._real), apply("square", x._imag))
+    return apply("square", x)
 
 
 def lstsq(a, b, rcond=None):
@@ -56,7 +63,7 @@ def lstsq(a, b, rcond=None):
     a, right = a.astype(dtype, copy=False), right.astype(dtype, copy=False)
     x = matmul(adjoint(vh), apply("multiply", _reciprocal(s, large)[:, None], matmul(adjoint(u), right)))
     if rows > columns and not (checks.are_wanted() and int(rank.get()) != columns):
-        residuals = squared_magnitudes(right - matmul(a, x)).sum(axis=0)
+        residuals = _squared_magnitudes(right - matmul(a, x)).sum(axis=0)
     else:
         residuals = new((0,), real_dtype(dtype), a.allocator)
     return x[:, 0].copy() if b.ndim == 1 else x, residuals, rank, s

@@ -8,44 +8,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.axes import normalized_axes, one_axis
-from pycuda._array.core.elementwise import apply
-from pycuda._array.core.operands import real_dtype
 from pycuda._array.linear.decompositions import svdvals
+from pycuda._array.reduction.reduce import reduce
 from pycuda._array.shape.views import expand_dims, moveaxis
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _inexact(x) -> GPUArray:
-    return x.astype(np.float64) if x.dtype.kind in "biu" else x
-
-
-def squared_magnitudes(x) -> GPUArray:
-    """Squares of absolute values."""
-    if x.dtype.kind == "c":
-        return apply("add", apply("square", x._real), apply("square", x._imag))
-    return apply("square", x)
+_NAMES = {None: "norm_2", 0: "norm_0", 1: "norm_1", 2: "norm_2", np.inf: "norm_inf", -np.inf: "norm_-inf"}
 
 
 def _vector(x, order, axis, keepdims) -> GPUArray:
     axis = normalized_axes(axis, x.ndim, scalars=False)
-    if order is None or order == 2:
-        return apply("sqrt", squared_magnitudes(x).sum(axis=axis, keepdims=keepdims))
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
-    if order == 0:
-        nonzero = apply("not_equal", x, 0).astype(real_dtype(x.dtype))
-        return nonzero.sum(axis=axis, keepdims=keepdims)
-    values = apply("absolute", x)
-    if order == np.inf:
-        return values.max(axis=axis, keepdims=keepdims, initial=0)
-    if order == -np.inf:
-        return values.min(axis=axis, keepdims=keepdims)
-    if order == 1:
-        return values.sum(axis=axis, keepdims=keepdims)
-    total = apply("power", values, float(order)).sum(axis=axis, keepdims=keepdims)
-    return apply("power", total, 1 / float(order))
+    name = _NAMES.get(order, "norm_p")
+    return reduce(name, x, axis, None, None, keepdims, parameter=float(order) if name == "norm_p" else 0.0)
 
 
 def _of_singular_values(matrices, order) -> GPUArray:
@@ -67,7 +46,7 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
     if order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     summed, chosen = (row, column) if abs(order) == 1 else (column, row)
-    sums = apply("absolute", x).sum(axis=summed, keepdims=True)
+    sums = _vector(x, 1, summed, True)
     most = {"initial": 0} if order > 0 else {}
     result = (sums.max if order > 0 else sums.min)(axis=chosen, keepdims=True, **most)
     if keepdims:
@@ -77,7 +56,6 @@ def _matrix(x, order, axes, keepdims) -> GPUArray:
 
 def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray:
     """numpy.linalg.norm"""
-    x = _inexact(x)
     if axis is None:
         if ord is None or (x.ndim == 1 and ord == 2) or (x.ndim == 2 and ord in ("f", "fro")):
             return _vector(x, 2, None, keepdims)
@@ -96,9 +74,9 @@ def norm(x, ord=None, axis=None, keepdims=False) -> GPUArray:
 
 def vector_norm(x, /, *, axis=None, keepdims=False, ord=2) -> GPUArray:
     """numpy.linalg.vector_norm: over several axes, or all, as if they were one."""
-    return _vector(_inexact(x), ord, axis, keepdims)
+    return _vector(x, ord, axis, keepdims)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro") -> GPUArray:
     """numpy.linalg.matrix_norm: of the last two axes."""
-    return _matrix(_inexact(x), ord, (-2, -1), keepdims)
+    return _matrix(x, ord, (-2, -1), keepdims)

@@ -121,6 +121,10 @@ _RULES = {
     "mean": _Rule(_of_mean),
     "var": _Rule(_of_variance),
     "std": _Rule(_of_variance, casting="same_kind"),
+    "nanvar": _Rule(_of_variance),
+    "nanstd": _Rule(_of_variance),
+    **{f"norm_{order}": _Rule(_of_variance) for order in ("0", "1", "2", "p", "inf")},
+    "norm_-inf": _Rule(_of_variance, _NO_IDENTITY.format("minimum")),
 }
 # The ufuncs whose reduce() NumPy calls where that is not add's.
 _UFUNCS = {
@@ -132,8 +136,6 @@ _UFUNCS = {
     "any": np.logical_or,
     "all": np.logical_and,
 }
-# What a reduction takes the means for: their dtype is that of the accumulator.
-_ABOUT_THE_MEAN = frozenset(("var", "std"))
 _NUMBERED = frozenset(("argmax", "argmin"))
 
 
@@ -203,20 +205,19 @@ def plan_reduction(name, axis, wanted, keepdims, parameter, a, out=None) -> tupl
         _reduced_axes(a.shape, a.strides, axes, name in _NUMBERED),
         parameter,
     )
-    alone = name not in _ABOUT_THE_MEAN
-    return _finish(name, types, plan, final, result, alone, out is None)
+    return _finish(name, types, plan, final, result, out is None)
 
 
 def _address(a) -> int:
     return a._address & 15 if a.size else 0
 
 
-def _finish(name, types, plan, shape, dtype, alone=True, new=True) -> tuple[_Recipe, tuple | None]:
-    """alone: nothing else is to be computed before. new: the result is made for each call."""
+def _finish(name, types, plan, shape, dtype, new=True) -> tuple[_Recipe, tuple | None]:
+    """new: the result is made for each call."""
     functions = reduction.kernels(name, types, plan.shape)
     scratch = plan.partials * reduction.acc_size(name, types)
     recipe = _Recipe(shape, dtype, plan, functions.first, functions.second, scratch)
-    if functions.second is not None or not alone:
+    if functions.second is not None:
         return recipe, None
     more = (..., plan.arguments) if new else (plan.arguments,)
     launch = functions.first.prepared_async_call, plan.grid, _BLOCK, more, (shape, dtype) if new else None
@@ -259,8 +260,6 @@ def reduce(
         )
     if out is not None:
         return _reduce_into(name, axis, dtype, bool(keepdims), parameter, a, out, stream, allocator)
-    if name in _ABOUT_THE_MEAN:
-        return _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, allocator)
     key = plan_reduction, 1, name, axis, dtype, keepdims, parameter
     result = launches[key].launch((a,), stream, allocator)
     return reduce_by(key, (a,), stream, allocator) if result is None else result
@@ -272,18 +271,6 @@ def reduce_by(key, operands, stream, allocator) -> GPUArray:
     allocator = allocator or operands[0].allocator
     result = _driver.GPUArray(recipe.shape, recipe.dtype, allocator)
     _launch(recipe, operands, result, stream, allocator)
-    return result
-
-
-def _reduce_about_mean(name, axis, dtype, keepdims, parameter, a, stream, allocator) -> GPUArray:
-    recipe = planned((plan_reduction, 1, name, axis, dtype, keepdims, parameter), (a,))
-    allocator = allocator or a.allocator
-    # Half has its mean, like its accumulator, in float.
-    number, _ = _of_variance(a.dtype, dtype)
-    wide = np.dtype(np.float32) if number.itemsize == 2 else number
-    result = _driver.GPUArray(recipe.shape, recipe.dtype, allocator)
-    mean = reduce_by((plan_reduction, 1, "mean", axis, wide, keepdims, parameter), (a,), stream, allocator)
-    _launch(recipe, (a, mean), result, stream, allocator)
     return result
 
 
@@ -316,7 +303,7 @@ def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocat
             f"Cannot cast ufunc 'sqrt' output from {result_dtype!r} to {out.dtype!r} with casting rule "
             "'same_kind'"
         )
-    if result_dtype != out.dtype or overlap(a, out) or name in _ABOUT_THE_MEAN:
+    if result_dtype != out.dtype or overlap(a, out):
         made = reduce(name, a, axis, dtype, None, keepdims, stream, allocator, parameter)
         return write_back(made, out, stream)
     key = plan_reduction, 2, name, axis, dtype, keepdims, parameter

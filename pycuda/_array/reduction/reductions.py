@@ -225,7 +225,7 @@ def _spread(
         return spread_of_some(name, a, axis, dtype, out, ddof, keepdims, where, mean, stream, allocator)
     if _count(a, axis) <= ddof:
         warnings.warn("degrees of freedom <= 0 for a slice", RuntimeWarning, stacklevel=3)
-    if dtype is not None and not _is_plain(a.dtype, np.dtype(dtype)):
+    if dtype is not None and not is_plain(a.dtype, np.dtype(dtype)):
         result = _spread_in(name, a, axis, np.dtype(dtype), ddof, keepdims, stream, allocator)
         if out is None:
             return result
@@ -275,7 +275,7 @@ def std(
     return _spread("std", self, axis, dtype, out, ddof, keepdims, where, mean, correction, stream, allocator)
 
 
-def _is_plain(given, wanted) -> bool:
+def is_plain(given, wanted) -> bool:
     """Whether the kernels compute a variance in this dtype as NumPy does: a real one of real numbers."""
     return wanted.kind not in "biuc" and given.kind != "c"
 

@@ -17,6 +17,7 @@ from pycuda._array.core.operands import as_array, into, real_dtype
 from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.masked import alive, has_nan, masked_mean, masked_var, without_nan
 from pycuda._array.reduction.reduce import reduce
+from pycuda._array.reduction.reductions import is_plain
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
 
@@ -86,24 +87,26 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -
     return into(masked_mean(a, alive(a, where), axis, dtype, keepdims is True), out)
 
 
-def nanvar(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
-) -> GPUArray:
-    """The mean square of distances from the mean of the elements that are not NaN."""
-    ddof = ddof if _given(correction) is None else correction
-    if axis is not None:
-        axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
-    of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
-    result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims is True, _given(mean), of_few)
-    return into(result, out)
+def _nan_spread(name):
+    def function(
+        a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
+    ):
+        ddof = ddof if _given(correction) is None else correction
+        keepdims, mean = keepdims is True, _given(mean)
+        if axis is not None:
+            axis = normalized_axes(axis, a.ndim, scalars=has_nan(a) or where is not True)
+        plain = dtype is None or is_plain(a.dtype, np.dtype(dtype))
+        if plain and where is True and mean is None:
+            kind = f"nan{name}" if has_nan(a) else name
+            return into(reduce(kind, a, axis, dtype, None, keepdims, parameter=float(ddof)), out)
+        of_few = math.nan if has_nan(a) else 0  # of dtypes without NaN it is var
+        result = masked_var(a, alive(a, where), axis, dtype, ddof, keepdims, mean, of_few)
+        return into(apply("sqrt", result) if name == "std" else result, out)
+
+    return function
 
 
-def nanstd(
-    a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
-) -> GPUArray:
-    """The square root of nanvar()."""
-    result = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    return into(apply("sqrt", result), out)
+nanvar, nanstd = _nan_spread("var"), _nan_spread("std")
 
 
 def _nan_place(name):

@@ -46,10 +46,18 @@ class Row(NamedTuple):
     neutral: str
     combine: str
     finish: str = "a"
-    mean: str = ""  # the type of `mean`, which map knows of each result, where it does
+    local: str = ""  # what map knows of each result as `local`
 
 
+_LOCALS = {  # type, value
+    "": ("Nothing", "Nothing()"),
+    "origin": ("A", "origin<Op>(first, count, reduced)"),
+    "parameter": ("R", "R(parameter)"),
+}
 _BEST = "Best<E>::type"  # an element and its number
+_MOMENTS = "Moments<A, R>"  # mean, squared distances from it, count
+_NUMBER = "Acc::of(x - local, !is_nan(x))"
+_VAR, _NANVAR = "variance(a.squares, (double)count, parameter)", "variance_of_counted(a, parameter)"
 ROWS = {
     "sum": Row("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
     "prod": Row("A", "x", "A(1)", "A(times(a, b))"),
@@ -63,10 +71,17 @@ ROWS = {
     "argmax": Row(_BEST, "Best<E>::of<true>(e, other)", "Best<E>::none()", "best<true>(a, b)", "a.number"),
     "argmin": Row(_BEST, "Best<E>::of<false>(e, other)", "Best<E>::none()", "best<false>(a, b)", "a.number"),
     "mean": Row("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
-    # With the mean of each result.
-    "var": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "variance(a, count, parameter)", "A"),
-    "std": Row("R", "square(A(x - mean))", "zero<R>()", "a + b", "::sqrt(variance(a, count, parameter))",
-    "A"),
+    "var": Row(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", _VAR, "origin"),
+    "std": Row(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", f"::sqrt({_VAR})", "origin"),
+    "nanvar": Row(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", _NANVAR, "origin"),
+    "nanstd": Row(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", f"::sqrt({_NANVAR})", "origin"),
+    "norm_0": Row("long long", "is_true(x)", "0", "a + b", "R(a)"),
+    "norm_1": Row("R", "magnitude(x)", "R(0)", "a + b"),
+    "norm_2": Row("R", "square(x)", "R(0)", "a + b", "::sqrt(a)"),
+    "norm_p": Row("R", "::pow(magnitude(x), local)", "R(0)", "a + b", "::pow(a, R(1 / parameter))",
+    "parameter"),
+    "norm_inf": Row("R", "magnitude(x)", "R(0)", "maximum(a, b)"),
+    "norm_-inf": Row("R", "magnitude(x)", "HIGHEST_REAL", "minimum(a, b)"),
     # With a second array, whose element is `s`.
     "dot": Row("A", "A(x * To<A>::from(value(s)))", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
 }  # fmt: skip
@@ -122,10 +137,12 @@ struct Op {{
     typedef {local} Local;
     static const bool second = {has_second};
     static __device__ __forceinline__ Acc neutral() {{ return {neutral}; }}
-    static __device__ __forceinline__ Local local(const char *second, index_t result) {{ return {find_local};
-    }}
-    static __device__ __forceinline__ Acc map(const Element &stored, const Second &s, index_t other, Local
-    mean) {{
+    template <int RD>
+    static __device__ __forceinline__ Local local(const char *first, index_t count, const Axes<RD> &reduced,
+                                                  double parameter) {{ return {find_local}; }}
+    static __device__ __forceinline__ Acc map(const Element &stored, const Second &s, index_t other,
+                                              const Local &local)
+    {{
         E e = value(stored);
         A x = To<A>::from(e);
         return {map};
@@ -143,8 +160,6 @@ reduce(const char *in{parameters}, char *out, pycuda::Reduction<{kept}, {reduced
     pycuda::{kernel}<pycuda::Op, {vector}, {aligned}, {items}, {partial}>(in, {operand}, out, plan);
 }}
 """
-# Means lie packed, as results do.
-_MEAN = "*reinterpret_cast<const A *>(second + result / (int)sizeof({}) * (int)sizeof(A))"
 _SECOND = """
 extern "C" __global__ void __launch_bounds__(pycuda::THREADS)
 combine(const char *partial, char *out, pycuda::Combination<{kept}> plan)
@@ -161,6 +176,7 @@ def constants(number: str) -> dict[str, str]:
     return {
         "LOWEST": lowest,
         "HIGHEST": highest,
+        "HIGHEST_REAL": elements.infinity(elements.real(number), ""),
         "NONE_OR_LOWEST": nan or lowest,
         "NONE_OR_HIGHEST": nan or highest,
     }
@@ -170,6 +186,7 @@ def source(name: str, types: Types, shape: Shape) -> str:
     """The kernels of a reduction."""
     row = ROWS[name]
     computed = elements.computed_from(types.element)
+    local, find_local = _LOCALS[row.local]
     items = _ITEMS if shape.rows else max(4, 8 // shape.vector)
     values = dict(
         include=elements.include(types.element, types.number, types.result, types.second or ""),
@@ -185,10 +202,10 @@ def source(name: str, types: Types, shape: Shape) -> str:
         combine=row.combine,
         finish=row.finish,
         result=types.result,
-        local=row.mean or "Nothing",
-        find_local=_MEAN.format(types.result) if row.mean else "Nothing()",
-        parameters=", const char *second" if types.second or row.mean else "",
-        operand="second" if types.second or row.mean else "0",
+        local=local,
+        find_local=find_local,
+        parameters=", const char *second" if types.second else "",
+        operand="second" if types.second else "0",
         kernel="reduce_rows" if shape.rows else "reduce_columns",
         vector=shape.vector,
         aligned=str(shape.aligned).lower(),
@@ -204,6 +221,7 @@ def acc_size(name: str, types: Types) -> int:
     """sizeof of what the kernels of a reduction leave in between."""
     sizes = {"A": SIZES[types.number], "bool": 1, "long long": 8}
     sizes["R"] = SIZES[elements.real(types.number)]
+    sizes[_MOMENTS] = sizes["A"] + 2 * sizes["R"]
     element = SIZES[elements.computed_from(types.element)]
     sizes[_BEST] = ceil_div(element, 8) * 8 + 8
     return sizes[ROWS[name].acc]
@@ -222,7 +240,7 @@ def kernels(name: str, types: Types, shape: Shape) -> Kernels:
     module = compiled(source(name, types, shape))
     first = module.get_function("reduce")
     size = 8 * (8 + 3 * shape.kept + 3 * shape.reduced)
-    first._prepare_strided(f"{'PPP' if types.second or ROWS[name].mean else 'PP'}{size}s")
+    first._prepare_strided(f"{'PPP' if types.second else 'PP'}{size}s")
     if not shape.partial:
         return Kernels(first, None)
     second = module.get_function("combine")

@@ -4,7 +4,8 @@
 //   Element, Second     the types of the arrays' elements; Op::second: whether there is a second array
 //   Acc                 the type of partial results
 //   Acc neutral()       combine(x, neutral()) is x, to the bit
-//   Acc map(Element, Second, index_t other, second)
+//   Local local(const char *first element, count, Axes, parameter): what map knows of each result
+//   Acc map(Element, Second, index_t other, Local)
 //   Acc combine(Acc, Acc)
 //   void finish(char *result, Acc, index_t count, double parameter)
 // Which elements are combined in which order follows from shapes and item sizes alone, so that sums of floats
@@ -28,10 +29,24 @@ template <int KD, int RD> struct Reduction {
     index_t splits;         // blocks that share a result; then there are partial results to be combined
     index_t groups;         // columns: blocks side by side
     index_t lanes_log;      // rows: threads for a result. columns: threads side by side. As a power of two
-    double parameter;       // for finish
+    double parameter;       // for local and finish
     Axes<KD> kept;          // stride in the array, and in the result
     Axes<RD> reduced;       // stride in the array, and the number of the element or stride in the second
 };
+
+// One of a result's elements, from which the others are measured: of some, further and further apart, the
+// first that is not NaN, 0 if there is none.
+template <class Op, int RD>
+__device__ __forceinline__ typename Op::A origin(const char *first, index_t count, const Axes<RD> &reduced)
+{
+#pragma unroll 1
+    for (index_t i = 0; i < count; i = 2 * i + 1) {
+        const char *at = first + place<RD>(reduced, i).offset;
+        auto x = To<typename Op::A>::from(value(*reinterpret_cast<const typename Op::Element *>(at)));
+        if (!is_nan(x)) return x;
+    }
+    return typename Op::A(0);
+}
 
 template <class Op, int N> struct Items {
     alignas(16) typename Op::Element first[N];
@@ -170,8 +185,8 @@ __device__ __forceinline__ void reduce_rows(const char *in, const char *second, 
     Place kept = place<KD>(plan.kept, result);
     Acc acc = Op::neutral();
     if (result < plan.results) {
-        typename Op::Local local = Op::local(second, kept.other);
         in += plan.start + kept.offset;
+        typename Op::Local local = Op::local(in, plan.count, plan.reduced, plan.parameter);
         index_t i = first + lane * V, step = (index_t)lanes * ITEMS;
 #pragma unroll 1
         for (; first + step <= end; first += step, i += step)
@@ -241,7 +256,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
 
 // A kept axis is contiguous: `lanes` threads side by side have V columns each. Grid: columns, splits.
 template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
-__device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
+__device__ __forceinline__ void reduce_columns(const char *in, const char *, char *out,
                                                const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
@@ -261,8 +276,7 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *secon
         typename Op::Local local[V];
 #pragma unroll
         for (int k = 0; k < V; k++)
-            local[k] =
-                Op::local(second, kept.other + (column + min(k, columns - 1)) * plan.kept.other[KD - 1]);
+            local[k] = Op::local(in + min(k, columns - 1) * step, plan.count, plan.reduced, plan.parameter);
 #pragma unroll 1
         for (; row + (ROWS - 1) * rows < end; row += rows * ROWS)
             column_step<Op, V, ALIGNED, ROWS>(acc, in, step, columns, row, rows, plan.reduced, local);

@@ -18,8 +18,14 @@ template <class A> __device__ __forceinline__ A zero() { return Zero<A>::value()
 
 template <class X> __device__ __forceinline__ bool is_nan(const X &x) { return x != x; }
 template <class X> __device__ __forceinline__ bool less(const X &a, const X &b) { return a < b; }
-// The square of the absolute value.
+// The absolute value, and its square.
+template <class X> __device__ __forceinline__ X magnitude(const X &x) { return ::fabs(x); }
 template <class X> __device__ __forceinline__ X square(const X &x) { return x * x; }
+// The square times a weight, which is 0 for a weight of 0, whether or not the square overflows.
+template <class X> __device__ __forceinline__ X weighted_square(const X &x, X weight)
+{
+    return x * weight * x;
+}
 
 template <class X> __device__ __forceinline__ X times(const X &a, const X &b) { return a * b; }
 
@@ -58,6 +64,16 @@ template <class R> __device__ __forceinline__ bool less(const complex<R> &a, con
 template <class R> __device__ __forceinline__ R square(const complex<R> &x)
 {
     return x.real() * x.real() + x.imag() * x.imag();
+}
+
+template <class R> __device__ __forceinline__ R magnitude(const complex<R> &x)
+{
+    return ::hypot(x.real(), x.imag());
+}
+
+template <class R> __device__ __forceinline__ R weighted_square(const complex<R> &x, R weight)
+{
+    return weighted_square(x.real(), weight) + weighted_square(x.imag(), weight);
 }
 #endif
 
@@ -164,11 +180,41 @@ __device__ __forceinline__ Numbered<X> best(const Numbered<X> &a, const Numbered
     return ahead || (!behind && a.number < b.number) ? a : b;
 }
 
-// Without elements 0 / 0, whatever the correction.
-template <class R> __device__ __forceinline__ R variance(R squares, index_t count, double correction)
+// ---- variances, in one pass
+
+// The mean of elements, the sum of their squared distances from it, and their number, which is rounded where
+// R cannot hold it.
+template <class A, class R> struct Moments {
+    A mean;
+    R squares, count;
+    static __device__ __forceinline__ Moments of(const A &x, bool counts = true)
+    {
+        return {counts ? x : A(0), R(0), R(counts)};
+    }
+    static __device__ __forceinline__ Moments none() { return {A(0), R(0), R(0)}; }
+};
+
+// Those of all elements of both (Chan, Golub, LeVeque 1979). Elements are measured from one of them: no mean
+// is further from it than sqrt(count) standard deviations, so rounded means cost few bits of the variance.
+template <class A, class R>
+__device__ __forceinline__ Moments<A, R> merged(const Moments<A, R> &a, const Moments<A, R> &b)
 {
-    double divisor = (double)count - correction;
-    return squares / R(divisor > 0 ? divisor : 0);
+    const R count = a.count + b.count, share = b.count / ::fmax(count, R(1));
+    const A apart = b.mean - a.mean;
+    return {a.mean + apart * share, a.squares + b.squares + weighted_square(apart, a.count * share), count};
+}
+
+// Without elements 0 / 0, whatever the correction.
+template <class R> __device__ __forceinline__ R variance(R squares, double count, double correction)
+{
+    return squares / R(::fmax(count - correction, 0.0));
+}
+
+// Of those elements that count; NaN where they are too few.
+template <class A, class R>
+__device__ __forceinline__ R variance_of_counted(const Moments<A, R> &a, double correction)
+{
+    return a.count > correction ? variance(a.squares, a.count, correction) : R(__int_as_float(0x7fc00000));
 }
 
 }

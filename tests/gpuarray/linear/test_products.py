@@ -155,6 +155,28 @@ def test_norms(order, keepdims):
         same(lambda a: np.linalg.vector_norm(a, ord=order, keepdims=keepdims), a, **near)
 
 
+@pytest.mark.parametrize("order", [0, 1, 2, 3, np.inf, -np.inf])
+@few
+@given(data=st.data())
+def test_norms_in_any_layout(order, data):
+    host, array = data.draw(arrays(["f4", "d", "F", "e", "i4"], least=1, most=2))
+    if host.dtype.kind == "f" and host.size and data.draw(st.booleans()):
+        places = np.random.default_rng(1).random(host.shape) < 0.05
+        value = data.draw(st.sampled_from([np.nan, np.inf]))
+        host = np.where(places, host.dtype.type(value), host)
+        array[...] = gpuarray.to_gpu(host)
+    axis = data.draw(st.integers(-host.ndim, host.ndim - 1))
+    wide = host.astype("d") if host.dtype == "e" else host  # NumPy's half overflows between
+    if order == -np.inf and not host.shape[axis]:
+        with pytest.raises(ValueError, match="no identity"):
+            np.linalg.norm(array, order, axis)
+        return
+    got, want = np.linalg.norm(array, order, axis), np.linalg.norm(wide, order, axis)
+    assert got.dtype == np.linalg.norm(np.ones(1, host.dtype), order).dtype
+    bound = 2e-3 if host.dtype == "e" else 1e-5
+    np.testing.assert_allclose(got.get(), want, rtol=bound)
+
+
 def test_products_of_matrices():
     a, b, c, s = draw(3, 40), draw(40, 2), draw(2, 30), draw(4, 4)
     near = {"rtol": 1e-10, "atol": 1e-10}

@@ -137,6 +137,31 @@ def test_without_elements(shape, name):
         check(name, host, gpuarray.to_gpu(host), axis=axis)
 
 
+@pytest.mark.parametrize("dtype, offset", [("f", 1e6), ("F", 1e6), ("d", 1e14), ("q", 1e14)])
+@pytest.mark.parametrize("name", ["var", "nanstd"])
+def test_variances_far_from_zero(name, dtype, offset):
+    """The distances from the mean are few bits of the elements; the reference has them exactly."""
+    apart = np.round(numbers(np.random.default_rng(4), (300, 500), dtype))
+    host = (apart + np.dtype(dtype).type(offset)).astype(dtype)
+    if dtype in "fd" and name == "nanstd":
+        apart[0], host[0], apart[:, ::3], host[:, ::3] = [np.nan] * 4
+    exact = apart.astype("D" if dtype == "F" else "d")
+    for axis in (None, 0, 1):
+        got = getattr(np, name)(gpuarray.to_gpu(host), axis=axis, ddof=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            same(got.get(), getattr(np, name)(exact, axis=axis, ddof=1).astype(got.dtype))
+
+
+def test_variances_by_an_element_far_from_the_others():
+    """The first element, from which the others are measured, is the only distant one."""
+    host = np.random.default_rng(4).normal(size=100_000).astype("f")
+    host[0] = 1e6
+    same(gpuarray.to_gpu(host).var().get(), host.astype("d").var().astype("f"))
+    huge = np.array([3e38, 3e38, 3e38], "f")
+    assert gpuarray.to_gpu(huge).var().get() == 0
+
+
 def test_small_integers():
     host = np.full(300, 100, np.int8)
     array = gpuarray.to_gpu(host)
