@@ -8,13 +8,13 @@
 
 typedef struct CaptureMode {
     bool changed;
-    CUstreamCaptureMode former;
+    CUstreamCaptureMode previous;
 } CaptureMode;
 
 IN_CALL static inline CUresult capture_mode_relax(CaptureMode *mode)
 {
-    mode->former = CU_STREAM_CAPTURE_MODE_RELAXED;
-    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode->former);
+    mode->previous = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUresult result = driver.cuThreadExchangeStreamCaptureMode(&mode->previous);
     mode->changed = result == CUDA_SUCCESS;
     return result;
 }
@@ -23,7 +23,7 @@ IN_CALL static inline CUresult capture_mode_restore(CaptureMode *mode)
 {
     if (!mode->changed) return CUDA_SUCCESS;
     mode->changed = false;
-    return driver.cuThreadExchangeStreamCaptureMode(&mode->former);
+    return driver.cuThreadExchangeStreamCaptureMode(&mode->previous);
 }
 
 #endif

@@ -33,7 +33,7 @@ bool driver_has(size_t field_offset);
  * function the driver lacks. Cleared by reading. */
 const char *driver_problem(void);
 
-/* Marks a function that makes driver calls on behalf of its caller, who decides about locks. */
+/* Marks a function that makes driver calls on behalf of its caller, which decides about locks. */
 #define IN_CALL
 
 /* Why cuInit failed, as the CPU device explains it; NULL without an explanation, and for other drivers. */

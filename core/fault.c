@@ -79,7 +79,7 @@ bool fault_hides(const char *name)
  * slices of a wait varies from run to run. */
 static void keep_uncounted(DriverTable *table)
 {
-    table->cuPycudaSetPatience = real.cuPycudaSetPatience;
+    table->cuPycudaSetTimeout = real.cuPycudaSetTimeout;
     table->cuPycudaCancel = real.cuPycudaCancel;
     table->cuGetErrorName = real.cuGetErrorName;
     table->cuGetErrorString = real.cuGetErrorString;

@@ -1,5 +1,5 @@
 /* Fault injection: makes the n-th driver call fail, to test that every error path cleans up; makes calls of
- * one function slow, to test who waits for them.
+ * one function slow, to test what waits for them.
  *
  * PYCUDA_FAULT_CALL=n and PYCUDA_FAULT_CODE=c (a CUresult, 2 by default) replace every pointer of the table
  * by a function that counts and, at call n, returns c without calling the driver; a function that releases

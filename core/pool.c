@@ -11,9 +11,9 @@ enum { LOOK_AT = 32 };
 
 /* ---- Events ---- */
 
-static void lock_pool(Pool *pool) { short_lock(&pool->lock); }
+static void lock_pool(Pool *pool) { spin_lock(&pool->lock); }
 
-static void unlock_pool(Pool *pool) { short_unlock(&pool->lock); }
+static void unlock_pool(Pool *pool) { spin_unlock(&pool->lock); }
 
 static const PoolOrder in_order = {CUDA_SUCCESS, NULL};
 
@@ -489,7 +489,7 @@ static void forget_locked(Pool *pool, PoolBlock *block)
         pool->blocks = block->after;
 }
 
-/* ---- Memory of the driver's pool that was given back ---- */
+/* ---- Memory of the driver's pool that was returned to it ---- */
 
 static PoolReturn *find_return_locked(const Pool *pool, CUstream stream)
 {
@@ -534,7 +534,7 @@ static bool take_return(Pool *pool, PoolReturn *out)
     return some;
 }
 
-/* One that is not done is put back, unless memory was given back there meanwhile. */
+/* One that is not done is put back, unless memory was returned there meanwhile. */
 static void end_return(Pool *pool, PoolReturn one, bool done)
 {
     lock_pool(pool);

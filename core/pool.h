@@ -20,7 +20,7 @@
 
 #include "core/driver_table.h"
 #include "core/pool_bins.h"
-#include "core/short_lock.h"
+#include "core/spin_lock.h"
 
 /* The order of a block's last work: none, or before its event. */
 #define POOL_NO_STREAM ((CUstream)(intptr_t)-1)
@@ -84,7 +84,7 @@ typedef struct PoolStatistics {
 } PoolStatistics;
 
 struct Pool {
-    ShortLock lock;
+    SpinLock lock;
     pthread_mutex_t streams;
     const PoolSource *source;
     CUmemoryPool driver_pool; /* owned; of ordered memory, until pool_end_source */

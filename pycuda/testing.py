@@ -2,9 +2,9 @@
 
 ::
 
-    from pycuda.testing import assert_allclose, leaves_nothing_behind, parametrize_devices
+    from pycuda.testing import assert_allclose, no_leaks, parametrize_devices
 
-`leaves_nothing_behind` is a fixture of pytest: in conftest.py the import is enough.
+`no_leaks` is a fixture of pytest: in conftest.py the import is enough.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ def live_objects() -> dict[str, int]:
     return {name: count for name, count in drv._live_objects().items() if count}
 
 
-def _leaves_nothing_behind(request):
+def _no_leaks(request):
     """No test ends with driver objects that it did not start with. Collecting garbage takes longer than most
     tests do, so it is done only where there are some that no cache held.
     """
@@ -162,10 +162,10 @@ def _excess(before):
 
 def __getattr__(name):
     """The fixture is made when it is requested, so that pytest is needed only then."""
-    if name != "leaves_nothing_behind":
+    if name != "no_leaks":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     import pytest
 
-    fixture = pytest.fixture(autouse=True)(_leaves_nothing_behind)
+    fixture = pytest.fixture(autouse=True)(_no_leaks)
     globals()[name] = fixture
     return fixture

@@ -13,7 +13,7 @@ import pytest
 
 import pycuda.driver as drv
 from pycuda._compile.finder import find_nvcc
-from pycuda.testing import leaves_nothing_behind  # noqa: F401  a check that every test gets
+from pycuda.testing import no_leaks  # noqa: F401  a check that every test gets
 from pycuda.tools import clear_context_caches
 
 sys.path.insert(0, os.path.dirname(__file__))

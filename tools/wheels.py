@@ -28,7 +28,7 @@ except ImportError:  # before Python 3.11
 ROOT = Path(__file__).resolve().parent.parent
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
 GLIBC, LARGEST = (2, 28), 3 << 20
-# With the tests and the results that they compare with: who builds from source can test.
+# With the tests and the results that they compare with: a build from source can be tested.
 LARGEST_SDIST = 5 << 20
 MINORS = range(10, 15)
 DATE = "1767225600"  # of the files of a wheel: 2026-01-01

@@ -30,10 +30,10 @@ static CUresult check_conditions(const Graph *graph, CUgraphInstantiateResult *w
     return CUDA_SUCCESS;
 }
 
-static CUresult fill_exec(Exec *exec, const Graph *graph, Node **culprit, CUgraphInstantiateResult *why)
+static CUresult fill_exec(Exec *exec, const Graph *graph, Node **error_node, CUgraphInstantiateResult *why)
 {
     TRY(check_conditions(graph, why));
-    TRY(program_new(graph, &exec->program, culprit, why));
+    TRY(program_new(graph, &exec->program, error_node, why));
     if (!user_references_copy(&exec->users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!program_claim(exec->program)) return CUDA_ERROR_INVALID_VALUE;
     CUresult result = object_publish(OBJECT(exec));
@@ -41,7 +41,7 @@ static CUresult fill_exec(Exec *exec, const Graph *graph, Node **culprit, CUgrap
     return result;
 }
 
-static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **culprit,
+static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long flags, Node **error_node,
                             CUgraphInstantiateResult *why, Exec **dead)
 {
     const Graph *graph = graph_of(handle);
@@ -49,13 +49,13 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     Exec *exec = object_new(OBJECT_GRAPH_EXEC, sizeof *exec, NULL, release_exec);
     if (!exec) return CUDA_ERROR_OUT_OF_MEMORY;
     exec->flags = flags;
-    CUresult result = fill_exec(exec, graph, culprit, why);
+    CUresult result = fill_exec(exec, graph, error_node, why);
     if (!result) *out = exec;
     *dead = exec;
     return result;
 }
 
-static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **culprit,
+static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **error_node,
                      CUgraphInstantiateResult *why)
 {
     const unsigned long long supported = 15;
@@ -66,7 +66,7 @@ static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, 
     TRY(capture_check_thread());
     if (flags & ~supported) return CUDA_ERROR_INVALID_VALUE;
     if (flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) return CUDA_ERROR_NOT_SUPPORTED;
-    CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, culprit, why, &dead));
+    CUresult result = WITH_GRAPHS(instantiate(out, graph, flags, error_node, why, &dead));
     if (dead) PUT(dead);
     if (!result) *why = CUDA_GRAPH_INSTANTIATE_SUCCESS;
     return result;
@@ -74,18 +74,18 @@ static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, 
 
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned long long flags)
 {
-    Node *culprit = NULL;
+    Node *error_node = NULL;
     CUgraphInstantiateResult why;
-    return make(out, graph, flags, &culprit, &why);
+    return make(out, graph, flags, &error_node, &why);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
 {
-    Node *culprit = NULL;
+    Node *error_node = NULL;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = make(out, graph, params->flags, &culprit, &params->result_out);
-    params->hErrNode_out = culprit;
+    CUresult result = make(out, graph, params->flags, &error_node, &params->result_out);
+    params->hErrNode_out = error_node;
     if (result || !(params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) return result;
     return cuGraphUpload(*out, params->hUploadStream);
 }

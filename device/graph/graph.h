@@ -1,12 +1,12 @@
 /* Graphs: nodes, edges, and the lock that guards them all.
  *
- *   graph.c     graphs and nodes as handles          edges.c      who depends on whom
+ *   graph.c     graphs and nodes as handles          edges.c      dependencies of nodes
  *   nodes.c     nodes of each kind, their parameters work.[ch]    what a node does
  *   clone.c     copies, child graphs                 dot.c        the graph as text
  *   capture.[ch] capture_mode.c                      streams whose commands become nodes
  *   program.[ch] exec.c replay.c update.c            executable graphs
  *   memory.[ch] condition.[ch] user_object.[ch]      what graphs hold
- *   former.c    older versions of functions
+ *   legacy.c    older versions of functions
  *
  * A captured command and one that is queued are made from the same description (work.h): where the stream
  * is captured it becomes a node. Only entry points that can do that ask for a stream by

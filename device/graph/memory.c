@@ -12,7 +12,7 @@ static Pool *pool_of(Device *device)
         device->graph_pool = pool_new(device, POOL_DEVICE);
         if (device->graph_pool) {
             object_retire(OBJECT(device->graph_pool));
-            pool_let_go(device->graph_pool); /* keeps nothing of what is freed */
+            pool_stop_keeping(device->graph_pool); /* keeps nothing of what is freed */
         }
     }
     driver_unlock();
@@ -95,7 +95,7 @@ CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
     return CUDA_SUCCESS;
 }
 
-/* Memory belongs to graphs for as long as they live: there is nothing else to give back. */
+/* Memory belongs to graphs for as long as they live: there is nothing else to trim. */
 CUresult cuDeviceGraphMemTrim(CUdevice device)
 {
     TRY(driver_check());

@@ -6,7 +6,7 @@
 typedef struct Building {
     Program *program;
     size_t capacity;
-    Node **culprit;
+    Node **error_node;
     CUgraphInstantiateResult *why;
 } Building;
 
@@ -128,13 +128,13 @@ static bool fits_body(const Program *body)
     return true;
 }
 
-static CUresult add_bodies(const Node *node, Step *step, Node **culprit, CUgraphInstantiateResult *why)
+static CUresult add_bodies(const Node *node, Step *step, Node **error_node, CUgraphInstantiateResult *why)
 {
     const ConditionalWork *conditional = &node->work.conditional;
     step->bodies = calloc(conditional->size, sizeof *step->bodies);
     if (!step->bodies) return CUDA_ERROR_OUT_OF_MEMORY;
     for (unsigned i = 0; i < conditional->size; i++) {
-        TRY(program_new(conditional->bodies[i], &step->bodies[i], culprit, why));
+        TRY(program_new(conditional->bodies[i], &step->bodies[i], error_node, why));
         if (!fits_body(step->bodies[i])) return CUDA_ERROR_NOT_SUPPORTED;
     }
     return CUDA_SUCCESS;
@@ -142,9 +142,9 @@ static CUresult add_bodies(const Node *node, Step *step, Node **culprit, CUgraph
 
 CUresult program_bodies(const Node *node, Step *step)
 {
-    Node *culprit = NULL;
+    Node *error_node = NULL;
     CUgraphInstantiateResult why;
-    return add_bodies(node, step, &culprit, &why);
+    return add_bodies(node, step, &error_node, &why);
 }
 
 static CUresult add_node(Building *building, Node *node, uint64_t shape)
@@ -176,7 +176,7 @@ static CUresult add_node(Building *building, Node *node, uint64_t shape)
     }
     if (work.type != CU_GRAPH_NODE_TYPE_CONDITIONAL) return CUDA_SUCCESS;
     program->conditional = true;
-    return add_bodies(node, step, building->culprit, building->why);
+    return add_bodies(node, step, building->error_node, building->why);
 }
 
 static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer)
@@ -188,7 +188,7 @@ static CUresult add_graph(Building *building, const Graph *graph, uint64_t outer
     if (!order) return cycle ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < graph->count && !result; i++) {
         result = add_node(building, order[i], node_shape(order[i], outer));
-        if (result && !*building->culprit) *building->culprit = order[i];
+        if (result && !*building->error_node) *building->error_node = order[i];
     }
     free(order);
     return result;
@@ -218,12 +218,12 @@ static void pair_memory(Program *program)
     }
 }
 
-CUresult program_new(const Graph *graph, Program **out, Node **culprit, CUgraphInstantiateResult *why)
+CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgraphInstantiateResult *why)
 {
     Program *program = calloc(1, sizeof *program);
     if (!program) return CUDA_ERROR_OUT_OF_MEMORY;
     atomic_init(&program->references, 1);
-    Building building = {program, 0, culprit, why};
+    Building building = {program, 0, error_node, why};
     CUresult result = add_graph(&building, graph, 0);
     program->places = malloc((program->count + 1) * sizeof *program->places);
     if (!result && !program->places) result = CUDA_ERROR_OUT_OF_MEMORY;

@@ -48,8 +48,8 @@ struct CUgraphExec_st {
     uint64_t number;
 };
 
-/* The steps of a graph. *culprit is the node that cannot be, if it is one. */
-CUresult program_new(const Graph *graph, Program **out, Node **culprit, CUgraphInstantiateResult *why);
+/* The steps of a graph. *error_node is the node that cannot be, if it is one. */
+CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgraphInstantiateResult *why);
 Program *program_hold(Program *program);
 void program_put(Program *program);
 /* Replaces *program by a copy that has no other holder; NULL if out of memory. */

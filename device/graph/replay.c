@@ -1,7 +1,7 @@
 /* Launches of executable graphs: one task of the stream that does one step after the other.
  *
  * All was checked and made ready before: a kernel costs what the device needs to begin and end it. A thread
- * of limited patience may leave the task within a kernel; the task records where to resume.
+ * with a timeout may leave the task within a kernel; the task records where to resume.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* From the tree of a module to its code: the passes in their order. All memory of the lowering is in arenas;
- * when one runs out, or an error was logged, everything made so far is given back. */
+ * when one runs out, or an error was logged, everything made so far is freed. */
 #include "lower/module.h"
 
 #include <stdlib.h>

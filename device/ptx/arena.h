@@ -1,4 +1,4 @@
-/* An arena: memory that is taken in pieces and given back all at once.
+/* An arena: memory that is allocated in pieces and freed as a whole.
  *
  * It takes blocks from chunks.h, each twice as large as the one before up to a limit, and hands them out from
  * front to back. When memory runs out it jumps to on_failure, so that the passes of lower/ need no check at

@@ -8,7 +8,7 @@ struct FreeChunk {
     FreeChunk *next;
 };
 
-/* The sanitizer finds no use of memory that was given back if it is kept here. */
+/* The sanitizer finds no use of freed memory if it is kept here. */
 #ifdef __SANITIZE_ADDRESS__
 enum { MOST_KEPT = 0 };
 #else

@@ -1,7 +1,7 @@
 /* Memory of loads, kept from one to the next: new pages from the system cost a quarter of a
  * load.
  *
- * Chunks have sizes of powers of two. What a load gives back is taken by the next one, up to a limit; the
+ * Chunks have sizes of powers of two. What a load frees is used by the next one, up to a limit; the
  * rest, and very large ones, go back to the system at once.
  */
 #ifndef DEVICE_PTX_CHUNKS_H

@@ -183,15 +183,15 @@ static void ptx_set_parameters(PtxParser *p, PtxFunction *f, PtxParams returns, 
 /* The limit on the size of an entry's parameters, reported in ptxas's words. */
 static void ptx_check_parameter_space(PtxParser *p, const PtxFunction *f, const PtxToken *tok)
 {
-    enum { MOST = 0x7ffc, MOST_FORMERLY = 0x1100 };
+    enum { MOST = 0x7ffc, MOST_BEFORE_8_1 = 0x1100 };
     const PtxModule *m = p->module;
     uint64_t size = 0;
     for (uint32_t i = 0; i < f->param_count; i++) {
         uint64_t align = f->params[i]->align ? f->params[i]->align : 1;
         size = (size + align - 1) / align * align + f->params[i]->size;
     }
-    if (size <= MOST_FORMERLY) return;
-    unsigned most = m->version < 81 ? MOST_FORMERLY : MOST;
+    if (size <= MOST_BEFORE_8_1) return;
+    unsigned most = m->version < 81 ? MOST_BEFORE_8_1 : MOST;
     if (size > most)
         ptx_fail(p, tok->line, tok->column,
                  "Entry function '%s' uses too much parameter space (0x%llx bytes, 0x%x max)%s", f->name,

@@ -39,6 +39,7 @@ static int by_name(const void *left, const void *right)
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
+/* 0: only a declaration; 3: a strong definition. */
 static int rank(const Symbol *symbol)
 {
     if (!symbol->defined) return 0;
@@ -46,7 +47,8 @@ static int rank(const Symbol *symbol)
     return symbol->linkage == PTX_LINKAGE_WEAK ? 2 : 3;
 }
 
-static bool beats(const Symbol *one, const Symbol *other)
+/* Whether `one` is the definition rather than `other`, of the same name: of common symbols, the larger. */
+static bool overrides(const Symbol *one, const Symbol *other)
 {
     if (rank(one) != rank(other)) return rank(one) > rank(other);
     return rank(one) == 1 && one->size > other->size;
@@ -60,7 +62,7 @@ static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t co
         if (rank(best) == 3 && rank(&symbols[i]) == 3)
             ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'",
                            symbols[i].name, symbols[i].home->name, best->home->name);
-        if (beats(&symbols[i], best)) best = &symbols[i];
+        if (overrides(&symbols[i], best)) best = &symbols[i];
     }
     return best;
 }

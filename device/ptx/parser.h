@@ -147,7 +147,7 @@ typedef struct PtxScope {
     uint32_t bindings, fixups;
 } PtxScope;
 
-/* A growing array that is reused; given back at the one exit. */
+/* A growing array that is reused; freed at the one exit. */
 typedef struct PtxVector {
     void *items;
     uint32_t count, capacity;

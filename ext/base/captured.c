@@ -6,7 +6,7 @@
 void captured_open(ModuleState *state, Captured *captured)
 {
     captured->next = state->captured;
-    captured->culprit = NULL;
+    captured->refused_call = NULL;
     state->captured = captured;
 }
 
@@ -88,15 +88,15 @@ void captured_restore(ModuleState *state, CaptureMode *mode)
     if (mode->changed) captured_restore_any(state, mode);
 }
 
-unsigned long captured_new_edition(void)
+unsigned long captured_new_version(void)
 {
-    static atomic_ulong editions;
-    return atomic_fetch_add(&editions, 1) + 1;
+    static atomic_ulong versions;
+    return atomic_fetch_add(&versions, 1) + 1;
 }
 
 int captured_new(KeptObjects *kept)
 {
-    *kept = (KeptObjects){PyDict_New(), captured_new_edition()};
+    *kept = (KeptObjects){PyDict_New(), captured_new_version()};
     return kept->dict ? 0 : -1;
 }
 
@@ -105,7 +105,7 @@ int captured_own(KeptObjects *kept)
     if (Py_REFCNT(kept->dict) == 1) return 0;
     PyObject *shared = kept->dict, *own = PyDict_Copy(shared);
     if (!own) return -1;
-    *kept = (KeptObjects){own, captured_new_edition()};
+    *kept = (KeptObjects){own, captured_new_version()};
     Py_DECREF(shared);
     return 0;
 }
@@ -141,10 +141,10 @@ void captured_note_failure(ModuleState *state, CUresult result, const char *rout
         result >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED && result <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
     if (!by_capture || result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) return;
     for (Captured *captured = state->captured; captured; captured = captured->next) {
-        if (captured->culprit) continue;
-        captured->culprit = routine;
+        if (captured->refused_call) continue;
+        captured->refused_call = routine;
         captured->refusal = result;
-        captured->culprit_thread = PyThread_get_thread_ident();
+        captured->refused_thread = PyThread_get_thread_ident();
     }
 }
 
@@ -153,14 +153,14 @@ void captured_tell_end(const ModuleState *state, const Captured *captured, char 
     static const char advice[] = "the default stream, which waits for blocking streams: capture a stream "
                                  "made with stream_flags.NON_BLOCKING";
     for (const Captured *each = state->captured; each && !captured; each = each->next)
-        if (each->culprit) captured = each;
-    if (!captured || !captured->culprit) {
+        if (each->refused_call) captured = each;
+    if (!captured || !captured->refused_call) {
         snprintf(text, size, "a call outside of pycuda invalidated the capture, maybe by using %s", advice);
         return;
     }
-    bool here = captured->culprit_thread == PyThread_get_thread_ident();
+    bool here = captured->refused_thread == PyThread_get_thread_ident();
     bool implicit = captured->refusal == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
-    snprintf(text, size, "%s%s%s%s", captured->culprit,
+    snprintf(text, size, "%s%s%s%s", captured->refused_call,
              here ? " could not be captured" : " in another thread invalidated the capture",
              implicit ? ": it uses " : "", implicit ? advice : "");
 }

@@ -14,7 +14,7 @@
  * changes it makes a copy first (captured_own). */
 typedef struct KeptObjects {
     PyObject *dict; /* owned */
-    unsigned long edition; /* changes whenever an object may have been removed from the dict */
+    unsigned long version; /* changes whenever an object may have been removed from the dict */
 } KeptObjects;
 
 /* A capture that Python code began, or that of other code if it was noticed. In ModuleState.captured while it
@@ -27,9 +27,9 @@ typedef struct Captured {
     PyObject *before; /* owned Event after the work queued there before the capture; NULL for none */
     PyObject *graph; /* borrowed; contains `kept`, and lives as long as the capture */
     KeptObjects *kept; /* the graph's objects, by their addresses */
-    const char *culprit; /* the first driver call that was refused because of captures, or NULL */
-    CUresult refusal; /* of the culprit */
-    unsigned long culprit_thread;
+    const char *refused_call; /* the first driver call that was refused because of captures, or NULL */
+    CUresult refusal; /* of that call */
+    unsigned long refused_thread;
 } Captured;
 
 /* Whether any capture is known. Costs one load. */
@@ -84,7 +84,7 @@ int captured_new(KeptObjects *kept);
 /* Replaces a shared dict by a copy. -1 with an exception. */
 int captured_own(KeptObjects *kept);
 int captured_put(KeptObjects *kept, PyObject *object);
-unsigned long captured_new_edition(void);
+unsigned long captured_new_version(void);
 
 /* Records that a driver call failed, if it was because of captures. */
 void captured_note_failure(ModuleState *state, CUresult result, const char *routine);

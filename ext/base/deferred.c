@@ -12,7 +12,7 @@ typedef struct Deferred {
     PyObject *type;             /* of deferred_new: a reference, which release_in_main_thread takes over */
 } Deferred;
 
-/* ---- Who releases ---- */
+/* ---- The thread that releases ---- */
 
 /* Called by Python's main thread between two instructions. type: a reference to a type of this module, which
  * keeps the state alive. */

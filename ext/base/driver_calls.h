@@ -13,9 +13,9 @@
  * CALL_CORE, with what they do at most: HOW_ASKS and so on, as the rows say it. They ask nothing of Python.
  *
  * Why: a driver may hold a lock of its own while it waits for a stream. A Python function in that stream
- * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock. So what may wait lets
- * go of the GIL; what answers at once keeps it unless streams have Python functions to run; what queues keeps
- * it while the queue is not full.
+ * needs the GIL, so a thread that holds the GIL and waits for that lock is a deadlock. So what may wait
+ * releases the GIL; what answers at once keeps it unless streams have Python functions to run; what queues
+ * keeps it while the queue is not full.
  */
 #ifndef EXT_BASE_DRIVER_CALLS_H
 #define EXT_BASE_DRIVER_CALLS_H

@@ -6,7 +6,7 @@
  * that takes the GIL, which only the thread that ends it has by then. A thread that comes out too
  * late never returns, as it would not get the GIL again.
  *
- * So the GIL is let go of here only (tests/layout).
+ * So the GIL is released here only (tests/layout).
  */
 #ifndef EXT_BASE_GATE_H
 #define EXT_BASE_GATE_H

@@ -113,10 +113,10 @@ static void begin_site(LaunchSites *sites, const LaunchSite *begun)
 {
     LaunchSite *site = sites->newest;
     if (site->code) site = site == sites->ring + SITES - 1 ? sites->ring : site + 1;
-    PyCodeObject *former = site->code;
+    PyCodeObject *previous = site->code;
     *site = *begun;
     sites->newest = site;
-    Py_XDECREF((PyObject *)former);
+    Py_XDECREF((PyObject *)previous);
 }
 
 /* Apart: any but the next launch from one place. */

@@ -1,5 +1,5 @@
-/* Contexts that a kernel's fault has ended. The driver answers every later call with the same number, whoever
- * asks: what was said of the fault first is remembered, and said again. */
+/* Contexts that a kernel's fault has ended. The driver answers every later call with the same number,
+ * whatever asks: what was said of the fault first is remembered, and said again. */
 #ifndef EXT_BASE_LOST_H
 #define EXT_BASE_LOST_H
 

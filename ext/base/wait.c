@@ -8,19 +8,19 @@
 #include "core/poll.h"
 
 /* What the driver offers, found out at the first wait. */
-enum { UNKNOWN, POLLS, HAS_PATIENCE };
+enum { UNKNOWN, POLLS, HAS_TIMEOUTS };
 
-static bool has_patience(ModuleState *state)
+static bool has_timeouts(ModuleState *state)
 {
     int known = atomic_load_explicit(&state->wait_mode, memory_order_relaxed);
     if (known == UNKNOWN) {
         CUresult result = CUDA_ERROR_NOT_FOUND;
-        if (DRIVER_HAS(cuPycudaSetPatience) && DRIVER_HAS(cuPycudaCancel))
-            result = try_cuPycudaSetPatience(state, 0);
-        known = result == CUDA_SUCCESS ? HAS_PATIENCE : POLLS;
+        if (DRIVER_HAS(cuPycudaSetTimeout) && DRIVER_HAS(cuPycudaCancel))
+            result = try_cuPycudaSetTimeout(state, 0);
+        known = result == CUDA_SUCCESS ? HAS_TIMEOUTS : POLLS;
         atomic_store(&state->wait_mode, known);
     }
-    return known == HAS_PATIENCE;
+    return known == HAS_TIMEOUTS;
 }
 
 bool wait_is_interruptible(const ModuleState *state)
@@ -28,9 +28,9 @@ bool wait_is_interruptible(const ModuleState *state)
     return PyThread_get_thread_ident() == state->main_thread && !ext_is_finalizing() && !forked_after_init();
 }
 
-static void set_patience(ModuleState *state, unsigned microseconds)
+static void set_timeout(ModuleState *state, unsigned microseconds)
 {
-    once_cuPycudaSetPatience(state, microseconds);
+    once_cuPycudaSetTimeout(state, microseconds);
 }
 
 /* ---- Drivers that can only be asked ---- */
@@ -136,7 +136,7 @@ WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream)
 {
     bool waits = false;
     WaitPlace place = ON_QUEUE(stream, 1);
-    if (!wait_is_interruptible(state) || has_patience(state)) return place;
+    if (!wait_is_interruptible(state) || has_timeouts(state)) return place;
     CUresult result = ask_for_copy(state, host, stream, &waits);
     if (result == CUDA_SUCCESS && waits) place.kind = WAIT_STREAM;
     return place;
@@ -162,8 +162,8 @@ bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result)
         try_cuCtxGetCurrent(state, &place->context);
     }
     if (!wait_is_interruptible(state)) return true;
-    if (has_patience(state)) {
-        set_patience(state, POLL_SLICE_MICROSECONDS);
+    if (has_timeouts(state)) {
+        set_timeout(state, POLL_SLICE_MICROSECONDS);
         return true;
     }
     if (place->kind == WAIT_NOTHING) return true;
@@ -193,11 +193,11 @@ static void cancel(ModuleState *state)
 
 bool wait_again(ModuleState *state, CUresult *result)
 {
-    if (!wait_is_interruptible(state) || !has_patience(state)) return false;
-    set_patience(state, 0);
+    if (!wait_is_interruptible(state) || !has_timeouts(state)) return false;
+    set_timeout(state, 0);
     if (*result != CUDA_ERROR_NOT_READY) return false;
     if (PyErr_CheckSignals() == 0) {
-        set_patience(state, POLL_SLICE_MICROSECONDS);
+        set_timeout(state, POLL_SLICE_MICROSECONDS);
         return true;
     }
     cancel(state);
@@ -231,14 +231,14 @@ static void keep_exception(ModuleState *state)
 
 void wait_begin_release(ModuleState *state)
 {
-    if (wait_is_interruptible(state) && has_patience(state)) set_patience(state, POLL_SLICE_MICROSECONDS);
+    if (wait_is_interruptible(state) && has_timeouts(state)) set_timeout(state, POLL_SLICE_MICROSECONDS);
 }
 
 bool wait_again_release(ModuleState *state, CUresult *result)
 {
     PyObject *type, *value, *trace;
-    if (!wait_is_interruptible(state) || !has_patience(state)) return false;
-    set_patience(state, 0);
+    if (!wait_is_interruptible(state) || !has_timeouts(state)) return false;
+    set_timeout(state, 0);
     if (*result != CUDA_ERROR_NOT_READY) return false;
     PyErr_Fetch(&type, &value, &trace);
     if (PyErr_CheckSignals() < 0) {
@@ -246,7 +246,7 @@ bool wait_again_release(ModuleState *state, CUresult *result)
         cancel(state);
     }
     PyErr_Restore(type, value, trace);
-    set_patience(state, POLL_SLICE_MICROSECONDS);
+    set_timeout(state, POLL_SLICE_MICROSECONDS);
     return true;
 }
 
@@ -289,15 +289,15 @@ static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
     enum { LONGEST_MICROSECONDS = 2000000 };
     CUresult result;
     uint64_t slice = poll_microseconds() - start;
-    if (!has_patience(state)) {
+    if (!has_timeouts(state)) {
         CALL_CORE(state, result, BLOCKS_ONCE,
                   poll_slice((PollPlace){.kind = POLL_EVENT, .event = mark}, start));
         return result;
     }
     if (slice < POLL_SLICE_MICROSECONDS) slice = POLL_SLICE_MICROSECONDS;
-    set_patience(state, slice < LONGEST_MICROSECONDS ? (unsigned)slice : LONGEST_MICROSECONDS);
+    set_timeout(state, slice < LONGEST_MICROSECONDS ? (unsigned)slice : LONGEST_MICROSECONDS);
     result = once_cuCtxSynchronize(state);
-    set_patience(state, 0);
+    set_timeout(state, 0);
     return result;
 }
 
@@ -305,7 +305,7 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
 {
     CUresult result = CUDA_SUCCESS;
     uint64_t start = poll_microseconds();
-    bool marked = !has_patience(state);
+    bool marked = !has_timeouts(state);
     CUevent mark = NULL;
     if (marked) {
         result = mark_context(state, &mark);
@@ -321,7 +321,7 @@ CUresult wait_for_current(ModuleState *state, const WaitLimit *limit)
 void wait_give_up(ModuleState *state, const WaitLimit *limit)
 {
     CUresult result = CUDA_ERROR_NOT_SUPPORTED;
-    if (has_patience(state)) result = once_cuPycudaCancel(state, 1);
+    if (has_timeouts(state)) result = once_cuPycudaCancel(state, 1);
     bool ended = result == CUDA_SUCCESS;
     if (!ended) atomic_store(&state->given_up, true);
     atomic_store(&state->fault_shown, true);

@@ -5,7 +5,7 @@
  * result is CUDA_ERROR_NOT_READY with the exception set, and what the call itself was to do has not happened.
  * Other threads wait as the driver does.
  *
- * A driver with cuPycudaSetPatience, the CPU device, returns from any call that would wait longer, and ends
+ * A driver with cuPycudaSetTimeout, the CPU device, returns from any call that would wait longer, and ends
  * the work when no thread waits for it anymore. Other drivers are asked, before the call, whether what it
  * will wait for is idle; work that was launched goes on.
  *

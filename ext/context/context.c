@@ -495,7 +495,7 @@ bool context_enter_last(ContextObject *context, ContextScope *scope)
     return begin_scope(context, scope);
 }
 
-static CUresult make_former_current(ModuleState *state, CUcontext before)
+static CUresult restore_current(ModuleState *state, CUcontext before)
 {
     CUcontext popped;
     CUresult result = once_cuCtxPopCurrent(state, &popped);
@@ -507,7 +507,7 @@ void context_leave_scope(ContextScope *scope)
     if (!scope->context) return;
     innermost = scope->outer;
     captured_restore_any(scope->context->state, &scope->mode);
-    if (scope->pushed) make_former_current(scope->context->state, scope->before);
+    if (scope->pushed) restore_current(scope->context->state, scope->before);
     atomic_fetch_sub(&scope->context->entered, 1);
     scope->context = NULL;
 }
@@ -523,7 +523,7 @@ bool context_lend(ContextObject *context, ContextScope *scope)
 
 void context_take_back(ContextScope *scope)
 {
-    if (scope->pushed) make_former_current(scope->context->state, scope->before);
+    if (scope->pushed) restore_current(scope->context->state, scope->before);
 }
 
 bool context_raise_dead(ContextObject *context, const char *what)

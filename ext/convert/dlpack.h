@@ -1,5 +1,5 @@
 /* DLPack's binary interface: arrays passed between libraries as C structures, as its specification has them
- * (version 1.3). In Python they travel in capsules, which whoever takes one renames and then owns.
+ * (version 1.3). In Python they travel in capsules, which a consumer renames and then owns.
  */
 #ifndef EXT_CONVERT_DLPACK_H
 #define EXT_CONVERT_DLPACK_H
@@ -97,10 +97,10 @@ int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream cons
                              ForeignForm *form);
 
 /* Takes the tensor out of a capsule; the form's owner is what gives it back. -1 with BufferError, or another
- * exception, after it was given back. */
+ * exception, after it was deleted. */
 int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form);
 
-/* The same for a tensor that came without a capsule; it is not given back on failure. */
+/* The same for a tensor that came without a capsule; it is not deleted on failure. */
 int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form);
 
 /* Whether it has one of the two. No exception is set. */

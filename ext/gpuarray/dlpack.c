@@ -2,7 +2,7 @@
  *
  * A tensor keeps its array by a reference. Its deleter may be called by any thread, with or without the GIL,
  * in a host function of the driver, and when the interpreter or the context is gone: then memory of the
- * process is all that is left to give back.
+ * process is all that is left to release.
  */
 #include "ext/gpuarray/dlpack.h"
 

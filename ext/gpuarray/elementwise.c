@@ -248,7 +248,7 @@ static int broadcast(Work *work)
 
 /* The operand whose class, allocator and order of axes results take: the first of the result's shape, else
  * the first; our own before views of others. */
-static GPUArrayObject *model(const Work *work)
+static GPUArrayObject *prototype_operand(const Work *work)
 {
     GPUArrayObject *first = NULL;
     for (int pass = 0; pass < 2; pass++) {
@@ -284,7 +284,7 @@ static PyObject *new_of_class(PyTypeObject *type, PyArray_Descr *dtype, int ndim
 static PyObject *new_result(Work *work, PyArray_Descr *dtype)
 {
     Py_ssize_t strides[STRIDES_MAX_DIMS], itemsize = PyDataType_ELSIZE(dtype);
-    GPUArrayObject *like = model(work);
+    GPUArrayObject *like = prototype_operand(work);
     PyObject *given = work->call->allocator;
     PyObject *allocator = given && given != Py_None ? given : like ? like->allocator : NULL;
     bool plain = !like || Py_TYPE(like) == work->state->GPUArray_type;
@@ -423,7 +423,7 @@ static PyObject *take_results(Work *work)
 {
     PyObject *results[ELEMENTWISE_MAX_OUTPUTS] = {NULL}, *out = work->call->out;
     TransferMode mode = work->mode;
-    mode.async = false; /* the temporary's memory is given back after the copy in any case */
+    mode.async = false; /* the temporary's memory is freed after the copy in any case */
     for (int k = 0; k < work->outputs; k++) {
         if (work->final_out[k]
             && transfer_on_device(gpuarray_cast(work->final_out[k]), work->arrays[k], mode) < 0)

@@ -49,13 +49,13 @@ void elementwise_forget(ContextObject *context)
     word_map_clear(&loops);
 }
 
-/* Something of pycuda._kernels.builtin.elementwise, a new reference. */
-static PyObject *maker(ModuleState *state, const char *name)
+/* An attribute of pycuda._kernels.builtin.elementwise, a new reference. */
+static PyObject *module_attribute(ModuleState *state, const char *name)
 {
-    if (!state->elementwise_maker
-        && !(state->elementwise_maker = PyImport_ImportModule("pycuda._kernels.builtin.elementwise")))
+    if (!state->elementwise_module
+        && !(state->elementwise_module = PyImport_ImportModule("pycuda._kernels.builtin.elementwise")))
         return NULL;
-    return PyObject_GetAttrString(state->elementwise_maker, name);
+    return PyObject_GetAttrString(state->elementwise_module, name);
 }
 
 /* The pairs (dtype, is scalar) that `resolve` takes; the objects of the key are held by it. */
@@ -101,7 +101,7 @@ static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObjec
 /* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
 static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
 {
-    PyObject *function = maker(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
+    PyObject *function = module_attribute(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
              *answer = NULL;
     ElementwiseLoop *loop = PyMem_Calloc(1, sizeof *loop);
     if (!loop) PyErr_NoMemory();
@@ -166,7 +166,7 @@ int elementwise_kernel(ModuleState *state, ElementwiseLoop *loop, int layout, El
     ElementwiseKernel *kernel = &loop->kernels[layout];
     if (!kernel->function) {
         ElementwiseKernel made = {NULL, 0};
-        PyObject *function = maker(state, "build"), *answer = NULL;
+        PyObject *function = module_attribute(state, "build"), *answer = NULL;
         if (function) answer = PyObject_CallFunction(function, "Oi", loop->loop, layout);
         Py_XDECREF(function);
         if (answer && PyArg_ParseTuple(answer, "O!n", state->Function_type, &made.function, &made.elements)) {

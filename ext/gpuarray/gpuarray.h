@@ -1,7 +1,7 @@
 /* GPUArray: an array in device memory with NumPy's description of it (shape, strides, dtype).
  *
  * Strides are in bytes and may be negative or zero; `pointer` is the address of element 0. The description
- * changes by a.shape = and the like alone (in_place.c), the memory by a.gpudata = of users who manage it
+ * changes by a.shape = and the like alone (in_place.c), the memory by a.gpudata = of programs that manage it
  * themselves.
  */
 #ifndef EXT_GPUARRAY_GPUARRAY_H

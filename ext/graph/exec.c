@@ -49,7 +49,7 @@ void graph_exec_forget(GraphExecObject *exec)
 static void set_kept(GraphExecObject *exec, KeptObjects kept)
 {
     PyObject *old = exec->kept.dict;
-    bool same = exec->kept.edition == kept.edition;
+    bool same = exec->kept.version == kept.version;
     exec->kept = kept;
     if (!same) graph_exec_forget(exec);
     Py_DECREF(old);

@@ -26,8 +26,8 @@ typedef struct GraphNodeObject {
     GraphObject *graph; /* owned */
     CUgraphNode handle;
     PyObject *key; /* owned: of its arguments in dicts, once they were set */
-    PyObject *list; /* borrowed: these arguments in the dict of this edition, NULL: there are none */
-    unsigned long edition;
+    PyObject *list; /* borrowed: these arguments in the dict of this version, NULL: there are none */
+    unsigned long version;
     FunctionObject *function; /* owned: of a kernel node, once it was requested */
     CUDA_KERNEL_NODE_PARAMS shape; /* then how it is launched */
 } GraphNodeObject;

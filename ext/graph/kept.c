@@ -36,7 +36,7 @@ static int put_list(KeptObjects *kept, GraphNodeObject *node, FunctionObject *fu
     PyObject *list = PyList_New(count);
     for (Py_ssize_t i = 0; list && i < count; i++)
         PyList_SET_ITEM(list, i, Py_NewRef(kept_of(function, args, i)));
-    kept->edition = captured_new_edition();
+    kept->version = captured_new_version();
     int failed = list ? PyDict_SetItem(kept->dict, node->key, list) : -1;
     Py_XDECREF(list);
     return failed;
@@ -49,10 +49,10 @@ static int make_key(GraphNodeObject *node)
 
 static int find_list(const KeptObjects *kept, GraphNodeObject *node)
 {
-    if (node->key && node->edition == kept->edition) return 0;
+    if (node->key && node->version == kept->version) return 0;
     if (make_key(node) < 0) return -1;
     node->list = PyDict_GetItemWithError(kept->dict, node->key);
-    node->edition = kept->edition;
+    node->version = kept->version;
     return node->list || !PyErr_Occurred() ? 0 : -1;
 }
 
@@ -88,7 +88,7 @@ int graph_forget_node(GraphNodeObject *node)
 {
     KeptObjects *kept = graph_kept(node->graph);
     if (make_key(node) < 0 || captured_own(kept) < 0) return -1;
-    kept->edition = captured_new_edition();
+    kept->version = captured_new_version();
     if (PyDict_DelItem(kept->dict, node->key) == 0) return 0;
     if (!PyErr_ExceptionMatches(PyExc_KeyError)) return -1;
     PyErr_Clear();

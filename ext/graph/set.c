@@ -13,8 +13,10 @@ typedef struct Target {
     const char *routine;
 } Target;
 
-/* The call of the driver that is made, by where the change is. */
-static int aim(Target *target, PyObject *self, PyObject *node, const char *in_graph, const char *in_exec)
+/* Reads whether a method was called on a node of a graph (self) or on an executable graph with a node: sets
+ * all of the target. in_graph, in_exec: the driver's functions for either. -1 with an exception. */
+static int read_target(Target *target, PyObject *self, PyObject *node, const char *in_graph,
+                       const char *in_exec)
 {
     bool is_node = in_graph && !node; /* without in_graph it is a method of executable graphs only */
     target->exec = is_node ? NULL : graph_exec_cast(self);
@@ -104,7 +106,7 @@ static PyObject *set_memcpy(PyObject *self, PyObject *node, PyObject *const *giv
 {
     Target target;
     GraphCopy copy;
-    if (aim(&target, self, node, "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams") < 0
+    if (read_target(&target, self, node, "cuGraphMemcpyNodeSetParams", "cuGraphExecMemcpyNodeSetParams") < 0
         || graph_read_copy(target.state, given, &copy) < 0)
         return NULL;
     PyObject *done = make_and_keep(&target, change_copy, &copy.shape, copy.objects, 2);
@@ -123,7 +125,7 @@ static PyObject *set_memset(PyObject *self, PyObject *node, PyObject *const *giv
 {
     Target target;
     CUDA_MEMSET_NODE_PARAMS fill;
-    if (aim(&target, self, node, "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams") < 0
+    if (read_target(&target, self, node, "cuGraphMemsetNodeSetParams", "cuGraphExecMemsetNodeSetParams") < 0
         || graph_read_fill(target.state, given, &fill) < 0)
         return NULL;
     return make_and_keep(&target, change_fill, &fill, given, 1);
@@ -156,7 +158,8 @@ static CUresult change_event(const Target *target, const void *params)
 static PyObject *set_event(PyObject *self, PyObject *node, PyObject *const *given)
 {
     Target target;
-    if (aim(&target, self, node, "cuGraphEventWaitNodeSetEvent", "cuGraphExecEventWaitNodeSetEvent") < 0)
+    if (read_target(&target, self, node, "cuGraphEventWaitNodeSetEvent", "cuGraphExecEventWaitNodeSetEvent")
+        < 0)
         return NULL;
     if (!convert_check_type(given[0], target.state->Event_type, "evt")) return NULL;
     if (!context_check(event_cast(given[0])->context, target.routine)) return NULL;
@@ -193,7 +196,8 @@ static PyObject *set_host(PyObject *self, PyObject *node, PyObject *const *args,
 {
     Target target;
     CUDA_HOST_NODE_PARAMS params;
-    if (aim(&target, self, node, "cuGraphHostNodeSetParams", "cuGraphExecHostNodeSetParams") < 0) return NULL;
+    if (read_target(&target, self, node, "cuGraphHostNodeSetParams", "cuGraphExecHostNodeSetParams") < 0)
+        return NULL;
     if (count < 1 || !PyCallable_Check(args[0]))
         return PyErr_Format(PyExc_TypeError, "set_host() takes a function and its arguments");
     PyObject *call =
@@ -238,7 +242,7 @@ static PyObject *exec_set_child(PyObject *self, FAST_PARAMETERS)
     Target target;
     if (READ_ARGUMENTS(set_child_doc, INTO(&node), INTO_A(graph_exec_cast(self)->state->Graph_type, &given))
             < 0
-        || aim(&target, self, node, NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
+        || read_target(&target, self, node, NULL, "cuGraphExecChildGraphNodeSetParams") < 0)
         return NULL;
     GraphObject *child = graph_cast(given);
     if (!graph_check(child, target.routine)) return NULL;
@@ -267,7 +271,7 @@ static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
     bool given;
     Target target;
     if (READ_ARGUMENTS(set_enabled_doc, INTO(&node), INTO(&given)) < 0
-        || aim(&target, self, node, NULL, "cuGraphNodeSetEnabled") < 0)
+        || read_target(&target, self, node, NULL, "cuGraphNodeSetEnabled") < 0)
         return NULL;
     const unsigned enabled = given;
     return none_or_raise(target.state, make(&target, change_enabled, &enabled), target.routine);
@@ -292,7 +296,7 @@ static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
     Target target;
     unsigned enabled = 0, *out = &enabled;
     if (READ_ARGUMENTS(is_enabled_doc, INTO(&node)) < 0
-        || aim(&target, self, node, NULL, "cuGraphNodeGetEnabled") < 0)
+        || read_target(&target, self, node, NULL, "cuGraphNodeGetEnabled") < 0)
         return NULL;
     CUresult result = make(&target, read_enabled, &out);
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)

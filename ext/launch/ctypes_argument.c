@@ -1,4 +1,4 @@
-/* See ctypes_argument.h. Whoever has a ctypes object has imported ctypes. */
+/* See ctypes_argument.h. A program with a ctypes object has imported ctypes. */
 #include "ext/launch/ctypes_argument.h"
 
 #include <string.h>

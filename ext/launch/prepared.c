@@ -154,7 +154,7 @@ static PyObject *prepare_as(PyObject *self, bool strided, FAST_PARAMETERS)
 {
     FunctionObject *function = function_cast(self);
     PackFormat format;
-    Prepared *prepared = NULL, *former = NULL;
+    Prepared *prepared = NULL, *previous = NULL;
     PyObject *given[3], *text, *texrefs;
     if (convert_arguments(prepare_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || !(text = read_types(given[0])))
@@ -171,10 +171,10 @@ static PyObject *prepare_as(PyObject *self, bool strided, FAST_PARAMETERS)
     }
     prepared->strided = strided;
     GUARD_BEGIN(function);
-    former = function->prepared;
+    previous = function->prepared;
     function->prepared = prepared;
     GUARD_END();
-    prepared_drop(former);
+    prepared_drop(previous);
     Py_XSETREF(function->arg_format, text);
     Py_XSETREF(function->texrefs, texrefs);
     return Py_NewRef(self);

@@ -88,7 +88,7 @@ static PyObject *library_open(PyObject *module, FAST_PARAMETERS)
 
 PyDoc_STRVAR(uses_doc, "_library_uses(stream, objects)\n--\n\n"
                        "Work on this stream is about to be queued, by a library, that uses these objects'\n"
-                       "memory: pooled memory is given back after it, and a capture keeps what it uses.\n"
+                       "memory: pooled memory is freed after it, and a capture keeps what it uses.\n"
                        "\nParameters\n----------\n"
                        "stream : Stream or None\n"
                        "objects : tuple");

@@ -25,7 +25,7 @@ static inline bool device_allocation_check(ModuleState *state, PyObject *object)
 }
 
 /* A new allocation of `size` bytes in the current context, as mem_alloc makes it: on shortage everything that
- * is held for reuse is given back and the driver asked once more. NULL with an exception. */
+ * is held for reuse is freed and the driver asked once more. NULL with an exception. */
 PyObject *device_allocation_new(ModuleState *state, size_t size);
 
 /* managed_memory.c: a new ManagedAllocation of `size` bytes, of one for 0. NULL with an exception. */

@@ -47,7 +47,7 @@ static int managed_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
 PyDoc_STRVAR(allocate_doc,
              "allocate($self, size, stream=None)\n--\n\n"
              "Allocate device memory for use on a stream.\n\n"
-             "Memory that was given back on the same stream can be used at once; otherwise the\n"
+             "Memory that was freed on the same stream can be used at once; otherwise the\n"
              "stream first waits for the work on it. When there is too little, the pool frees what\n"
              "it holds, the largest blocks first, then the other pools of the device do.\n"
              "\nParameters\n----------\n"

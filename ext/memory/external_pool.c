@@ -30,7 +30,7 @@ static int ask(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *poin
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* When the allocator has no more, garbage is collected and all pools give back what they hold. */
+/* When the allocator has no more, garbage is collected and all pools free what they hold. */
 static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
     if (ask(pool, size, stream, pointer) == 0) return 0;
@@ -97,7 +97,7 @@ static bool is_left(ModuleState *state, CUstream stream)
 }
 
 /* Releases the owner after the work on the stream. */
-static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
+static void release_owner(MemoryPool *pool, PyObject *owner, CUstream stream)
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
@@ -115,7 +115,7 @@ static void let_go(MemoryPool *pool, PyObject *owner, CUstream stream)
     Py_XDECREF(owner);
 }
 
-/* Leaves the block to be given back after the work on its stream. False when the context is gone. */
+/* Orders the release of the block after the work on its stream. False when the context is gone. */
 static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
@@ -135,7 +135,7 @@ void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
     CUresult result;
     if (put_in_order(pool, block, in_order)) {
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
-        let_go(pool, give(pool, block->pointer, block->capacity, stream), stream);
+        release_owner(pool, give(pool, block->pointer, block->capacity, stream), stream);
     }
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, false));
     (void)result; /* of no call */
@@ -154,7 +154,7 @@ PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stre
     if (!context_check(pool->context, "memory_pool::allocate")) return NULL; /* it has ended meanwhile */
     PoolBlock *block = pool_adopt(&pool->core, pointer, size, stream);
     if (block) return block;
-    let_go(pool, give(pool, pointer, size ? size : 1, stream), stream);
+    release_owner(pool, give(pool, pointer, size ? size : 1, stream), stream);
     return memory_pool_raise_beyond_limit(pool, size);
 }
 
@@ -164,7 +164,7 @@ PyDoc_STRVAR(external_pool_doc,
              "ExternalMemoryPool(resource)\n--\n\n"
              "Device memory of another library's allocator, in the current context.\n\n"
              "``allocate`` may be the allocator of a GPUArray; set_allocator() makes it that of all arrays.\n"
-             "Memory is given back in the order of the streams that used it.\n"
+             "Memory is freed in the order of the streams that used it.\n"
              "\nParameters\n----------\n"
              "resource : object\n"
              "    With ``allocate(nbytes, stream)``, and ``deallocate(address, nbytes, stream)`` when\n"

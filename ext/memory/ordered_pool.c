@@ -10,10 +10,10 @@
 PyDoc_STRVAR(ordered_pool_doc,
              "StreamOrderedMemoryPool(release_threshold=None, max_size=0)\n--\n\n"
              "A memory pool of the driver, on the current context's device.\n\n"
-             "Memory is allocated and given back in the order of streams, and what is not used is the\n"
+             "Memory is allocated and freed in the order of streams, and what is not used is the\n"
              "driver's to hold: ``held_blocks`` is 0, and ``managed_bytes`` what the driver has reserved.\n"
              "``limit`` counts what is in use. The end of the pool, and trim(), wait for the\n"
-             "streams on which memory was given back.\n"
+             "streams on which memory was freed.\n"
              "\nParameters\n----------\n"
              "release_threshold : int\n"
              "    Bytes that the driver keeps when streams or contexts are synchronized. None is all.\n"
@@ -128,7 +128,7 @@ static PyGetSetDef ordered_pool_properties[] = {
     WRITES(release_threshold, RELEASE_THRESHOLD,
            "Bytes that the driver keeps when streams or contexts are synchronized."),
     WRITES(reuse_follow_event_dependencies, REUSE_FOLLOW_EVENT_DEPENDENCIES,
-           "Whether memory is used again on a stream that waits for an event after it was given back."),
+           "Whether memory is used again on a stream that waits for an event after it was freed."),
     WRITES(reuse_allow_opportunistic, REUSE_ALLOW_OPPORTUNISTIC,
            "Whether memory is used again on another stream once the work on it is done."),
     WRITES(reuse_allow_internal_dependencies, REUSE_ALLOW_INTERNAL_DEPENDENCIES,

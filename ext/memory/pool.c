@@ -262,7 +262,7 @@ typedef struct Request {
     CUstream stream;
     PoolBlock *block;
     PoolOrder order; /* of a held block after its last work */
-    CUresult released; /* the first error of what was given back for it */
+    CUresult released; /* the first error of what was freed for it */
 } Request;
 
 /* A held block, or a new one. */
@@ -386,9 +386,10 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }
 
-/* New memory only: a stream under capture cannot wait for the former work on a held block, nor another stream
- * for one under capture. The graph keeps what it gets, so that no mode of a capture need forbid it. Memory
- * that the driver orders would be the graph's, where others could not use it, if it came on its stream. */
+/* New memory only: a stream under capture cannot wait for the previous work on a held block, nor another
+ * stream for one under capture. The graph keeps what it gets, so that no mode of a capture need forbid it.
+ * Memory that the driver orders would be the graph's, where others could not use it, if it came on its
+ * stream. */
 static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream stream)
 {
     Request asked = {.size = size, .stream = stream};

@@ -9,11 +9,11 @@
  *   PooledHostAllocation    (host_pool.c) a HostPointer: one active block
  *
  * Every pool is in a list of the module (ModuleState.pools): when the driver has no more memory, all pools
- * of the device give back what they hold.
+ * of the device free what they hold.
  *
  * A pool of the driver (ordered_pool.c) never outlives its context, and nothing of it is in use or in flight
  * when it is destroyed: a driver need not survive that. So the last drop waits first for the streams on which
- * memory was given back, and what a context that is destroyed still has of such pools goes just before it.
+ * memory was freed, and what a context that is destroyed still has of such pools goes just before it.
  *
  * A context may have a pool of its own, its default pool (default_pool.c), which ends when the context does.
  * Every reference to a pool holds the context as well, but for the one that the context itself has.

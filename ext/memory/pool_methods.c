@@ -207,7 +207,7 @@ PyDoc_STRVAR(free_held_doc, "free_held($self)\n--\n\n"
                             "Calls cuMemFree, cuMemFreeHost.");
 PyDoc_STRVAR(stop_holding_doc,
              "stop_holding($self)\n--\n\n"
-             "Free the blocks that wait for reuse, and from now on every block that is given back.\n"
+             "Free the blocks that wait for reuse, and from now on every block that is returned.\n"
              "\nNotes\n-----\n"
              "Calls cuMemFree, cuMemFreeHost.");
 

@@ -141,9 +141,9 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
     return -1;
 }
 
-/* The first launch on a stream that is not the block's: it comes after the block's former life. Other threads
- * may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its stream
- * is owned. */
+/* The first launch on a stream that is not the block's: it comes after the block's previous use. Other
+ * threads may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its
+ * stream is owned. */
 static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     MemoryPool *pool = allocation->pool;
@@ -355,7 +355,7 @@ static PyMethodDef allocation_methods[] = {
 };
 
 PyDoc_STRVAR(allocation_doc,
-             "Device memory from a DeviceMemoryPool, given back to it with the last reference.\n\n"
+             "Device memory from a DeviceMemoryPool, returned to it with the last reference.\n\n"
              "int() is its address, len() the bytes that were requested. It is taken wherever a\n"
              "DeviceAllocation is.");
 

@@ -2,7 +2,7 @@
  *
  * It belongs to a stream, and returns to the pool after the work of that stream. The user may name the
  * stream; else it is the first on which the memory is used, and the default stream before. Launches, copies
- * and fills note on which other streams it is used: these, too, wait for the memory's former use, and the
+ * and fills note on which other streams it is used: these, too, wait for the memory's previous use, and the
  * memory returns after their work as well. Code that only gets the address as a number is not noticed.
  */
 #ifndef EXT_MEMORY_POOLED_ALLOCATION_H
@@ -20,7 +20,7 @@ PyObject *pooled_allocation_new(MemoryPool *pool, size_t size, PyObject *stream,
  * allocation may be NULL. */
 CUstream pooled_stream(const DeviceAllocationObject *allocation);
 /* Work that uses it may be queued on a stream whose end is not reported: the memory is not used again
- * but given back to the driver, which waits. The allocation may be NULL or not of a pool. */
+ * but freed by the driver, which waits. The allocation may be NULL or not of a pool. */
 void pooled_lend(DeviceAllocationObject *allocation);
 /* The i-th other stream that it was used on. False when there are not that many. */
 bool pooled_used_stream(const DeviceAllocationObject *allocation, int i, CUstream *out);
@@ -33,7 +33,7 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 /* The same for one allocation of any kind. */
 int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream, CUstream handle);
 
-/* Whether the object's memory is a pool's, given back after the work that is noted: it need not be kept alive
+/* Whether the object's memory is a pool's, freed after the work that is noted: it need not be kept alive
  * for that. */
 bool pooled_check(ModuleState *state, PyObject *object);
 

@@ -62,14 +62,14 @@ static void call_function(HostCall *call)
 
 /* Python before 3.14 ends a thread that asks for the interpreter after its end. This one has the driver's
  * frames on its stack, which are not to be unwound: it stays here, and the process ends without it. */
-static void stay(void *Py_UNUSED(nothing))
+static void block_forever(void *Py_UNUSED(nothing))
 {
     for (;;) pause();
 }
 
 static void call_in_python(HostCall *call)
 {
-    pthread_cleanup_push(stay, NULL);
+    pthread_cleanup_push(block_forever, NULL);
     bool outer = host_function_enter();
     PyGILState_STATE interpreter = PyGILState_Ensure();
     if (call->function) call_function(call);

@@ -37,10 +37,10 @@ Reference *reference_new(const char *name, bool surface)
 
 Binding *binding_hold(Reference *reference)
 {
-    short_lock(&reference->changing);
+    spin_lock(&reference->changing);
     Binding *binding = reference->binding;
     gil_count(&binding->holders, 1);
-    short_unlock(&reference->changing);
+    spin_unlock(&reference->changing);
     return binding;
 }
 
@@ -67,12 +67,12 @@ Binding *binding_copy(Reference *reference)
 
 void binding_put(Reference *reference, Binding *binding, const Binding *expected)
 {
-    short_lock(&reference->changing);
-    Binding *former = reference->binding;
-    bool wanted = !expected || former == expected;
+    spin_lock(&reference->changing);
+    Binding *previous = reference->binding;
+    bool wanted = !expected || previous == expected;
     if (wanted) reference->binding = binding;
-    short_unlock(&reference->changing);
-    binding_drop(wanted ? former : binding);
+    spin_unlock(&reference->changing);
+    binding_drop(wanted ? previous : binding);
 }
 
 void reference_free(Reference *reference)
@@ -94,7 +94,7 @@ void references_free(References *references)
     PyMem_Free(references);
 }
 
-/* Visits the current binding only. Holders of a former binding visit nothing: what it owns stays alive. */
+/* Visits the current binding only. Holders of a previous binding visit nothing: what it owns stays alive. */
 int reference_visit(Reference *reference, visitproc visit, void *arg)
 {
     Py_VISIT(reference->binding->object);

@@ -1,5 +1,4 @@
-/* Texture and surface references: variables of a module that hold the handle of a texture or surface
- * object.
+/* Texture and surface references: variables of a module that hold the handle of a texture or surface object.
  *
  * pycuda-textures.hpp declares the variable; its initial value says what it was declared as. A binding is
  * made in steps (set_array, set_flags, ...), so the object is made by the first launch that finds it
@@ -8,15 +7,15 @@
  * A binding belongs to the module: it outlives the Python object through which it was made. What the
  * variable refers to stays alive until another handle is written and the work before that is done.
  *
- * Threads may bind and launch at the same time. A binding is a value that is replaced as a whole, and
- * whoever reads it holds it. The variables of a module are one for all its launches, so a launch holds the
- * module's lock (References) from the first look at them until it is queued: the handles that it will read
- * are those it wrote.
+ * Threads may bind and launch at the same time. A binding is a value that is replaced as a whole, and a
+ * thread that reads it holds it. The variables of a module are one for all its launches, so a launch holds
+ * the module's lock (References) from the first look at them until it is queued: the handles that it will
+ * read are those it wrote.
  */
 #ifndef EXT_TEXTURE_REFERENCE_H
 #define EXT_TEXTURE_REFERENCE_H
 
-#include "core/short_lock.h"
+#include "core/spin_lock.h"
 #include "ext/context/module_object.h"
 
 /* The variable, as the header lays it out. */
@@ -60,7 +59,7 @@ typedef struct Reference {
     bool surface;
     CUdeviceptr where; /* the variable; 0 of a reference that belongs to no module */
     ReferenceDeclaration declared;
-    ShortLock changing; /* guards which one the next line says */
+    SpinLock changing; /* guards which one the next line says */
     Binding *binding; /* held */
     /* Guarded by the module's lock: */
     PyObject *written; /* owned: the object whose handle the variable has */
@@ -111,8 +110,8 @@ void binding_drop(Binding *binding);
  * with MemoryError. */
 Binding *binding_copy(Reference *reference);
 
-/* Makes it the reference's, whose former one is dropped; unless that is not `expected` (NULL: any) any more:
- * then the new one is. */
+/* Makes it the reference's, whose previous one is dropped; unless that is not `expected` (NULL: any) any
+ * more: then the new one is. */
 void binding_put(Reference *reference, Binding *binding, const Binding *expected);
 
 /* Binding. Each checks what it can before anything changes: -1 with TypeError, ValueError or LogicError. */

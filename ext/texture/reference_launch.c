@@ -204,12 +204,12 @@ static int write_variable(CodeModuleObject *module, Reference *reference, PyObje
         return -1;
     }
     Py_XINCREF(object);
-    PyObject *former = reference->written;
+    PyObject *previous = reference->written;
     reference->written = object;
     reference->stream = stream;
     reference->pending = reference->busy = true;
     reference->elsewhere = false;
-    Py_XDECREF(former);
+    Py_XDECREF(previous);
     return 0;
 }
 

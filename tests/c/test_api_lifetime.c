@@ -159,7 +159,7 @@ static void test_handle_of_others(void)
     OK(cuCtxDestroy_v2(atomic_load(&shared)));
 }
 
-/* Whoever retains a primary context has it whole, however many others let it go at the same time. */
+/* A thread that retains a primary context has it whole, however many others release it at the same time. */
 static void *retain_and_release(void *data)
 {
     (void)data;
@@ -306,9 +306,9 @@ static void test_cancel_forgotten(void)
     OK(cuModuleLoadData(&module, source));
     OK(cuModuleGetFunction(&spin, module, "spin"));
     OK(cuLaunchKernel(spin, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-    OK(cuPycudaSetPatience(1000));
+    OK(cuPycudaSetTimeout(1000));
     CHECK_EQUAL(cuCtxSynchronize(), CUDA_ERROR_NOT_READY);
-    OK(cuPycudaSetPatience(0));
+    OK(cuPycudaSetTimeout(0));
     OK(cuPycudaCancel(0));
     OK(cuCtxDestroy_v2(context));
     forget();

@@ -1,5 +1,5 @@
-/* PYCUDA_CPU_LOCK: who waits inside the driver keeps others out, as on NVIDIA's; who synchronizes does not;
- * a host function never waits for the lock. */
+/* PYCUDA_CPU_LOCK: a thread that waits inside the driver keeps others out, as on NVIDIA's; one that
+ * synchronizes does not; a host function never waits for the lock. */
 #include "check.h"
 
 #include <pthread.h>

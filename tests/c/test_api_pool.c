@@ -1,5 +1,6 @@
-/* Stream-ordered allocation: what a stream frees it gets again at once, who else may have it and when, what
- * goes back to the device, and that kernels find memory as it is where their stream has come to. */
+/* Stream-ordered allocation: what a stream frees it gets again at once, which other streams may have it and
+ * when, what goes back to the device, and that kernels find memory as it is where their stream has come
+ * to. */
 #include "check.h"
 
 #include <stdatomic.h>

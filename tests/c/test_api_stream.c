@@ -28,7 +28,7 @@ static void count(void *counter) { atomic_fetch_add((_Atomic int *)counter, 1); 
 
 static bool is_busy(CUstream stream) { return cuStreamQuery(stream) == CUDA_ERROR_NOT_READY; }
 
-/* Who is to keep it busy may wait for a processor meanwhile. */
+/* The thread that keeps it busy may wait for a processor meanwhile. */
 static bool becomes_busy(CUstream stream)
 {
     int left = 10000;
@@ -83,7 +83,7 @@ static void *keep_busy(void *argument)
     return NULL;
 }
 
-/* Who waits does so for the work that was there, not for what others go on to queue. */
+/* A wait is for the work that was there, not for what others go on to queue. */
 static void test_waiting_beside_others(void)
 {
     CUstream stream;

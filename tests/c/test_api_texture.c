@@ -1,4 +1,4 @@
-/* Texture and surface objects: what is refused, what the getters give back, and the faults of kernels that
+/* Texture and surface objects: what is refused, what the getters return, and the faults of kernels that
  * use objects which are not alive, of another dimension, or whose memory is gone. */
 #include "check.h"
 

@@ -32,7 +32,7 @@ static void sizes(void)
     chunks_give(NULL, alone, size);
 }
 
-/* What was given last is taken first, by those who want that size; a sanitized build keeps nothing. */
+/* What was given last is taken first, by those that want that size; a sanitized build keeps nothing. */
 static void kept(void)
 {
     size_t size = 20000, smaller = 10000;

@@ -51,7 +51,7 @@ static void test_alignment(void)
 }
 
 /* What is larger than 1 MiB starts at a multiple of 2 MiB, also with small ranges between, and costs no more
- * addresses than its size rounded up to that and a sheet of small slots. */
+ * addresses than its size rounded up to that and a slab of small slots. */
 static void test_large_alignment(void)
 {
     enum { MIB = 1 << 20, ROUNDS = 300 };
@@ -77,7 +77,7 @@ static void test_large_alignment(void)
         CHECK(memory_map_free(map, large[i], NULL) && memory_map_free(map, small[i], NULL));
 }
 
-/* The addresses of freed ranges come again, those of odd sizes, too, once the quarantine lets them go. */
+/* The addresses of freed ranges come again, those of odd sizes, too, after their time in quarantine. */
 static void test_addresses_come_again(void)
 {
     enum { SIZE = (4 << 20) + 1, QUARANTINE = 4096 };

@@ -378,7 +378,7 @@ static void test_adopted_memory(void)
     end(&pool);
 }
 
-/* Blocks in use go first, and the host waits for that; who has them drops them later. */
+/* Blocks in use go first, and the host waits for that; their owner drops them later. */
 static void test_the_source_ends_before_the_pool(void)
 {
     Pool pool;

@@ -1,7 +1,7 @@
 /* Runs a case of texture_cases.h on whatever driver is there: makes a kernel of one instruction as PTX
  * text, the texture or surface, as an object or as what a reference of the module is bound to, runs all
- * samples and gives back four words of each; of stores, the first bytes of the surface. The prototypes of the
- * driver come from who includes this. */
+ * samples and returns four words of each; of stores, the first bytes of the surface. The prototypes of the
+ * driver come from the file that includes this. */
 #ifndef TESTS_TEXTURE_RUN_H
 #define TESTS_TEXTURE_RUN_H
 

@@ -186,7 +186,7 @@ def test_a_signal_ends_the_wait(program, wait):
     assert it.end()[0] == 0
 
 
-POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetPatience,cuPycudaCancel"}
+POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 """What a GPU's driver lacks: then the place that a call waits for is polled."""
 
 
@@ -334,7 +334,7 @@ def test_other_threads_that_wait_come_back(program):
     assert it.end() == (0, "['CUDA_ERROR_LAUNCH_FAILED']\n", "")
 
 
-def test_work_is_right_whoever_runs_it(program):
+def test_work_is_right_in_whichever_thread(program):
     """Kernels long enough to go from the thread that waits to another give what they give otherwise."""
     it = program("""
         from pycuda.compiler import SourceModule

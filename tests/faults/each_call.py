@@ -31,7 +31,7 @@ import pycuda.driver as drv
 core = drv._driver
 # Out of memory, invalid value, unknown. A kernel's fault is reported once and then hushed at releases.
 CODES = "2,1,999"
-ALL_UP_TO, AT_LEAST, PATIENCE = 300, 100, 60
+ALL_UP_TO, AT_LEAST, JOIN_SECONDS = 300, 100, 60
 tally = {"tests": 0, "passed over": 0, "failing calls": 0, "raised": 0, "reported": 0, "quiet": 0}
 quiet = {}  # routine -> how often it failed without a report
 
@@ -43,14 +43,14 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.option.timeout = 0  # bodies are timed one by one
-    patience.install()
+    event_waits.install()
 
 
 def starts_processes(item):
     names = {name for name in item.function.__code__.co_names if name in ("subprocess", "multiprocessing")}
     for definitions in item._fixtureinfo.name2fixturedefs.values():
         code = getattr(definitions[-1].func, "__code__", None)
-        if code and "leaves_nothing_behind" not in code.co_name:
+        if code and "no_leaks" not in code.co_name:
             names |= {"subprocess"} & set(code.co_names)
     return bool(names) or "run_python" in item.fixturenames
 
@@ -73,8 +73,8 @@ def pytest_collection_finish(session):
     gc.freeze()  # what is there now need not be searched for what tests leave behind
 
 
-class Patience:
-    """What waits for an Event that a failed body will never set waits no longer."""
+class EventWaits:
+    """Ends waits for an Event that a failed body will never set."""
 
     def __init__(self):
         self.waiting, self.given_up, self.wait = set(), False, threading.Event.wait
@@ -96,7 +96,7 @@ class Patience:
             event.set()
 
 
-patience = Patience()
+event_waits = EventWaits()
 
 
 def go_on():
@@ -128,7 +128,7 @@ class Attempt:
                 function(**arguments)
             except BaseException as error:
                 self.error = error
-                patience.give_up()
+                event_waits.give_up()
             finally:
                 core._fault_arm(0)
                 self.calls = core._fault_calls() - before
@@ -142,11 +142,11 @@ class Attempt:
 
         old = sys.unraisablehook, threading.excepthook
         sys.unraisablehook = threading.excepthook = report
-        patience.given_up = False
+        event_waits.given_up = False
         try:
             thread = threading.Thread(target=body, daemon=True)
             thread.start()
-            thread.join(PATIENCE)
+            thread.join(JOIN_SECONDS)
             self.hangs = thread.is_alive()
             if self.hangs:
                 faulthandler.dump_traceback()

@@ -1,6 +1,6 @@
 """The driver is called by the functions that ext/base/driver_calls.h makes of the rows of the driver table,
-which decide who holds the GIL. A function of core/ that is marked IN_CALL makes driver calls on behalf of its
-caller: ext/ uses it in CALL_CORE only, or gives it to a function that does."""
+which decide whether the GIL is held. A function of core/ that is marked IN_CALL makes driver calls on behalf
+of its caller: ext/ uses it in CALL_CORE only, or gives it to a function that does."""
 
 import re
 from pathlib import Path
@@ -46,7 +46,7 @@ def test_who_makes_calls_for_others_is_asked_in_a_call(path):
     assert used & (CORE | own) == set()
 
 
-def test_the_gil_is_let_go_of_where_the_end_of_the_process_counts_it():
+def test_the_gil_is_released_where_the_end_of_the_process_counts_it():
     """Only ext/base/gate.h releases the GIL."""
     release = r"Py_(BEGIN|END|UNBLOCK|BLOCK)\w*_THREADS|PyEval_(Save|Restore|Acquire|Release)\w*"
     assert {path.name for path in FILES if re.search(release, code(path))} == {"gate.h"}

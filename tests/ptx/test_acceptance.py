@@ -49,7 +49,7 @@ def verdicts(judge_of, made):
 
 
 def differences(ours, theirs, more=()):
-    """Lines that say who is alone with what."""
+    """Lines that say which compiler alone accepts what."""
     for statement, refused in ours.items():
         said = theirs[statement]
         if said and said.startswith(judges.CRASH):
@@ -144,7 +144,7 @@ def test_mutants_of_files(at_capability, ptxas, name, seed):
 
 
 def compare_older(path, target, version):
-    """Right statements in modules for older devices: who needs more than they have is refused."""
+    """Right statements in modules for older devices: what needs more than they have is refused."""
     made = statements.generate(random.Random(7), per_row=0, mutants=0)
     theirs, ours = judges.Ptxas(path, target, version), judges.Device(target, version)
     ours, theirs = ours.judge(made), theirs.judge(made)

@@ -1,8 +1,8 @@
 """The carry flag between every two extended-precision instructions, against a model of the hardware.
 
 There is one flag, CC.CF, and all instructions mean the same by it: what comes out of an adder. A difference
-a - b is the sum a + ~b + 1, so that its flag says "no borrow", and whoever comes next adds that: sub.cc, then
-addc, is a + b + 1 where nothing was borrowed.
+a - b is the sum a + ~b + 1, so that its flag says "no borrow", and the next instruction adds that: sub.cc,
+then addc, is a + b + 1 where nothing was borrowed.
 """
 
 import numpy as np

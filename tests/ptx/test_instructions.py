@@ -102,7 +102,7 @@ def device():
 
 
 @pytest.fixture(autouse=True)
-def leaves_nothing_behind():
+def no_leaks():
     """The modules stay for the whole file."""
 
 

@@ -103,7 +103,7 @@ SOLO = {
     (7, "mbarrier.arrive.noComplete.shared.b64 s, [bars+8], 2;" + PENDING
      + "mbarrier.arrive.noComplete.shared.b64 s, [bars+8], 4;" + PENDING
      + ARRIVE + PENDING): 0x751,
-    # who drops out is not waited for in later phases
+    # a thread that drops out is not waited for in later phases
     (3, "mbarrier.arrive_drop.shared.b64 s, [bars+8]; mbarrier.arrive.shared.b64 s, [bars+8], 2;" + STATE
      + "mbarrier.arrive.shared.b64 s, [bars+8], 2;" + STATE): 0b11,
     (3, "mbarrier.arrive_drop.noComplete.shared.b64 s, [bars+8], 2; mbarrier.arrive.shared.b64 _, [bars+8];"

@@ -1,5 +1,6 @@
-"""Collectives by lanes that are not in their own member mask. Who comes while all lanes that it names are
-elsewhere ends the kernel. Who comes with one of those goes on; an H200 ends the kernel in some such cases."""
+"""Collectives by lanes that are not in their own member mask. A lane that comes while all lanes that it names
+are elsewhere ends the kernel. A lane that comes with one of those goes on; an H200 ends the kernel in some
+such cases."""
 
 import json
 

@@ -1,5 +1,5 @@
 """What a seed stands for: which threads, contexts and habits a random program has, how it ends, and what its
-exit code and its words on stderr must be. The program and who runs it ask here; nothing of CUDA
+exit code and its words on stderr must be. The program and its runner ask here; nothing of CUDA
 is imported.
 """
 

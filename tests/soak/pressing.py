@@ -147,7 +147,7 @@ def graphs_beside(w):
 
 
 def capture_some(w, add, memory, stream, numbers):
-    """One graph of launches, launched; gives back what the memory holds after it."""
+    """One graph of launches, launched; returns what the memory holds after it."""
     count = w.dice.randrange(1, 30)
     with stream.capture() as graph:
         for _ in range(count):

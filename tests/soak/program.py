@@ -28,9 +28,9 @@ from worker import BLOCK, Code, N, Planned, Worker, World
 
 import pycuda.driver as drv
 
-# Who makes and who releases, for what is not there any more at the end of a clean program. What dies with its
-# context is not released itself: there may be fewer releases, never more. BEFORE is released
-# before its context: the driver does not bear the other order.
+# Which threads make and release, for what is not there any more at the end of a clean program. What dies with
+# its context is not released itself: there may be fewer releases, never more. BEFORE is released before its
+# context: the driver does not bear the other order.
 PAIRS = [
     ("cuStreamCreate cuStreamCreateWithPriority cuGreenCtxStreamCreate", "cuStreamDestroy"),
     ("cuEventCreate", "cuEventDestroy"),

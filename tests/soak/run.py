@@ -33,7 +33,7 @@ LONGEST = 6000  # characters of a failure
 def environment(plan, timeout):
     settings = {
         "PYCUDA_CPU_LOCK": str(int(plan.lock)),
-        "PYCUDA_CPU_PATIENCE": str(int(plan.seed % 3 > 0)),
+        "PYCUDA_CPU_CANCEL": str(int(plan.seed % 3 > 0)),
         "PYCUDA_CPU_DEVICES": str(plan.devices),
         "PYCUDA_FAULT_CALL": "0",  # calls are counted
         "SOAK_TIMEOUT": str(timeout),

@@ -116,7 +116,7 @@ class Lent(Shown):
 
 
 def lent_arrays(w):
-    """Through DLPack and the interface, on whatever streams, and given back by whatever thread."""
+    """Through DLPack and the interface, on whatever streams, and released by whatever thread."""
     numbers, stream = w.numbers(), w.stream()
     how = w.dice.choice([Shown, Lent, lambda array: array])
     theirs = how(gpuarray.to_gpu(numbers))

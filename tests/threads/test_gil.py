@@ -331,7 +331,7 @@ for name, call in (COPIES | FULL).items():
 @pytest.mark.parametrize("main", [False, True])
 def test_a_kernel_that_waits_for_a_python_thread_ends(run_python, main, polls):
     """The call after it waits, for the copy's sake or because the queue is full; the other thread runs."""
-    hides = "cuPycudaSetPatience,cuPycudaCancel" if polls else ""
+    hides = "cuPycudaSetTimeout,cuPycudaCancel" if polls else ""
     done = run_python(WAITING.format(main=main), env={"PYCUDA_FAULT_HIDES": hides})
     ended = done.stdout.splitlines()
     assert done.returncode == 0 and len(ended) == 11, done.stdout + done.stderr

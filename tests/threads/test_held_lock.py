@@ -153,7 +153,7 @@ OPS = [
     ("make a linker", None, lambda x: drv.Linker()),
     ("drop a linker", drv.Linker, None),
     ("push and pop", None, lambda x: (context.push(), drv.Context.pop())),
-    ("ask who is current", None, lambda x: drv.Context.get_current()),
+    ("ask what is current", None, lambda x: drv.Context.get_current()),
     ("ask for a limit", None, lambda x: drv.Context.get_limit(drv.limit.STACK_SIZE)),
     ("ask about the device", None, lambda x: drv.Device(0).max_threads_per_block),
     ("allocate from a pool", None, lambda x: pool.allocate(100)),

@@ -1,4 +1,4 @@
-"""What loses its last reference in a Python function of a stream is given back soon after, whatever it is;
+"""What loses its last reference in a Python function of a stream is released soon after, whatever it is;
 and errors on the way are not reported.
 """
 

@@ -52,7 +52,7 @@ def together(work, count=THREADS):
         thread.start()
     for thread in threads:
         thread.join()
-    context.synchronize()  # lets go of what was bound before
+    context.synchronize()  # releases what was bound before
     if failures:
         raise failures[0]
 
@@ -133,7 +133,7 @@ def test_two_references_and_settings_that_change():
 
 
 @pytest.mark.parametrize("kind", ["texture", "surface"])
-def test_a_name_is_one_reference_whoever_asks(kind):
+def test_a_name_is_one_reference_for_all_callers(kind):
     module = SourceModule(SOURCE.replace("BODY", READS["memory"]))
     for name in ("surf",) if kind == "surface" else ("tex", "other"):
         found, array = [], None

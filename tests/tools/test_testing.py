@@ -9,7 +9,7 @@ import pytest
 
 from pycuda import gpuarray, testing
 
-CONFTEST = "from pycuda.testing import leaves_nothing_behind  # noqa: F401\n"
+CONFTEST = "from pycuda.testing import no_leaks  # noqa: F401\n"
 TESTS = """
 import numpy as np
 import pycuda.driver as drv

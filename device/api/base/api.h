@@ -138,8 +138,8 @@ CU_API CUresult cuMemPrefetchAsync_v2(CUdeviceptr ptr, size_t count, CUmemLocati
 CU_API CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr ptr, size_t count, CUmemLocation location,
                                            unsigned int flags, CUstream stream);
 
-#define FORMER(name, second, parameters, arguments) CU_API CUresult name parameters;
-#include "api/base/former.def"
+#define LEGACY(name, second, parameters, arguments) CU_API CUresult name parameters;
+#include "api/base/legacy.def"
 
 typedef struct CUmemcpyAttributes_st {
     int order; /* CUmemcpySrcAccessOrder */
@@ -231,7 +231,7 @@ STREAM_VALUES(_v2)
 STREAM_VALUES(_ptsz)
 STREAM_VALUES(_v2_ptsz)
 
-/* More of them are in graph/former.h. Beyond the driver API: */
+/* More of them are in graph/legacy.h. Beyond the driver API: */
 CU_API const CpuDeviceTable *cpuDeviceTable(void);
 
 #endif

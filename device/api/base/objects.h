@@ -1,10 +1,11 @@
 /* The driver's objects and how their handles are checked.
  *
- * A handle is the address of an object that is in the registry of live objects. Whoever works with an object
- * holds a reference: destroying takes the object out of the registry at once, its resources go with the last
- * reference, and the addresses of the most recently dead are not used again for a while, so that stale
- * handles are distinguished from live ones. An object keeps its context from being forgotten, dead or alive,
- * so that it can always be asked; what the context gives back when it closes, its objects find gone (`life`).
+ * A handle is the address of an object that is in the registry of live objects. A call that works with an
+ * object holds a reference: destroying takes the object out of the registry at once, its resources go with
+ * the last reference, and the addresses of the most recently dead are not used again for a while, so that
+ * stale handles are distinguished from live ones. An object keeps its context from being forgotten, dead or
+ * alive, so that it can always be asked; what the context releases when it closes, its objects find gone
+ * (`life`).
  */
 #ifndef DEVICE_API_BASE_OBJECTS_H
 #define DEVICE_API_BASE_OBJECTS_H

@@ -13,7 +13,7 @@ typedef struct DriverSettings {
     int threads;            /* at least 1 */
     int multiprocessors;    /* that a device shows; 40 as a T4 has */
     int one_lock;           /* api/entry/one_lock.h */
-    int patience;           /* 0: api/context/patience.h is refused: no other driver has it */
+    int can_cancel;           /* 0: api/context/timeout.h is refused: no other driver has it */
     int capability;         /* 75 for 7.5 */
     uint64_t memory;        /* bytes of each device */
     unsigned checks;        /* CHECK_* of exec/code/code.h */

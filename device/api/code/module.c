@@ -147,7 +147,7 @@ static CUresult compile(Module *module, const Image *image, PtxLog *log)
 static void function_release(Object *object)
 {
     Function *function = (Function *)object;
-    free(function->former);
+    free(function->legacy_launch);
     PUT(function->module);
 }
 

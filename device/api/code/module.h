@@ -25,14 +25,14 @@ typedef struct FunctionSettings {
     _Atomic int cluster_policy;
 } FunctionSettings;
 
-typedef struct FormerLaunch FormerLaunch;
+typedef struct LegacyLaunch LegacyLaunch;
 
 struct CUfunc_st {
     Object object;
     Module *module;                     /* a reference */
     const CodeFunction *code;
     FunctionSettings settings;
-    FormerLaunch *former;               /* what cuLaunch will use (former_launch.c), or NULL */
+    LegacyLaunch *legacy_launch;               /* what cuLaunch will use (legacy_launch.c), or NULL */
 };
 
 /* Loads the parts for the context; the log says why not. *out gets a reference. */

@@ -61,25 +61,25 @@ Context *context_new(Device *device, unsigned flags, bool primary)
     return context;
 }
 
-Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range)
+Context *context_new_derived(Context *base, struct CUgreenCtx_st *green, SmRange range)
 {
-    Context *shell = calloc(1, sizeof *shell);
-    if (!shell) return NULL;
-    shell->device = base->device;
-    shell->version = base->version;
-    shell->base = base;
-    shell->green = green;
-    shell->range = range;
-    shell->id = context_new_id();
-    pthread_mutex_init(&shell->print_lock, NULL);
-    atomic_store(&shell->live, true);
-    context_enlist(context_retain(shell));
-    return shell;
+    Context *derived = calloc(1, sizeof *derived);
+    if (!derived) return NULL;
+    derived->device = base->device;
+    derived->version = base->version;
+    derived->base = base;
+    derived->green = green;
+    derived->range = range;
+    derived->id = context_new_id();
+    pthread_mutex_init(&derived->print_lock, NULL);
+    atomic_store(&derived->live, true);
+    context_enlist(context_retain(derived));
+    return derived;
 }
 
-void context_close_shell(Context *shell)
+void context_close_derived(Context *derived)
 {
-    if (context_begin_close(shell)) context_closed(shell);
+    if (context_begin_close(derived)) context_closed(derived);
 }
 
 /* Counted before `live` is looked at, as context_finish_close looks at the count after that was cleared. */
@@ -116,8 +116,8 @@ static void drop_text(Context *context)
 void context_finish_close(Context *context)
 {
     uint64_t bytes[MEMORY_KINDS];
-    for (Context *shell; (shell = context_find_shell(context)) != NULL; context_put(shell))
-        context_close_shell(shell);
+    for (Context *derived; (derived = context_find_derived(context)) != NULL; context_put(derived))
+        context_close_derived(derived);
     queue_close_context(context);
     while (atomic_load(&context->kept_open)) sched_yield();
     drop_text(context);

@@ -11,9 +11,9 @@ struct CUctx_st {
     _Atomic unsigned users; /* places on threads' stacks, objects, calls: not forgotten before they end */
     Device *device;
     bool primary;
-    Context *base; /* of the shell of a green context: what calls work in; else NULL */
-    struct CUgreenCtx_st *green; /* of a shell: a handle, which may name nothing anymore */
-    SmRange range; /* of a shell: its part of the device */
+    Context *base; /* of one derived from a green context: what calls work in; else NULL */
+    struct CUgreenCtx_st *green; /* of a derived one: a handle, which may be of none anymore */
+    SmRange range; /* of a derived one: its part of the device */
     _Atomic bool live;
     _Atomic bool closed; /* nothing of it is left: it may be opened again, or forgotten */
     _Atomic unsigned kept_open; /* calls that work on its memory themselves */
@@ -32,7 +32,7 @@ struct CUctx_st {
     Stream *legacy; /* the NULL stream, a reference; under the queue's lock */
     Stream
         *gate; /* for which later streams wait (queue_gate), a reference; under the queue's lock; or NULL */
-    bool shut; /* no more streams are made; under the queue's lock */
+    bool closing; /* no more streams are made; under the queue's lock */
     _Atomic uint64_t grid_count, stream_count;
     DeviceHeap *heap; /* made at the first launch, under the driver's lock */
     DeviceHeap *buffers; /* for parameters that kernels pass on: made at the first launch by one */
@@ -49,12 +49,12 @@ CUresult context_enter(Context **out);
 CUresult context_enter_any(Context **out);
 /* Takes it off the top of the thread's stack, if it is there: it ends. */
 void context_leave_top(const Context *context);
-/* What the thread has made current: a context, the shell of a green one, or NULL. */
+/* What the thread has made current: a context, maybe one derived from a green one, or NULL. */
 Context *context_on_top(void);
 /* The context of a handle, with a reference. NULL stands for the current one. CUDA_ERROR_INVALID_CONTEXT or
  * CUDA_ERROR_CONTEXT_IS_DESTROYED. */
 CUresult context_resolve(CUcontext handle, Context **out);
-/* The same of a handle only, and a shell as it is. */
+/* The same of a handle only, and without the step from a derived context to its base. */
 CUresult context_named(CUcontext handle, Context **out);
 /* Records the fault that ends it, of the launch with that ticket (0: of none); the first one stays. The text
  * goes to the log. */
@@ -80,8 +80,8 @@ static inline Context *context_retain(Context *context)
 static inline void context_put(Context *context) { atomic_fetch_sub(&context->users, 1); }
 /* The context of that handle with a reference, dead or alive; NULL when there is none. */
 Context *context_find(const void *handle);
-/* A live shell of the context with a reference, or NULL. */
-Context *context_find_shell(const Context *base);
+/* A live context derived from a green one in this context, with a reference; NULL: there is none. */
+Context *context_find_derived(const Context *base);
 /* Calls act for each live context with work to do. */
 void context_each_busy(void (*act)(Context *context));
 unsigned long long context_new_id(void);
@@ -95,9 +95,9 @@ void context_await_closed(const Context *context);
 /* A live context with its default stream; NULL if out of memory. */
 Context *context_new(Device *device, unsigned flags, bool primary);
 void context_free(Context *context);
-/* The shell of a green context, with the caller's reference. NULL if out of memory. */
-Context *context_new_shell(Context *base, struct CUgreenCtx_st *green, SmRange range);
-void context_close_shell(Context *shell);
+/* The context derived from a green one, with the caller's reference. NULL if out of memory. */
+Context *context_new_derived(Context *base, struct CUgreenCtx_st *green, SmRange range);
+void context_close_derived(Context *derived);
 /* From now on it takes no calls; true for the one caller that has to finish the close. */
 bool context_begin_close(Context *context);
 /* Waits for its work and gives everything back. A primary context may be opened again. */

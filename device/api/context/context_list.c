@@ -1,7 +1,7 @@
 /* The list of all contexts that handles may name: the living, and the last that died.
  *
  * A thread that uses a context not on its own stack holds a reference. A context is forgotten, and its memory
- * given back, when its close is over and there are no references: both are checked under the list's lock, the
+ * freed when its close is over and there are no references: both are checked under the list's lock, the
  * only place where a context may be looked up without a reference.
  */
 #include <stdlib.h>
@@ -39,14 +39,14 @@ Context *context_find(const void *handle)
     return context;
 }
 
-Context *context_find_shell(const Context *base)
+Context *context_find_derived(const Context *base)
 {
     pthread_mutex_lock(&contexts_lock);
-    Context *shell = contexts;
-    while (shell && (shell->base != base || !atomic_load(&shell->live))) shell = shell->next;
-    if (shell) context_retain(shell);
+    Context *derived = contexts;
+    while (derived && (derived->base != base || !atomic_load(&derived->live))) derived = derived->next;
+    if (derived) context_retain(derived);
     pthread_mutex_unlock(&contexts_lock);
-    return shell;
+    return derived;
 }
 
 /* The live context after that one in the list, whose reference it takes; one that is held stays there. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "api/base/log.h"
-#include "api/context/patience.h"
+#include "api/context/timeout.h"
 #include "api/context/upcalls.h"
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -137,7 +137,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
 static CUresult destroy(Context *context)
 {
     if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
-    if (patience_limited()) TRY(queue_wait_context_anyway(context));
+    if (timeout_is_set()) TRY(queue_wait_context_anyway(context));
     context_leave_top(context);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
@@ -269,7 +269,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     Context *context = device->primary;
     bool ends = context && context->retained == 1 && atomic_load(&context->live);
     driver_unlock();
-    if (ends && patience_limited()) TRY(queue_wait_context_anyway(context));
+    if (ends && timeout_is_set()) TRY(queue_wait_context_anyway(context));
     driver_lock();
     context = device->primary;
     bool retained = context && context->retained;

@@ -63,7 +63,7 @@ typedef struct KernelRun {
     ExecFault fault;
 } KernelRun;
 
-/* Begins or goes on. true when it is done; the context knows of its fault. A thread of limited patience may
+/* Begins or goes on. true when it is done; the context knows of its fault. A thread with a timeout may
  * leave it half way to the stream's worker. What references are bound to is looked up when it begins, if it
  * was not before. */
 bool launch_go_on(KernelRun *run, const GridLaunch *prepared, Function *function, Stream *stream);

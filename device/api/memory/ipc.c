@@ -156,8 +156,9 @@ static void free_import(Import *import)
     free(import);
 }
 
-/* Decrements the count of the import at that address; *last is the import when the count is 0. */
-static bool let_go(const Context *context, CUdeviceptr address, Import **last)
+/* Decrements the count of the import at that address; *last is the import if the count is 0 then, else NULL.
+ * False if there is none. */
+static bool release_import(const Context *context, CUdeviceptr address, Import **last)
 {
     *last = NULL;
     pthread_mutex_lock(&imports_lock);
@@ -180,7 +181,7 @@ CUresult cuIpcCloseMemHandle(CUdeviceptr address)
     Import *last;
     TRY(context_enter_any(&context));
     TRY(queue_wait_context(context));
-    if (!let_go(context, address, &last)) return CUDA_ERROR_INVALID_VALUE;
+    if (!release_import(context, address, &last)) return CUDA_ERROR_INVALID_VALUE;
     if (last) free_import(last);
     return context_error(context);
 }

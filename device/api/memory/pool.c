@@ -1,4 +1,5 @@
-/* Memory pools: making them, which one is a device's, their settings and who may touch their memory. */
+/* Memory pools: making them, which one is a device's, their settings and which devices may access their
+ * memory. */
 #include "api/memory/pool.h"
 
 static void release(Object *object) { pool_share_free(((Pool *)object)->share); }
@@ -168,7 +169,7 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle)
     if (may && pools->current == pool) pools->current = pools->standard;
     bool mine = may && object_retire(OBJECT(pool));
     driver_unlock();
-    if (mine) pool_let_go(pool);
+    if (mine) pool_stop_keeping(pool);
     PUT(pool);
     return may ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

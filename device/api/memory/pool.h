@@ -62,8 +62,8 @@ void pool_counts(Pool *pool, PoolCounts *out);
 void pool_reset_high(Pool *pool, bool reserved);
 /* Releases unused memory until at most that is left. */
 void pool_trim(Pool *pool, uint64_t keep);
-/* The handle is gone: from now on nothing is kept. */
-void pool_let_go(Pool *pool);
+/* Frees what is unused, and from now on whatever is freed: the handle is gone. */
+void pool_stop_keeping(Pool *pool);
 /* Ends a pool's range, which is unused; false when it is not one. */
 bool pool_release(CUdeviceptr address);
 

@@ -568,7 +568,7 @@ void pool_trim(Pool *pool, uint64_t keep)
     pthread_mutex_unlock(&blocks_lock);
 }
 
-void pool_let_go(Pool *pool)
+void pool_stop_keeping(Pool *pool)
 {
     pthread_mutex_lock(&blocks_lock);
     pool->destroyed = true;

@@ -1,4 +1,4 @@
-/* Virtual memory: reserved addresses, what is mapped there, who has access.
+/* Virtual memory: reserved addresses, what is mapped there, which devices have access.
  *
  * A reservation is address space of the process without pages. Mapping puts the pages of physical memory
  * (physical.h) there, at any number of places; access is given to whole mappings, device by device.

@@ -116,7 +116,7 @@ CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
 
 typedef CUresult OfContext(Context *base, GreenContext *green, CUevent event);
 
-/* The context may be the shell of a green one. */
+/* The context may be one derived from a green one. */
 static CUresult with_context(CUcontext handle, CUevent event, OfContext *act)
 {
     Context *context;

@@ -6,7 +6,7 @@
 
 #include "api/stream/event.h"
 #include "api/base/ipc_handle.h"
-#include "api/context/patience.h"
+#include "api/context/timeout.h"
 #include "api/stream/capture.h"
 #include "api/stream/shared_event.h"
 
@@ -302,7 +302,7 @@ CUresult cuEventSynchronize(CUevent handle)
         context_flush(event->object.context);
     }
     if (reached && shared)
-        reached = shared_event_wait(event->shared, shared, patience_end(event->object.context));
+        reached = shared_event_wait(event->shared, shared, timeout_deadline(event->object.context));
     CUresult error = context_error(event->object.context);
     PUT(event);
     return error || reached ? error : CUDA_ERROR_NOT_READY;

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-/* The live shell that is current, or NULL. */
-static Context *current_shell(void)
+/* The current context, if it is a live one derived from a green context, else NULL. */
+static Context *current_derived(void)
 {
     Context *top = context_on_top();
     return top && top->base && atomic_load(&top->live) ? top : NULL;
@@ -12,28 +12,28 @@ static Context *current_shell(void)
 
 GreenContext *green_current(void)
 {
-    const Context *shell = current_shell();
-    return shell ? object_get(shell->green, OBJECT_GREEN_CONTEXT) : NULL;
+    const Context *derived = current_derived();
+    return derived ? object_get(derived->green, OBJECT_GREEN_CONTEXT) : NULL;
 }
 
 CUgreenCtx green_of_stream(const Stream *stream)
 {
-    const Context *shell = stream->standard ? current_shell() : NULL;
-    return shell ? shell->green : stream->green;
+    const Context *derived = stream->standard ? current_derived() : NULL;
+    return derived ? derived->green : stream->green;
 }
 
-CUcontext green_shell(const Stream *stream)
+CUcontext green_context_handle(const Stream *stream)
 {
-    Context *shell = stream->standard ? current_shell() : stream->green ? stream->green->shell : NULL;
-    return shell ? shell : stream->object.context;
+    Context *derived = stream->standard ? current_derived() : stream->green ? stream->green->derived : NULL;
+    return derived ? derived : stream->object.context;
 }
 
 unsigned green_multiprocessors(const Stream *stream)
 {
     if (stream && !stream->standard)
         return stream->green ? stream->green->range.count : (unsigned)driver_multiprocessors();
-    const Context *shell = current_shell();
-    return shell ? shell->range.count : (unsigned)driver_multiprocessors();
+    const Context *derived = current_derived();
+    return derived ? derived->range.count : (unsigned)driver_multiprocessors();
 }
 
 void green_adopt(GreenContext *green, Stream *stream)
@@ -49,7 +49,7 @@ static void green_release(Object *object)
 {
     GreenContext *green = (GreenContext *)object;
     if (green->gate) PUT(green->gate);
-    if (green->shell) context_put(green->shell);
+    if (green->derived) context_put(green->derived);
 }
 
 /* The gate is a stream that the program has no handle of. */
@@ -67,14 +67,14 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
     if (!green) return CUDA_ERROR_OUT_OF_MEMORY;
     green->range = *range;
     green->gate = make_gate(base);
-    green->shell = green->gate ? context_new_shell(base, green, *range) : NULL;
-    atomic_store(&green->live, green->shell != NULL);
-    CUresult result = green->shell ? object_publish(OBJECT(green)) : CUDA_ERROR_OUT_OF_MEMORY;
+    green->derived = green->gate ? context_new_derived(base, green, *range) : NULL;
+    atomic_store(&green->live, green->derived != NULL);
+    CUresult result = green->derived ? object_publish(OBJECT(green)) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) {
-        green->id = atomic_load(&green->shell->id);
+        green->id = atomic_load(&green->derived->id);
         *out = green;
     } else {
-        if (green->shell) context_close_shell(green->shell);
+        if (green->derived) context_close_derived(green->derived);
         if (green->gate) cuStreamDestroy_v2(green->gate);
     }
     PUT(green);
@@ -114,8 +114,8 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
         object_retire(OBJECT(green->gate));
         queue_close(green->gate);
         atomic_store(&green->live, false);
-        context_leave_top(green->shell);
-        context_close_shell(green->shell);
+        context_leave_top(green->derived);
+        context_close_derived(green->derived);
         result = cuDevicePrimaryCtxRelease_v2(base->device->ordinal);
     }
     PUT(green);
@@ -129,7 +129,7 @@ CUresult cuCtxFromGreenCtx(CUcontext *out, CUgreenCtx handle)
     GreenContext *green;
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     TRY(enter_green(handle, false, &green));
-    *out = green->shell;
+    *out = green->derived;
     PUT(green);
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* Green contexts: the primary context of a device with some of its multiprocessors.
  *
- * What is made in one belongs to the primary context, so the CUcontext of a green one is a shell: it may be
+ * What is made in one belongs to the primary context. The CUcontext that is derived from a green one may be
  * current, and calls work in the primary context then. Its streams, and the default streams while it is
  * current, run kernels on its part of the device. */
 #ifndef DEVICE_API_STREAM_GREEN_H
@@ -11,7 +11,7 @@
 typedef struct CUgreenCtx_st {
     Object object;
     _Atomic bool live;
-    Context *shell;         /* a reference */
+    Context *derived;         /* a reference */
     unsigned long long id;
     SmRange range;
     Stream *gate;           /* a reference; its new streams wait for what this one waits for */
@@ -21,8 +21,8 @@ typedef struct CUgreenCtx_st {
 GreenContext *green_current(void);
 /* The handle of that in which work of the stream runs; NULL: in none. */
 CUgreenCtx green_of_stream(const Stream *stream);
-/* What the stream's context is to the program. */
-CUcontext green_shell(const Stream *stream);
+/* What cuStreamGetCtx returns: the derived context if the stream belongs to a green one. */
+CUcontext green_context_handle(const Stream *stream);
 /* How many multiprocessors the stream's kernels have; NULL: those of the default stream. */
 unsigned green_multiprocessors(const Stream *stream);
 /* --- api/stream/context_event.c --- */

@@ -7,15 +7,15 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "api/context/patience.h"
+#include "api/context/timeout.h"
 #include "api/stream/capture.h"
 
 enum {
     LEND_NANOSECONDS = 30000000, /* then the worker takes a task over */
     CANCEL_NANOSECONDS = 1000000000, /* for the kernels of a canceled context to end */
-    DOZE_NANOSECONDS = 20000,
-    DOZES = 100,                 /* before a worker sleeps */
-    WORK_SPINS = 100,            /* before a worker dozes */
+    BRIEF_SLEEP_NANOSECONDS = 20000,
+    BRIEF_SLEEPS = 100,                 /* before a worker sleeps */
+    WORK_SPINS = 100,            /* before a worker sleeps briefly */
     WAIT_SPINS = 2000,           /* before a waiting thread sleeps */
     MOST_PENDING = 1024          /* tasks of a stream: then submitting waits */
 };
@@ -59,7 +59,10 @@ static bool has_failed(const Stream *stream)
 }
 
 /* A task comes late: nothing of its context is left. */
-static bool is_over_locked(const Stream *stream) { return stream->object.context->shut && !stream->listed; }
+static bool is_over_locked(const Stream *stream)
+{
+    return stream->object.context->closing && !stream->listed;
+}
 
 static bool is_idle(const Stream *stream) { return queue_reached(stream, queue_last(stream)); }
 
@@ -85,7 +88,7 @@ static void stream_release(Object *object)
 static bool list_locked(Stream *stream)
 {
     Context *context = stream->object.context;
-    if (context->shut) return false;
+    if (context->closing) return false;
     object_hold(OBJECT(stream));
     stream->listed = true;
     stream->next = context->streams;
@@ -141,7 +144,7 @@ Stream *queue_gate(Context *context)
     Stream *gate = gate_of(context), *made = gate ? NULL : new_stream(context, CU_STREAM_NON_BLOCKING, 0);
     if (!made) return gate;
     pthread_mutex_lock(&queue_lock);
-    bool first = !context->gate && !context->shut;
+    bool first = !context->gate && !context->closing;
     if (first) context->gate = made;
     pthread_mutex_unlock(&queue_lock);
     if (!first) queue_drop(made);
@@ -185,7 +188,7 @@ Stream *stream_new(Context *context, unsigned flags, int priority)
 bool queue_open_context(Context *context)
 {
     pthread_mutex_lock(&queue_lock);
-    context->shut = false;
+    context->closing = false;
     pthread_mutex_unlock(&queue_lock);
     Stream *stream = stream_new(context, CU_STREAM_DEFAULT, 0);
     if (!stream) return false;
@@ -305,18 +308,18 @@ static bool run_head_locked(Stream *stream, uint64_t until)
     return true;
 }
 
-static void doze(void)
+static void sleep_briefly(void)
 {
-    struct timespec moment = {0, DOZE_NANOSECONDS};
+    struct timespec moment = {0, BRIEF_SLEEP_NANOSECONDS};
     nanosleep(&moment, NULL);
 }
 
-/* Waits a while for work without a lock, then sleeps until it is called. */
+/* Polls for work without a lock, then sleeps until it is signalled. */
 static void await_work_locked(Stream *stream)
 {
     pthread_mutex_unlock(&queue_lock);
     for (int i = 0; i < WORK_SPINS && is_idle(stream); i++) relax();
-    for (int i = 0; i < DOZES && is_idle(stream); i++) doze();
+    for (int i = 0; i < BRIEF_SLEEPS && is_idle(stream); i++) sleep_briefly();
     pthread_mutex_lock(&queue_lock);
     while (!stream->closing && is_idle(stream)) {
         stream->worker_asleep = true;
@@ -325,18 +328,18 @@ static void await_work_locked(Stream *stream)
     }
 }
 
-/* Another thread runs the stream's tasks while it waits for them. Dozing costs it less than being called.
- * One of limited patience is asked to leave what takes long. */
+/* Another thread runs the stream's tasks while it waits for them. Brief sleeps cost it less than a signal.
+ * One with a timeout is asked to leave what takes long. */
 static void await_runner_locked(Stream *stream)
 {
-    uint64_t number = stream->head->number, until = patience_now() + LEND_NANOSECONDS;
+    uint64_t number = stream->head->number, until = timeout_clock() + LEND_NANOSECONDS;
     pthread_mutex_unlock(&queue_lock);
-    for (int i = 0; i < DOZES && !queue_reached(stream, number); i++) doze();
+    for (int i = 0; i < BRIEF_SLEEPS && !queue_reached(stream, number); i++) sleep_briefly();
     pthread_mutex_lock(&queue_lock);
     while (stream->running && !queue_reached(stream, number))
         if (!sleep_locked(stream, stream->lent ? until : 0)) {
             if (stream->lent) atomic_fetch_or(&stream->stop, GRID_LEAVE);
-            until = patience_now() + LEND_NANOSECONDS;
+            until = timeout_clock() + LEND_NANOSECONDS;
         }
 }
 
@@ -504,7 +507,7 @@ static bool wait_locked(Stream *stream, uint64_t number, uint64_t until)
     while (!queue_reached(stream, number)) {
         if (may_run_locked(stream, until)) {
             run_head_locked(stream, until);
-            if (until && patience_now() >= until) return queue_reached(stream, number);
+            if (until && timeout_clock() >= until) return queue_reached(stream, number);
             continue;
         }
         if (!stream->running) call_worker_locked(stream);
@@ -530,7 +533,8 @@ static bool wait_until(Stream *stream, uint64_t number, uint64_t until)
 
 bool queue_wait(Stream *stream, uint64_t number)
 {
-    return queue_reached(stream, number) || wait_until(stream, number, patience_end(stream->object.context));
+    return queue_reached(stream, number)
+           || wait_until(stream, number, timeout_deadline(stream->object.context));
 }
 
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
@@ -558,7 +562,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     pthread_mutex_unlock(&queue_lock);
     if (helpless)
         wait_until(stream, number, 0);
-    else if (!patience_limited() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
+    else if (!timeout_is_set() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
         wait_until(stream, number - MOST_PENDING, 0);
     return number;
 }
@@ -586,7 +590,7 @@ CUresult queue_submit_wait(Stream *stream, const Dependency *place)
 CUresult queue_wait_room(Stream *stream)
 {
     uint64_t next = queue_last(stream) + 1;
-    if (!patience_limited() || next <= MOST_PENDING) return CUDA_SUCCESS;
+    if (!timeout_is_set() || next <= MOST_PENDING) return CUDA_SUCCESS;
     return queue_wait(stream, next - MOST_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
@@ -655,7 +659,7 @@ bool queue_wait_turn(Stream *stream, bool gates)
         Stream *obstacle = obstacle_locked(stream, gates, ticket, &number);
         pthread_mutex_unlock(&queue_lock);
         if (!obstacle) break;
-        if (!until) until = patience_end(stream->object.context);
+        if (!until) until = timeout_deadline(stream->object.context);
         reached = wait_until(obstacle, number, until);
         PUT(obstacle);
     }
@@ -701,7 +705,7 @@ CUresult queue_wait_context_anyway(Context *context)
     uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;
     for (Stream *stream; reached && (stream = busy_stream(context, ticket, &number)) != NULL; PUT(stream)) {
-        if (!until) until = patience_end(context);
+        if (!until) until = timeout_deadline(context);
         reached = wait_until(stream, number, until);
     }
     return reached ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
@@ -724,7 +728,7 @@ static Stream *running_kernel_locked(const Context *context)
 
 void queue_cancel_context(Context *context)
 {
-    uint64_t until = patience_now() + CANCEL_NANOSECONDS;
+    uint64_t until = timeout_clock() + CANCEL_NANOSECONDS;
     pthread_mutex_lock(&queue_lock);
     atomic_store(&context->canceled, true);
     for (Stream *stream = context->streams; stream; stream = stream->next) {
@@ -766,10 +770,10 @@ void queue_drop(Stream *stream)
 }
 
 /* The next stream to be closed, with a reference; NULL when none is left. */
-static Stream *shut(Context *context)
+static Stream *next_to_close(Context *context)
 {
     pthread_mutex_lock(&queue_lock);
-    context->shut = true;
+    context->closing = true;
     Stream *stream = context->streams;
     if (stream) object_hold(OBJECT(stream));
     pthread_mutex_unlock(&queue_lock);
@@ -778,7 +782,7 @@ static Stream *shut(Context *context)
 
 void queue_close_context(Context *context)
 {
-    for (Stream *stream; (stream = shut(context)) != NULL; PUT(stream)) {
+    for (Stream *stream; (stream = next_to_close(context)) != NULL; PUT(stream)) {
         capture_leave(stream);
         queue_close(stream);
         wait_until(stream, queue_last(stream), 0);

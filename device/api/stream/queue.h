@@ -2,11 +2,12 @@
  *
  * A stream numbers its tasks; a task waits for (stream, number) pairs: what cuStreamWaitEvent asked for and
  * what the rules of the legacy default stream imply. One lock guards all queues and is never held while a
- * task runs. A worker starts with the first asynchronous task and dozes for a while before it sleeps, so
- * that a launch wakes no thread; a thread that waits runs the stream's tasks itself unless the worker does.
+ * task runs. A worker starts with the first asynchronous task and sleeps briefly, again and again, before it
+ * waits for a signal, so that a launch wakes no thread; a thread that waits runs the stream's tasks itself
+ * unless the worker does.
  *
- * A thread may have limited patience (patience.h): its waits end without success when they last longer. What
- * it runs meanwhile the worker takes over, if the task can be left half way.
+ * A thread may have a timeout (timeout.h): its waits end without success when they last longer. What it runs
+ * meanwhile the worker takes over, if the task can be left half way.
  */
 #ifndef DEVICE_API_STREAM_QUEUE_H
 #define DEVICE_API_STREAM_QUEUE_H
@@ -106,7 +107,7 @@ void queue_note_wait(Stream *stream, const Dependency *record);
 /* Whether a new task of the stream would come after that task of the other: by order, by the legacy
  * stream's implicit synchronization or by events. false where that is not known. */
 bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
-/* All waits: false when the thread's patience ends first, or CUDA_ERROR_NOT_READY. */
+/* All waits: false when the thread's timeout ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */
 bool queue_wait(Stream *stream, uint64_t number);
 /* Waits for all a new task of that stream would wait for: with the gates the caller may then do its work
@@ -120,7 +121,7 @@ uint64_t queue_given(void);
 cuuint64_t queue_take_given(void);
 uint64_t queue_done(const Context *context);
 /* Waits until one more task would not have to wait for the queue to shrink: before queue_submit, which does
- * not wait in a thread of limited patience. */
+ * not wait in a thread with a timeout. */
 CUresult queue_wait_room(Stream *stream);
 /* No more tasks come: the worker ends after the last, the stream leaves its context's list. */
 void queue_close(Stream *stream);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "api/base/log.h"
-#include "api/context/patience.h"
+#include "api/context/timeout.h"
 
 enum { PLACES = 64, PROCESS_BITS = 22, LOOK_NANOSECONDS = 20000000 };
 
@@ -110,6 +110,6 @@ bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until)
         if (has_reached(event, number)) return true;
         syscall(SYS_futex, &event->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
         if (shared_event_reached(event, number)) return true;
-        if (until && patience_now() >= until) return false;
+        if (until && timeout_clock() >= until) return false;
     }
 }

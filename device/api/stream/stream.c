@@ -199,7 +199,7 @@ CUresult cuStreamSynchronize(CUstream handle)
 STREAM_FACT(cuStreamGetFlags, unsigned int, stream->flags)
 STREAM_FACT(cuStreamGetPriority, int, stream->priority)
 STREAM_FACT(cuStreamGetId, unsigned long long, stream->id)
-STREAM_FACT(cuStreamGetCtx, CUcontext, green_shell(stream))
+STREAM_FACT(cuStreamGetCtx, CUcontext, green_context_handle(stream))
 STREAM_FACT(cuStreamGetGreenCtx, CUgreenCtx, green_of_stream(stream))
 STREAM_FACT(cuStreamGetDevice, CUdevice, stream->object.context->device->ordinal)
 #undef STREAM_FACT

@@ -173,8 +173,8 @@ static bool races(const Look *look, const GlobalMark *other)
            && !global_order_holds(order, other->unit, other->interval, look->mark.unit);
 }
 
-/* The access that it races with; NULL: there is none. */
-static const GlobalMark *rival(const Look *look, const Cell *cell)
+/* The earlier access to the cell that this one races with; NULL: there is none. */
+static const GlobalMark *find_race(const Look *look, const Cell *cell)
 {
     if (races(look, &cell->write)) return &cell->write;
     if (!is_plain_write(look->access->kind)) return NULL;
@@ -201,7 +201,7 @@ static void record(const Look *look, Cell *cell)
 /* False: a race, recorded. */
 static bool access_word(const Look *look, Cell *cell)
 {
-    const GlobalMark *other = rival(look, cell);
+    const GlobalMark *other = find_race(look, cell);
     bool silent = other && look->value && memcmp(look->place, look->value, look->bytes) == 0;
     if (other && !silent) {
         global_race_report(look->access, (uintptr_t)look->place, other);

@@ -140,9 +140,9 @@ void global_race_report(const GlobalAccess *access, uint64_t address, const Glob
 {
     Block *block = access->warp->block;
     const Insn *insn = insn_at(block->grid->function->module, other->place);
-    char where[192], who[112], place[256];
+    char where[192], other_thread[112], place[256];
     tell_range(block, address, where, sizeof where);
-    tell_other(block->grid, other, who, sizeof who);
+    tell_other(block->grid, other, other_thread, sizeof other_thread);
     place_of(block, insn, place, sizeof place);
     exec_fault(
         access->warp, access->insn, access->lane, CUDA_ERROR_LAUNCH_FAILED,
@@ -150,7 +150,7 @@ void global_race_report(const GlobalAccess *access, uint64_t address, const Glob
         "any order; a fence (__threadfence()) and an atomic operation order them, or two launches",
         (unsigned long long)address, where, (unsigned long long)access->bytes,
         global_name(access->kind, check_is_atomic(access->insn)), other->bytes == 8 ? "an" : "a",
-        other->bytes, global_name(other->kind, check_is_atomic(insn)), who, place);
+        other->bytes, global_name(other->kind, check_is_atomic(insn)), other_thread, place);
 }
 
 void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *copy, uint32_t thread)

@@ -22,7 +22,7 @@ enum { QUARANTINE_RANGES = 4096 };
 #define HUGE_PAGE (2 * MIB)
 #define PAGE (4 * KIB)
 #define LARGE MIB                     /* what is larger starts at a huge page, as a GPU's memory does */
-#define SHEET (32 * MIB)              /* smaller slots are cut from pieces of that size */
+#define SLAB (32 * MIB)              /* smaller slots are cut from pieces of that size */
 #define POISON_LIMIT (256 * KIB)      /* larger ranges give their pages back instead */
 #define QUARANTINE_SMALL (32 * MIB)   /* bytes of ranges that keep their pages */
 #define ARENA_LARGEST (UINT64_C(1) << 40)
@@ -226,18 +226,18 @@ static uint64_t cut_locked(Region *region, uint64_t size)
     return start;
 }
 
-/* A small slot: from the rest of the last sheet, or from a new one. */
+/* A small slot: from the rest of the last slab, or from a new one. */
 static uint64_t cut_small_locked(Region *region, uint64_t size)
 {
-    if (size > region->sheet_end - region->sheet) {
-        uint64_t sheet = cut_locked(region, SHEET), length = SHEET;
-        if (!sheet) sheet = cut_locked(region, length = HUGE_PAGE);
-        if (!sheet) return 0;
-        region->sheet = sheet;
-        region->sheet_end = sheet + length;
+    if (size > region->slab_end - region->slab) {
+        uint64_t slab = cut_locked(region, SLAB), length = SLAB;
+        if (!slab) slab = cut_locked(region, length = HUGE_PAGE);
+        if (!slab) return 0;
+        region->slab = slab;
+        region->slab_end = slab + length;
     }
-    region->sheet += size;
-    return region->sheet - size;
+    region->slab += size;
+    return region->slab - size;
 }
 
 static Entry *new_slot_locked(Region *region, uint64_t slot_size)
@@ -354,9 +354,9 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     return base;
 }
 
-/* Poisons a freed range, or gives the pages of a large one back: those of a file by cutting them out of it.
- */
-static void spoil(const MemoryRange *range)
+/* Poisons a freed range, or returns the pages of a large one to the system; those of a file are removed from
+ * it. */
+static void discard_contents(const MemoryRange *range)
 {
     uint8_t *start = (uint8_t *)(uintptr_t)range->base;
     if (range->size <= POISON_LIMIT) {
@@ -387,7 +387,7 @@ bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed)
     }
     pthread_rwlock_unlock(&map->lock);
     if (!found) return false;
-    spoil(&range);
+    discard_contents(&range);
     memory_map_written(map, range.base, range.size); /* an access reports that the memory is freed */
     pthread_rwlock_wrlock(&map->lock);
     quarantine_locked(map, entry);
@@ -470,11 +470,11 @@ bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange
     pthread_rwlock_wrlock(&map->lock);
     for (size_t i = 0; i < count; i++)
         if (!parts[i].id) parts[i].id = ++map->last_id;
-    Entry *chain = new_parts(parts, count), *former;
+    Entry *chain = new_parts(parts, count), *previous;
     bool ok = (chain || !count) && can_divide_locked(map, base, size, count);
-    while (ok && (former = entry_at_or_after_locked(map, base, base + size)) != NULL) {
-        remove_locked(map, former);
-        free(former);
+    while (ok && (previous = entry_at_or_after_locked(map, base, base + size)) != NULL) {
+        remove_locked(map, previous);
+        free(previous);
     }
     while (ok && chain) {
         Entry *entry = chain;

@@ -73,14 +73,14 @@ void memory_map_destroy(MemoryMap *map);
 
 /* A new range, readable and writable by the host, its content undefined. 0 when no gap is large enough. */
 uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request);
-/* Ends the live range that starts at base (made by memory_map_alloc), or gives back what a pool kept there;
- * *freed (may be NULL) is what it was.
- * false when no live range of the map's own starts there. */
+/* Ends the live range that starts at base (made by memory_map_alloc), or returns what a pool kept there to
+ * the system; *freed (may be NULL) is what it was. false when no live range of the map's own starts
+ * there. */
 bool memory_map_free(MemoryMap *map, uint64_t base, MemoryRange *freed);
 /* Enters the program's own memory. false when it overlaps a live range or memory is short. */
 bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *request);
 /* Reserved addresses, none of them the map's own: from now on they are divided into these parts, which follow
- * each other, and nothing else. Without a moment in which neither the former parts nor these are found: a
+ * each other, and nothing else. Without a moment in which neither the previous parts nor these are found: a
  * kernel may be using them. Parts without an id get a new one, written back. false when that is not possible:
  * something else is there, or memory is short. */
 bool memory_map_divide(MemoryMap *map, uint64_t base, uint64_t size, MemoryRange *parts, size_t count);

@@ -28,7 +28,7 @@ typedef struct Entry {
  * smaller than a huge page lie together, so that they leave no holes between the large ones. */
 typedef struct Region {
     uint64_t start, size, top, committed;
-    uint64_t sheet, sheet_end; /* what is left for small slots */
+    uint64_t slab, slab_end; /* what is left for small slots */
     Entry *bins[BINS];
     Unwritten unwritten; /* of new device memory, when that is watched */
 } Region;

@@ -7,7 +7,7 @@
 
 enum { BYTE = 8 };
 #define PAGE UINT64_C(65536) /* or smaller ones, as the system has them */
-#define LARGE (UINT64_C(1) << 20) /* bytes of bits: the pages of more are given back */
+#define LARGE (UINT64_C(1) << 20) /* bytes of bits: the pages of more are returned to the system */
 
 bool unwritten_open(Unwritten *u, uint64_t start, uint64_t size)
 {
@@ -49,7 +49,7 @@ static void change(uint8_t *byte, uint8_t mask, bool set)
         __atomic_fetch_and(byte, (uint8_t)~mask, __ATOMIC_RELAXED);
 }
 
-/* Whole bytes of bits. Zeros for many are pages given back. */
+/* Whole bytes of bits. Zeros for many are pages returned to the system. */
 static void change_bytes(uint8_t *first, uint8_t *end, bool set)
 {
     uint64_t page = ((uintptr_t)first + PAGE - 1) & ~(PAGE - 1), last = (uintptr_t)end & ~(PAGE - 1);

@@ -52,7 +52,7 @@ struct Child {
     Children *siblings; /* among which it was launched */
     const CodeFunction *function; /* NULL for a transfer, and until the launch names it */
     ChildShape shape;
-    uint64_t buffer; /* where its parameters are written; given back at the launch */
+    uint64_t buffer; /* where its parameters are written; freed at the launch */
     uint32_t size; /* of the buffer and of params */
     uint32_t queue;
     bool after_all;

@@ -57,7 +57,7 @@ enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
 typedef struct Node {
     const FloatOps *ops;
     uint8_t role;
-    bool spoiled; /* a product or its negation has another use */
+    bool has_other_uses; /* a product or its negation has another use */
     uint8_t takes; /* of a sum: the operand whose product went into it */
     uint8_t stale[2]; /* of a sum, for each operand: sources of its product written since, bits 1 and 2 */
     uint32_t from[2]; /* of a sum and a sign: the product or sign that its operand is, or NONE */
@@ -149,7 +149,7 @@ static void find_crossing(Contraction *c)
 }
 
 /* The product or negation that defines a register here, or NONE. */
-static uint32_t maker_of(const Contraction *c, Ref ref)
+static uint32_t definition_of(const Contraction *c, Ref ref)
 {
     uint32_t r = ref_number(ref);
     if (!ref_is_register(ref) || c->stamp[r] != c->number) return NONE;
@@ -163,18 +163,18 @@ static void note_read(void *closure, Ref *ref, bool read, bool written)
     LowerInsn *i = &c->f->insns[c->insn];
     Node *node = &c->nodes[c->insn];
     (void)written;
-    uint32_t maker = read ? maker_of(c, *ref) : NONE;
-    if (maker == NONE) return;
-    Node *source = &c->nodes[maker];
+    uint32_t definition = read ? definition_of(c, *ref) : NONE;
+    if (definition == NONE) return;
+    Node *source = &c->nodes[definition];
     source->readers++;
     if (node->role == ROLE_OTHER && ref == &i->a) find_sign(i, source, node);
     bool fits = node->ops == source->ops;
     if (fits && node->role == ROLE_SUM && (ref == &i->a || ref == &i->b))
-        node->from[ref == &i->b] = maker;
+        node->from[ref == &i->b] = definition;
     else if (fits && node->role == ROLE_SIGN && ref == &i->a)
-        node->from[0] = maker;
+        node->from[0] = definition;
     else
-        source->spoiled = true;
+        source->has_other_uses = true;
 }
 
 static void note_write(void *closure, Ref *ref, bool read, bool written)
@@ -194,14 +194,14 @@ static uint32_t version_of(const Contraction *c, Ref ref)
 }
 
 /* The product below negations, or NONE; whether it is negated. */
-static uint32_t product_of(const Contraction *c, uint32_t maker, bool *negative)
+static uint32_t product_of(const Contraction *c, uint32_t definition, bool *negative)
 {
     *negative = false;
-    for (int hops = 0; maker != NONE && hops < LONGEST_CHAIN; hops++) {
-        const Node *node = &c->nodes[maker];
-        if (node->role == ROLE_PRODUCT) return maker;
-        *negative ^= c->text[maker].op == node->ops->neg;
-        maker = node->from[0];
+    for (int hops = 0; definition != NONE && hops < LONGEST_CHAIN; hops++) {
+        const Node *node = &c->nodes[definition];
+        if (node->role == ROLE_PRODUCT) return definition;
+        *negative ^= c->text[definition].op == node->ops->neg;
+        definition = node->from[0];
     }
     return NONE;
 }
@@ -217,7 +217,7 @@ static void note_sum(Contraction *c, Node *node)
         bool a = version_of(c, mul->a) != source->versions[0],
              b = version_of(c, mul->b) != source->versions[1];
         node->stale[k] = (uint8_t)(a | b << 1);
-        if (source->last_sum == c->insn) source->spoiled = true; /* both operands */
+        if (source->last_sum == c->insn) source->has_other_uses = true; /* both operands */
         source->last_sum = c->insn;
         source->sums++;
     }
@@ -238,24 +238,24 @@ static void scan(Contraction *c)
     }
 }
 
-/* Products that are live out of the region, or have uses other than sums. */
-static void spoil(Contraction *c)
+/* Marks products that are live out of the region, and those under a negation with other uses than sums. */
+static void mark_other_uses(Contraction *c)
 {
     for (uint32_t n = c->end; n-- > c->first;) {
         Node *node = &c->nodes[n];
         bool negative;
         if (node->role != ROLE_PRODUCT && node->role != ROLE_SIGN) continue;
         uint32_t r = ref_number(c->text[n].d);
-        if (c->made[r] == n && c->crosses[r]) node->spoiled = true;
-        if (node->role != ROLE_SIGN || !node->spoiled) continue;
+        if (c->made[r] == n && c->crosses[r]) node->has_other_uses = true;
+        if (node->role != ROLE_SIGN || !node->has_other_uses) continue;
         uint32_t product = product_of(c, n, &negative);
-        if (product != NONE) c->nodes[product].spoiled = true;
+        if (product != NONE) c->nodes[product].has_other_uses = true;
     }
 }
 
 static bool may_go(const Contraction *c, uint32_t product, bool single)
 {
-    return product != NONE && !c->nodes[product].spoiled && (!single || c->nodes[product].sums == 1);
+    return product != NONE && !c->nodes[product].has_other_uses && (!single || c->nodes[product].sums == 1);
 }
 
 static void take(Contraction *c, uint32_t sum, bool single)
@@ -269,7 +269,7 @@ static void take(Contraction *c, uint32_t sum, bool single)
     node->takes = second && (!first || c->nodes[b].readers < c->nodes[a].readers);
     uint32_t taken = node->takes ? b : a, other = node->takes ? a : b;
     c->any = true;
-    if (other != NONE) c->nodes[other].spoiled = true;
+    if (other != NONE) c->nodes[other].has_other_uses = true;
     for (int k = 0; k < 2; k++)
         if (node->stale[node->takes] >> k & 1 && c->nodes[taken].kept[k] == REF_ABSENT)
             c->nodes[taken].kept[k] = lower_new_register(c->f, node->ops->class);
@@ -368,7 +368,7 @@ void lower_contract(LowerFunction *f)
     find_crossing(&c);
     for (begin(&c); next_region(&c);) {
         scan(&c);
-        spoil(&c);
+        mark_other_uses(&c);
         decide(&c);
     }
     if (!c.any) return;

@@ -29,7 +29,8 @@ static bool has_load(const CodeFunction *code, const Insn *first, const Insn *la
     return first < last;
 }
 
-static bool pays(const CodeFunction *code)
+/* Whether running its warps in lockstep pays: before any access that is not a load, a loop has a load. */
+static bool loads_in_a_loop(const CodeFunction *code)
 {
     const Insn *i = code->insns, *end = i + code->insn_count;
     for (; i < end && lockstep_classes[i->op]; i++) {
@@ -81,7 +82,7 @@ static bool look_through_loops(const CodeFunction *code, CodeLockstep *lockstep)
 
 void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code)
 {
-    if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT || !pays(code)) return;
+    if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT || !loads_in_a_loop(code)) return;
     CodeLockstep *lockstep = ARENA_ZEROS(lower->keep, CodeLockstep, 1);
     if (!find_reads(f, code, lockstep)) return;
     while (look_through_loops(code, lockstep)) {}

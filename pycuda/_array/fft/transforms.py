@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 Sizes = list[tuple[int, int]]  # (axis, length of the transform along it), in the order in which NumPy goes
 
 
-def _maker() -> type[ByNumPy] | type[ByLibrary]:
-    """Who makes transforms on this device."""
+def _implementation() -> type[ByNumPy] | type[ByLibrary]:
+    """The class that computes transforms on this device. LibraryNotFound without cuFFT."""
     if host.is_possible():
         return ByNumPy
     need("cufft")
@@ -177,8 +177,8 @@ def _transform(a, result, axes, forward: bool) -> Steps:
     source = _readable(a, result.shape, result.dtype, result)
     if source is None:
         _fill(result, a)
-        return [None, *_maker().transform(result, result, axes, forward)]
-    return _maker().transform(source, result, axes, forward)
+        return [None, *_implementation().transform(result, result, axes, forward)]
+    return _implementation().transform(source, result, axes, forward)
 
 
 def _forward(a, result, sizes) -> Steps:
@@ -195,8 +195,8 @@ def _from_real(a, result, sizes) -> Steps:
     if source is None:
         source = fresh(a, dtype, "K", shape, None)
         _fill(source, a)
-        return [None, *_maker().transform_from_real(source, result, _axes(sizes))]
-    return _maker().transform_from_real(source, result, _axes(sizes))
+        return [None, *_implementation().transform_from_real(source, result, _axes(sizes))]
+    return _implementation().transform_from_real(source, result, _axes(sizes))
 
 
 def _from_real_conjugated(a, result, sizes) -> Steps:
@@ -218,7 +218,7 @@ def _to_real(a, result, sizes) -> Steps:
         _transform(a, half, _axes(others), False)
     else:
         _fill(half, a)
-    _maker().transform_to_real(half, result, axis)
+    _implementation().transform_to_real(half, result, axis)
     return [None]
 
 
@@ -226,7 +226,7 @@ def _to_real_conjugated(a, result, sizes) -> Steps:
     half = _half(a, sizes)
     _fill(half, a)
     apply("conjugate", half, out=half)
-    _maker().transform_to_real(half, result, sizes[0][0])
+    _implementation().transform_to_real(half, result, sizes[0][0])
     return [None]
 
 

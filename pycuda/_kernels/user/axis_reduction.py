@@ -27,8 +27,8 @@ _MOST_PARTS = 1024
 
 
 class Division(NamedTuple):
-    """Who does what. signature: what the source depends on, (rows or not, results of a block, 64-bit
-    indices, axes that are kept, axes that are reduced).
+    """How threads and blocks share the work. signature: what the source depends on, (rows or not, results of
+    a block, 64-bit indices, axes that are kept, axes that are reduced).
     """
 
     signature: tuple

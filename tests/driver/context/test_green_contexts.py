@@ -186,7 +186,7 @@ def test_captured_work_keeps_to_its_part(green, whole, kernels):
 
 
 def test_its_stream_is_used_in_the_primary_context(green, kernels):
-    """Memory of the primary context's pool goes through the stream, and host memory is let go after it."""
+    """Memory of the primary context's pool goes through the stream, and host memory is released after it."""
     stream, host = green.create_stream(), drv.pagelocked_zeros(256, np.int32)
     kept = weakref.ref(host)
     host[:] = np.arange(256)

@@ -20,4 +20,6 @@ def stream(primary_context):
 
 @pytest.fixture
 def data(primary_context):
-    return gpuarray.zeros(COUNT, np.uint32)
+    array = gpuarray.zeros(COUNT, np.uint32)
+    drv.Context.synchronize()  # before kernels of non-blocking streams
+    return array

@@ -103,7 +103,7 @@ def get(pool, stream=None):
 
 
 def used_pool(make):
-    """With memory that was given back, and memory in use."""
+    """With memory that was freed, and memory in use."""
     pool = make()
     blocks = [get(pool) for _ in range(3)]
     del blocks[:2]

@@ -62,7 +62,7 @@ ALLOCATORS = {
 @pytest.mark.parametrize("flags", [0, 1], ids=["blocking", "non_blocking"])
 @pytest.mark.parametrize("make", ALLOCATORS.values(), ids=ALLOCATORS)
 def test_new_arrays_of_every_allocator(primary_context, make, flags, mode):
-    """Neither what the mode forbids nor former work on held memory is in the way."""
+    """Neither what the mode forbids nor previous work on held memory is in the way."""
     stream, other = drv.Stream(flags), drv.Stream(flags)
     data = gpuarray.zeros(COUNT, np.uint32, allocator=make())
     (data * 2) + 1  # compiles

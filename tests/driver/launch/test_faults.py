@@ -1,4 +1,4 @@
-"""What is said of a kernel's fault: where it was, who launched it, and in every call after it."""
+"""What is said of a kernel's fault: where it was, what launched it, and in every call after it."""
 
 import re
 import textwrap
@@ -55,7 +55,7 @@ def test_later_calls_repeat_the_first_fault(run_python):
         assert message in line and "restart the program" in line
 
 
-def test_whoever_meets_it_first(run_python):
+def test_a_fault_met_by_any_call_first(run_python):
     """No matter which call that is: those that follow repeat its words."""
     source = (
         PRELUDE

@@ -83,7 +83,7 @@ def test_memory_is_given_back():
         if taken >= size <= given_back:
             return
         seen.append((taken, given_back))
-    pytest.fail(f"taken and given back: {seen}")
+    pytest.fail(f"allocated and freed: {seen}")
 
 
 def test_free_twice():

@@ -288,7 +288,7 @@ def test_a_context_that_is_gone(book):
 
 @pytest.mark.parametrize("asked", ["allocate", "deallocate"])
 def test_the_allocator_may_wait_for_the_end_of_the_context(book, asked):
-    """Whoever ends it does not wait for the allocator."""
+    """The thread that ends it does not wait for the allocator."""
     context, ended, waits = drv.Device(0).make_context(), [], []
     ask = getattr(book, asked)
 

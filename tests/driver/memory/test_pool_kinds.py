@@ -253,7 +253,7 @@ def test_the_host_uses_managed_memory():
 
 
 def test_managed_memory_is_taken_again_after_the_work_on_it():
-    """What the host writes into new memory is not overwritten by a kernel of its former owner."""
+    """What the host writes into new memory is not overwritten by a kernel of its previous owner."""
     late = SourceModule(LATE).get_function("write_late")
     pool, stream, state = drv.ManagedMemoryPool(), drv.Stream(), drv.to_device(np.uint32([1]))
     for _ in range(3):

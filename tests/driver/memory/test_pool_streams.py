@@ -167,7 +167,7 @@ def test_several_streams_are_waited_for(race, streams, pool):
     assert values(block) == {2}
 
 
-def test_a_second_stream_waits_for_the_former_life(race, streams, pool):
+def test_a_second_stream_waits_for_the_previous_use(race, streams, pool):
     block = pool.allocate(4 * N, streams[0])
     race.write_late(block, 1, streams[0])
     block.free()

@@ -88,7 +88,7 @@ def test_bitlog2(n, log):
 
 
 class Model:
-    """What PyCUDA's pool does: blocks of a bin are handed out again, the last one given back first."""
+    """What PyCUDA's pool does: blocks of a bin are handed out again, the last one freed first."""
 
     def __init__(self):
         self.held, self.active, self.stopped = {}, [], False

@@ -1,4 +1,5 @@
-"""Virtual memory: reserved addresses, what is mapped to them, who has access, and other processes."""
+"""Virtual memory: reserved addresses, what is mapped to them, which devices have access, and other
+processes."""
 
 import gc
 import os

@@ -57,7 +57,7 @@ PTX = b".version 7.0\\n.target sm_50\\n.address_size 64\\n.visible .entry k() { 
 total(), total()
 '''
 COUNTED = {"PYCUDA_FAULT_CALL": "0"}
-POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetPatience,cuPycudaCancel"}
+POLLING = {"PYCUDA_FAULT_HIDES": "cuPycudaSetTimeout,cuPycudaCancel"}
 
 
 def test_launches_that_are_waited_for_ask_nothing(run_python):
@@ -81,7 +81,7 @@ print(calls("cuEventRecord") - before[0], calls("cuStreamIsCapturing") - before[
     assert done.stdout == "0 0\n"
 
 
-@pytest.mark.parametrize("env", [{}, POLLING], ids=["patience", "polls"])
+@pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
 def test_launches_that_nobody_waits_for_record_few_events(run_python, env):
     done = run_python(
         PROGRAM
@@ -95,7 +95,7 @@ print(10 < calls("cuEventRecord") < 100, calls("cuEventCreate"), total())
     assert done.stdout == "True 1 20000\n"
 
 
-@pytest.mark.parametrize("env", [{}, POLLING], ids=["patience", "polls"])
+@pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
 def test_what_a_driver_takes_is_not_waited_for(run_python, env):
     """The thread that launches is the one that the kernel waits for."""
     done = run_python(
@@ -156,7 +156,7 @@ print(total())
     assert done.stdout == "3600\n2020\n"
 
 
-@pytest.mark.parametrize("env", [{}, POLLING], ids=["patience", "polls"])
+@pytest.mark.parametrize("env", [{}, POLLING], ids=["timeouts", "polls"])
 def test_default_streams_of_several_contexts_are_told_apart(run_python, env):
     """One is full and held up by a kernel, the other one is not."""
     done = run_python(

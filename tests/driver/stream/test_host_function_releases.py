@@ -35,7 +35,7 @@ def make_linker():
 
 
 def make_foreign_use():
-    """Pooled memory whose streams must be gathered when it is given back."""
+    """Pooled memory whose streams must be gathered when it is freed."""
     memory = pools.DeviceMemoryPool().allocate(1 << 12)
     nothing = drv.module_from_buffer(PTX).get_function("nothing")
     for _ in range(3):

@@ -183,7 +183,7 @@ def test_a_host_buffer_lives_until_the_stream_was_found_idle():
     assert gone() is None
 
 
-def test_another_stream_does_not_let_go():
+def test_another_stream_does_not_release():
     stream, other, memory = drv.Stream(), drv.Stream(), drv.mem_alloc(8000)
     host, gone = make_host()
     drv.memcpy_htod_async(memory, host, stream)

@@ -1,4 +1,5 @@
-"""MipmappedArray and its textures: which level is read where, against a model in NumPy; who keeps what alive.
+"""MipmappedArray and its textures: which level is read where, against a model in NumPy; what keeps what
+alive.
 
 Weights are multiples of 1/256 wherever equality is asked for, as in test_texture_objects.py. What no manual
 says (how levels of detail are rounded, how gradients are measured) is compared with the answers of an H200.
@@ -546,7 +547,7 @@ def test_references():
     texref.set_mipmap_level_clamp(0, 9)  # means nothing for one level
     read()
     assert (found[::2, 1] == levels[1][0, 4, :, 0]).all()
-    drv.Context.synchronize()  # what was bound before is let go
+    drv.Context.synchronize()  # what was bound before is released
 
 
 # ---- errors and lifetimes

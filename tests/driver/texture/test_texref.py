@@ -425,7 +425,7 @@ def test_memory_is_kept(module):
     assert (read1(module, 12, texrefs=[texref]) == matrix().ravel()).all()
 
 
-def test_what_was_bound_before_is_let_go(module):
+def test_what_was_bound_before_is_released(module):
     before = live("Array"), live("TextureObject")
     texref = module.get_texref("tex")
     for start in range(5):

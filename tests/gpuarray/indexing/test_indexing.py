@@ -114,7 +114,7 @@ def test_overlapping_assignment():
     np.testing.assert_array_equal(array.get(), host[::-1])
     array[np.arange(20)[::-1].copy()] = array
     np.testing.assert_array_equal(array.get(), host)
-    drv.Context.synchronize()  # lets go of the temporaries
+    drv.Context.synchronize()  # releases the temporaries
 
 
 @pytest.mark.parametrize(

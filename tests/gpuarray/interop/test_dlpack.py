@@ -288,7 +288,7 @@ AT_THE_END = """
 #include <stdio.h>
 #include <stdlib.h>
 static void (*deleters[4])(void *); static void *tensors[4]; static int count;
-static void end(void) { while (count) { count--; deleters[count](tensors[count]); } puts("given back"); }
+static void end(void) { while (count) { count--; deleters[count](tensors[count]); } puts("deleted"); }
 void at_the_end(void (*deleter)(void *), void *tensor)
 {
     if (!count) atexit(end);
@@ -302,7 +302,7 @@ def test_tensors_are_given_back_after_the_interpreter(run_python, compiled):
     import dlpack_abi
 
     done = run_python(ENDS.format(folder=dlpack_abi.__file__.rpartition("/")[0], library=library))
-    assert done.returncode == 0 and done.stdout.split("\n")[:2] == ["done", "given back"], done.stderr
+    assert done.returncode == 0 and done.stdout.split("\n")[:2] == ["done", "deleted"], done.stderr
 
 
 # ---- import

@@ -119,7 +119,7 @@ def test_what_is_still_being_computed(library, host):
 
 
 def test_reflected_operators(library, host):
-    """Whoever answers, the values are right."""
+    """Whichever library answers, the values are right."""
     a, t = gpuarray.to_gpu(host), library.make(host)
     result = t + a
     values = result.get() if isinstance(result, gpuarray.GPUArray) else library.host(result)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("primary_context", "whose")
 
 @pytest.fixture(params=["own kernels", "a library"])
 def whose(request):
-    """Who computes the product: a library where there is one, NumPy's on the CPU device."""
+    """What computes the product: a library where there is one, NumPy's on the CPU device."""
     with pycuda.same_bits(request.param == "own kernels"):
         yield
 

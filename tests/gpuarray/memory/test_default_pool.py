@@ -1,5 +1,5 @@
 """The default pool: memory of arrays that are given no allocator is taken again, in its context only, and
-given back with it."""
+freed with it."""
 
 import gc
 import random

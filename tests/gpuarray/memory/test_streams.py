@@ -194,7 +194,7 @@ CALLS = {
 
 
 class Poisoned:
-    """Memory without former results, which would hide work left to another stream, and without blocks freed
+    """Memory without previous results, which would hide work left to another stream, and without blocks freed
     on the current stream, which others may only reuse after all that is queued there.
     """
 

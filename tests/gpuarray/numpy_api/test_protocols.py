@@ -1,4 +1,5 @@
-"""NumPy's protocols: who is asked, which keywords are taken, methods of ufuncs, like=, against NumPy."""
+"""NumPy's protocols: which class is asked, which keywords are taken, methods of ufuncs, like=, against
+NumPy."""
 
 import inspect
 import subprocess
@@ -21,7 +22,7 @@ rng = np.random.default_rng(3)
 NEAR = {"rtol": 1e-5, "atol": 1e-5}
 
 
-# ---- who is asked
+# ---- which class is asked
 
 
 class Other:

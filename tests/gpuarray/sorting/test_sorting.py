@@ -58,7 +58,7 @@ def test_every_dtype(dtype, length):
 @pytest.mark.parametrize("length", [100, LONG])
 @pytest.mark.parametrize("dtype", "?bQefD")
 def test_descending(dtype, length):
-    """The order is NumPy's since 2.5: NaNs last, equal elements in their former order."""
+    """The order is NumPy's since 2.5: NaNs last, equal elements in their previous order."""
     host = special(np.random.default_rng(11), length, dtype)
     device = gpuarray.to_gpu(host)
     if host.dtype.kind in "fc":

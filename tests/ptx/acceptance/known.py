@@ -1,6 +1,6 @@
 """Where the CPU device and ptxas knowingly disagree. Few, and each says so exactly: (the statement, what the
-one who refuses it says, why). A statement that is refused for another reason is not known, nor one that is
-right by the tables: test_acceptance.py holds that no row of them hides behind a difference.
+compiler that refuses it says, why). A statement that is refused for another reason is not known, nor one
+that is right by the tables: test_acceptance.py holds that no row of them hides behind a difference.
 """
 
 import re

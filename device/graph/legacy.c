@@ -1,7 +1,7 @@
 /* Older versions of the functions, by those of today. */
 #include <string.h>
 
-#include "graph/former.h"
+#include "graph/legacy.h"
 
 static CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
@@ -74,26 +74,27 @@ CUresult cuGraphAddNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *befo
     return cuGraphAddNode_v2(out, graph, before, NULL, count, params);
 }
 
-CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log, size_t size)
+CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
+                               size_t size)
 {
     CUDA_GRAPH_INSTANTIATE_PARAMS params = {0};
     CUresult result = cuGraphInstantiateWithParams(out, graph, &params);
-    if (culprit) *culprit = params.hErrNode_out;
+    if (error_node) *error_node = params.hErrNode_out;
     if (log && size) *log = '\0';
     return result;
 }
 
-CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log, size_t size)
+CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log, size_t size)
 {
-    return cuGraphInstantiate_v2(out, graph, culprit, log, size);
+    return cuGraphInstantiate_v2(out, graph, error_node, log, size);
 }
 
-CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *culprit,
+CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_node,
                            CUgraphExecUpdateResult *out)
 {
     CUgraphExecUpdateResultInfo info = {CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL};
     CUresult result = cuGraphExecUpdate_v2(exec, graph, &info);
-    if (culprit) *culprit = info.errorNode;
+    if (error_node) *error_node = info.errorNode;
     if (out) *out = info.result;
     return result;
 }

@@ -1,36 +1,36 @@
-/* The thread's patience, and the cancellation of what it was waiting for when it ended. See patience.h. */
-#include "api/context/patience.h"
+/* The calling thread's timeout, and the cancellation of what it waited for. See timeout.h. */
+#include "api/context/timeout.h"
 
 #include <time.h>
 
 #include "api/context/upcalls.h"
 
-static _Thread_local unsigned patience;     /* microseconds; 0: without end */
+static _Thread_local unsigned timeout; /* microseconds; 0: none */
 static _Thread_local const Context *awaited; /* the context of the last wait, as a handle */
 static _Thread_local unsigned long long awaited_life; /* its id then: a primary context gets new ones */
 
-uint64_t patience_now(void)
+uint64_t timeout_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-bool patience_limited(void) { return patience != 0; }
+bool timeout_is_set(void) { return timeout != 0; }
 
-uint64_t patience_end(const Context *context)
+uint64_t timeout_deadline(const Context *context)
 {
-    if (!patience) return 0;
+    if (!timeout) return 0;
     awaited = context;
     awaited_life = atomic_load(&context->id);
-    return patience_now() + (uint64_t)patience * 1000;
+    return timeout_clock() + (uint64_t)timeout * 1000;
 }
 
-/* Sets the patience of the following calls of this thread; 0: no limit. */
-CUresult cuPycudaSetPatience(unsigned int microseconds)
+/* Sets the timeout of the following calls of this thread; 0: none. */
+CUresult cuPycudaSetTimeout(unsigned int microseconds)
 {
-    if (!driver_settings()->patience) return CUDA_ERROR_NOT_SUPPORTED;
-    patience = microseconds;
+    if (!driver_settings()->can_cancel) return CUDA_ERROR_NOT_SUPPORTED;
+    timeout = microseconds;
     return CUDA_SUCCESS;
 }
 

@@ -1,23 +1,23 @@
 /* A spin lock for a few instructions, under which no thread blocks: acquired by one exchange, released by
  * one store. A thread that finds it taken yields. */
-#ifndef CORE_SHORT_LOCK_H
-#define CORE_SHORT_LOCK_H
+#ifndef CORE_SPIN_LOCK_H
+#define CORE_SPIN_LOCK_H
 
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 
 /* Zero-initialized: unlocked. */
-typedef struct ShortLock {
+typedef struct SpinLock {
     atomic_bool taken;
-} ShortLock;
+} SpinLock;
 
-static inline void short_lock(ShortLock *lock)
+static inline void spin_lock(SpinLock *lock)
 {
     while (atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) sched_yield();
 }
 
-static inline void short_unlock(ShortLock *lock)
+static inline void spin_unlock(SpinLock *lock)
 {
     atomic_store_explicit(&lock->taken, false, memory_order_release);
 }

@@ -1,6 +1,6 @@
 /* Older versions of functions of graphs: rows of abi/cuda_exports.def. */
-#ifndef DEVICE_GRAPH_FORMER_H
-#define DEVICE_GRAPH_FORMER_H
+#ifndef DEVICE_GRAPH_LEGACY_H
+#define DEVICE_GRAPH_LEGACY_H
 
 #include "api/base/driver.h"
 
@@ -19,11 +19,11 @@ CU_API CUresult cuGraphNodeGetDependencies(CUgraphNode node, CUgraphNode *out, s
 CU_API CUresult cuGraphNodeGetDependentNodes(CUgraphNode node, CUgraphNode *out, size_t *count);
 CU_API CUresult cuGraphAddNode(CUgraphNode *out, CUgraph graph, const CUgraphNode *before, size_t count,
                                CUgraphNodeParams *params);
-CU_API CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log,
+CU_API CUresult cuGraphInstantiate_v2(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
                                       size_t size);
-CU_API CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *culprit, char *log,
+CU_API CUresult cuGraphInstantiate(CUgraphExec *out, CUgraph graph, CUgraphNode *error_node, char *log,
                                    size_t size);
-CU_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *culprit,
+CU_API CUresult cuGraphExecUpdate(CUgraphExec exec, CUgraph graph, CUgraphNode *error_node,
                                   CUgraphExecUpdateResult *out);
 CU_API CUresult cuStreamBeginCapture(CUstream stream);
 CU_API CUresult cuStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, cuuint64_t *id);

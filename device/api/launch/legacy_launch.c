@@ -10,7 +10,7 @@
 enum { PARAMETERS_MOST = 32764 };
 
 /* What was set of a function, from the first call on. */
-struct FormerLaunch {
+struct LegacyLaunch {
     uint32_t block[3], shared, size; /* of the parameters; the rest is zero */
     uint8_t parameters[];            /* as many bytes as the function has */
 };
@@ -18,11 +18,11 @@ struct FormerLaunch {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all functions keep */
 
 /* NULL: no memory. */
-static FormerLaunch *kept_locked(Function *function)
+static LegacyLaunch *kept_locked(Function *function)
 {
-    FormerLaunch *kept = function->former;
+    LegacyLaunch *kept = function->legacy_launch;
     if (kept) return kept;
-    kept = function->former = calloc(1, sizeof *kept + function->code->param_size);
+    kept = function->legacy_launch = calloc(1, sizeof *kept + function->code->param_size);
     for (int i = 0; kept && i < 3; i++) kept->block[i] = 1;
     return kept;
 }
@@ -39,9 +39,9 @@ static CUresult enter(CUfunction handle, Function **out)
 /* Copies bytes to a place of what the function keeps, up to its capacity. */
 static CUresult keep(Function *function, size_t place, const void *bytes, size_t size)
 {
-    size_t capacity = sizeof(FormerLaunch) + function->code->param_size;
+    size_t capacity = sizeof(LegacyLaunch) + function->code->param_size;
     pthread_mutex_lock(&lock);
-    FormerLaunch *kept = kept_locked(function);
+    LegacyLaunch *kept = kept_locked(function);
     if (kept && size && place < capacity)
         memcpy((uint8_t *)kept + place, bytes, size < capacity - place ? size : capacity - place);
     pthread_mutex_unlock(&lock);
@@ -65,7 +65,7 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
     Function *function;
     uint32_t block[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
     TRY(enter(handle, &function));
-    if (is_block(block)) return keep(function, offsetof(FormerLaunch, block), block, sizeof block);
+    if (is_block(block)) return keep(function, offsetof(LegacyLaunch, block), block, sizeof block);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -75,7 +75,7 @@ CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
     Function *function;
     TRY(enter(handle, &function));
     if (bytes <= (unsigned)function_max_dynamic_shared(function->code, &function->settings))
-        return keep(function, offsetof(FormerLaunch, shared), &bytes, sizeof bytes);
+        return keep(function, offsetof(LegacyLaunch, shared), &bytes, sizeof bytes);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -84,7 +84,7 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 {
     Function *function;
     TRY(enter(handle, &function));
-    if (size <= PARAMETERS_MOST) return keep(function, offsetof(FormerLaunch, size), &size, sizeof size);
+    if (size <= PARAMETERS_MOST) return keep(function, offsetof(LegacyLaunch, size), &size, sizeof size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -94,7 +94,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
     Function *function;
     TRY(enter(handle, &function));
     if (bytes && offset >= 0 && offset <= PARAMETERS_MOST && size <= (unsigned)(PARAMETERS_MOST - offset))
-        return keep(function, offsetof(FormerLaunch, parameters) + (size_t)offset, bytes, size);
+        return keep(function, offsetof(LegacyLaunch, parameters) + (size_t)offset, bytes, size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -124,7 +124,7 @@ static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *param
 {
     size_t size = function->code->param_size;
     pthread_mutex_lock(&lock);
-    const FormerLaunch *kept = kept_locked(function);
+    const LegacyLaunch *kept = kept_locked(function);
     bool fits = kept && kept->size <= size;
     if (fits) {
         memcpy(shape->block, kept->block, sizeof shape->block);

@@ -1,0 +1,18 @@
+/* A timeout for the waits of the calling thread.
+ *
+ * Not part of CUDA: the two exports are for a program that must notice signals. While its thread has set a
+ * timeout, a call that would wait for longer returns CUDA_ERROR_NOT_READY with nothing done, and may be
+ * repeated.
+ */
+#ifndef DEVICE_API_CONTEXT_TIMEOUT_H
+#define DEVICE_API_CONTEXT_TIMEOUT_H
+
+#include "api/context/context.h"
+
+uint64_t timeout_clock(void);    /* nanoseconds of CLOCK_MONOTONIC */
+bool timeout_is_set(void);
+/* When a wait for work of that context that begins now has to end, on that clock; 0: never. cuPycudaCancel
+ * then cancels this context's work. */
+uint64_t timeout_deadline(const Context *context);
+
+#endif
