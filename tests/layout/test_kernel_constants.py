@@ -18,6 +18,8 @@ ROWS = [
     ("builtin.interp", "_ROUNDS", "array/pycuda-interp.hpp", "INTERP_ROUNDS"),
     ("builtin.interp", "_BUCKETS", "array/pycuda-interp.hpp", "INTERP_BUCKETS"),
     ("builtin.matmul", "THREADS", "array/pycuda-matmul.hpp", "MATMUL_THREADS"),
+    ("builtin.rearrange", "THREADS", "array/pycuda-rearrange.hpp", "REARRANGE_THREADS"),
+    ("builtin.rearrange", "_ROUNDS", "array/pycuda-rearrange.hpp", "REARRANGE_ROUNDS"),
     ("builtin.reduction", "THREADS", "reduce/pycuda-axis-reduce.hpp", "THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-select.hpp", "SELECT_THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-changes.hpp", "CHANGES_THREADS"),
@@ -43,5 +45,5 @@ def test_python_and_the_header_agree(module, name, header, constant):
 def test_the_divider_of_c_and_of_kernels_have_the_same_fields():
     core = (CUDA.parents[1] / "core" / "layout" / "elementwise_layout.h").read_text()
     fields = re.search(r"struct Divider \{\s*uint32_t ([\w, ]+);", core)[1]
-    device = (CUDA / "array" / "pycuda-elementwise.hpp").read_text()
+    device = (CUDA / "base" / "pycuda-elements.hpp").read_text()
     assert fields == re.search(r"struct Divider \{\s*unsigned ([\w, ]+);", device)[1]

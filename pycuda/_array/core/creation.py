@@ -15,8 +15,10 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
-from pycuda._kernels.builtin import creation
+from pycuda._array.core.packed import packed_copy
+from pycuda._kernels.builtin import creation, rearrange
 from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import launched
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -264,16 +266,14 @@ def tri(
     return result
 
 
-def _triangle(m, k, lower: bool, stream) -> GPUArray:
+def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
     if m.ndim == 0:
         raise TypeError("Input array must be at least 1-d.")
-    shape = m.shape if m.ndim > 1 else m.shape * 2  # rows that are all the same
-    result = new(shape, m.dtype, m.allocator)
-    if result.size:
-        below = _below(*shape[-2:], k if lower else k - 1, m.allocator, stream)
-        zero = m.dtype.type(0)
-        apply("where", below, *((m, zero) if lower else (zero, m)), out=result, stream=stream)
-    return result
+    if not m.size:
+        return new(m.shape if m.ndim > 1 else m.shape * 2, m.dtype, m.allocator)
+    if m.strides[-1] != m.itemsize and m.shape[-1] > 1:
+        m = packed_copy(m, stream)
+    return launched((rearrange.plan_triangle, 1, k, lower), (m,), stream)
 
 
 @takes_arrays

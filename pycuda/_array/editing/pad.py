@@ -1,4 +1,5 @@
-"""np.pad. Axes are padded one after another, as NumPy does it, so that the corners are the same."""
+"""np.pad: by one kernel where the index says which element comes to a place; else axes are padded in NumPy's
+order, so that the corners are the same."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pycuda._array.core.axes import INDEX
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import at
 from pycuda._array.statistics.quantiles import median
+from pycuda._kernels.builtin.rearrange import plan_pad
+from pycuda._kernels.plans.caches import launched
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -56,31 +58,34 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
 
 # ---- by index: which element of the axis is at each position
 
-
-def _numbers(length: int, before: int, after: int) -> GPUArray:
-    return arange(-before, length + after, dtype=INDEX)
+_MOST_BYTES = 16  # of an element that is an argument of the kernel
 
 
-def _edge(a, axis, before, after):
-    return a.take(_numbers(a.shape[axis], before, after), axis, mode="clip")
+def _by_index(a, widths, mode: str, values=None) -> GPUArray:
+    """All axes at once. values: what is before and after each, in the mode "constant"."""
+    shape = tuple(n + sum(width) for n, width in zip(a.shape, widths, strict=True))
+    if 0 in shape:
+        return new(shape, a.dtype, a.allocator)
+    if mode != "constant":
+        packed = b""
+    elif a.itemsize > _MOST_BYTES:
+        return _by_slices(a, widths, shape, values)
+    else:
+        packed = _constants(values, a.dtype).tobytes()
+    return launched((plan_pad, 1, tuple(widths), mode, packed), (a,))
 
 
-def _wrap(a, axis, before, after):
-    return a.take(_numbers(a.shape[axis], before, after), axis, mode="wrap")
+def _constants(values, dtype) -> np.ndarray:
+    return np.array([[0 if value is None else value for value in pair] for pair in values]).astype(dtype)
 
 
-def _mirror(a, axis, before, after, twice: int, odd: bool):
-    """twice: how often the edge element is repeated, 1 (reflect) or 2 (symmetric)."""
-    length = a.shape[axis]
-    if length == 1:
-        return _edge(a, axis, before, after)
-    if odd:
-        return _mirror_odd(a, axis, before, after, twice)
-    period = 2 * length - 2 + 2 * (twice - 1)
-    place = apply("remainder", _numbers(length, before, after), period)
-    turned = apply("greater_equal", place, length)
-    back = apply("subtract", period - (twice - 1), place)
-    return a.take(apply("where", turned, back, place), axis, mode="clip")
+def _by_slices(a, widths, shape, values) -> GPUArray:
+    result = new(shape, a.dtype, a.allocator)
+    result[tuple(slice(before, before + n) for n, (before, _) in zip(a.shape, widths, strict=True))] = a
+    for axis, (pair, (before, after)) in enumerate(zip(_constants(values, a.dtype), widths, strict=True)):
+        result[at(axis, slice(0, before))] = pair[0]
+        result[at(axis, slice(shape[axis] - after, None))] = pair[1]
+    return result
 
 
 def _mirror_odd(a, axis, before, after, twice):
@@ -115,17 +120,6 @@ def _mirror_odd(a, axis, before, after, twice):
 
 
 # ---- by value: what is before and after
-
-
-def _constant(a, axis, before, after, values):
-    sides = []
-    for width, value in zip((before, after), values, strict=True):
-        shape = (*a.shape[:axis], width, *a.shape[axis + 1 :])
-        side = new(shape, a.dtype, a.allocator)
-        if side.size:
-            side[...] = np.asarray(0 if value is None else value).astype(a.dtype)
-        sides.append(side)
-    return concatenate((sides[0], a, sides[1]), axis)
 
 
 def _ramp(end, edge, width: int, axis: int, ndim: int):
@@ -179,14 +173,21 @@ _statistics = {
 
 def _by_function(array, widths, function, keywords) -> GPUArray:
     """The function changes each line along each axis in place."""
-    result = array
-    for axis, (before, after) in enumerate(widths):
-        result = _constant(result, axis, before, after, (0, 0))
+    result = _by_index(array, widths, "constant", [(0, 0)] * array.ndim)
     for axis, width in enumerate(widths):
         moved = result.transpose((*(each for each in range(array.ndim) if each != axis), axis))
         for index in np.ndindex(*moved.shape[:-1]):
             function(moved[index], width, axis, keywords)
     return result
+
+
+def _check_axes(array, widths, mode: str) -> None:
+    """NumPy's error for an empty axis that is to be extended by what is in it."""
+    if mode in ("constant", "empty"):
+        return
+    for axis, (before, after) in enumerate(widths):
+        if not array.shape[axis] and before + after:
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
 
 
 def pad(array, pad_width, mode="constant", **kwargs) -> GPUArray:
@@ -199,21 +200,25 @@ def pad(array, pad_width, mode="constant", **kwargs) -> GPUArray:
     unsupported = kwargs.keys() - _KEYWORDS[mode]
     if unsupported:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
-    given = _as_pairs(next(iter(kwargs.values()), None), array.ndim) if mode in _BY_PAIR else None
+    _check_axes(array, widths, mode)
+    if mode in ("constant", "empty"):
+        return _by_index(array, widths, "constant", _as_pairs(kwargs.get("constant_values"), array.ndim))
+    odd = kwargs.get("reflect_type", "even") == "odd"
+    if mode not in _BY_VALUE and not odd:
+        return _by_index(array, widths, mode)
+    given = _as_pairs(next(iter(kwargs.values()), None), array.ndim) if mode in _BY_VALUE else None
     result = array
     for axis, (before, after) in enumerate(widths):
-        if mode not in ("constant", "empty") and not result.shape[axis] and before + after:
-            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
         if not before + after:
             continue
         if given is not None:
-            result = _BY_PAIR[mode](result, axis, before, after, given[axis])
-        elif mode in ("reflect", "symmetric"):
-            odd = kwargs.get("reflect_type", "even") == "odd"
-            result = _mirror(result, axis, before, after, 1 if mode == "reflect" else 2, odd)
+            result = _BY_VALUE[mode](result, axis, before, after, given[axis])
+        elif result.shape[axis] == 1:
+            alone = [(before, after) if each == axis else (0, 0) for each in range(array.ndim)]
+            result = _by_index(result, alone, "edge")
         else:
-            result = (_wrap if mode == "wrap" else _edge)(result, axis, before, after)
+            result = _mirror_odd(result, axis, before, after, 1 if mode == "reflect" else 2)
     return result if result is not array else array.copy()
 
 
-_BY_PAIR = {"constant": _constant, "empty": _constant, "linear_ramp": _linear_ramp, **_statistics}
+_BY_VALUE = {"linear_ramp": _linear_ramp, **_statistics}

@@ -9,6 +9,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from pycuda import _driver
 from pycuda._driver import (
     Context,
     Stream,
@@ -102,6 +103,25 @@ def planned(key: tuple, arrays: tuple) -> Any:
         plan, launch = make(*said, *arrays)
         known.remember(arrays, plan, launch)
     return plan
+
+
+def launched(key: tuple, arrays: tuple, stream: Any = None, allocator: Any = None) -> Any:
+    """The new result of one launch over these arrays. The key's make(*said, *arrays) says the launch, as
+    _LaunchCache.remember() takes it, for a result that has elements.
+    """
+    known = launches[key]
+    result = known.launch(arrays, stream, allocator)
+    if result is not None:
+        return result
+    launch = known.find(arrays)
+    if launch is None:
+        make, _, *said = key
+        launch = make(*said, *arrays)
+        known.remember(arrays, launch, launch)
+    call, grid, block, after, (shape, dtype) = launch
+    result = _driver.GPUArray(shape, dtype, allocator or arrays[0].allocator)
+    call(grid, block, stream, *arrays, *(result if each is ... else each for each in after))
+    return result
 
 
 def remembering(method):

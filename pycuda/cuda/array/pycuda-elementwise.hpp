@@ -11,12 +11,6 @@ namespace pycuda {
 
 template <class T, int N> struct alignas(N == 1 ? alignof(T) : sizeof(T) * N) Vector { T at[N]; };
 
-// x / divisor for x < 2^31
-struct Divider {
-    unsigned divisor, factor, shift;
-    PYCUDA_INLINE unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
-};
-
 // N operands over D axes, the innermost last; strides in bytes. The fields are those of the launch,
 // which core/layout/elementwise_layouts.def lists.
 template <int N, int D> struct OperandAxes {

@@ -137,6 +137,12 @@ __device__ __forceinline__ index_t quotient(index_t a, index_t b)
     return ((a | b) >> 32) == 0 ? (index_t)((unsigned)a / (unsigned)b) : a / b;
 }
 
+// x / divisor for x < 2^31
+struct Divider {
+    unsigned divisor, factor, shift;
+    __device__ __forceinline__ unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
+};
+
 // D nested axes, the innermost last, with strides in two arrays: in bytes in the first, in the unit of
 // `other` in the second.
 template <int D> struct Axes {

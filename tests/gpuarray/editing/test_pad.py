@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from against import same
-from drawing import arrays, few
+from drawing import arrays, few, layouts, shapes
 from hypothesis import given
 from hypothesis import strategies as st
+
+from pycuda._kernels.builtin import rearrange
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -46,3 +48,36 @@ def test_pad_options():
     same(lambda a: np.pad(a, 1, "edge", constant_values=3), host)
     if tuple(map(int, np.__version__.split(".")[:2])) >= (2, 2):
         same(lambda a: np.pad(a, {-1: (1, 2)}), host)
+
+
+INDEXED = ["constant", "edge", "reflect", "symmetric", "wrap"]
+
+
+@few
+@given(
+    st.sampled_from(["u1", "f2", "f4", "D", "V3", "V24"]), shapes(most=3), st.sampled_from(INDEXED), st.data()
+)
+def test_elements_of_any_size_and_corners(dtype, shape, mode, data):
+    dtype, rng = np.dtype(dtype), np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
+    count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+    host = rng.integers(0, 256, count, dtype=np.uint8).view(dtype).reshape(shape)
+    if dtype.kind in "fc":
+        host = np.nan_to_num(host)
+    host, there = data.draw(layouts(host))
+    most = 40 if host.size < 1000 else 3
+    widths = data.draw(
+        st.lists(st.tuples(*[st.integers(0, most)] * 2), min_size=host.ndim, max_size=host.ndim)
+    )
+    options = {}
+    if mode == "constant" and dtype.kind != "V":
+        options["constant_values"] = rng.integers(0, 100, (host.ndim, 2)).tolist()
+    if not host.ndim:
+        widths, options = 0, {}
+    same(lambda a: np.pad(a, widths, mode, **options), (host, there))
+
+
+@pytest.mark.parametrize("mode", INDEXED)
+def test_more_elements_than_31_bits_count(monkeypatch, mode):
+    """The kernels for them, with few."""
+    monkeypatch.setattr(rearrange, "_NARROW", 1)
+    same(lambda a: np.pad(a, ((2, 9), (0, 1), (5, 4)), mode), np.arange(24.0).reshape(2, 3, 4))

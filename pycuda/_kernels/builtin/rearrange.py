@@ -1,0 +1,150 @@
+"""Kernels of triangles, padding and joined arrays (pycuda-rearrange.hpp).
+
+The functions plan_... say launches for plans.caches.launched(), for results that have elements.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import struct
+
+from pycuda._driver import _collapse_axes
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes, power_at_least, vector_width
+from pycuda._kernels.plans.caches import context_dependent_memoize
+from pycuda._kernels.plans.layout import divider
+from pycuda._kernels.plans.modules import compiled
+
+THREADS = 256
+_ROUNDS = 4
+_NARROW = 1 << 31
+MOST_JOINED = 32
+_PAD_MODES = ("edge", "wrap", "reflect", "symmetric")  # in the order of PadMode
+
+_KERNEL = """#include "array/pycuda-rearrange.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(REARRANGE_THREADS) rearrange({parameters})
+{{
+    {body};
+}}
+"""
+
+
+def _compiled(parameters: str, body: str, arguments: str):
+    text = _KERNEL.format(parameters=parameters, body=body)
+    return compiled(text).get_function("rearrange")._prepare_strided(arguments)
+
+
+def _launch(function, units: int, after: tuple, shape, dtype) -> tuple:
+    grid = ceil_div(units, THREADS * _ROUNDS), 1
+    return function.prepared_async_call, grid, (THREADS, 1, 1), after, (shape, dtype)
+
+
+# ---- triangles
+
+
+@context_dependent_memoize
+def _triangle(element: str, vector: int, lower: bool, axes: int):
+    return _compiled(
+        f"const char *in, {element} *out, Triangle<{axes}> plan",
+        f"triangle<{element}, {vector}, {str(lower).lower()}>(in, out, plan)",
+        f"PP{24 + 24 * axes}s",
+    )
+
+
+def plan_triangle(diagonal: int, lower: bool, m) -> tuple:
+    """tril, or triu, of matrices whose rows have contiguous elements; of a vector, as every row of one."""
+    shape = m.shape if m.ndim > 1 else m.shape * 2
+    strides = m.strides[:-1] if m.ndim > 1 else (0,)
+    numbers = (*(0,) * (len(strides) - 1), 1)
+    axes, _ = _collapse_axes(list(zip(shape[:-1], strides, numbers, strict=True)), 2)
+    vector = vector_width(m, [axis[:2] for axis in axes])
+    if 16 % m.itemsize or shape[-1] % vector:
+        vector = 1
+    capacity, units = axis_capacity(len(axes)), math.prod(shape) // vector
+    function = _triangle(elements.raw(m.dtype), vector, lower, capacity)
+    plan = struct.pack("3q", shape[-1], units, diagonal) + packed_axes(axes, capacity)
+    return _launch(function, units, (..., plan), shape, m.dtype)
+
+
+# ---- padding
+
+
+@context_dependent_memoize
+def _pad_with(element: str, itemsize: int, number: str, axes: int):
+    return _compiled(
+        f"const char *in, {element} *out, index_t count, PaddedAxes<{axes}> axes, "
+        f"PadValues<{element}, {axes}> values",
+        f"pad_with<{element}, {number}>(in, out, count, axes, values)",
+        f"PPq{48 * axes}s{2 * itemsize * axes}s",
+    )
+
+
+@context_dependent_memoize
+def _pad_repeating(element: str, number: str, axes: int):
+    return _compiled(
+        f"const char *in, {element} *out, index_t count, PaddedAxes<{axes}> axes, int mode",
+        f"pad_repeating<{element}, {number}>(in, out, count, axes, mode)",
+        f"PPq{48 * axes}si",
+    )
+
+
+def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
+    """An array with axes that are longer by these pairs of widths. values: what is before and after it along
+    each axis, where the mode is "constant"."""
+    shape = tuple(n + before + after for n, (before, after) in zip(a.shape, widths, strict=True))
+    count, capacity = math.prod(shape), axis_capacity(a.ndim)
+    missing = capacity - a.ndim
+    axes = [(1, 1, 0, 0)] * missing
+    for length, inside, (before, _), stride in zip(shape, a.shape, widths, a.strides, strict=True):
+        axes.append((length, inside, before, stride))
+    packed = b"".join(
+        struct.pack("4q3I4x", length, *rest, length % _NARROW, *divider(length)) for length, *rest in axes
+    )
+    element, number = elements.raw(a.dtype), "unsigned" if count < _NARROW else "index_t"
+    if mode == "constant":
+        function = _pad_with(element, a.itemsize, number, capacity)
+        more = bytes(2 * a.itemsize * missing) + values
+    else:
+        function, more = _pad_repeating(element, number, capacity), _PAD_MODES.index(mode)
+    return _launch(function, count, (..., count, packed, more), shape, a.dtype)
+
+
+# ---- arrays joined
+
+
+@context_dependent_memoize
+def _join(element: str, count: int):
+    names = [f"p{k}" for k in range(count)]
+    return _compiled(
+        ", ".join(f"const {element} *{name}" for name in names) + f", {element} *out, Join<{count}> plan",
+        f"const {element} *const from[] = {{{', '.join(names)}}};\n    join(from, out, plan)",
+        "P" * (count + 1) + f"{8 * (3 + count)}s",
+    )
+
+
+def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
+    capacity = power_at_least(len(arrays))
+    missing, rows = (0,) * (capacity - len(arrays)), math.prod(shape[:axis])
+    begin = list(itertools.accumulate((array.size // rows for array in arrays), initial=0))
+    begin += begin[-1:] * len(missing)
+    plan = struct.pack(f"{3 + capacity}q", math.prod(shape), begin[-1], *begin)
+    dtype = arrays[0].dtype
+    function = _join(elements.raw(dtype), capacity)
+    return _launch(function, math.prod(shape), (*missing, ..., plan), shape, dtype)
+
+
+def plan_concatenate(axis: int, *arrays) -> tuple:
+    """Packed arrays of one dtype, at most MOST_JOINED, one after another along an axis."""
+    shape = arrays[0].shape
+    axis %= len(shape)
+    length = sum(array.shape[axis] for array in arrays)
+    return _plan_join(axis, (*shape[:axis], length, *shape[axis + 1 :]), arrays)
+
+
+def plan_stack(axis: int, *arrays) -> tuple:
+    """Packed arrays of one dtype and shape, at most MOST_JOINED, along a new axis."""
+    shape = arrays[0].shape
+    axis %= len(shape) + 1
+    return _plan_join(axis, (*shape[:axis], len(arrays), *shape[axis:]), arrays)
