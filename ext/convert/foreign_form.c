@@ -19,7 +19,7 @@ bool foreign_is_possible(ModuleState *state, PyObject *object)
              || PyLong_Check(object) || PyFloat_Check(object) || PyComplex_CheckExact(object)
              || PyUnicode_Check(object) || PyBytes_Check(object) || PyTuple_Check(object)
              || PyList_Check(object) || PyDict_Check(object) || PyType_Check(object) || PySlice_Check(object)
-             || PyCFunction_Check(object) || PyFunction_Check(object) || PyMethod_Check(object)
+             || PyVectorcall_Function(object) /* functions, NumPy's among them */
              || PyArray_Check(object) || PyArray_IsScalar(object, Generic) || PyArray_DescrCheck(object)
              || Py_TYPE(object) == state->Stream_type || PyObject_TypeCheck(object, state->GPUArray_type));
 }

@@ -36,8 +36,8 @@ _KEYWORDS = {
 
 def _as_pairs(value, ndim: int, whole=False) -> list[tuple]:
     """(before, after) for each axis. With `whole` they are widths."""
-    if value is None:
-        return [(None, None)] * ndim
+    if value is None or (type(value) is int and value >= 0):
+        return [(value, value)] * ndim
     array = np.asarray(value)
     if whole:
         if array.dtype.kind not in "iu":
@@ -76,6 +76,8 @@ def _by_index(a, widths, mode: str, values=None) -> GPUArray:
 
 
 def _constants(values, dtype) -> np.ndarray:
+    if all(pair == (None, None) for pair in values):
+        return np.zeros((len(values), 2), dtype)
     return np.array([[0 if value is None else value for value in pair] for pair in values]).astype(dtype)
 
 

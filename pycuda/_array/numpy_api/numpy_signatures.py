@@ -312,7 +312,8 @@ def _checked(arrays, dtype, casting):
     arrays = (
         list(arrays) if not isinstance(arrays, _driver.GPUArray) else [arrays[n] for n in range(len(arrays))]
     )
-    arrays = [as_array(each) for each in arrays]
+    if {*map(type, arrays)} != {_driver.GPUArray}:
+        arrays = [as_array(each) for each in arrays]
     if arrays and (dtype is not None or casting != "same_kind"):
         result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in arrays))
         for each in arrays:

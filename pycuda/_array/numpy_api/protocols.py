@@ -188,7 +188,8 @@ def __array_function__(
     if out is None and args[1:]:
         place = _place_of_out(function or func)
         out = args[place] if place is not None and place < len(args) else None
-    _refuse_parts(out if isinstance(out, tuple) else (out,))
+    if out is not None:
+        _refuse_parts(out if isinstance(out, tuple) else (out,))
     if func.__name__ in _IN_PLACE:
         _refuse_parts(args[:1])
     return NotImplemented if function is None else function(*args, **kwargs)

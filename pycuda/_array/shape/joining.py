@@ -12,7 +12,10 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
+from pycuda._array.core.packed import packed
 from pycuda._array.shape.views import in_order
+from pycuda._kernels.builtin.rearrange import MOST_JOINED, plan_concatenate, plan_stack
+from pycuda._kernels.plans.caches import launched, launches
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -21,14 +24,34 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-def _arrays(arrays) -> list[GPUArray]:
-    arrays = list(arrays)
+def _check_arrays(arrays) -> None:
     if not arrays:
         raise ValueError("need at least one array to concatenate")
     for array in arrays:
         if not isinstance(array, _driver.GPUArray):
             raise TypeError(f"only GPUArrays can be concatenated, not {type(array).__name__}")
-    return arrays
+
+
+def _remembered(plan, arrays, axis, out, dtype, stream, allocator):
+    """(key of the launch for these arrays, the result where it was seen before). The key is None where there
+    can be no such launch."""
+    if out is not None or dtype is not None or type(axis) is not int or len(arrays) > MOST_JOINED:
+        return None, None
+    key = plan, len(arrays), axis
+    return key, launches[key].launch(arrays, stream, allocator)
+
+
+_SMALL = 4 << 20  # bytes; more are copied array by array, which costs less than a copy of words
+
+
+def _is_one_launch(arrays) -> bool:
+    """Whether one kernel takes them all."""
+    dtype, size = arrays[0].dtype, sum(array.size for array in arrays)
+    return (
+        0 < size * dtype.itemsize <= _SMALL
+        and all(array.dtype == dtype for array in arrays)
+        and all(map(packed, arrays))
+    )
 
 
 def _target(arrays, shape, dtype, out, allocator):
@@ -74,9 +97,15 @@ def concatenate(
     ValueError
         When there is no array, or shapes do not fit.
     """
-    arrays = _arrays(arrays)
+    arrays = tuple(arrays)
+    key, result = _remembered(plan_concatenate, arrays, axis, out, dtype, stream, allocator)
+    if result is not None:
+        return result
+    _check_arrays(arrays)
     if axis is None:
-        arrays, axis = [array.ravel() for array in arrays], 0
+        return concatenate(
+            [array.ravel() for array in arrays], 0, allocator, out=out, dtype=dtype, stream=stream
+        )
     first = arrays[0]
     if first.ndim == 0:
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -85,6 +114,8 @@ def concatenate(
     for array in arrays:
         if array.ndim != first.ndim or array.shape[:axis] + array.shape[axis + 1 :] != rest:
             raise numpy_error(np.concatenate, arrays, axis)
+    if key and _is_one_launch(arrays):
+        return launched(key, arrays, stream, allocator)
     shape = (*rest[:axis], sum(array.shape[axis] for array in arrays), *rest[axis:])
     if out is not None and dtype is None and out.shape != shape:
         raise numpy_error(np.concatenate, arrays, axis, out=out)
@@ -109,11 +140,17 @@ def stack(
     stream: Stream = None,
 ) -> GPUArray:
     """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
-    arrays = _arrays(arrays)
+    arrays = tuple(arrays)
+    key, result = _remembered(plan_stack, arrays, axis, out, dtype, stream, allocator)
+    if result is not None:
+        return result
+    _check_arrays(arrays)
     first = arrays[0]
     if any(array.shape != first.shape for array in arrays):
         raise ValueError("all input arrays must have the same shape")
     axis = one_axis(axis, first.ndim + 1)
+    if key and _is_one_launch(arrays):
+        return launched(key, arrays, stream, allocator)
     place = (slice(None),) * axis + (None,)
     return concatenate(
         [array[place] for array in arrays], axis, allocator, out=out, dtype=dtype, stream=stream
@@ -125,7 +162,9 @@ def vstack(
     arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
 ) -> GPUArray:
     """Rows one below the other, as numpy.vstack."""
-    arrays = [array if array.ndim > 1 else array.reshape(1, -1) for array in _arrays(arrays)]
+    arrays = tuple(arrays)
+    _check_arrays(arrays)
+    arrays = [array if array.ndim > 1 else array.reshape(1, -1) for array in arrays]
     return concatenate(arrays, 0, allocator, dtype=dtype, stream=stream)
 
 
@@ -134,7 +173,9 @@ def hstack(
     arrays: Arrays, allocator: Allocator = None, *, dtype: DTypeLike | None = None, stream: Stream = None
 ) -> GPUArray:
     """Columns side by side, arrays of one axis end to end, as numpy.hstack."""
-    arrays = [array if array.ndim else array.reshape(1) for array in _arrays(arrays)]
+    arrays = tuple(arrays)
+    _check_arrays(arrays)
+    arrays = [array if array.ndim else array.reshape(1) for array in arrays]
     return concatenate(arrays, 0 if arrays[0].ndim == 1 else 1, allocator, dtype=dtype, stream=stream)
 
 

@@ -91,7 +91,7 @@ __device__ __forceinline__ index_t divided(index_t i, const PaddedAxis &axis)
     return quotient(i, axis.length);
 }
 
-// The offset of what is element i of the result; outside(d, x) is the index for x, which axis d does not have.
+// The offset of what is element i of the result; outside(d, x) is the index for x, which is none of axis d.
 template <class N, int D, class Outside>
 __device__ __forceinline__ index_t find_padded(const PaddedAxes<D> &axes, N i, Outside outside)
 {

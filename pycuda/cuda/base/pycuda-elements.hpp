@@ -140,7 +140,10 @@ __device__ __forceinline__ index_t quotient(index_t a, index_t b)
 // x / divisor for x < 2^31
 struct Divider {
     unsigned divisor, factor, shift;
-    __device__ __forceinline__ unsigned divide(unsigned x) const { return (__umulhi(x, factor) + x) >> shift; }
+    __device__ __forceinline__ unsigned divide(unsigned x) const
+    {
+        return (__umulhi(x, factor) + x) >> shift;
+    }
 };
 
 // D nested axes, the innermost last, with strides in two arrays: in bytes in the first, in the unit of

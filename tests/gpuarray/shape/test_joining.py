@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from against import compare, same
+from drawing import few, shapes
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pycuda import gpuarray
 
@@ -70,3 +73,45 @@ def test_joined_in_other_ways():
     same(lambda a: np.trim_zeros(a), np.array([0, 0, 3, 0, 4, 0]))
     same(lambda a: np.trim_zeros(a, "b"), np.array([0, 0, 3, 0, 4, 0]))
     same(lambda a: np.trim_zeros(a), np.zeros(3))
+
+
+@few
+@given(st.sampled_from(["u1", "f2", "f4", "D", "V3"]), shapes(least=1, most=3), st.integers(1, 34), st.data())
+def test_arrays_joined_by_one_launch_and_by_many(dtype, shape, count, data):
+    rng, dtype = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))), np.dtype(dtype)
+    axis = data.draw(st.integers(-len(shape), len(shape) - 1))
+    pairs = []
+    for _ in range(count):
+        own = list(shape)
+        own[axis] = data.draw(st.integers(0, 3))
+        nbytes = int(np.prod(own, dtype=np.int64)) * dtype.itemsize
+        host = rng.integers(0, 256, nbytes, dtype=np.uint8).view(dtype).reshape(own)
+        pairs.append((host, gpuarray.to_gpu(host)))
+    if data.draw(st.integers(0, 3)) == 0:
+        pairs[-1] = tuple(each[..., ::-1] for each in pairs[-1])
+    for hosts, devices in (zip(*pairs, strict=True), zip(*pairs[:1] * count, strict=True)):
+        for _ in range(2):  # the second time as it is remembered
+            got, want = gpuarray.concatenate(devices, axis), np.concatenate(hosts, axis)
+            assert got.shape == want.shape and got.get().tobytes() == want.tobytes()
+    alike = [pairs[0]] * count
+    for axis in range(-len(shape) - 1, len(shape) + 1):
+        got, want = (
+            function([each[side] for each in alike], axis)
+            for side, function in ((1, gpuarray.stack), (0, np.stack))
+        )
+        assert got.shape == want.shape and got.get().tobytes() == want.tobytes()
+
+
+def test_what_is_remembered_of_joined_arrays_is_their_form():
+    a, b = gpuarray.arange(6, dtype=np.float32), gpuarray.arange(6, dtype=np.float64)
+    for _ in range(2):
+        assert gpuarray.concatenate([a, a]).dtype == np.float32
+        assert gpuarray.concatenate([a, b]).dtype == np.float64
+        assert gpuarray.concatenate([a, a], dtype=np.float64).dtype == np.float64
+        assert gpuarray.stack([a, a], 1).shape == (6, 2)
+        with pytest.raises(ValueError):
+            gpuarray.stack([a, a[:3]])
+        with pytest.raises(np.exceptions.AxisError):
+            gpuarray.concatenate([a, a], 1)
+        out = gpuarray.empty(12, np.float32)
+        assert gpuarray.concatenate([a, a], out=out) is out
