@@ -21,6 +21,8 @@ ROWS = [
     ("builtin.rearrange", "THREADS", "array/pycuda-rearrange.hpp", "REARRANGE_THREADS"),
     ("builtin.rearrange", "_ROUNDS", "array/pycuda-rearrange.hpp", "REARRANGE_ROUNDS"),
     ("builtin.reduction", "THREADS", "reduce/pycuda-axis-reduce.hpp", "THREADS"),
+    ("builtin.search", "SEARCHED", "sort/pycuda-search.hpp", "SEARCHED"),
+    ("builtin.search", "THREADS", "sort/pycuda-search.hpp", "SEARCH_THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-select.hpp", "SELECT_THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-changes.hpp", "CHANGES_THREADS"),
     ("builtin.sort", "DIGITS", "sort/pycuda-radix-sort.hpp", "DIGITS"),

@@ -10,11 +10,15 @@ import numpy as np
 
 from pycuda._array.core.creation import full
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
+from pycuda._array.core.packed import as_packed
 from pycuda._array.indexing.mask import take_true
 from pycuda._array.shape.joining import concatenate
-from pycuda._array.sorting.sorting import argsort, searchsorted, sort
+from pycuda._array.sorting.sorting import argsort, sort
 from pycuda._array.sorting.unique import unique
+from pycuda._kernels.builtin.search import look_up
+from pycuda._kernels.builtin.sort import order
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -28,10 +32,11 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     if not test.size:
         return full(element.shape, bool(invert), np.bool_)
     dtype = np.result_type(element.dtype, test.dtype)
-    element, test = element.astype(dtype, copy=False), test.astype(dtype, copy=False)
-    ordered = sort(test)
-    found = ordered.take(searchsorted(ordered, element), mode="clip")
-    return apply("not_equal" if invert else "equal", found, element)
+    element, test = as_packed(element.astype(dtype, copy=False)), test.astype(dtype, copy=False)
+    result = new(element.shape, np.bool_, element.allocator)
+    if result.size:
+        look_up(order(dtype), sort(test), element, result, invert=bool(invert), stream=None)
+    return result
 
 
 def in1d(ar1, ar2, assume_unique=False, invert=False, *, kind=None) -> GPUArray:

@@ -17,6 +17,7 @@ from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, p
 from pycuda._array.indexing.take_put import take, take_along_axis
 from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import _check_writable
+from pycuda._kernels.builtin import search
 from pycuda._kernels.builtin import sort as kernels
 
 if TYPE_CHECKING:
@@ -420,12 +421,11 @@ def searchsorted(
     if sorter is not None:
         sorter = _read_sorter(sorter, a.size, stream)
     result = new(values.shape, INDEX, allocator or a.allocator)
-    if result.size:
-        function = kernels.search(order, side == "right")
-        function.prepared_async_call(
-            kernels.grid(result.size), (kernels.SEARCH_THREADS, 1, 1), stream, _as(a, dtype, stream),
-            a.size, 0 if sorter is None else sorter, _as(values, dtype, stream), result, result.size,
-        )  # fmt: skip
+    if not a.size:
+        result.fill(0, stream)
+    elif result.size:
+        table, values = _as(a, dtype, stream), _as(values, dtype, stream)
+        search.find_places(order, side == "right", table, sorter, values, result, stream)
     return result
 
 

@@ -26,9 +26,6 @@ _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
 _LONG = 1 << 22  # keys that are counted with many counters
 _MOST_COUNTERS = 128 << 10  # bytes
 
-SEARCH_THREADS = 256
-_LARGEST_GRID = (1 << 31) - 1
-
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
 _RAW = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "u64", 16: "Wide"}
@@ -208,44 +205,3 @@ def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape
 def pass_plan(length: int, tiles: int, number: int, passes: int) -> bytes:
     """struct RadixPlan."""
     return struct.pack("qIii4x", length, tiles, number, passes)
-
-
-# ---- places in a sorted row
-
-_SEARCH = """#include "sort/pycuda-order.hpp"
-using namespace pycuda;
-typedef {order} Keys;
-extern "C" __global__ void __launch_bounds__({threads})
-search(const Keys::Raw *keys, index_t length, const index_t *sorter, const Keys::Raw *values, index_t *out,
-       index_t count)
-{{
-    const index_t stride = (index_t)gridDim.x * blockDim.x;
-    for (index_t i = (index_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {{
-        const Keys::Bits value = Keys::bits(values[i]);
-        index_t low = 0, high = length;
-        while (low < high) {{
-            const index_t middle = low + (high - low) / 2;
-            const Keys::Bits key = Keys::bits(keys[sorter ? sorter[middle] : middle]);
-            if ({before})
-                low = middle + 1;
-            else
-                high = middle;
-        }}
-        out[i] = low;
-    }}
-}}
-"""
-
-
-@context_dependent_memoize
-def search(keys: Order, right: bool):
-    """Function(keys, length, sorter, values, out, count): before or after the equal ones."""
-    before = "!(value < key)" if right else "key < value"
-    return compile(
-        _SEARCH.format(threads=SEARCH_THREADS, order=keys.c_type, before=before), "search", "PqPPPq"
-    )
-
-
-def grid(count: int) -> tuple[int, int]:
-    """The grid with a thread for each of `count` values."""
-    return min(ceil_div(count, SEARCH_THREADS), _LARGEST_GRID), 1

@@ -435,6 +435,22 @@ def test_searchsorted(dtype, wanted, side, sorter, data):
     same(got, np.asarray(np.searchsorted(host, values, side, order)))
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", "bifdF")
+@pytest.mark.parametrize("length", [2**k + more for k in (5, 13, 15) for more in (-1, 0, 1)])
+def test_places_in_tables_of_every_length(length, dtype, side):
+    """Those that a block holds, those of which it holds one key of several; values aligned and not."""
+    rng = np.random.default_rng(length)
+    host, values = np.sort(special(rng, length, dtype)), special(rng, 20_001, dtype)
+    values[:4] = host[[0, -1, length // 2, -2]]
+    table, there = gpuarray.to_gpu(host), gpuarray.to_gpu(values)
+    same(table.searchsorted(there, side), np.searchsorted(host, values, side))
+    same(table.searchsorted(there[1:90], side), np.searchsorted(host, values[1:90], side))
+    if side == "left":
+        for invert in (False, True):
+            same(np.isin(there, table, invert=invert), np.isin(values, host, invert=invert))
+
+
 def test_a_sorter_out_of_range():
     array = gpuarray.arange(3, dtype="f")
     for wrong in 3, -1:

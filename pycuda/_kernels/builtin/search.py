@@ -1,0 +1,76 @@
+"""Kernels that find values in a sorted table (pycuda-search.hpp), and how their work is divided."""
+
+from __future__ import annotations
+
+import struct
+
+from pycuda import _driver
+from pycuda._kernels.builtin.sort import Order, compile
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
+
+THREADS, SEARCHED = 512, 4  # pycuda-search.hpp
+_MOST_SHARED = 32 << 10  # bytes of keys
+
+_SOURCE = """#include "sort/pycuda-search.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(512, {resident})
+search(const Keys::Raw *keys, const index_t *sorter, index_t length, const Keys::Raw *values, {out} *out,
+       SearchPlan plan, int invert)
+{{
+    search_values<Keys, {right}, {aligned}>(
+        SearchTable<Keys>{{keys, sorter, length}}, values, out, plan,
+        [=](const Keys::Bits &value, index_t place, bool found) {{ return {result}; }});
+}}
+"""
+_PLACE, _FOUND = "place", "(found && !Keys::is_nan(value)) != (invert != 0)"
+
+
+def _resident(keys: Order) -> int:
+    """Blocks of a multiprocessor: registers for them."""
+    return 3 if keys.itemsize <= 4 else 2
+
+
+@context_dependent_memoize
+def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
+    text = _SOURCE.format(
+        order=keys.c_type,
+        right=str(right).lower(),
+        aligned=str(aligned).lower(),
+        out=out,
+        result=result,
+        resident=_resident(keys),
+    )
+    return compile(text, "search", "PPqPP16si")
+
+
+def _launch(function, keys: Order, table, sorter, values, out, invert: bool, stream) -> None:
+    length, count = table.size, values.size
+    resident = _resident(keys) * _driver.Context.get_device().multiprocessor_count
+    blocks = min(ceil_div(count, THREADS * SEARCHED), resident)
+    whole = length.bit_length()
+    # A tree with more nodes than values to be found is not worth it.
+    levels = min(
+        whole, (_MOST_SHARED // keys.itemsize).bit_length() - 1, ceil_div(count, blocks).bit_length()
+    )
+    function.prepared_async_call(
+        (blocks, 1), (THREADS, 1, 1), stream, table, sorter, length, values, out,
+        struct.pack("qii", count, levels, whole - levels), int(invert), shared_size=keys.itemsize << levels,
+    )  # fmt: skip
+
+
+def _is_aligned(values) -> bool:
+    return values._address % min(16, SEARCHED * values.itemsize) == 0
+
+
+def find_places(keys: Order, right: bool, table, sorter, values, out, stream) -> None:
+    """out[i] = how many keys of the table are before values[i], or equal to it where `right`."""
+    function = _kernel(keys, right, _is_aligned(values), "index_t", _PLACE)
+    _launch(function, keys, table, 0 if sorter is None else sorter, values, out, False, stream)
+
+
+def look_up(keys: Order, table, values, out, invert: bool, stream) -> None:
+    """out[i] = whether values[i] is in the table, or is not where `invert`."""
+    function = _kernel(keys, False, _is_aligned(values), "bool", _FOUND)
+    _launch(function, keys, table, 0, values, out, invert, stream)

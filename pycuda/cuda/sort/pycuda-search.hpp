@@ -1,0 +1,123 @@
+// Places of values in a sorted table.
+//
+// A block has keys of the table in shared memory as a complete binary tree, level by level, so that keys of
+// one level are in different banks. If the table is longer, the tree has one key of `step`, and the search
+// goes on in the table.
+#ifndef PYCUDA_SEARCH_HPP
+#define PYCUDA_SEARCH_HPP
+
+#include "sort/pycuda-order.hpp"
+
+namespace pycuda {
+
+enum { SEARCH_THREADS = 512, SEARCHED = 4 }; // SEARCHED: values that a thread searches at a time
+
+// The sorter, if there is one, has the places of the sorted keys. There is at least one key.
+template <class Order> struct SearchTable {
+    const typename Order::Raw *keys;
+    const index_t *sorter;
+    index_t length;
+
+    // Beyond the end the last key.
+    __device__ __forceinline__ typename Order::Bits at(index_t i) const
+    {
+        i = min(i, length - 1);
+        return Order::bits(keys[sorter ? sorter[i] : i]);
+    }
+};
+
+struct SearchPlan {
+    index_t count;        // values
+    int levels, step_log; // of the tree; (1 << levels) * step is more than the table's length
+};
+
+// Node 1 is the root, 2 * node and 2 * node + 1 are below a node.
+template <class Order>
+__device__ __forceinline__ void fill_tree(typename Order::Bits *tree, const SearchTable<Order> &table,
+                                          const SearchPlan &plan)
+{
+    for (unsigned node = 1 + threadIdx.x; node < 1u << plan.levels; node += SEARCH_THREADS) {
+        const int level = 31 - __clz(node);
+        const index_t last = (index_t)(2 * (node - (1u << level)) + 1) << (plan.levels - level - 1);
+        tree[node] = table.at((last << plan.step_log) - 1);
+    }
+    __syncthreads();
+}
+
+template <bool RIGHT, class Bits> __device__ __forceinline__ bool goes_on(const Bits &key, const Bits &value)
+{
+    return RIGHT ? !(value < key) : key < value;
+}
+
+// How many keys are before each value, or equal to it where RIGHT; `found` for those that a key is equal to
+// (not where RIGHT).
+template <bool RIGHT, class Order>
+__device__ __forceinline__ void find_places(const typename Order::Bits (&values)[SEARCHED],
+                                            index_t (&places)[SEARCHED], bool (&found)[SEARCHED],
+                                            const typename Order::Bits *tree,
+                                            const SearchTable<Order> &table, const SearchPlan &plan)
+{
+    unsigned node[SEARCHED];
+#pragma unroll
+    for (int k = 0; k < SEARCHED; k++) node[k] = 1, found[k] = false;
+    for (int level = 0; level < plan.levels; level++)
+#pragma unroll
+        for (int k = 0; k < SEARCHED; k++) {
+            const auto key = tree[node[k]];
+            node[k] = 2 * node[k] + goes_on<RIGHT>(key, values[k]);
+            found[k] |= key == values[k];
+        }
+#pragma unroll
+    for (int k = 0; k < SEARCHED; k++)
+        places[k] = (index_t)(node[k] - (1u << plan.levels)) << plan.step_log;
+    for (index_t half = (index_t(1) << plan.step_log) / 2; half; half /= 2)
+#pragma unroll
+        for (int k = 0; k < SEARCHED; k++) {
+            const auto key = table.at(places[k] + half - 1);
+            places[k] += goes_on<RIGHT>(key, values[k]) ? half : 0;
+            found[k] |= key == values[k];
+        }
+#pragma unroll
+    for (int k = 0; k < SEARCHED; k++) places[k] = min(places[k], table.length);
+}
+
+// out[i] = result(value, place, found) for each value; they are aligned for SEARCHED of them where ALIGNED.
+template <class Order, bool RIGHT, bool ALIGNED, class Out, class Result>
+__device__ __forceinline__ void search_values(const SearchTable<Order> &table,
+                                              const typename Order::Raw *values, Out *out,
+                                              const SearchPlan &plan, Result result)
+{
+    extern __shared__ ulonglong2 tree_memory[];
+    auto *const tree = reinterpret_cast<typename Order::Bits *>(tree_memory);
+    fill_tree(tree, table, plan);
+    const index_t stride = (index_t)gridDim.x * (SEARCH_THREADS * SEARCHED);
+    for (index_t i = ((index_t)blockIdx.x * SEARCH_THREADS + threadIdx.x) * SEARCHED; i < plan.count;
+         i += stride) {
+        const int there = (int)min((index_t)SEARCHED, plan.count - i);
+        alignas(16) typename Order::Raw raw[SEARCHED];
+        if (ALIGNED && there == SEARCHED)
+            load_packed<SEARCHED>(raw, reinterpret_cast<const char *>(values + i));
+        else
+#pragma unroll
+            for (int k = 0; k < SEARCHED; k++) raw[k] = values[i + min(k, there - 1)];
+        typename Order::Bits bits[SEARCHED];
+        index_t places[SEARCHED];
+        bool found[SEARCHED];
+#pragma unroll
+        for (int k = 0; k < SEARCHED; k++) bits[k] = Order::bits(raw[k]);
+        find_places<RIGHT>(bits, places, found, tree, table, plan);
+        alignas(16) Out results[SEARCHED];
+#pragma unroll
+        for (int k = 0; k < SEARCHED; k++) results[k] = result(bits[k], places[k], found[k]);
+        if (there == SEARCHED)
+            store_packed<SEARCHED>(reinterpret_cast<char *>(out + i), results);
+        else
+#pragma unroll
+            for (int k = 0; k < SEARCHED; k++)
+                if (k < there) out[i + k] = results[k];
+    }
+}
+
+} // namespace pycuda
+
+#endif
