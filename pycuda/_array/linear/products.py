@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from pycuda._array.core.axes import one_axis
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
@@ -18,6 +19,8 @@ from pycuda._array.linear.matmul import matmul
 from pycuda._array.reduction.reduce import reduce_products
 from pycuda._array.shape.views import moveaxis
 from pycuda._kernels.builtin import convolve as kernels
+from pycuda._kernels.builtin.cross import plan_cross
+from pycuda._kernels.plans.caches import launched
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -119,10 +122,6 @@ def kron(a, b) -> GPUArray:
     return product.reshape(tuple(map(operator.mul, outer_shape, inner_shape)))
 
 
-def _component(a, number):
-    return a[..., number]
-
-
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     """The vector product along an axis of length 3, or 2: then the third component alone, of two such."""
     if axis is not None:
@@ -131,26 +130,17 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise numpy_error(np.cross, a, b)
-
-    def product(i, j):
-        """a[i] * b[j] - a[j] * b[i], or what of it there is."""
-        parts = [
-            apply("multiply", _component(a, m), _component(b, n))
-            if m < a.shape[-1] and n < b.shape[-1]
-            else None
-            for m, n in ((i, j), (j, i))
-        ]
-        if parts[0] is None:
-            return apply("negative", parts[1])
-        return parts[0] if parts[1] is None else apply("subtract", *parts)
-
-    if a.shape[-1] == b.shape[-1] == 2:
-        return product(0, 1)
-    shape = (*np.broadcast_shapes(a.shape[:-1], b.shape[:-1]), 3)
-    result = new(shape, np.result_type(a.dtype, b.dtype), a.allocator)
-    for number, pair in enumerate(((1, 2), (2, 0), (0, 1))):
-        result[..., number] = product(*pair)
-    return moveaxis(result, -1, one_axis(axisc, result.ndim))
+    dtype = np.result_type(a.dtype, b.dtype)
+    if dtype.kind == "b":
+        raise numpy_error(np.subtract, np.True_, np.True_)
+    shape = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    a, b = (broadcast_to(each.astype(dtype, copy=False), (*shape, each.shape[-1])) for each in (a, b))
+    is_number = a.shape[-1] == b.shape[-1] == 2
+    if 0 in shape:
+        result = new(shape if is_number else (*shape, 3), dtype, a.allocator)
+    else:
+        result = launched((plan_cross, 2), (a, b))
+    return result if is_number else moveaxis(result, -1, one_axis(axisc, result.ndim))
 
 
 # ---- NumPy's generalized ufuncs
