@@ -14,7 +14,7 @@ from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.linear.host_matmul import matmul_by_numpy
 from pycuda._array.linear.library_matmul import Calls, matmul_by_cublas
-from pycuda._array.reduction.reduce import reduce_products
+from pycuda._array.reduction.reduce import MatrixTimesVector, reduce_products
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from pycuda._array.core.types import Allocator, Array, Stream
     from pycuda.gpuarray import GPUArray
-
-_BLOCK = (kernels.THREADS, 1, 1)
 
 
 def _as_matrix(a, second: bool) -> GPUArray:
@@ -44,30 +42,44 @@ def _result_dtype(first, second) -> np.dtype:
     return ufunc_dtypes(np.matmul, (first, second))[2]
 
 
-# Of products into a new array of NumPy's dtype: the launch of our own kernel, or what _ByLibrary does again.
-_known = launch_cache((0, 1))
+# Of products into a new array of NumPy's dtype: the launch of our own kernel, or a _Repeated. Launches of the
+# first one are repeated without entering matmul, whichever bits are wanted: theirs are the same everywhere.
+_known = launch_cache((0, 1), aligned=True)
+_known_with_same_bits = launch_cache((0, 1), aligned=True)
 
 
-class _ByLibrary(NamedTuple):
-    """A product by a library into a new array."""
+class _ByVector(NamedTuple):
+    """A product of matrices with one vector."""
+
+    sums: MatrixTimesVector
+    is_first: bool  # the vector
+
+    def queue(self, a, b, c, stream) -> None:
+        operands = (b, a) if self.is_first else (a, b)
+        self.sums.queue(*operands, c, stream)
+
+
+class _Repeated(NamedTuple):
+    """A product into a new array that is more than one launch."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    calls: Calls
+    product: Calls | _ByVector | kernels.Plan
 
     def run(self, a, b, stream, allocator) -> GPUArray:
         c = _driver.GPUArray(self.shape, self.dtype, allocator or a.allocator)
-        self.calls.queue(a, b, c, stream)
+        self.product.queue(a, b, c, stream)
         return c
 
 
 def _again(a, b, stream, allocator) -> GPUArray | None:
     """The product of arrays of forms that were seen before; None for others."""
-    found = _known.find((a, b))
+    known = _known_with_same_bits if is_wanted() else _known
+    found = known.find((a, b))
     if found is None:
-        return _known.launch((a, b), stream, allocator)
+        return known.launch((a, b), stream, allocator)
     stream = stream or _driver.current_stream()
-    return None if is_wanted() or not is_own_stream(stream) else found.run(a, b, stream, allocator)
+    return found.run(a, b, stream, allocator) if is_own_stream(stream) else None
 
 
 def _quick(function):
@@ -130,11 +142,9 @@ def matmul(
         return c if out is None else write_back(c, out, stream)
     c = out if direct else new(shape, result, allocator or x1.allocator)
     if c.size:
-        calls, launch = _queue(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)
-        if is_new and calls:
-            _known.remember((x1, x2), _ByLibrary(shape, result, calls))
-        elif is_new and launch and not is_wanted():
-            _known.remember((x1, x2), None, (*launch, (shape, result)))
+        product = _queue(a, b, c[_with_axes(c.ndim, x1, x2)], batch, stream)
+        if is_new and product:
+            _remember(x1, x2, product, shape, result)
     return c if direct or out is None else write_back(c, out, stream)
 
 
@@ -158,23 +168,40 @@ def _with_axes(ndim, x1, x2) -> tuple:
     return (..., None) if x2.ndim == 1 else (...,)
 
 
-def _by_library(a, b, c, stream) -> tuple[bool, Calls | None]:
-    """(whether a library computes it, in an order of its own, the calls if they can be repeated)"""
-    if is_wanted():
-        return False, None
-    return (matmul_by_numpy if host.is_possible() else matmul_by_cublas)(a, b, c, stream)
+def _by_vector(a, b, c) -> _ByVector | None:
+    """How the product is computed where one operand is a single vector; None for others."""
+    if c.dtype.kind == "b":
+        return None
+    if b.size == b.shape[-2] and a.ndim == c.ndim:
+        vector = b[(0,) * (b.ndim - 2)][:, 0]
+        return _ByVector(MatrixTimesVector.of(a, vector, c[..., 0]), False)
+    if a.size == a.shape[-1] and b.ndim == c.ndim:
+        vector = a[(0,) * (a.ndim - 1)]
+        return _ByVector(MatrixTimesVector.of(b.mT, vector, c[..., 0, :]), True)
+    return None
 
 
-def _queue(a, b, c, batch, stream) -> tuple[Calls | None, tuple | None]:
-    """(calls of a library, launch of a kernel) that can be repeated."""
-    is_done, calls = _by_library(a, b, c, stream)
-    if is_done:
-        return calls, None
-    rows, columns = c.shape[-2:]
-    steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
-    strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
-    batch_axes = list(zip(batch, *strides, strict=True))
-    axes, tile, grid, arguments = kernels.plan(rows, columns, a.shape[-1], steps, batch_axes, c.itemsize)
-    function = kernels.kernel(a.dtype, b.dtype, c.dtype, axes, tile)
-    function.prepared_async_call(grid, _BLOCK, stream, a, b, c, arguments)
-    return None, (function.prepared_async_call, grid, _BLOCK, (..., arguments))
+def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.Plan | None:
+    """Queue c = a @ b; what queues it again, if anything does."""
+    is_by_library = not is_wanted()
+    product = None if is_by_library and host.is_possible() else _by_vector(a, b, c)
+    if product is None and is_by_library:
+        by_library = matmul_by_numpy if host.is_possible() else matmul_by_cublas
+        is_done, calls = by_library(a, b, c, stream)
+        if is_done:
+            return calls
+    if product is None:
+        strides = (broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c))
+        product = kernels.plan(a, b, c, zip(batch, *strides, strict=True), is_wanted())
+    product.queue(a, b, c, stream)
+    return product
+
+
+def _remember(x1, x2, product, shape, dtype) -> None:
+    known = _known_with_same_bits if is_wanted() else _known
+    if not isinstance(product, kernels.Plan) or not product.has_same_bits:
+        known.remember((x1, x2), _Repeated(shape, dtype, product))
+        return
+    more = ..., product.arguments
+    launch = product.kernel.prepared_async_call, product.grid, product.block, more, (shape, dtype)
+    known.remember((x1, x2), None, launch)

@@ -315,13 +315,16 @@ def _reduce_into(name, axis, dtype, keepdims, parameter, a, out, stream, allocat
 # ---- sums of products
 
 
-def _plan_products(result, a, b) -> tuple[_Recipe, tuple | None]:
-    types = reduction.Types(
+def _types_of_products(a, b, result) -> reduction.Types:
+    return reduction.Types(
         elements.stored(a.dtype), elements.stored(b.dtype), elements.computed(result), elements.stored(result)
     )
+
+
+def _plan_products(result, a, b) -> tuple[_Recipe, tuple | None]:
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
     plan = reduction.plan(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
-    return _finish("dot", types, plan, (), result)
+    return _finish("dot", _types_of_products(a, b, result), plan, (), result)
 
 
 def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
@@ -331,3 +334,26 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
     key = _plan_products, 2, result
     total = launches[key].launch((a, b), stream, allocator)
     return reduce_by(key, (a, b), stream, allocator) if total is None else total
+
+
+def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_Recipe, tuple | None]:
+    kept = [Axis(*axis) for axis in zip(matrix.shape[:-1], matrix.strides[:-1], c.strides, strict=True)]
+    inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
+    second = _address(vector), vector.itemsize
+    plan = reduction.plan(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
+    return _finish("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, alone=False)
+
+
+class MatrixTimesVector(NamedTuple):
+    """How products of the last axis of a matrix, or of many, with one vector are summed."""
+
+    recipe: _Recipe
+
+    @classmethod
+    def of(cls, matrix, vector, c) -> MatrixTimesVector:
+        """c has the shape of the matrix without its last axis."""
+        return cls(planned((_plan_matrix_times_vector, 3), (matrix, vector, c)))
+
+    def queue(self, matrix, vector, c, stream) -> None:
+        """c is of any shape that has as many elements."""
+        _launch(self.recipe, (matrix, vector), c, stream, c.allocator)

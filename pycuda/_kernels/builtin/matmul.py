@@ -4,75 +4,226 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
-from pycuda._driver import _collapse_axes
+import numpy as np
+
+from pycuda._driver import Context, _collapse_axes, _is_cpu_device
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes
+from pycuda._kernels.plans.axes import axis_capacity, ceil_div, elements_per_access, packed_axes
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-THREADS = 256
-_QUADS = 64  # rows, or columns, of a block that has one quad of each thread there
+_QUAD = 4
 _LEAST_BLOCKS = 128  # for larger tiles: fewer leave processors of a large GPU idle
 
 
-class Tile(NamedTuple):
-    """How many quads of rows and of columns a thread has, and how much of the inner axis a part has."""
+class Way(NamedTuple):
+    """How a block computes its tile of the result: a template of a header with its arguments."""
 
-    down: int
-    across: int
-    depth: int
+    header: str
+    call: str
+    threads: int
+    blocks: int  # of a multiprocessor at a time, at least
+    rows: int  # of a tile
+    columns: int
+    has_same_bits: bool = True  # on every device
 
 
-# Larger ones, by the size of a result: sums and what is loaded next are in a thread's registers.
-_LARGE = {1: Tile(2, 2, 8), 2: Tile(2, 2, 8), 4: Tile(2, 2, 8), 8: Tile(2, 1, 8)}
+class Plan(NamedTuple):
+    """A launch made ready."""
 
-_SOURCE = """{include}#include "array/pycuda-matmul.hpp"
-extern "C" __global__ void __launch_bounds__(pycuda::MATMUL_THREADS, 2)
+    kernel: Any
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: bytes
+    has_same_bits: bool
+
+    def queue(self, a, b, c, stream) -> None:
+        self.kernel.prepared_async_call(self.grid, self.block, stream, a, b, c, self.arguments)
+
+
+_SOURCE = """{include}#include "array/{header}"
+extern "C" __global__ void __launch_bounds__({threads}, {blocks})
 matmul(const char *a, const char *b, char *c, pycuda::Matmul<{axes}> plan)
 {{
     using namespace pycuda;
-    pycuda::matmul<{a}, {b}, {c}, {number}, {down}, {across}, {depth}>(a, b, c, plan);
+    {call}(a, b, c, plan);
 }}
 """
 
 
 @context_dependent_memoize
-def kernel(a, b, c, axes: int, tile: Tile):
-    """Function(a, b, c, plan) for these dtypes."""
-    number = elements.computed(c)
-    types = {name: elements.stored(dtype) for name, dtype in zip("abc", (a, b, c), strict=True)}
-    include = elements.include(*types.values())
-    text = _SOURCE.format(include=include, number=number, axes=axes, **types, **tile._asdict())
+def kernel(types: tuple[str, ...], way: Way, axes: int):
+    """Function(a, b, c, plan) for these C types of elements."""
+    text = _SOURCE.format(include=elements.include(*types), axes=axes, **way._asdict())
     function = compiled(text).get_function("matmul")
     function._prepare_strided(f"PPP{8 * (10 + 4 * axes)}s")
     return function
 
 
-def _grid(rows, columns, batches, tile: Tile) -> tuple[int, int, int]:
-    down, across = ceil_div(rows, _QUADS * tile.down), ceil_div(columns, _QUADS * tile.across)
-    return down, across, min(batches, 65535)
+# ---- how operands are read
 
 
-def _tile(rows, columns, batches, itemsize: int) -> Tile:
-    large = _LARGE.get(itemsize)
-    is_filled = large and rows > _QUADS * (large.down - 1) and columns > _QUADS * (large.across - 1)
-    if is_filled and math.prod(_grid(rows, columns, batches, large)) >= _LEAST_BLOCKS:
-        return large
-    return Tile(1, 1, 16 if itemsize <= 8 else 8)
+class _Operand(NamedTuple):
+    lines: int  # rows of a, columns of b
+    inner: int
+    line_step: int  # in bytes
+    inner_step: int
+    other_steps: tuple[int, ...]  # of the axes before the last two
+    address: int
+    itemsize: int
+
+    def reading(self, width: int) -> str:
+        """The header's Reading: by vectors of `width` elements where all of them are aligned and inside."""
+        unit = width * self.itemsize
+        if all(step % unit == 0 for step in (self.address, *self.other_steps)):
+            if self._is_along(self.inner_step, self.inner, self.line_step, self.lines, width):
+                return "ALONG_INNER"
+            if self._is_along(self.line_step, self.lines, self.inner_step, self.inner, width):
+                return "ALONG_LINES"
+        return "BY_ELEMENTS"
+
+    def _is_along(self, step, length, other_step, other_length, width) -> bool:
+        return (
+            step == self.itemsize
+            and length % width == 0
+            and (other_length == 1 or other_step % (width * self.itemsize) == 0)
+        )
+
+    def neighbors(self, width: int) -> tuple[str, int]:
+        """(the header's Reading, how many elements are read at once): along the shorter step, by elements
+        where vectors of `width` are not aligned."""
+        reading = self.reading(width)
+        if reading != "BY_ELEMENTS":
+            return reading, width
+        return "ALONG_INNER" if abs(self.inner_step) < abs(self.line_step) else "ALONG_LINES", 1
 
 
-def plan(rows, columns, inner, steps, batch_axes, itemsize: int):
-    """(capacity, tile, grid, arguments). steps: row and inner of a, inner and column of b, row and column of
-    c; batch_axes: (length, stride in a, in b, in c); itemsize: of the result.
+# ---- ways
+
+
+class _Tile(NamedTuple):
+    """MatmulShape of the header, without how operands are read."""
+
+    side: int  # threads
+    down: int  # quads of a thread
+    across: int
+    depth: int
+    blocks: int  # of a multiprocessor at a time, at least
+
+    @property
+    def rows(self) -> int:
+        return self.side * _QUAD * self.down
+
+    @property
+    def columns(self) -> int:
+        return self.side * _QUAD * self.across
+
+    def width(self, lines: int, itemsize: int) -> int:
+        """Of the vectors by which an operand is read that has so many lines in the tile."""
+        return min(lines * self.depth // self.side**2, elements_per_access(itemsize), _QUAD)
+
+
+# By the size of a result, at most; the largest first. Sums and what is loaded next are in a thread's
+# registers.
+_TILES = {
+    4: (_Tile(16, 4, 2, 8, 1), _Tile(16, 2, 2, 8, 2), _Tile(16, 1, 1, 16, 2), _Tile(8, 1, 1, 16, 8)),
+    8: (_Tile(16, 2, 1, 8, 2), _Tile(16, 1, 1, 16, 2), _Tile(8, 1, 1, 16, 4)),
+    16: (_Tile(16, 1, 1, 8, 2), _Tile(8, 1, 1, 8, 2)),
+}
+_SHORT_INNER = 128  # more blocks of a multiprocessor then hide what each waits for at its begin and end
+
+
+def _grid(rows, columns, batches, tile_rows, tile_columns) -> tuple[int, int, int]:
+    return ceil_div(rows, tile_rows), ceil_div(columns, tile_columns), min(batches, 65535)
+
+
+def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Tile:
+    tiles = next(tiles for size, tiles in _TILES.items() if itemsize <= size)
+    for tile in tiles:
+        # Its threads have results, and processors have blocks.
+        is_filled = first.lines > tile.rows // 2 and second.lines > tile.columns // 2
+        grid = _grid(first.lines, second.lines, batches, tile.rows, tile.columns)
+        if is_filled and math.prod(grid) >= _LEAST_BLOCKS:
+            break
+    if tile.side == 16 and tile.down == tile.across and itemsize <= 4 and first.inner <= _SHORT_INNER:
+        return tile._replace(blocks=4 // tile.down)
+    return tile
+
+
+def _by_threads(first: _Operand, second: _Operand, batches: int, types, itemsize: int) -> Way:
+    """Each thread has results of its own: for all types and strides."""
+    tile = _tile(first, second, batches, itemsize)
+    readings = (
+        first.reading(tile.width(tile.rows, first.itemsize)),
+        second.reading(tile.width(tile.columns, second.itemsize)),
+    )
+    shape = ", ".join(map(str, (*tile[:-1], *readings)))
+    call = f"matmul<{', '.join(types)}, MatmulShape<{shape}>>"
+    return Way("pycuda-matmul.hpp", call, tile.side**2, tile.blocks, tile.rows, tile.columns)
+
+
+_DOUBLE_WARP = 32  # rows and columns of a warp
+_HALF_SIDE, _HALF_THREADS = 128, 128  # of a block
+
+
+def by_tensor_cores_of_doubles(first: _Operand, second: _Operand, batches: int) -> Way:
+    """The bits of `_by_threads`."""
+    side = 128 if math.prod(_grid(first.lines, second.lines, batches, 128, 128)) >= _LEAST_BLOCKS else 64
+    readings = (*first.neighbors(elements_per_access(8)), *second.neighbors(elements_per_access(8)))
+    call = f"matmul_of_doubles<{side}, {', '.join(map(str, readings))}>"
+    threads = (side // _DOUBLE_WARP) ** 2 * 32
+    return Way("pycuda-matmul-double.hpp", call, threads, 512 // threads, side, side)
+
+
+def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way | None:
+    """Not the same bits on every GPU; None for operands that are not aligned."""
+    readings = tuple(each.reading(elements_per_access(2)) for each in (first, second))
+    if "BY_ELEMENTS" in readings:
+        return None
+    is_bfloat = str(dtypes[0] != np.float16).lower()
+    call = f"matmul_of_halves<{elements.stored(dtypes[2])}, {is_bfloat}, {readings[0]}, {readings[1]}>"
+    return Way("pycuda-matmul-half.hpp", call, _HALF_THREADS, 2, _HALF_SIDE, _HALF_SIDE, has_same_bits=False)
+
+
+def _by_tensor_cores(first: _Operand, second: _Operand, batches: int, dtypes, same_bits: bool) -> Way | None:
+    if _is_cpu_device() or Context.get_device().compute_capability() < (8, 0):
+        return None
+    a, b, c = dtypes
+    if a == b == c == np.float64:
+        return by_tensor_cores_of_doubles(first, second, batches)
+    if not same_bits and a == b and a.itemsize == 2 and elements.kind(a) == "f" and c in (a, np.float32):
+        return by_tensor_cores_of_halves(first, second, dtypes)
+    return None
+
+
+# ---- plans
+
+
+def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None) -> Plan:
+    """How c = a @ b is launched, where the last two axes are those of the matrices. batch_axes: (length,
+    stride in a, in b, in c) of the axes before. way: by default the fastest that there is.
     """
-    axes, _ = _collapse_axes(batch_axes, 3)
-    capacity = axis_capacity(len(axes))
+    axes, _ = _collapse_axes(list(batch_axes), 3)
     batches = math.prod(axis[0] for axis in axes)
-    arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
-    tile = _tile(rows, columns, batches, itemsize)
-    grid = _grid(rows, columns, batches, tile)
+    rows, columns = c.shape[-2:]
+    inner = a.shape[-1]
+    first = _Operand(rows, inner, *a.strides[-2:], tuple(axis[1] for axis in axes), a._address, a.itemsize)
+    second = _Operand(
+        columns, inner, *b.strides[:-3:-1], tuple(axis[2] for axis in axes), b._address, b.itemsize
+    )
+    dtypes = a.dtype, b.dtype, c.dtype
+    types = (*map(elements.stored, dtypes), elements.computed(c.dtype))
+    chosen = way or _by_tensor_cores(first, second, batches, dtypes, same_bits)
+    if chosen is None:
+        chosen = _by_threads(first, second, batches, types, c.itemsize)
+    grid = _grid(rows, columns, batches, chosen.rows, chosen.columns)
     if grid[1] > 65535:
-        raise ValueError(f"a product of {columns} columns: at most {65535 * _QUADS} are possible")
-    return capacity, tile, grid, arguments
+        raise ValueError(f"a product of {columns} columns: at most {65535 * chosen.columns} are possible")
+    capacity = axis_capacity(len(axes))
+    steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
+    arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
+    function = kernel(types, chosen, capacity)
+    return Plan(function, grid, (chosen.threads, 1, 1), arguments, chosen.has_same_bits)

@@ -293,7 +293,7 @@ def _product(axes: list[Axis]) -> int:
 def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None) -> Plan:
     """How an array is reduced. kept and reduced are axes in the order of the array: `other` is the stride in
     the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
-    asked for, or the stride in a second array, whose (address, itemsize) are then given.
+    asked for, or the stride in a second array, whose (address, itemsize) are then given; it has no kept axes.
     """
     reverse = not any(axis.other for axis in reduced)
     kept, _ = collapsed(kept, sort=True)

@@ -6,9 +6,10 @@
 
 #include "reduce/pycuda-reduce-ops.hpp"
 
-namespace pycuda {
+namespace pycuda
+{
 
-enum { MATMUL_THREADS = 256, MATMUL_QUAD = 4, MATMUL_QUADS = 64 }; // from one quad of a thread to the next
+enum { MATMUL_QUAD = 4 };
 
 template <int D> struct Matmul {
     index_t rows, columns, inner, batches;
@@ -24,15 +25,84 @@ template <> struct Product<bool> {
     static __device__ __forceinline__ bool add(bool sum, bool a, bool b) { return sum || (a && b); }
 };
 
-// MATMUL_QUAD neighbors, which are loaded at once.
-template <class A> struct alignas(MATMUL_QUAD * sizeof(A) > 16 ? 16 : MATMUL_QUAD * sizeof(A)) Quad {
-    A item[MATMUL_QUAD];
+// COUNT neighbors, which are moved at once.
+template <class A, int COUNT = MATMUL_QUAD>
+struct alignas(COUNT * sizeof(A) > 16 ? 16 : COUNT * sizeof(A)) Neighbors {
+    A item[COUNT];
 };
 
-// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory. A thread has EACH of
-// them, equal distances apart, and its neighbors have neighbors in memory.
-template <class T, class A, int SIDE, int DEPTH> struct Part {
-    enum { EACH = SIDE * DEPTH / MATMUL_THREADS, STEP = SIDE + MATMUL_QUAD };
+// How an operand is read: by elements of any strides, or by vectors of neighbors along its lines (rows of a,
+// columns of b) or along the inner axis.
+enum Reading { BY_ELEMENTS, ALONG_LINES, ALONG_INNER };
+
+// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory: a thread has VECTORS
+// vectors of WIDTH neighbors. Lines beyond the last one are read as the last ones: their results are not
+// stored. A vector is inside of the inner axis or outside: plan() sees to that.
+template <class T, class A, int THREADS, int SIDE, int DEPTH, Reading READING> struct Part {
+    enum { EACH = SIDE * DEPTH / THREADS, LARGEST = 16 / (int)sizeof(T) };
+    enum {
+        WIDTH = EACH < LARGEST ? (EACH < MATMUL_QUAD ? EACH : MATMUL_QUAD)
+                               : (LARGEST < MATMUL_QUAD ? LARGEST : MATMUL_QUAD)
+    };
+    enum { VECTORS = EACH / WIDTH, STEP = SIDE + MATMUL_QUAD };
+    // From a thread's vector to its next one.
+    enum { LINE_STEP = READING == ALONG_INNER ? THREADS * WIDTH / DEPTH : 0 };
+    enum { DEPTH_STEP = READING == ALONG_INNER ? 0 : THREADS * WIDTH / SIDE };
+    struct alignas(WIDTH * sizeof(T)) Vector {
+        T item[WIDTH];
+    };
+    const char *from[VECTORS];
+    index_t next;
+    int line, depth; // of the first vector
+    Vector kept[VECTORS];
+
+    __device__ __forceinline__ Part(const char *where, index_t first, index_t count, index_t line_bytes,
+                                    index_t depth_bytes)
+        : next(DEPTH * depth_bytes)
+    {
+        enum { SHARERS = (READING == ALONG_INNER ? DEPTH : SIDE) / WIDTH };
+        line = READING == ALONG_INNER ? threadIdx.x / SHARERS : threadIdx.x % SHARERS * WIDTH;
+        depth = READING == ALONG_INNER ? threadIdx.x % SHARERS * WIDTH : threadIdx.x / SHARERS;
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++) {
+            index_t last = count - (READING == ALONG_INNER ? 1 : WIDTH);
+            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
+                      + (depth + e * DEPTH_STEP) * depth_bytes;
+        }
+    }
+
+    // depths: how many there are from here on.
+    __device__ __forceinline__ void load(index_t depths)
+    {
+        int there = (int)min((index_t)DEPTH, depths);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++) {
+            if (depth + e * DEPTH_STEP < there) kept[e] = *reinterpret_cast<const Vector *>(from[e]);
+            from[e] += next;
+        }
+    }
+
+    __device__ __forceinline__ void store(A *tile) const
+    {
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++) {
+            A *to = tile + (depth + e * DEPTH_STEP) * STEP + line + e * LINE_STEP;
+            Neighbors<A> converted;
+#pragma unroll
+            for (int i = 0; i < WIDTH; i++) converted.item[i] = To<A>::from(value(kept[e].item[i]));
+            if (READING == ALONG_LINES && WIDTH == MATMUL_QUAD)
+                *reinterpret_cast<Neighbors<A> *>(to) = converted;
+            else
+#pragma unroll
+                for (int i = 0; i < WIDTH; i++) to[READING == ALONG_LINES ? i : i * STEP] = converted.item[i];
+        }
+    }
+};
+
+// A thread has EACH elements, equal distances apart, and its neighbors have neighbors in memory.
+template <class T, class A, int THREADS, int SIDE, int DEPTH>
+struct Part<T, A, THREADS, SIDE, DEPTH, BY_ELEMENTS> {
+    enum { EACH = SIDE * DEPTH / THREADS, STEP = SIDE + MATMUL_QUAD };
     const char *operand, *from; // the next part
     index_t step, next;
     int line, depth, line_step, depth_step, lines; // within the tile
@@ -46,8 +116,8 @@ template <class T, class A, int SIDE, int DEPTH> struct Part {
             (depth_bytes < 0 ? -depth_bytes : depth_bytes) < (line_bytes < 0 ? -line_bytes : line_bytes);
         line = by_depth ? threadIdx.x / DEPTH : threadIdx.x % SIDE;
         depth = by_depth ? threadIdx.x % DEPTH : threadIdx.x / SIDE;
-        line_step = by_depth ? MATMUL_THREADS / DEPTH : 0;
-        depth_step = by_depth ? 0 : MATMUL_THREADS / SIDE;
+        line_step = by_depth ? THREADS / DEPTH : 0;
+        depth_step = by_depth ? 0 : THREADS / SIDE;
         lines = (int)min((index_t)SIDE, count - first);
         from = operand + (first + line) * line_bytes + depth * depth_bytes;
         step = line_step * line_bytes + depth_step * depth_bytes;
@@ -71,21 +141,20 @@ template <class T, class A, int SIDE, int DEPTH> struct Part {
     __device__ __forceinline__ void store(A *tile) const
     {
 #pragma unroll
-        for (int e = 0; e < EACH; e++)
-            tile[(depth + e * depth_step) * STEP + line + e * line_step] = kept[e];
+        for (int e = 0; e < EACH; e++) tile[(depth + e * depth_step) * STEP + line + e * line_step] = kept[e];
     }
 };
 
 // Adds the products of one place of the inner axis.
-template <class A, int DOWN, int ACROSS>
+template <class A, int DOWN, int ACROSS, int APART>
 __device__ __forceinline__ void multiply_quads(A (*sum)[ACROSS * MATMUL_QUAD], const A *rows,
                                                const A *columns)
 {
-    Quad<A> a[DOWN], b[ACROSS];
+    Neighbors<A> a[DOWN], b[ACROSS];
 #pragma unroll
-    for (int q = 0; q < DOWN; q++) a[q] = *reinterpret_cast<const Quad<A> *>(rows + q * MATMUL_QUADS);
+    for (int q = 0; q < DOWN; q++) a[q] = *reinterpret_cast<const Neighbors<A> *>(rows + q * APART);
 #pragma unroll
-    for (int q = 0; q < ACROSS; q++) b[q] = *reinterpret_cast<const Quad<A> *>(columns + q * MATMUL_QUADS);
+    for (int q = 0; q < ACROSS; q++) b[q] = *reinterpret_cast<const Neighbors<A> *>(columns + q * APART);
 #pragma unroll
     for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
 #pragma unroll
@@ -94,16 +163,63 @@ __device__ __forceinline__ void multiply_quads(A (*sum)[ACROSS * MATMUL_QUAD], c
                                         b[j / MATMUL_QUAD].item[j % MATMUL_QUAD]);
 }
 
-// One tile of one product. DOWN and ACROSS: quads of a thread.
-template <class TA, class TB, class TC, class A, int DOWN, int ACROSS, int DEPTH, int D>
-__device__ __forceinline__ void multiply_batch(const char *a, const char *b, char *c, const Matmul<D> &plan,
-                                               A *rows, A *columns)
+// COUNT results from column x on of a row of the product, at once where the row allows it.
+template <int COUNT, class TC, class A>
+__device__ __forceinline__ void put_neighbors(char *row, index_t x, index_t columns, index_t step,
+                                              const A *sum)
 {
-    typedef Part<TA, A, DOWN * MATMUL_QUADS, DEPTH> Rows;
-    typedef Part<TB, A, ACROSS * MATMUL_QUADS, DEPTH> Columns;
-    index_t row = (index_t)blockIdx.x * DOWN * MATMUL_QUADS,
-            column = (index_t)blockIdx.y * ACROSS * MATMUL_QUADS;
-    int down = threadIdx.x / 16 * MATMUL_QUAD, across = threadIdx.x % 16 * MATMUL_QUAD;
+    typedef Neighbors<TC, COUNT> Results;
+    char *at = row + x * step;
+    if (step == sizeof(TC) && x + COUNT <= columns && (size_t)at % alignof(Results) == 0) {
+        Results results;
+#pragma unroll
+        for (int j = 0; j < COUNT; j++) put(results.item[j], sum[j]);
+        *reinterpret_cast<Results *>(at) = results;
+        return;
+    }
+#pragma unroll
+    for (int j = 0; j < COUNT; j++)
+        if (x + j < columns) put(*reinterpret_cast<TC *>(at + j * step), sum[j]);
+}
+
+// A block has SIDE_THREADS x SIDE_THREADS threads, a thread so many quads of rows and of columns, APART from
+// each other. A part of the inner axis has DEPTH places.
+template <int SIDE_THREADS, int QUADS_DOWN, int QUADS_ACROSS, int PART, Reading OF_A, Reading OF_B>
+struct MatmulShape {
+    enum { SIDE = SIDE_THREADS, DOWN = QUADS_DOWN, ACROSS = QUADS_ACROSS, DEPTH = PART };
+    enum { THREADS = SIDE * SIDE, APART = SIDE * MATMUL_QUAD, ROWS = DOWN * APART, COLUMNS = ACROSS * APART };
+    static const Reading READING_A = OF_A, READING_B = OF_B;
+};
+
+struct TilePlace {
+    unsigned row, column;
+};
+
+// Which tile of the result a block has. Blocks that run at the same time have tiles near each other, so that
+// they read the same lines of the operands: columns are taken GROUP at a time.
+__device__ __forceinline__ TilePlace tile_of_block()
+{
+    enum { GROUP = 16 };
+    unsigned block = blockIdx.y * gridDim.x + blockIdx.x, of_group = GROUP * gridDim.x;
+    unsigned first = block / of_group * GROUP, columns = min((unsigned)GROUP, gridDim.y - first);
+    block %= of_group;
+    return {block / columns, first + block % columns};
+}
+
+// One tile of one product.
+template <class TA, class TB, class TC, class A, class Shape, int D>
+__device__ __forceinline__ void multiply_tile(const char *a, const char *b, char *c, const Matmul<D> &plan,
+                                              A *rows, A *columns)
+{
+    enum { DOWN = Shape::DOWN, ACROSS = Shape::ACROSS, DEPTH = Shape::DEPTH };
+    typedef Part<TA, A, Shape::THREADS, Shape::ROWS, DEPTH, Shape::READING_A> Rows;
+    typedef Part<TB, A, Shape::THREADS, Shape::COLUMNS, DEPTH, Shape::READING_B> Columns;
+    TilePlace tile = tile_of_block();
+    index_t row = (index_t)tile.row * Shape::ROWS, column = (index_t)tile.column * Shape::COLUMNS;
+    // A warp has 4 x 8 quads: it reads as few different words of shared memory as possible.
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int down = (warp / (Shape::SIDE / 8) * 4 + lane / 8) * MATMUL_QUAD,
+        across = (warp % (Shape::SIDE / 8) * 8 + lane % 8) * MATMUL_QUAD;
     Rows first(a, row, plan.rows, plan.a_row, plan.a_inner);
     Columns second(b, column, plan.columns, plan.b_column, plan.b_inner);
     A sum[DOWN * MATMUL_QUAD][ACROSS * MATMUL_QUAD];
@@ -131,33 +247,33 @@ __device__ __forceinline__ void multiply_batch(const char *a, const char *b, cha
         if (k + DEPTH <= plan.inner) {
 #pragma unroll
             for (int d = 0; d < DEPTH; d++)
-                multiply_quads<A, DOWN, ACROSS>(sum, here + d * Rows::STEP, there + d * Columns::STEP);
+                multiply_quads<A, DOWN, ACROSS, Shape::APART>(sum, here + d * Rows::STEP,
+                                                              there + d * Columns::STEP);
         } else {
 #pragma unroll 1
             for (int d = 0; d < (int)(plan.inner - k); d++)
-                multiply_quads<A, DOWN, ACROSS>(sum, here + d * Rows::STEP, there + d * Columns::STEP);
+                multiply_quads<A, DOWN, ACROSS, Shape::APART>(sum, here + d * Rows::STEP,
+                                                              there + d * Columns::STEP);
         }
     }
     asm volatile("" : "+l"(row), "+l"(column)); // no address is computed before the loop
 #pragma unroll
-    for (int i = 0; i < DOWN * MATMUL_QUAD; i++)
+    for (int i = 0; i < DOWN * MATMUL_QUAD; i++) {
+        index_t y = row + down + i / MATMUL_QUAD * Shape::APART + i % MATMUL_QUAD;
 #pragma unroll
-        for (int j = 0; j < ACROSS * MATMUL_QUAD; j++) {
-            index_t y = row + down + i / MATMUL_QUAD * MATMUL_QUADS + i % MATMUL_QUAD,
-                    x = column + across + j / MATMUL_QUAD * MATMUL_QUADS + j % MATMUL_QUAD;
-            if (y < plan.rows && x < plan.columns)
-                put(*reinterpret_cast<TC *>(c + y * plan.c_row + x * plan.c_column), sum[i][j]);
-        }
+        for (int q = 0; q < ACROSS; q++)
+            if (y < plan.rows)
+                put_neighbors<MATMUL_QUAD, TC>(c + y * plan.c_row, column + across + q * Shape::APART,
+                                               plan.columns, plan.c_column, sum[i] + q * MATMUL_QUAD);
+    }
 }
 
-// Grid: tiles of rows, tiles of columns, matrices.
-template <class TA, class TB, class TC, class A, int DOWN, int ACROSS, int DEPTH, int D>
-__device__ __forceinline__ void matmul(const char *a, const char *b, char *c, const Matmul<D> &plan)
+// Calls multiply(a, b, c) for each pair of matrices of a block, whose threads then have read what the pair
+// before had in shared memory. Grid: tiles of rows, tiles of columns, matrices.
+template <int D, class Multiply>
+__device__ __forceinline__ void for_matrices(const char *a, const char *b, char *c, const Matmul<D> &plan,
+                                             Multiply multiply)
 {
-    enum { ROWS = 2 * DEPTH * (DOWN * MATMUL_QUADS + MATMUL_QUAD) };
-    enum { COLUMNS = 2 * DEPTH * (ACROSS * MATMUL_QUADS + MATMUL_QUAD) };
-    __shared__ alignas(16) char raw[(ROWS + COLUMNS) * sizeof(A)];
-    A *rows = reinterpret_cast<A *>(raw), *columns = rows + ROWS;
 #pragma unroll 1
     for (index_t batch = blockIdx.z; batch < plan.batches; batch += gridDim.z) {
         const char *here_a = a, *here_b = b;
@@ -171,11 +287,23 @@ __device__ __forceinline__ void matmul(const char *a, const char *b, char *c, co
             here_c += at * plan.c_batch[d];
             i = rest;
         }
-        __syncthreads(); // all threads have read what the product before had there
-        multiply_batch<TA, TB, TC, A, DOWN, ACROSS, DEPTH>(here_a, here_b, here_c, plan, rows, columns);
+        __syncthreads();
+        multiply(here_a, here_b, here_c);
     }
 }
 
+template <class TA, class TB, class TC, class A, class Shape, int D>
+__device__ __forceinline__ void matmul(const char *a, const char *b, char *c, const Matmul<D> &plan)
+{
+    enum { ROWS = 2 * Shape::DEPTH * (Shape::ROWS + MATMUL_QUAD) };
+    enum { COLUMNS = 2 * Shape::DEPTH * (Shape::COLUMNS + MATMUL_QUAD) };
+    __shared__ alignas(16) char raw[(ROWS + COLUMNS) * sizeof(A)];
+    A *rows = reinterpret_cast<A *>(raw), *columns = rows + ROWS;
+    for_matrices(a, b, c, plan, [&](const char *here_a, const char *here_b, char *here_c) {
+        multiply_tile<TA, TB, TC, A, Shape>(here_a, here_b, here_c, plan, rows, columns);
+    });
 }
+
+} // namespace pycuda
 
 #endif

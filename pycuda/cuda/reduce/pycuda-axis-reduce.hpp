@@ -223,17 +223,19 @@ __device__ __forceinline__ void down(typename Op::Acc (&acc)[V], int lanes)
 
 // ROWS rows of V columns of a thread, of which the first `columns` exist: loaded, mapped, combined with acc.
 template <class Op, int V, bool ALIGNED, int ROWS, int RD>
-__device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, index_t step,
-                                            int columns, index_t row, int stride, const Axes<RD> &reduced,
-                                            const typename Op::Local (&local)[V])
+__device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const char *in, const char *second,
+                                            index_t step, int columns, index_t row, int stride,
+                                            const Axes<RD> &reduced, const typename Op::Local (&local)[V])
 {
     typedef typename Op::Element Element;
     alignas(16) Element items[ROWS][V];
+    typename Op::Second factor[ROWS]; // of all columns
     index_t other[ROWS];
 #pragma unroll
     for (int j = 0; j < ROWS; j++) {
         Place from = place<RD>(reduced, row + (index_t)j * stride);
         other[j] = from.other;
+        if (Op::second) factor[j] = *reinterpret_cast<const typename Op::Second *>(second + from.other);
         if (ALIGNED && columns == V)
             load_packed<V>(items[j], in + from.offset);
         else
@@ -247,7 +249,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
         typename Op::Acc part[ROWS];
 #pragma unroll
         for (int j = 0; j < ROWS; j++)
-            part[j] = Op::map(items[j][k], typename Op::Second(), other[j], local[k]);
+            part[j] = Op::map(items[j][k], factor[j], other[j], local[k]);
         acc[k] = fold<Op, RD == 1>(acc[k], part, [&](int j) {
             return place<RD>(reduced, row + (index_t)j * stride).other;
         });
@@ -279,10 +281,10 @@ __device__ __forceinline__ void reduce_columns(const char *in, const char *, cha
             local[k] = Op::local(in + min(k, columns - 1) * step, plan.count, plan.reduced, plan.parameter);
 #pragma unroll 1
         for (; row + (ROWS - 1) * rows < end; row += rows * ROWS)
-            column_step<Op, V, ALIGNED, ROWS>(acc, in, step, columns, row, rows, plan.reduced, local);
+            column_step<Op, V, ALIGNED, ROWS>(acc, in, second, step, columns, row, rows, plan.reduced, local);
 #pragma unroll 1
         for (; row < end; row += rows)
-            column_step<Op, V, ALIGNED, 1>(acc, in, step, columns, row, rows, plan.reduced, local);
+            column_step<Op, V, ALIGNED, 1>(acc, in, second, step, columns, row, rows, plan.reduced, local);
     }
     down<Op, V>(acc, lanes);
     if (threadIdx.x >= lanes) return;

@@ -84,7 +84,8 @@ for dtype in "fdFD":
         x, y = laid(a, one), laid(b, other)
         got, calls = product(x, y)
         want = a @ b
-        assert calls >= 1, (first, second, one, other)
+        is_vector = min(a.size, b.size) == first[-1]  # our own kernel is as fast as memory
+        assert is_vector or calls >= 1, (first, second, one, other)
         assert got.dtype == want.dtype and got.shape == want.shape
         assert (got == want).all(), (dtype, first, second, one, other, got, want)
 

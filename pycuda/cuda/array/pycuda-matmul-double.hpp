@@ -1,0 +1,171 @@
+// Products of matrices of doubles by tensor cores (compute capability 8.0 and later), with any strides. Their
+// sums are fused multiply-adds in ascending order of the inner axis, so that results have the bits of
+// pycuda::matmul. PTX ISA 9.7.14.5.
+#ifndef PYCUDA_MATMUL_DOUBLE_HPP
+#define PYCUDA_MATMUL_DOUBLE_HPP
+
+#include "array/pycuda-matmul.hpp"
+
+namespace pycuda
+{
+
+enum { DOUBLE_DEPTH = 8, DOUBLE_STAGES = 3, DOUBLE_WARP = 32 }; // a warp has as many rows as columns
+
+// A block has a tile of SIDE x SIDE results.
+template <int SIDE> struct DoubleBlock {
+    enum { WARPS = SIDE / DOUBLE_WARP, THREADS = WARPS * WARPS * 32, TILE = SIDE * DOUBLE_DEPTH };
+};
+
+// Where an element of an operand is in its tile in shared memory: neighbors in memory are neighbors there,
+// and what a warp loads as fragments is in different banks.
+template <int SIDE, Reading READING> __device__ __forceinline__ int double_place(int line, int depth)
+{
+    return READING == ALONG_INNER ? line * DOUBLE_DEPTH + (depth ^ (line / 2 % 2 * 4))
+                                  : depth * SIDE + (line ^ (depth % 4 * 4));
+}
+
+// The vectors of WIDTH elements of an operand that a thread copies to shared memory, part after part. Lines
+// beyond the last one are read as the last ones; what is beyond the inner axis is padding.
+template <int SIDE, Reading READING, int WIDTH> struct DoublePart {
+    enum { THREADS = DoubleBlock<SIDE>::THREADS, VECTORS = SIDE * DOUBLE_DEPTH / THREADS / WIDTH };
+    enum { SHARERS = (READING == ALONG_INNER ? DOUBLE_DEPTH : SIDE) / WIDTH, STEP = THREADS / SHARERS };
+    enum { LINE_STEP = READING == ALONG_INNER ? STEP : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : STEP };
+    const char *from[VECTORS];
+    index_t next;
+    int line, depth;
+
+    __device__ __forceinline__ DoublePart(const char *where, index_t first, index_t count, index_t line_bytes,
+                                          index_t depth_bytes)
+        : next(DOUBLE_DEPTH * depth_bytes)
+    {
+        line = READING == ALONG_INNER ? threadIdx.x / SHARERS : threadIdx.x % SHARERS * WIDTH;
+        depth = READING == ALONG_INNER ? threadIdx.x % SHARERS * WIDTH : threadIdx.x / SHARERS;
+        index_t last = count - (READING == ALONG_INNER ? 1 : WIDTH);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++)
+            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
+                      + (depth + e * DEPTH_STEP) * depth_bytes;
+    }
+
+    // depths: how many there are from here on.
+    __device__ __forceinline__ void copy(double *tile, index_t depths, double padding)
+    {
+        int there = (int)min((index_t)DOUBLE_DEPTH, depths);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++) {
+            int depth_here = depth + e * DEPTH_STEP;
+            double *to = tile + double_place<SIDE, READING>(line + e * LINE_STEP, depth_here);
+            if (depth_here < there)
+                asm volatile(
+                    "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+                    "l"(from[e]), "n"(WIDTH * sizeof(double))
+                    : "memory");
+            else
+#pragma unroll
+                for (int i = 0; i < WIDTH; i++) to[i] = padding;
+            from[e] += next;
+        }
+    }
+};
+
+// sum[0..1] of a row, sum[2..3] of the row 8 below: the fragments of 16 rows, 8 columns, DOUBLE_DEPTH.
+__device__ __forceinline__ void multiply_fragments(double (&sum)[4], const double (&a)[4],
+                                                   const double (&b)[2])
+{
+#if __CUDA_ARCH__ >= 900
+    asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+#pragma unroll
+    for (int i = 0; i < 4; i++)
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(sum[i % 2 * 2]), "+d"(sum[i % 2 * 2 + 1])
+            : "d"(a[i]), "d"(b[i / 2]));
+#endif
+}
+
+// One part of the inner axis: what a warp adds to its results.
+template <int SIDE, Reading OF_A, Reading OF_B>
+__device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][4], const double *rows,
+                                                 const double *columns, int row, int column)
+{
+    int group = threadIdx.x % 32 / 4, member = threadIdx.x % 4;
+    double a[DOUBLE_WARP / 16][4], b[DOUBLE_WARP / 8][2];
+#pragma unroll
+    for (int i = 0; i < DOUBLE_WARP / 16; i++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            a[i][k] = rows[double_place<SIDE, OF_A>(row + i * 16 + k % 2 * 8 + group, member + k / 2 * 4)];
+#pragma unroll
+    for (int j = 0; j < DOUBLE_WARP / 8; j++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+            b[j][k] = columns[double_place<SIDE, OF_B>(column + j * 8 + group, member + k * 4)];
+#pragma unroll
+    for (int i = 0; i < DOUBLE_WARP / 16; i++)
+#pragma unroll
+        for (int j = 0; j < DOUBLE_WARP / 8; j++) multiply_fragments(sum[i][j], a[i], b[j]);
+}
+
+// One tile of one product.
+template <int SIDE, Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
+__device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const char *b, char *c,
+                                                         const Matmul<D> &plan, double *shared)
+{
+    typedef DoubleBlock<SIDE> Block;
+    TilePlace tile = tile_of_block();
+    index_t first_row = (index_t)tile.row * SIDE, first_column = (index_t)tile.column * SIDE;
+    int warp = threadIdx.x / 32, row = warp / Block::WARPS * DOUBLE_WARP,
+        column = warp % Block::WARPS * DOUBLE_WARP;
+    DoublePart<SIDE, OF_A, WIDTH_A> rows(a, first_row, plan.rows, plan.a_row, plan.a_inner);
+    DoublePart<SIDE, OF_B, WIDTH_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
+    double sum[DOUBLE_WARP / 16][DOUBLE_WARP / 8][4] = {};
+    unsigned parts = (unsigned)((plan.inner + DOUBLE_DEPTH - 1) / DOUBLE_DEPTH);
+    // Adding 0 * -0 leaves a sum as it is, also -0.
+    auto copy = [&](unsigned part) {
+        double *to = shared + part % DOUBLE_STAGES * 2 * Block::TILE;
+        if (part < parts) {
+            rows.copy(to, plan.inner - (index_t)part * DOUBLE_DEPTH, 0.0);
+            columns.copy(to + Block::TILE, plan.inner - (index_t)part * DOUBLE_DEPTH, -0.0);
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+#pragma unroll
+    for (unsigned part = 0; part < DOUBLE_STAGES - 1; part++) copy(part);
+#pragma unroll 1
+    for (unsigned part = 0; part < parts; part++) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(DOUBLE_STAGES - 2) : "memory");
+        __syncthreads(); // and all threads have read what the next copy overwrites
+        copy(part + DOUBLE_STAGES - 1);
+        const double *here = shared + part % DOUBLE_STAGES * 2 * Block::TILE;
+        multiply_doubles<SIDE, OF_A, OF_B>(sum, here, here + Block::TILE, row, column);
+    }
+#pragma unroll
+    for (int i = 0; i < DOUBLE_WARP / 16; i++)
+#pragma unroll
+        for (int j = 0; j < DOUBLE_WARP / 8; j++)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                index_t y = first_row + row + i * 16 + r * 8 + threadIdx.x % 32 / 4,
+                        x = first_column + column + j * 8 + threadIdx.x % 4 * 2;
+                if (y < plan.rows)
+                    put_neighbors<2, double>(c + y * plan.c_row, x, plan.columns, plan.c_column,
+                                             sum[i][j] + r * 2);
+            }
+}
+
+template <int SIDE, Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
+__device__ __forceinline__ void matmul_of_doubles(const char *a, const char *b, char *c,
+                                                  const Matmul<D> &plan)
+{
+    __shared__ alignas(16) double shared[DOUBLE_STAGES * 2 * DoubleBlock<SIDE>::TILE];
+    for_matrices(a, b, c, plan, [&](const char *here_a, const char *here_b, char *here_c) {
+        multiply_tile_of_doubles<SIDE, OF_A, WIDTH_A, OF_B, WIDTH_B>(here_a, here_b, here_c, plan, shared);
+    });
+}
+
+} // namespace pycuda
+
+#endif

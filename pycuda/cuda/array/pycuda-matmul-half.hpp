@@ -1,0 +1,215 @@
+// Products of matrices of float16 or bfloat16 by tensor cores (compute capability 8.0 and later), summed in
+// float. How many products a tensor core adds at a time differs between generations: results have not the
+// same bits on all GPUs. PTX ISA 9.7.14.5.
+#ifndef PYCUDA_MATMUL_HALF_HPP
+#define PYCUDA_MATMUL_HALF_HPP
+
+#include "array/pycuda-matmul.hpp"
+
+namespace pycuda
+{
+
+// A block of four warps has a tile of the result, each warp a quarter of it.
+enum { HALF_THREADS = 128, HALF_SIDE = 128, HALF_DEPTH = 32, HALF_STAGES = 3, HALF_WARP = 64 };
+enum { HALF_TILE = HALF_SIDE * HALF_DEPTH, HALF_WIDTH = 8 }; // of a vector of 16 bytes
+
+// Tiles of an operand in shared memory, which lie there as in memory: lines of the inner axis, or the other
+// way round. Vectors are exchanged so that the eight that are loaded at once are in different banks.
+template <Reading READING> struct HalfTile {
+    enum { PER_ROW = (READING == ALONG_INNER ? HALF_DEPTH : HALF_SIDE) / HALF_WIDTH };
+
+    // The vector that begins with this element.
+    static __device__ __forceinline__ int place(int line, int depth)
+    {
+        int row = READING == ALONG_INNER ? line : depth,
+            vector = (READING == ALONG_INNER ? depth : line) / HALF_WIDTH;
+        return (row * PER_ROW + (vector ^ (READING == ALONG_INNER ? row / 2 % 4 : row % 8))) * HALF_WIDTH;
+    }
+};
+
+// Reads the fragments of a warp from a tile: four matrices of 8 x 8 at once, 16 lines x 16 places of the
+// inner axis.
+template <Reading READING> struct HalfReader {
+    unsigned at[READING == ALONG_INNER ? HALF_DEPTH / 16 : HALF_WARP / 16]; // bytes from the tile's begin
+
+    // line, depth: the lane's row of its matrix, of the first fragment.
+    __device__ __forceinline__ HalfReader(int line, int depth)
+    {
+#pragma unroll
+        for (int n = 0; n < sizeof at / sizeof *at; n++)
+            at[n] = 2
+                    * (READING == ALONG_INNER ? HalfTile<READING>::place(line, depth + n * 16)
+                                              : HalfTile<READING>::place(line + n * 16, depth));
+    }
+
+    // The fragment i * 16 lines and k * 16 places from the first one, as registers of mma.
+    __device__ __forceinline__ void load(unsigned (&fragment)[4], unsigned tile, int i, int k) const
+    {
+        unsigned from =
+            tile + (READING == ALONG_INNER ? at[k] + i * (32 * HALF_DEPTH) : at[i] + k * (32 * HALF_SIDE));
+        if (READING == ALONG_INNER)
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
+                         : "r"(from)
+                         : "memory");
+        else
+            asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                         : "=r"(fragment[0]), "=r"(fragment[1]), "=r"(fragment[2]), "=r"(fragment[3])
+                         : "r"(from)
+                         : "memory");
+    }
+};
+
+// The vectors of an operand that a thread copies to shared memory, part after part. Vectors of lines beyond
+// the last one are read as the last; beyond the inner axis there are zeros.
+template <Reading READING> struct HalfPart {
+    enum { PER_ROW = HalfTile<READING>::PER_ROW, STEP = HALF_THREADS / PER_ROW };
+    enum { VECTORS = HALF_TILE / HALF_WIDTH / HALF_THREADS };
+    enum { LINE_STEP = READING == ALONG_INNER ? STEP : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : STEP };
+    const char *from[VECTORS];
+    index_t next;
+    int line, depth;
+
+    __device__ __forceinline__ HalfPart(const char *where, index_t first, index_t count, index_t line_bytes,
+                                        index_t depth_bytes)
+        : next(HALF_DEPTH * depth_bytes)
+    {
+        int row = threadIdx.x / PER_ROW, place = threadIdx.x % PER_ROW * HALF_WIDTH;
+        line = READING == ALONG_INNER ? row : place;
+        depth = READING == ALONG_INNER ? place : row;
+        index_t last = count - (READING == ALONG_INNER ? 1 : HALF_WIDTH);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++)
+            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
+                      + (depth + e * DEPTH_STEP) * depth_bytes;
+    }
+
+    // To a tile in shared memory. depths: how many there are from here on.
+    __device__ __forceinline__ void copy(unsigned tile, index_t depths)
+    {
+        int there = (int)min((index_t)HALF_DEPTH, depths);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++) {
+            int line_here = line + e * LINE_STEP, depth_here = depth + e * DEPTH_STEP;
+            asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(
+                             tile + 2 * HalfTile<READING>::place(line_here, depth_here)),
+                         "l"(from[e]), "r"(depth_here < there ? 16 : 0) // 0: nothing is read
+                         : "memory");
+            from[e] += next;
+        }
+    }
+};
+
+template <bool IS_BFLOAT>
+__device__ __forceinline__ void multiply_fragments(float (&sum)[4], const unsigned (&a)[4], unsigned b0,
+                                                   unsigned b1)
+{
+    if (IS_BFLOAT)
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+            "{%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+    else
+        asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+            "{%8, %9}, {%0, %1, %2, %3};"
+            : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// What a warp multiplies at once, 16 places of the inner axis.
+struct HalfFragments {
+    unsigned a[HALF_WARP / 16][4], b[HALF_WARP / 16][4];
+
+    // From a part of the operands, whose tiles are neighbors, the k-th 16 places.
+    template <Reading OF_A, Reading OF_B>
+    __device__ __forceinline__ void load(const HalfReader<OF_A> &rows, const HalfReader<OF_B> &columns,
+                                         unsigned part, int k)
+    {
+#pragma unroll
+        for (int i = 0; i < HALF_WARP / 16; i++) rows.load(a[i], part, i, k);
+#pragma unroll
+        for (int j = 0; j < HALF_WARP / 16; j++) columns.load(b[j], part + 2 * HALF_TILE, j, k);
+    }
+
+    template <bool IS_BFLOAT> __device__ __forceinline__ void multiply(float (*sum)[HALF_WARP / 8][4]) const
+    {
+#pragma unroll
+        for (int i = 0; i < HALF_WARP / 16; i++)
+#pragma unroll
+            for (int j = 0; j < HALF_WARP / 8; j++)
+                multiply_fragments<IS_BFLOAT>(sum[i][j], a[i], b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+    }
+};
+
+// One tile of one product.
+template <class TC, bool IS_BFLOAT, Reading OF_A, Reading OF_B, int D>
+__device__ __forceinline__ void multiply_tile_of_halves(const char *a, const char *b, char *c,
+                                                        const Matmul<D> &plan, unsigned shared)
+{
+    TilePlace tile = tile_of_block();
+    index_t first_row = (index_t)tile.row * HALF_SIDE, first_column = (index_t)tile.column * HALF_SIDE;
+    int warp = threadIdx.x / 32, row = warp / 2 * HALF_WARP, column = warp % 2 * HALF_WARP;
+    HalfPart<OF_A> rows(a, first_row, plan.rows, plan.a_row, plan.a_inner);
+    HalfPart<OF_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
+    // The four matrices of a fragment: two of lines, two of the inner axis, as mma has them.
+    int matrix = threadIdx.x % 32 / 8, lane = threadIdx.x % 8;
+    int in_line = OF_A == ALONG_INNER ? lane : 0, in_depth = OF_A == ALONG_INNER ? 0 : lane;
+    HalfReader<OF_A> read_rows(row + matrix % 2 * 8 + in_line, matrix / 2 * 8 + in_depth);
+    in_line = OF_B == ALONG_INNER ? lane : 0, in_depth = OF_B == ALONG_INNER ? 0 : lane;
+    HalfReader<OF_B> read_columns(column + matrix / 2 * 8 + in_line, matrix % 2 * 8 + in_depth);
+    float sum[HALF_WARP / 16][HALF_WARP / 8][4] = {};
+    unsigned parts = (unsigned)((plan.inner + HALF_DEPTH - 1) / HALF_DEPTH);
+    auto at = [&](unsigned part) { return shared + part % HALF_STAGES * (4 * HALF_TILE); };
+    auto copy = [&](unsigned part) {
+        if (part < parts) {
+            rows.copy(at(part), plan.inner - (index_t)part * HALF_DEPTH);
+            columns.copy(at(part) + 2 * HALF_TILE, plan.inner - (index_t)part * HALF_DEPTH);
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+    auto wait = [&] {
+        asm volatile("cp.async.wait_group %0;" ::"n"(HALF_STAGES - 2) : "memory");
+        __syncthreads(); // and all threads have read what the next copy overwrites
+    };
+#pragma unroll
+    for (unsigned part = 0; part < HALF_STAGES - 1; part++) copy(part);
+    // Fragments are loaded while those before are multiplied.
+    HalfFragments even, odd;
+    wait();
+    if (parts) even.load(read_rows, read_columns, shared, 0);
+#pragma unroll 1
+    for (unsigned part = 0; part < parts; part++) {
+        odd.load(read_rows, read_columns, at(part), 1);
+        copy(part + HALF_STAGES - 1);
+        even.multiply<IS_BFLOAT>(sum);
+        wait();
+        if (part + 1 < parts) even.load(read_rows, read_columns, at(part + 1), 0);
+        odd.multiply<IS_BFLOAT>(sum);
+    }
+#pragma unroll
+    for (int i = 0; i < HALF_WARP / 16; i++)
+#pragma unroll
+        for (int j = 0; j < HALF_WARP / 8; j++)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                index_t y = first_row + row + i * 16 + r * 8 + threadIdx.x % 32 / 4,
+                        x = first_column + column + j * 8 + threadIdx.x % 4 * 2;
+                if (y < plan.rows)
+                    put_neighbors<2, TC>(c + y * plan.c_row, x, plan.columns, plan.c_column,
+                                         sum[i][j] + r * 2);
+            }
+}
+
+template <class TC, bool IS_BFLOAT, Reading OF_A, Reading OF_B, int D>
+__device__ __forceinline__ void matmul_of_halves(const char *a, const char *b, char *c, const Matmul<D> &plan)
+{
+    __shared__ alignas(16) unsigned short tiles[HALF_STAGES * 2 * HALF_TILE];
+    unsigned shared = (unsigned)__cvta_generic_to_shared(tiles);
+    for_matrices(a, b, c, plan, [&](const char *here_a, const char *here_b, char *here_c) {
+        multiply_tile_of_halves<TC, IS_BFLOAT, OF_A, OF_B>(here_a, here_b, here_c, plan, shared);
+    });
+}
+
+} // namespace pycuda
+
+#endif

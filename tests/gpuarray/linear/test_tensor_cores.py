@@ -1,0 +1,112 @@
+"""Products by tensor cores: doubles with the bits of the kernel without them, halves against NumPy."""
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pycuda
+import pycuda.driver as drv
+from pycuda import gpuarray
+from pycuda._kernels.builtin import matmul as kernels
+
+pytestmark = pytest.mark.usefixtures("primary_context")
+
+FORMS = st.sampled_from(["rows", "columns", "reversed"])
+
+
+def numbers(rng, shape, dtype):
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def laid(host, form):
+    """The array on the device, its rows or its columns contiguous, or neither."""
+    if form == "rows":
+        return gpuarray.to_gpu(host)
+    if form == "columns":
+        return gpuarray.to_gpu(np.ascontiguousarray(host.mT)).mT
+    return gpuarray.to_gpu(np.ascontiguousarray(host[..., ::-1]))[..., ::-1]
+
+
+def operand(array, is_first):
+    lines, inner = (-2, -1) if is_first else (-1, -2)
+    steps = array.strides
+    return kernels._Operand(
+        array.shape[lines], array.shape[inner], steps[lines], steps[inner], steps[:-2], array._address,
+        array.itemsize,
+    )  # fmt: skip
+
+
+def product(a, b, dtype, choose):
+    """a @ b of matrices, or of as many of both, by the kernel that choose(first, second) names."""
+    if drv.Context.get_device().compute_capability() < (8, 0):
+        pytest.skip("tensor cores of doubles came with compute capability 8.0")
+    c = gpuarray.zeros((*a.shape[:-1], b.shape[-1]), dtype)
+    axes = [(a.shape[0], a.strides[0], b.strides[0], c.strides[0])] if a.ndim == 3 else []
+    way = choose(operand(a, True), operand(b, False))
+    kernels.plan(a, b, c, axes, False, way).queue(a, b, c, None)
+    return c.get()
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.tuples(st.integers(1, 140), st.integers(1, 140), st.integers(0, 20)), FORMS, FORMS,
+    st.sampled_from([(), (3,)]), st.sampled_from([1, 1000]), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_doubles(sizes, first, second, batch, batches, seed):
+    """Tiles of both sizes; also sums that are -0, which padding must leave."""
+    rows, columns, inner = sizes
+    rng = np.random.default_rng(seed)
+    a, b = numbers(rng, (*batch, rows, inner), "f8"), numbers(rng, (*batch, inner, columns), "f8")
+    a[..., ::3, :], b[..., :, ::3] = -1e-200, 1e-200
+    x, y = laid(a, first), laid(b, second)
+    got = product(x, y, "f8", lambda *each: kernels.by_tensor_cores_of_doubles(*each, batches))
+    way = kernels._by_threads(operand(x, True), operand(y, False), 1, ("double",) * 4, 8)
+    want = product(x, y, "f8", lambda *each: way)
+    assert (got.view(np.uint64) == want.view(np.uint64)).all()
+    np.testing.assert_allclose(got, a @ b, rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    st.tuples(st.integers(1, 18), st.integers(1, 18), st.integers(1, 9)),
+    st.sampled_from(["rows", "columns"]), st.sampled_from(["rows", "columns"]), st.sampled_from([(), (3,)]),
+    st.booleans(), st.booleans(), st.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_halves(eighths, first, second, batch, is_bfloat, into_float, seed):
+    rows, columns, inner = (8 * each for each in eighths)
+    dtype = np.dtype(ml_dtypes.bfloat16 if is_bfloat else "f2")
+    rng = np.random.default_rng(seed)
+    a, b = numbers(rng, (*batch, rows, inner), dtype), numbers(rng, (*batch, inner, columns), dtype)
+    result = np.dtype("f4") if into_float else dtype
+    got = product(
+        laid(a, first), laid(b, second), result,
+        lambda *each: kernels.by_tensor_cores_of_halves(*each, (dtype, dtype, result)),
+    )  # fmt: skip
+    want = a.astype("f8") @ b.astype("f8")
+    bound = 1e-5 if into_float else 1e-2 if is_bfloat else 1e-3
+    np.testing.assert_allclose(got.astype("f8"), want, rtol=bound, atol=bound * inner**0.5)
+
+
+def test_halves_that_are_not_aligned():
+    """Their elements are read one by one, by threads."""
+    array = gpuarray.zeros((16, 17), "f2")
+    first, second = operand(array[:, 1:], True), operand(array[:, :16], False)
+    assert kernels.by_tensor_cores_of_halves(first, second, [np.dtype("f2")] * 3) is None
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "e", "f", "d", "F", "D"])
+@pytest.mark.parametrize("form", ["rows", "columns", "reversed"])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 0), (5, 700), (700, 5), (90, 80), (4, 30, 40)])
+def test_matrix_and_vector(dtype, form, shape):
+    rng = np.random.default_rng(sum(shape))
+    a, right, left = (rng.integers(-4, 5, n).astype(dtype) for n in (shape, shape[-1:], shape[-2:-1]))
+    x, y, z = laid(a, form), gpuarray.to_gpu(right), gpuarray.to_gpu(np.repeat(left, 2))[::2]
+    for _ in range(2):  # the second time as it was planned the first time
+        with pycuda.same_bits():
+            np.testing.assert_array_equal((x @ y).get(), a @ right)
+            np.testing.assert_array_equal((z @ x).get(), left @ a)
+            out = gpuarray.zeros((*shape[:-1], 2), dtype)[..., 1]
+            gpuarray.matmul(x, y, out=out)
+            np.testing.assert_array_equal(out.get(), a @ right)
