@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from cuda.pathfinder import load_nvidia_dynamic_lib
 
 import pycuda.driver as drv
 from pycuda import _driver
@@ -101,13 +102,16 @@ def queued_on(stream) -> Iterator[None]:
         drv.Event().record(drv.current_stream()).synchronize()
 
 
-def keep_until_done(stream, memory) -> None:
-    """What was queued on the stream uses this device memory: the objects that own it live as long."""
+@contextlib.contextmanager
+def memory_in_use(stream, memory) -> Iterator[None]:
+    """A library queues work on the stream meanwhile that uses this memory, which lives until it is done."""
     owners = tuple(each for each in memory if not isinstance(each, int | np.ndarray | None))
-    if owners and isinstance(stream, _StreamNumber):  # its end is not known
-        _driver._launch_host_func(stream, _nothing, *owners)
-    elif owners:
+    is_number = isinstance(stream, _StreamNumber)  # of a stream whose end is not known
+    if owners and not is_number:
         _driver._library_uses(stream, owners)
+    yield
+    if owners and is_number:
+        _driver._launch_host_func(stream, _nothing, *owners)
 
 
 def _nothing(*arguments) -> None:
@@ -195,7 +199,7 @@ class Library:
     @functools.cached_property
     def _loaded(self) -> ctypes.CDLL:
         finding.need(self.name)
-        return ctypes.CDLL(finding._path(self.name))
+        return ctypes.CDLL(load_nvidia_dynamic_lib(self.name).abs_path)
 
     @functools.cached_property
     def stand_in(self) -> ModuleType:
@@ -208,11 +212,10 @@ class Library:
 
     def symbol(self, name: str) -> Callable[..., int]:
         """The library's function; its second version, if there is one, which takes a handle first."""
+        loaded = self._loaded
         for each in f"{name}_v2", name:
-            try:
-                return getattr(self._loaded, each)
-            except AttributeError:
-                pass
+            if hasattr(loaded, each):
+                return getattr(loaded, each)
         raise NotImplementedError(f"lib{self.name} has no {name}: it is in another version of CUDA")
 
     def call(self, name: str, *arguments) -> None:
@@ -305,8 +308,8 @@ class Function:
                 result = number if kind == "result" else result
                 numbers.append(number)
                 words.append(ctypes.c_void_p(number.ctypes.data))
-        self._library.check(self._symbol(ctypes.c_void_p(handle), *words))
-        keep_until_done(handle.stream, memory)
+        with memory_in_use(handle.stream, memory):
+            self._library.check(self._symbol(ctypes.c_void_p(handle), *words))
         return None if result is None else result[0].item() - (self._result == "index")
 
     # ---- on the CPU device

@@ -13,7 +13,7 @@ import pycuda.driver as drv
 from pycuda._libraries import host
 
 from ._host_fft import Transform
-from ._library import Handle, Library, address_of, keep_until_done
+from ._library import Handle, Library, address_of, memory_in_use
 
 
 class cufftError(Exception):
@@ -256,8 +256,8 @@ def _execute(name: str, plan, idata, odata, *direction: int) -> None:
         plan.transform.queue(idata, odata, direction == (CUFFT_INVERSE,), plan.stream)
         return
     places = (ctypes.c_void_p(address_of(each)) for each in (idata, odata))
-    _library.call(name, ctypes.c_int(plan), *places, *map(ctypes.c_int, direction))
-    keep_until_done(plan.stream, (idata, odata))
+    with memory_in_use(plan.stream, (idata, odata)):
+        _library.call(name, ctypes.c_int(plan), *places, *map(ctypes.c_int, direction))
 
 
 def _execution(name: str, complex_to_complex: bool) -> Callable[..., None]:

@@ -199,11 +199,13 @@ def get_by_index(src_gpu, ind):
 
 
 def set_by_index(dest_gpu, ind, src_gpu, ind_which="dest") -> None:
-    """dest_gpu[ind] = src_gpu; with ind_which="src" dest_gpu[:] = src_gpu[ind]."""
+    """dest_gpu[ind] = src_gpu; with ind_which="src" dest_gpu[:] = src_gpu[ind]. Without indices nothing."""
     if ind_which not in ("dest", "src"):
         raise ValueError(f"ind_which is {ind_which!r}, must be 'dest' or 'src'")
     shorter = src_gpu if ind_which == "dest" else dest_gpu
-    if len(_index(ind)) != len(shorter):
+    if not len(_index(ind)):
+        return
+    if len(ind) != len(shorter):
         raise ValueError(f"there are {len(ind)} indices for {len(shorter)} elements")
     if ind_which == "dest":
         dest_gpu[ind] = src_gpu

@@ -156,6 +156,8 @@ def test_indices(on_device):
     dest = gpuarray.zeros(3, np.float32)
     misc.set_by_index(dest, index, src, ind_which="src")
     assert (dest.get() == [10, 12, 14]).all()
+    misc.set_by_index(dest, index[:0], src)
+    assert (dest.get() == [10, 12, 14]).all() and misc.get_by_index(src, index[:0]).size == 0
     with pytest.raises(ValueError, match="3 indices for 5 elements"):
         misc.set_by_index(src, index, gpuarray.zeros(5, np.float32))
     with pytest.raises(ValueError, match="vector of integers"):

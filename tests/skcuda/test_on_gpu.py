@@ -18,8 +18,9 @@ def library(monkeypatch, compiled):
     path = compiled((Path(__file__).parent / "stand_in.c").read_text())
     for module in _library, cublas, cufft, cusolver:
         monkeypatch.setattr(module, "host", SimpleNamespace(is_possible=lambda: False))
-    found = SimpleNamespace(need=lambda name: None, _path=lambda name: path)
-    monkeypatch.setattr(_library, "finding", found)
+    monkeypatch.setattr(_library.finding, "need", lambda name: None)
+    found = SimpleNamespace(abs_path=path)
+    monkeypatch.setattr(_library, "load_nvidia_dynamic_lib", lambda name: found)
     yield
     for module in cublas, cufft, cusolver:
         vars(module._library).pop("_loaded", None)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 
-from skcuda import _library, cublas, cusolver
+from skcuda import _library, cublas, cufft, cusolver
 
 FOLDERS = [Path("/usr/local/cuda/include"), Path("/usr/local/include"), Path("/usr/include")]
 FOLDERS += [path for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
@@ -23,6 +24,8 @@ def prototypes(header):
     pytest.skip(f"no {header} here")
 
 
+# Functions that the libraries do not have, or had once.
+OURS = {"cublasCheckStatus", "cufftCheckStatus", "cusolverCheckStatus", "cufftSetCompatibilityMode"}
 C_TYPES = {
     np.float32: "float",
     np.float64: "double",
@@ -44,6 +47,25 @@ def declaration(row, parameter):
         "number": rf"const {own} ?\*",
         "real number": rf"const {real} ?\*",
     }[parameter.kind]
+
+
+@pytest.mark.parametrize("module", [cublas, cufft, cusolver])
+def test_the_libraries_have_the_functions(module, monkeypatch):
+    """Where they are installed, with or without a GPU."""
+    name = module._library.name
+    try:
+        load_nvidia_dynamic_lib(name)
+    except DynamicLibNotFoundError:
+        pytest.skip(f"lib{name} is not installed")
+    monkeypatch.setattr(_library.finding, "need", lambda name: None)
+    library = _library.Library(name, {}, "")
+    functions = {
+        each
+        for each, value in vars(module).items()
+        if re.match(rf"{name}[A-Z]", each) and callable(value) and not isinstance(value, type)
+    }
+    assert len(functions) > 30
+    assert all(map(library.symbol, functions - OURS))
 
 
 @pytest.mark.parametrize("module, header", [(cublas, "cublas_api.h"), (cusolver, "cusolverDn.h")])
