@@ -5,6 +5,7 @@
 
 static const char axis_name[3] = {'x', 'y', 'z'};
 
+/* 0: unknown. */
 IN_CALL static int device_limit(CUdevice_attribute attribute)
 {
     CUdevice device;
@@ -15,13 +16,15 @@ IN_CALL static int device_limit(CUdevice_attribute attribute)
     return value;
 }
 
+/* 0: unknown. */
 IN_CALL static int function_limit(CUfunction function, CUfunction_attribute attribute)
 {
     int value = 0;
     return driver.cuFuncGetAttribute(&value, attribute, function) == CUDA_SUCCESS ? value : 0;
 }
 
-/* One of the six lengths against 0 and against the device's limit (0: unknown). */
+/* Compares a length of the grid or block with 0 and with the device's limit (0: unknown). True if it is
+ * wrong: `text` says why. */
 static bool explain_length(const char *what, int axis, unsigned length, int limit, char *text, size_t size)
 {
     if (length == 0)

@@ -26,8 +26,9 @@ static void pause_for(uint64_t elapsed)
     nanosleep(&moment, NULL);
 }
 
-/* A mark must not invalidate a capture made outside of pycuda. */
-IN_CALL static CUresult ask_mark(CUevent mark)
+/* The query is made in relaxed mode: in another one it would invalidate a capture that was begun outside of
+ * pycuda. */
+IN_CALL static CUresult query_mark(CUevent mark)
 {
     CaptureMode mode;
     (void)capture_mode_relax(&mode);
@@ -36,27 +37,27 @@ IN_CALL static CUresult ask_mark(CUevent mark)
     return result;
 }
 
-IN_CALL static CUresult ask(PollPlace place)
+IN_CALL static CUresult query(PollPlace place)
 {
     return place.kind == POLL_STREAM ? driver.cuStreamQuery(place.stream)
-           : place.kind == POLL_MARK ? ask_mark(place.event)
+           : place.kind == POLL_MARK ? query_mark(place.event)
                                      : driver.cuEventQuery(place.event);
 }
 
 IN_CALL CUresult poll_slice(PollPlace place, uint64_t start)
 {
     uint64_t begin = poll_microseconds(), now = begin;
-    CUresult result = ask(place);
+    CUresult result = query(place);
     while (result == CUDA_ERROR_NOT_READY && now - begin < POLL_SLICE_MICROSECONDS) {
         pause_for(now - start);
-        result = ask(place);
+        result = query(place);
         now = poll_microseconds();
     }
     return result;
 }
 
 /* Captures in other threads forbid even to query an event, except in this mode. */
-IN_CALL CUresult poll_look(CUstream stream, CUevent *mark, bool is_recorded, MarkLook *out)
+IN_CALL CUresult poll_mark(CUstream stream, CUevent *mark, bool is_recorded, MarkState *out)
 {
     CaptureMode mode;
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;

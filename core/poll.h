@@ -21,13 +21,13 @@ uint64_t poll_microseconds(void);
 IN_CALL CUresult poll_slice(PollPlace place, uint64_t start);
 
 /* The result of polling a mark. */
-typedef struct MarkLook {
+typedef struct MarkState {
     bool captured; /* calls on the stream run later, if at all */
     bool reached; /* the mark was, or there was none; it is recorded again */
     bool recorded;
-} MarkLook;
+} MarkState;
 
 /* Polls the stream's mark, which is first recorded here, and records it again when it was reached. */
-IN_CALL CUresult poll_look(CUstream stream, CUevent *mark, bool is_recorded, MarkLook *out);
+IN_CALL CUresult poll_mark(CUstream stream, CUevent *mark, bool is_recorded, MarkState *out);
 
 #endif

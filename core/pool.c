@@ -489,90 +489,94 @@ static void forget_locked(Pool *pool, PoolBlock *block)
         pool->blocks = block->after;
 }
 
-/* ---- Memory of the driver's pool that was returned to it ---- */
+/* ---- Streams on which memory was freed to the driver's pool ---- */
 
-static PoolReturn *find_return_locked(const Pool *pool, CUstream stream)
+static PoolPendingFree *find_pending_locked(const Pool *pool, CUstream stream)
 {
-    for (size_t i = 0; i < pool->return_count; i++)
-        if (pool->returns[i].stream == stream) return &pool->returns[i];
+    for (size_t i = 0; i < pool->pending_count; i++)
+        if (pool->pending[i].stream == stream) return &pool->pending[i];
     return NULL;
 }
 
-/* When memory is short a trim may give the system less. */
-static void add_return_locked(Pool *pool, PoolReturn one)
+/* Without memory for it the stream is not noted, and a later trim may free less. */
+static void add_pending_locked(Pool *pool, PoolPendingFree one)
 {
-    if (pool->return_count == pool->return_capacity) {
-        size_t capacity = 2 * pool->return_capacity + 4;
-        PoolReturn *larger = realloc(pool->returns, capacity * sizeof *larger);
+    if (pool->pending_count == pool->pending_capacity) {
+        size_t capacity = 2 * pool->pending_capacity + 4;
+        PoolPendingFree *larger = realloc(pool->pending, capacity * sizeof *larger);
         if (!larger) {
             unuse_event_locked(pool, one.ready);
             return;
         }
-        pool->returns = larger;
-        pool->return_capacity = capacity;
+        pool->pending = larger;
+        pool->pending_capacity = capacity;
     }
-    pool->returns[pool->return_count++] = one;
+    pool->pending[pool->pending_count++] = one;
 }
 
-static void note_return(Pool *pool, CUstream stream)
+static void note_pending_free(Pool *pool, CUstream stream)
 {
     lock_pool(pool);
-    if (!find_return_locked(pool, stream)) add_return_locked(pool, (PoolReturn){stream, NULL});
+    if (!find_pending_locked(pool, stream)) add_pending_locked(pool, (PoolPendingFree){stream, NULL});
     unlock_pool(pool);
 }
 
-/* The oldest. */
-static bool take_return(Pool *pool, PoolReturn *out)
+/* Removes the oldest; false if there is none. */
+static bool pop_pending(Pool *pool, PoolPendingFree *out)
 {
     lock_pool(pool);
-    bool some = pool->return_count;
+    bool some = pool->pending_count;
     if (some) {
-        *out = pool->returns[0];
-        memmove(pool->returns, pool->returns + 1, --pool->return_count * sizeof *pool->returns);
+        *out = pool->pending[0];
+        memmove(pool->pending, pool->pending + 1, --pool->pending_count * sizeof *pool->pending);
     }
     unlock_pool(pool);
     return some;
 }
 
-/* One that is not done is put back, unless memory was returned there meanwhile. */
-static void end_return(Pool *pool, PoolReturn one, bool done)
+/* Ends the work on one that was popped: `done` says that its stream's work is. If not, it is put back,
+ * unless memory was freed there meanwhile. */
+static void settle_pending(Pool *pool, PoolPendingFree one, bool done)
 {
     lock_pool(pool);
     if (done)
         unuse_event_locked(pool, one.ready);
-    else if (one.stream == POOL_NO_STREAM || !find_return_locked(pool, one.stream))
-        add_return_locked(pool, one);
+    else if (one.stream == POOL_NO_STREAM || !find_pending_locked(pool, one.stream))
+        add_pending_locked(pool, one);
     unlock_pool(pool);
 }
 
-static size_t count_returns(Pool *pool)
+static size_t count_pending(Pool *pool)
 {
     lock_pool(pool);
-    size_t count = pool->return_count;
+    size_t count = pool->pending_count;
     unlock_pool(pool);
     return count;
 }
 
-/* Entries of destroyed streams would accumulate if the pool is never trimmed. */
-IN_CALL static void forget_done_returns(Pool *pool)
+/* Drops entries of destroyed streams whose work is done: they would accumulate if the pool is never
+ * trimmed. */
+IN_CALL static void drop_done_pending(Pool *pool)
 {
-    PoolReturn one;
-    for (size_t left = count_returns(pool); left-- && take_return(pool, &one);) {
-        bool gone = one.stream == POOL_NO_STREAM;
-        end_return(pool, one, gone && (!one.ready || driver.cuEventQuery(one.ready->event) == CUDA_SUCCESS));
+    PoolPendingFree one;
+    for (size_t left = count_pending(pool); left-- && pop_pending(pool, &one);) {
+        bool destroyed = one.stream == POOL_NO_STREAM;
+        settle_pending(pool, one,
+                       destroyed && (!one.ready || driver.cuEventQuery(one.ready->event) == CUDA_SUCCESS));
     }
 }
 
-/* Each is removed first, as memory may be freed there meanwhile. No stream is destroyed meanwhile. */
-IN_CALL CUresult pool_await_returns(Pool *pool)
+/* Each entry is removed before the wait, as memory may be freed on its stream meanwhile. `streams` is held
+ * so that no stream is destroyed meanwhile. */
+IN_CALL CUresult pool_await_pending_frees(Pool *pool)
 {
     CUresult first = CUDA_SUCCESS;
-    PoolReturn one;
+    PoolPendingFree one;
     bool captured;
     pthread_mutex_lock(&pool->streams);
-    for (size_t left = count_returns(pool); left-- && take_return(pool, &one);) {
+    for (size_t left = count_pending(pool); left-- && pop_pending(pool, &one);) {
         CUresult result = await_work(one.stream, one.ready, &captured);
-        end_return(pool, one, result == CUDA_SUCCESS && !captured);
+        settle_pending(pool, one, result == CUDA_SUCCESS && !captured);
         if (first == CUDA_SUCCESS) first = result;
     }
     pthread_mutex_unlock(&pool->streams);
@@ -582,16 +586,16 @@ IN_CALL CUresult pool_await_returns(Pool *pool)
 IN_CALL static CUresult trim_source(Pool *pool, size_t keep)
 {
     if (!pool->source->trim) return CUDA_SUCCESS;
-    CUresult result = pool_await_returns(pool);
+    CUresult result = pool_await_pending_frees(pool);
     return result == CUDA_SUCCESS ? pool->source->trim(pool, keep) : result;
 }
 
-/* ---- Giving back to the source ---- */
+/* ---- Releasing memory to the source ---- */
 
 IN_CALL static CUresult release_block(Pool *pool, PoolBlock *block, bool with_driver)
 {
     CUresult result = with_driver ? pool->source->release(pool, block) : CUDA_SUCCESS;
-    if (with_driver && pool->driver_pool) note_return(pool, block->stream);
+    if (with_driver && pool->driver_pool) note_pending_free(pool, block->stream);
     if (pool->marks) pool->marks->drop(block->mark);
     free(block);
     return result;
@@ -619,6 +623,7 @@ IN_CALL CUresult pool_drop(Pool *pool, PoolBlock *block, bool with_driver)
     return release_block(pool, block, with_driver);
 }
 
+/* Removes the newest held block from its bin, which has one, and from the pool. */
 static PoolBlock *unhold_locked(Pool *pool, unsigned bin)
 {
     PoolBlock *block = pool->bins[bin];
@@ -698,9 +703,9 @@ IN_CALL CUresult pool_stop(Pool *pool, bool with_driver)
 IN_CALL CUresult pool_clear(Pool *pool, bool with_driver)
 {
     CUresult result = release_blocks(pool, with_driver);
-    for (PoolReturn one; take_return(pool, &one);) end_return(pool, one, true);
+    for (PoolPendingFree one; pop_pending(pool, &one);) settle_pending(pool, one, true);
     free_events(pool, with_driver);
-    free(pool->returns);
+    free(pool->pending);
     free(pool->bins);
     pthread_mutex_destroy(&pool->streams);
     return result;
@@ -714,7 +719,7 @@ IN_CALL CUresult pool_end_source(Pool *pool)
     PoolBlock *blocks = pool_copy_blocks(pool, &count);
     if (!blocks) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        blocks[i].stream = NULL;
+        blocks[i].stream = NULL; /* its own may be destroyed */
         result = pool->source->release(pool, &blocks[i]);
     }
     free(blocks);
@@ -751,9 +756,9 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
             if (event) event->users++;
         }
     }
-    PoolReturn *returned = find_return_locked(pool, stream);
-    if (!returned) return;
-    *returned = (PoolReturn){POOL_NO_STREAM, event};
+    PoolPendingFree *pending = find_pending_locked(pool, stream);
+    if (!pending) return;
+    *pending = (PoolPendingFree){POOL_NO_STREAM, event};
     if (event) event->users++;
 }
 
@@ -764,9 +769,9 @@ IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
     PoolOrder order;
     PoolEvent *event = NULL;
     pthread_mutex_lock(&pool->streams);
-    forget_done_returns(pool);
+    drop_done_pending(pool);
     lock_pool(pool);
-    bool asked = any_after_locked(pool, stream) || find_return_locked(pool, stream);
+    bool asked = any_after_locked(pool, stream) || find_pending_locked(pool, stream);
     unlock_pool(pool);
     if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);

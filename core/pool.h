@@ -51,10 +51,10 @@ typedef struct PoolBlock {
 
 /* A stream on which memory was freed to the driver's pool, or an event in its place: until the host has
  * waited for it the driver counts that memory as in use. */
-typedef struct PoolReturn {
+typedef struct PoolPendingFree {
     CUstream stream;
     PoolEvent *ready;
-} PoolReturn;
+} PoolPendingFree;
 
 /* The source of a pool's memory (pool_sources.c). The functions are IN_CALL. */
 typedef struct PoolSource {
@@ -99,8 +99,8 @@ struct Pool {
     PoolBlock *blocks; /* all of them */
     PoolBlock **bins; /* owned: the held blocks of each bin, last in, first out */
     PoolEvent *events; /* unused ones */
-    PoolReturn *returns; /* owned; of ordered memory */
-    size_t return_count, return_capacity;
+    PoolPendingFree *pending; /* owned; of ordered memory */
+    size_t pending_count, pending_capacity;
 };
 
 /* False if out of memory. source: borrowed, must outlive the pool. flags: for the source. bits: of a size, as
@@ -117,7 +117,7 @@ IN_CALL CUresult pool_clear(Pool *pool, bool with_driver);
 
 /* Waits for the work after which memory was freed to the driver's pool; streams under capture are left for
  * the next time. */
-IN_CALL CUresult pool_await_returns(Pool *pool);
+IN_CALL CUresult pool_await_pending_frees(Pool *pool);
 
 /* Destroys the source's own pool. All work on its memory is done, and no other thread calls the driver for
  * the pool: blocks in use lose their memory, and only pool_drop without the driver may be called on them. */
@@ -186,8 +186,8 @@ IN_CALL CUresult pool_end_use(const PoolBlock *block);
 
 /* A stream outside of any capture, for memory that is to be used on a captured stream: after end the memory
  * is allocated. In the pool's context, which is current. */
-IN_CALL CUresult pool_begin_aside(CUstream *stream);
-IN_CALL CUresult pool_end_aside(CUstream stream);
+IN_CALL CUresult pool_begin_uncaptured(CUstream *stream);
+IN_CALL CUresult pool_end_uncaptured(CUstream stream);
 
 /* Returns an active block to the pool, after the work queued on its stream. False, with no effect, when the
  * pool no longer holds blocks: then pool_drop. */

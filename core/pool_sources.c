@@ -132,14 +132,14 @@ const PoolSource pool_external_memory = {.allocate = allocate_external,
                                          .release_name = "deallocate",
                                          .ordered = true};
 
-/* ---- Streams of no capture ---- */
+/* ---- Streams outside of captures ---- */
 
-IN_CALL CUresult pool_begin_aside(CUstream *stream)
+IN_CALL CUresult pool_begin_uncaptured(CUstream *stream)
 {
     return driver.cuStreamCreate(stream, CU_STREAM_NON_BLOCKING);
 }
 
-IN_CALL CUresult pool_end_aside(CUstream stream)
+IN_CALL CUresult pool_end_uncaptured(CUstream stream)
 {
     CUresult result = driver.cuStreamSynchronize(stream), destroyed = driver.cuStreamDestroy(stream);
     return result == CUDA_SUCCESS ? destroyed : result;

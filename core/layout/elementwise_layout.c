@@ -107,6 +107,8 @@ size_t layout_size(int operands, int layout)
     return (size + LAYOUT_SLOT - 1) / LAYOUT_SLOT * LAYOUT_SLOT;
 }
 
+/* Writes the arrays of AXES_FIELD one after another to `at`, each with `axes` entries (for each of `count`
+ * operands, if it is per operand). Outer axes that the plan lacks have length 1 and stride 0. */
 static void pack_axes(const LoopPlan *plan, size_t count, size_t axes, void *at)
 {
     size_t missing = axes - (size_t)plan->ndim;

@@ -94,7 +94,7 @@ static unsigned usable_isas(void)
     return found;
 }
 
-static const Isa *choose(void)
+static const Isa *choose_isa(void)
 {
     const char *wanted = getenv("PYCUDA_CPU_ISA");
     const unsigned usable = usable_isas();
@@ -114,13 +114,13 @@ bool exec_isa_known(const char *name)
     return false;
 }
 
-const char *exec_isa_name(void) { return choose()->name; }
+const char *exec_isa_name(void) { return choose_isa()->name; }
 
-const OpFn *exec_op_handlers(unsigned op) { return (*choose()->handlers)[op]; }
+const OpFn *exec_op_handlers(unsigned op) { return (*choose_isa()->handlers)[op]; }
 
 void exec_bind(CodeModule *module)
 {
-    const Isa *isa = choose();
+    const Isa *isa = choose_isa();
     HandlerTable *handlers = isa->handlers;
     exec_measure(module);
     module->wide = isa->wide;

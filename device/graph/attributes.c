@@ -21,7 +21,7 @@ static Node *kernel_node(CUgraphNode handle)
     return node && node->work.type == CU_GRAPH_NODE_TYPE_KERNEL ? node : NULL;
 }
 
-static CUresult get(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrValue *out)
+static CUresult get_attribute(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrValue *out)
 {
     const Node *node = kernel_node(handle);
     if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
@@ -41,7 +41,7 @@ static CUresult get(CUgraphNode handle, CUkernelNodeAttrID id, CUkernelNodeAttrV
 CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, CUkernelNodeAttrValue *value)
 {
     TRY(driver_check());
-    return value ? WITH_GRAPHS(get(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
+    return value ? WITH_GRAPHS(get_attribute(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
 }
 
 static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
@@ -64,7 +64,7 @@ static CUresult set_cluster(KernelWork *kernel, const CUkernelNodeAttrValue *val
     return CUDA_SUCCESS;
 }
 
-static CUresult set(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
+static CUresult set_attribute(CUgraphNode handle, CUkernelNodeAttrID id, const CUkernelNodeAttrValue *value)
 {
     Node *node = kernel_node(handle);
     if (!node || !is_known(id)) return CUDA_ERROR_INVALID_VALUE;
@@ -82,10 +82,10 @@ CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUkernelNodeAttrID id,
                                        const CUkernelNodeAttrValue *value)
 {
     TRY(driver_check());
-    return value ? WITH_GRAPHS(set(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
+    return value ? WITH_GRAPHS(set_attribute(node, id, value)) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult copy(CUgraphNode to_handle, CUgraphNode from_handle)
+static CUresult copy_attributes(CUgraphNode to_handle, CUgraphNode from_handle)
 {
     Node *to = kernel_node(to_handle);
     const Node *from = kernel_node(from_handle);
@@ -97,12 +97,12 @@ static CUresult copy(CUgraphNode to_handle, CUgraphNode from_handle)
     TRY(set_cooperative(&to->work.kernel, shape->cooperative));
     TRY(set_cluster(&to->work.kernel, &cluster));
     for (CUkernelNodeAttrID id = 0; given && id < KERNEL_ATTRIBUTES; id++)
-        if (given->set >> id & 1) TRY(set(to_handle, id, &given->values[id]));
+        if (given->set >> id & 1) TRY(set_attribute(to_handle, id, &given->values[id]));
     return CUDA_SUCCESS;
 }
 
 CUresult cuGraphKernelNodeCopyAttributes(CUgraphNode to, CUgraphNode from)
 {
     TRY(driver_check());
-    return WITH_GRAPHS(copy(to, from));
+    return WITH_GRAPHS(copy_attributes(to, from));
 }

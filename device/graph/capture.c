@@ -17,8 +17,8 @@ Capture *captures_locked(void) { return captures; }
 
 static CaptureMember *member_of(const Stream *stream) { return atomic_load(&stream->captured); }
 
-static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, const CUgraphEdgeData *data,
-                     size_t count)
+static CUresult join_stream(Capture *capture, Stream *stream, Node *const *nodes, const CUgraphEdgeData *data,
+                            size_t count)
 {
     CaptureMember *member = calloc(1, sizeof *member);
     if (!member || !node_set_replace(&member->front, nodes, data, count)) {
@@ -36,8 +36,8 @@ static CUresult join(Capture *capture, Stream *stream, Node *const *nodes, const
 
 /* ---- Beginning and ending ---- */
 
-static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, const CUgraphEdgeData *data,
-                      size_t count, CUstreamCaptureMode mode)
+static CUresult begin_capture(Stream *stream, Graph *graph, Node *const *nodes, const CUgraphEdgeData *data,
+                              size_t count, CUstreamCaptureMode mode)
 {
     static uint64_t ids;
     Capture *capture = calloc(1, sizeof *capture);
@@ -47,7 +47,7 @@ static CUresult begin(Stream *stream, Graph *graph, Node *const *nodes, const CU
     capture->id = ++ids;
     capture->mode = mode;
     capture->thread = pthread_self();
-    CUresult result = join(capture, stream, nodes, data, count);
+    CUresult result = join_stream(capture, stream, nodes, data, count);
     if (result) {
         free(capture);
         return result;
@@ -71,7 +71,7 @@ static CUresult begin_new(Stream *stream, CUstreamCaptureMode mode)
     Graph *graph = graph_new();
     if (!graph) return CUDA_ERROR_OUT_OF_MEMORY;
     graph->owned = true;
-    CUresult result = begin(stream, graph, NULL, NULL, 0, mode);
+    CUresult result = begin_capture(stream, graph, NULL, NULL, 0, mode);
     if (!result) return CUDA_SUCCESS;
     graph_retire(graph);
     PUT(graph);
@@ -94,7 +94,7 @@ static CUresult begin_in(Stream *stream, CUgraph handle, const CUgraphNode *node
     Graph *graph = graph_of(handle);
     if (!graph || !graph_has_all(graph, nodes, count) || !edges_valid(data, count))
         return CUDA_ERROR_INVALID_VALUE;
-    TRY(begin(stream, graph, nodes, data, count, mode));
+    TRY(begin_capture(stream, graph, nodes, data, count, mode));
     captures->given = true;
     object_hold(OBJECT(graph));
     return CUDA_SUCCESS;
@@ -171,7 +171,7 @@ typedef struct Ending {
     Graph *dead;
 } Ending;
 
-static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
+static CUresult end_capture(Stream *stream, CUgraph *out, Ending *ending)
 {
     const CaptureMember *member = member_of(stream);
     *out = NULL;
@@ -194,7 +194,7 @@ static CUresult end(Stream *stream, CUgraph *out, Ending *ending)
     return result;
 }
 
-static void finish(const Ending *ending)
+static void finish_ending(const Ending *ending)
 {
     for (CaptureMember *member = ending->left, *next; member; member = next) {
         next = member->next;
@@ -210,8 +210,8 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
     Ending ending = {0};
     CUgraph ignored;
     TRY(stream_enter_itself(handle, &stream));
-    CUresult result = WITH_GRAPHS(end(stream, out ? out : &ignored, &ending));
-    finish(&ending);
+    CUresult result = WITH_GRAPHS(end_capture(stream, out ? out : &ignored, &ending));
+    finish_ending(&ending);
     PUT(stream);
     return result;
 }
@@ -245,7 +245,7 @@ void capture_leave(Stream *stream)
     Ending ending = {0};
     if (!stream_is_captured(stream)) return;
     WITH_GRAPHS(leave(stream, &ending));
-    finish(&ending);
+    finish_ending(&ending);
 }
 
 /* ---- Commands ---- */
@@ -265,7 +265,7 @@ static bool is_programmatic(const NodeSet *front, const Work *work)
            && front->nodes[0]->work.type == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
-static CUresult add(Stream *stream, Work *work)
+static CUresult add_node(Stream *stream, Work *work)
 {
     static const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
                                                  .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
@@ -283,9 +283,9 @@ static CUresult add(Stream *stream, Work *work)
     return node_set_replace(&member->front, &node, NULL, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add(stream, work)); }
+static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add_node(stream, work)); }
 
-static CUresult invalidate(Stream *stream, CUresult error)
+static CUresult invalidate_capture(Stream *stream, CUresult error)
 {
     const CaptureMember *member = member_of(stream);
     if (member) member->capture->invalid = true;
@@ -361,7 +361,7 @@ CUresult capture_add_free(Stream *stream, CUdeviceptr address)
 
 /* ---- Events ---- */
 
-static CUresult record(Stream *stream, Event *event)
+static CUresult record_event(Stream *stream, Event *event)
 {
     CaptureMember *member;
     EventCapture *capture = event_capture(event);
@@ -377,26 +377,26 @@ CUresult capture_record(Stream *stream, Event *event, bool external)
 {
     Work work;
     if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
-    return WITH_GRAPHS(record(stream, event));
+    return WITH_GRAPHS(record_event(stream, event));
 }
 
-static Capture *find(uint64_t id)
+static Capture *find_capture(uint64_t id)
 {
     Capture *capture = captures;
     while (capture && capture->id != id) capture = capture->next;
     return capture;
 }
 
-static CUresult wait(Stream *stream, Event *event)
+static CUresult wait_event(Stream *stream, Event *event)
 {
     CaptureMember *member;
     const EventCapture *recorded = event_capture(event);
     TRY(enter(stream, &member));
-    Capture *other = find(recorded->capture);
-    if (!other) return invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
+    Capture *other = find_capture(recorded->capture);
+    if (!other) return invalidate_capture(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     if (other != member->capture) {
         other->invalid = true;
-        return invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
+        return invalidate_capture(stream, CUDA_ERROR_STREAM_CAPTURE_MERGE);
     }
     const NodeSet *before = &recorded->before;
     for (size_t i = 0; i < before->count; i++)
@@ -409,14 +409,14 @@ CUresult capture_wait(Stream *stream, Event *event, bool external)
 {
     Work work;
     if (external) return add_made(stream, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
-    return WITH_GRAPHS(wait(stream, event));
+    return WITH_GRAPHS(wait_event(stream, event));
 }
 
 static CUresult join_by(Stream *stream, Event *event, bool *joined)
 {
     const EventCapture *recorded = event_capture(event);
     if (!recorded->capture) return CUDA_SUCCESS;
-    Capture *capture = find(recorded->capture);
+    Capture *capture = find_capture(recorded->capture);
     if (!capture) return CUDA_ERROR_CAPTURED_EVENT;
     if (capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (stream->legacy) {
@@ -425,7 +425,7 @@ static CUresult join_by(Stream *stream, Event *event, bool *joined)
     }
     *joined = true;
     const NodeSet *before = &recorded->before;
-    return join(capture, stream, before->nodes, before->data, before->count);
+    return join_stream(capture, stream, before->nodes, before->data, before->count);
 }
 
 CUresult capture_join(Stream *stream, Event *event, bool *joined)
@@ -435,7 +435,7 @@ CUresult capture_join(Stream *stream, Event *event, bool *joined)
 
 static CUresult refuse_event(const Event *event)
 {
-    Capture *capture = find(event_capture((Event *)(uintptr_t)event)->capture);
+    Capture *capture = find_capture(event_capture((Event *)(uintptr_t)event)->capture);
     if (capture) capture->invalid = true;
     return CUDA_ERROR_CAPTURED_EVENT;
 }
@@ -455,5 +455,5 @@ void capture_forget(Event *event)
 
 CUresult capture_refuse(Stream *stream)
 {
-    return WITH_GRAPHS(invalidate(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
+    return WITH_GRAPHS(invalidate_capture(stream, CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED));
 }

@@ -92,7 +92,7 @@ typedef struct CaptureInfo {
     size_t *count;
 } CaptureInfo;
 
-static CUresult answer(const Stream *stream, const CaptureInfo *out)
+static CUresult answer_info(const Stream *stream, const CaptureInfo *out)
 {
     const CaptureMember *member = atomic_load(&stream->captured);
     *out->status = status_of(member);
@@ -112,7 +112,7 @@ static CUresult query_capture(CUstream handle, const CaptureInfo *out)
     Stream *stream;
     TRY(stream_enter_itself(handle, &stream));
     CUresult result = out->status ? capture_check_legacy(stream, false) : CUDA_ERROR_INVALID_VALUE;
-    if (!result) result = WITH_GRAPHS(answer(stream, out));
+    if (!result) result = WITH_GRAPHS(answer_info(stream, out));
     PUT(stream);
     return result;
 }
@@ -137,8 +137,8 @@ static bool types_fit(const CUgraphEdgeData *data, size_t count)
     return true;
 }
 
-static CUresult update(const Stream *stream, CUgraphNode *nodes, const CUgraphEdgeData *data, size_t count,
-                       bool replace)
+static CUresult update_dependencies(const Stream *stream, CUgraphNode *nodes, const CUgraphEdgeData *data,
+                                    size_t count, bool replace)
 {
     CaptureMember *member = atomic_load(&stream->captured);
     if (!member) return CUDA_ERROR_ILLEGAL_STATE;
@@ -158,8 +158,8 @@ CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode *node
     Stream *stream;
     if (flags > CU_STREAM_SET_CAPTURE_DEPENDENCIES) return CUDA_ERROR_INVALID_VALUE;
     TRY(stream_enter_itself(handle, &stream));
-    CUresult result =
-        WITH_GRAPHS(update(stream, nodes, data, count, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
+    CUresult result = WITH_GRAPHS(
+        update_dependencies(stream, nodes, data, count, flags == CU_STREAM_SET_CAPTURE_DEPENDENCIES));
     PUT(stream);
     return result;
 }

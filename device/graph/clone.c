@@ -40,7 +40,7 @@ CUresult graph_clone(const Graph *graph, Graph **out)
     return result;
 }
 
-static CUresult clone(CUgraph *out, CUgraph handle)
+static CUresult clone_graph(CUgraph *out, CUgraph handle)
 {
     Graph *copy;
     const Graph *graph = graph_of(handle);
@@ -54,10 +54,10 @@ static CUresult clone(CUgraph *out, CUgraph handle)
 CUresult cuGraphClone(CUgraph *out, CUgraph original)
 {
     TRY(driver_check());
-    return out ? WITH_GRAPHS(clone(out, original)) : CUDA_ERROR_INVALID_VALUE;
+    return out ? WITH_GRAPHS(clone_graph(out, original)) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static CUresult find(CUgraphNode *out, CUgraphNode handle, CUgraph clone_handle)
+static CUresult find_in_clone(CUgraphNode *out, CUgraphNode handle, CUgraph clone_handle)
 {
     const Node *node = node_of(handle);
     const Graph *graph = graph_of(clone_handle);
@@ -73,5 +73,5 @@ static CUresult find(CUgraphNode *out, CUgraphNode handle, CUgraph clone_handle)
 CUresult cuGraphNodeFindInClone(CUgraphNode *out, CUgraphNode original, CUgraph clone_graph)
 {
     TRY(driver_check());
-    return out ? WITH_GRAPHS(find(out, original, clone_graph)) : CUDA_ERROR_INVALID_VALUE;
+    return out ? WITH_GRAPHS(find_in_clone(out, original, clone_graph)) : CUDA_ERROR_INVALID_VALUE;
 }

@@ -50,8 +50,8 @@ bool condition_set(CUgraphConditionalHandle handle, unsigned value)
     return condition != NULL;
 }
 
-static CUresult create(CUgraph handle, Context *context, unsigned initial, unsigned flags,
-                       CUgraphConditionalHandle *out)
+static CUresult create_handle(CUgraph handle, Context *context, unsigned initial, unsigned flags,
+                              CUgraphConditionalHandle *out)
 {
     static CUgraphConditionalHandle handles;
     Graph *graph = graph_of(handle);
@@ -82,7 +82,7 @@ CUresult cuGraphConditionalHandleCreate(CUgraphConditionalHandle *out, CUgraph g
     if (!out || flags & ~(unsigned)CU_GRAPH_COND_ASSIGN_DEFAULT) return CUDA_ERROR_INVALID_VALUE;
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT; /* unlike for other nodes */
     TRY(context_resolve(handle, &context));
-    CUresult result = WITH_GRAPHS(create(graph, context, initial, flags, out));
+    CUresult result = WITH_GRAPHS(create_handle(graph, context, initial, flags, out));
     context_put(context);
     return result;
 }

@@ -66,7 +66,7 @@ static void print_graph(FILE *file, const Graph *graph, unsigned number, unsigne
             print_edge(file, &graph->nodes[i]->after.edges[e], number, i);
 }
 
-static CUresult print(CUgraph handle, const char *path, unsigned flags)
+static CUresult print_to_file(CUgraph handle, const char *path, unsigned flags)
 {
     const Graph *graph = graph_of(handle);
     unsigned graph_count = 0;
@@ -82,5 +82,5 @@ static CUresult print(CUgraph handle, const char *path, unsigned flags)
 CUresult cuGraphDebugDotPrint(CUgraph graph, const char *path, unsigned int flags)
 {
     TRY(driver_check());
-    return path ? WITH_GRAPHS(print(graph, path, flags)) : CUDA_ERROR_INVALID_VALUE;
+    return path ? WITH_GRAPHS(print_to_file(graph, path, flags)) : CUDA_ERROR_INVALID_VALUE;
 }

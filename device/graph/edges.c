@@ -4,7 +4,7 @@
 
 #include "graph/graph.h"
 
-static bool push(EdgeList *list, Edge edge)
+static bool push_edge(EdgeList *list, Edge edge)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 2;
@@ -17,16 +17,16 @@ static bool push(EdgeList *list, Edge edge)
     return true;
 }
 
-static size_t find(const EdgeList *list, const Node *node)
+static size_t find_edge(const EdgeList *list, const Node *node)
 {
     size_t i = 0;
     while (i < list->count && list->edges[i].node != node) i++;
     return i;
 }
 
-static bool take(EdgeList *list, const Node *node)
+static bool remove_edge(EdgeList *list, const Node *node)
 {
-    size_t i = find(list, node);
+    size_t i = find_edge(list, node);
     if (i == list->count) return false;
     memmove(&list->edges[i], &list->edges[i + 1], (--list->count - i) * sizeof *list->edges);
     return true;
@@ -35,18 +35,21 @@ static bool take(EdgeList *list, const Node *node)
 bool edges_add(Node *from, Node *to, const CUgraphEdgeData *data)
 {
     const CUgraphEdgeData plain = {0};
-    if (!push(&from->after, (Edge){to, data ? *data : plain})) return false;
-    if (push(&to->before, (Edge){from, data ? *data : plain})) return true;
+    if (!push_edge(&from->after, (Edge){to, data ? *data : plain})) return false;
+    if (push_edge(&to->before, (Edge){from, data ? *data : plain})) return true;
     from->after.count--;
     return false;
 }
 
-bool edges_remove(Node *from, Node *to) { return take(&from->after, to) && take(&to->before, from); }
+bool edges_remove(Node *from, Node *to)
+{
+    return remove_edge(&from->after, to) && remove_edge(&to->before, from);
+}
 
 void edges_drop(Node *node)
 {
-    for (size_t i = 0; i < node->before.count; i++) take(&node->before.edges[i].node->after, node);
-    for (size_t i = 0; i < node->after.count; i++) take(&node->after.edges[i].node->before, node);
+    for (size_t i = 0; i < node->before.count; i++) remove_edge(&node->before.edges[i].node->after, node);
+    for (size_t i = 0; i < node->after.count; i++) remove_edge(&node->after.edges[i].node->before, node);
     node->before.count = node->after.count = 0;
 }
 
@@ -85,7 +88,7 @@ static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNod
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < count; i++) {
         const EdgeList *list = &from[i]->after;
-        size_t place = find(list, to[i]);
+        size_t place = find_edge(list, to[i]);
         bool exists = place < list->count;
         if (from[i] == to[i] || exists == add || !edges_valid(data ? &data[i] : NULL, 1)
             || (!add && !same_data(&list->edges[place], data ? &data[i] : NULL)))

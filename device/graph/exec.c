@@ -55,8 +55,8 @@ static CUresult instantiate(CUgraphExec *out, CUgraph handle, unsigned long long
     return result;
 }
 
-static CUresult make(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **error_node,
-                     CUgraphInstantiateResult *why)
+static CUresult make_exec(CUgraphExec *out, CUgraph graph, unsigned long long flags, Node **error_node,
+                          CUgraphInstantiateResult *why)
 {
     const unsigned long long supported = 15;
     Context *context;
@@ -76,7 +76,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph graph, unsigned l
 {
     Node *error_node = NULL;
     CUgraphInstantiateResult why;
-    return make(out, graph, flags, &error_node, &why);
+    return make_exec(out, graph, flags, &error_node, &why);
 }
 
 CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAPH_INSTANTIATE_PARAMS *params)
@@ -84,13 +84,13 @@ CUresult cuGraphInstantiateWithParams(CUgraphExec *out, CUgraph graph, CUDA_GRAP
     Node *error_node = NULL;
     TRY(driver_check());
     if (!params) return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = make(out, graph, params->flags, &error_node, &params->result_out);
+    CUresult result = make_exec(out, graph, params->flags, &error_node, &params->result_out);
     params->hErrNode_out = error_node;
     if (result || !(params->flags & CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD)) return result;
     return cuGraphUpload(*out, params->hUploadStream);
 }
 
-static CUresult destroy(CUgraphExec handle, Exec **dead)
+static CUresult destroy_exec(CUgraphExec handle, Exec **dead)
 {
     Exec *exec = exec_of(handle);
     if (!exec) return CUDA_ERROR_INVALID_VALUE;
@@ -105,7 +105,7 @@ CUresult cuGraphExecDestroy(CUgraphExec handle)
 {
     Exec *dead = NULL;
     TRY(driver_check());
-    CUresult result = WITH_GRAPHS(destroy(handle, &dead));
+    CUresult result = WITH_GRAPHS(destroy_exec(handle, &dead));
     if (dead) PUT(dead);
     return result;
 }
@@ -147,7 +147,8 @@ CUresult cuGraphUpload(CUgraphExec exec, CUstream handle)
     return WITH_GRAPHS(exec_of(exec) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
 }
 
-static CUresult enabled(CUgraphExec exec_handle, CUgraphNode node_handle, unsigned *out, const unsigned *set)
+static CUresult get_or_set_enabled(CUgraphExec exec_handle, CUgraphNode node_handle, unsigned *out,
+                                   const unsigned *set)
 {
     Exec *exec = exec_of(exec_handle);
     const Node *node = node_of(node_handle);
@@ -175,11 +176,12 @@ static CUresult enabled(CUgraphExec exec_handle, CUgraphNode node_handle, unsign
 CUresult cuGraphNodeSetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int is_enabled)
 {
     TRY(driver_check());
-    return WITH_GRAPHS(enabled(exec, node, NULL, &is_enabled));
+    return WITH_GRAPHS(get_or_set_enabled(exec, node, NULL, &is_enabled));
 }
 
 CUresult cuGraphNodeGetEnabled(CUgraphExec exec, CUgraphNode node, unsigned int *is_enabled)
 {
     TRY(driver_check());
-    return is_enabled ? WITH_GRAPHS(enabled(exec, node, is_enabled, NULL)) : CUDA_ERROR_INVALID_VALUE;
+    return is_enabled ? WITH_GRAPHS(get_or_set_enabled(exec, node, is_enabled, NULL))
+                      : CUDA_ERROR_INVALID_VALUE;
 }

@@ -3,7 +3,7 @@
 
 #include "graph/legacy.h"
 
-static CUDA_KERNEL_NODE_PARAMS widen(const CUDA_KERNEL_NODE_PARAMS_v1 *old)
+static CUDA_KERNEL_NODE_PARAMS widen_params(const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
     CUDA_KERNEL_NODE_PARAMS params = {0};
     memcpy(&params, old, sizeof *old);
@@ -14,7 +14,7 @@ CUresult cuGraphAddKernelNode(CUgraphNode *out, CUgraph graph, const CUgraphNode
                               const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
     if (!old) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    CUDA_KERNEL_NODE_PARAMS params = widen_params(old);
     return cuGraphAddKernelNode_v2(out, graph, before, count, &params);
 }
 
@@ -30,7 +30,7 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1
 CUresult cuGraphKernelNodeSetParams(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
     if (!old) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    CUDA_KERNEL_NODE_PARAMS params = widen_params(old);
     return cuGraphKernelNodeSetParams_v2(node, &params);
 }
 
@@ -38,7 +38,7 @@ CUresult cuGraphExecKernelNodeSetParams(CUgraphExec exec, CUgraphNode node,
                                         const CUDA_KERNEL_NODE_PARAMS_v1 *old)
 {
     if (!old) return CUDA_ERROR_INVALID_VALUE;
-    CUDA_KERNEL_NODE_PARAMS params = widen(old);
+    CUDA_KERNEL_NODE_PARAMS params = widen_params(old);
     return cuGraphExecKernelNodeSetParams_v2(exec, node, &params);
 }
 

@@ -63,7 +63,8 @@ void graph_memory_put(GraphMemory *memory)
     free(memory);
 }
 
-static CUresult enter(CUdevice ordinal, CUgraphMem_attribute attribute, const void *value, Pool **pool)
+static CUresult enter_attribute(CUdevice ordinal, CUgraphMem_attribute attribute, const void *value,
+                                Pool **pool)
 {
     TRY(driver_check());
     Device *device = driver_device(ordinal);
@@ -77,7 +78,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 {
     Pool *pool;
     PoolCounts counts;
-    TRY(enter(device, attribute, value, &pool));
+    TRY(enter_attribute(device, attribute, value, &pool));
     pool_counts(pool, &counts);
     const uint64_t answers[] = {counts.in_use, counts.in_use_high, counts.reserved, counts.reserved_high};
     *(uint64_t *)value = answers[attribute];
@@ -87,7 +88,7 @@ CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attr
 CUresult cuDeviceSetGraphMemAttribute(CUdevice device, CUgraphMem_attribute attribute, void *value)
 {
     Pool *pool;
-    TRY(enter(device, attribute, value, &pool));
+    TRY(enter_attribute(device, attribute, value, &pool));
     bool high =
         attribute == CU_GRAPH_MEM_ATTR_USED_MEM_HIGH || attribute == CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH;
     if (!high || *(uint64_t *)value) return CUDA_ERROR_INVALID_VALUE;

@@ -319,7 +319,7 @@ static CUresult set_locked(CUgraphNode handle, Work *work)
     return CUDA_SUCCESS;
 }
 
-static CUresult set(CUgraphNode node, CUresult made, Work *work)
+static CUresult set_work(CUgraphNode node, CUresult made, Work *work)
 {
     if (made) return made;
     CUresult result = WITH_GRAPHS(set_locked(node, work));
@@ -331,28 +331,28 @@ CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_
 {
     Work work;
     TRY(driver_check());
-    return params ? set(node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_kernel_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphMemcpyNodeSetParams(CUgraphNode node, const CUDA_MEMCPY3D *shape)
 {
     Work work;
     TRY(driver_check());
-    return shape ? set(node, work_copy_shape(&work, shape, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
+    return shape ? set_work(node, work_copy_shape(&work, shape, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphMemsetNodeSetParams(CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set(node, work_fill_params(&work, params, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_fill_params(&work, params, NULL), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphHostNodeSetParams(CUgraphNode node, const CUDA_HOST_NODE_PARAMS *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set(node, work_host(&work, params->fn, params->userData), &work)
+    return params ? set_work(node, work_host(&work, params->fn, params->userData), &work)
                   : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -360,38 +360,38 @@ CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_O
 {
     Work work;
     TRY(driver_check());
-    return params ? set(node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_values_params(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGraphExternalSemaphoresSignalNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
 {
     Work work;
-    return set(node, work_semaphores_params(&work, params, false), &work);
+    return set_work(node, work_semaphores_params(&work, params, false), &work);
 }
 
 CUresult cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode node, const SemaphoresNodeParams *params)
 {
     Work work;
-    return set(node, work_semaphores_params(&work, params, true), &work);
+    return set_work(node, work_semaphores_params(&work, params, true), &work);
 }
 
 CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set(node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
+    return set_work(node, work_event(&work, CU_GRAPH_NODE_TYPE_EVENT_RECORD, event), &work);
 }
 
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event)
 {
     Work work;
     TRY(driver_check());
-    return set(node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
+    return set_work(node, work_event(&work, CU_GRAPH_NODE_TYPE_WAIT_EVENT, event), &work);
 }
 
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams *params)
 {
     Work work;
     TRY(driver_check());
-    return params ? set(node, work_read(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
+    return params ? set_work(node, work_read(&work, params), &work) : CUDA_ERROR_INVALID_VALUE;
 }

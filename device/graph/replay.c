@@ -29,7 +29,7 @@ typedef struct ReplayTask {
     KernelRun run;
 } ReplayTask;
 
-static bool push(ReplayTask *task, const Program *program)
+static bool push_program(ReplayTask *task, const Program *program)
 {
     if (task->depth == task->capacity) {
         size_t capacity = task->capacity ? 2 * task->capacity : 2;
@@ -110,7 +110,7 @@ static bool advance(ReplayTask *task, Stream *stream)
         bool again;
         const Program *body = choose_body(step, &again);
         if (!again) frame->next++;
-        if (body && !push(task, body))
+        if (body && !push_program(task, body))
             context_fail(stream->object.context, CUDA_ERROR_OUT_OF_MEMORY, "no memory for a graph's body", 0);
     } else {
         if (!do_step(task, step, stream)) return false;
@@ -172,7 +172,7 @@ static ReplayTask *task_new(Exec *exec)
     object_hold(OBJECT(exec));
     task->program = program_hold(program);
     bool ok = (!program->ranges || (task->ranges && task->ended)) && (!program->tickets || task->tickets)
-              && push(task, program);
+              && push_program(task, program);
     if (ok) return task;
     free_replay(&task->task);
     return NULL;

@@ -192,7 +192,7 @@ typedef struct Difference {
     Node *node, *from;
 } Difference;
 
-static bool differ(Difference *out, CUgraphExecUpdateResult result, Node *node, Node *from)
+static bool report_difference(Difference *out, CUgraphExecUpdateResult result, Node *node, Node *from)
 {
     *out = (Difference){result, node, from};
     return false;
@@ -219,10 +219,10 @@ static bool pair_whole(const Program *program, const Graph *graph, Node *node, N
     size_t next = 0;
     *nodes = NULL;
     if (count_steps(graph) != program->count)
-        return differ(out, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, NULL);
+        return report_difference(out, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node, NULL);
     *nodes = calloc(program->count + 1, sizeof **nodes);
     return *nodes ? pair_graph(program, graph, 0, *nodes, &next, out)
-                  : differ(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
+                  : report_difference(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
 }
 
 static bool pair_bodies(const Step *step, Node *node, Difference *out)
@@ -243,7 +243,7 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
 {
     bool cycle, same = true;
     Node **order = graph_order(graph, &cycle);
-    if (!order) return differ(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
+    if (!order) return report_difference(out, CU_GRAPH_EXEC_UPDATE_ERROR, NULL, NULL);
     for (size_t i = 0; i < graph->count && same; i++) {
         Node *node = order[i], *from = node->before.count ? node->before.edges[0].node : NULL;
         uint64_t shape = node_shape(node, outer);
@@ -256,8 +256,8 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
             !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : compatible(&step->work, &node->work);
         if (!result && step->shape != shape) result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (result)
-            same = differ(out, result, node,
-                          result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED ? from : NULL);
+            same = report_difference(out, result, node,
+                                     result == CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED ? from : NULL);
         else
             nodes[(*next)++] = node;
         if (!result && step->bodies) same = pair_bodies(step, node, out);
@@ -279,7 +279,7 @@ static CUresult replace_step(Exec *exec, size_t index, const Node *node)
     return result;
 }
 
-static CUresult replace(Exec *exec, Node *const *nodes)
+static CUresult replace_works(Exec *exec, Node *const *nodes)
 {
     for (size_t i = 0; i < exec->program->count; i++)
         if (nodes[i] && nodes[i]->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -287,13 +287,13 @@ static CUresult replace(Exec *exec, Node *const *nodes)
     return CUDA_SUCCESS;
 }
 
-static CUresult update(Exec *exec, const Graph *graph, Difference *difference)
+static CUresult update_exec(Exec *exec, const Graph *graph, Difference *difference)
 {
     Node **nodes;
     *difference = (Difference){.result = CU_GRAPH_EXEC_UPDATE_ERROR};
     bool same = pair_whole(exec->program, graph, NULL, &nodes, difference);
     bool memory = nodes || difference->result != CU_GRAPH_EXEC_UPDATE_ERROR;
-    CUresult result = same ? replace(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
+    CUresult result = same ? replace_works(exec, nodes) : CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     if (!memory) result = CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) difference->result = CU_GRAPH_EXEC_UPDATE_SUCCESS;
     free(nodes);
@@ -309,7 +309,7 @@ static CUresult update_locked(CUgraphExec exec_handle, CUgraph graph_handle,
     UserReferences users;
     if (!exec || !graph) return CUDA_ERROR_INVALID_VALUE;
     if (!user_references_copy(&users, &graph->users)) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = update(exec, graph, &difference);
+    CUresult result = update_exec(exec, graph, &difference);
     *info = (CUgraphExecUpdateResultInfo){difference.result, difference.node, difference.from};
     *old = result ? users : exec->users;
     if (!result) exec->users = users;

@@ -66,7 +66,7 @@ CUresult cuUserObjectCreate(CUuserObject *out, void *data, CUhostFn destroy, uns
     return result;
 }
 
-static CUresult enter(CUuserObject handle, unsigned count, UserObject **out)
+static CUresult enter_object(CUuserObject handle, unsigned count, UserObject **out)
 {
     TRY(driver_check());
     if (!count || count > INT32_MAX) return CUDA_ERROR_INVALID_VALUE;
@@ -77,7 +77,7 @@ static CUresult enter(CUuserObject handle, unsigned count, UserObject **out)
 CUresult cuUserObjectRetain(CUuserObject handle, unsigned int count)
 {
     UserObject *object;
-    TRY(enter(handle, count, &object));
+    TRY(enter_object(handle, count, &object));
     atomic_fetch_add(&object->count, count);
     PUT(object);
     return CUDA_SUCCESS;
@@ -86,7 +86,7 @@ CUresult cuUserObjectRetain(CUuserObject handle, unsigned int count)
 CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
 {
     UserObject *object;
-    TRY(enter(handle, count, &object));
+    TRY(enter_object(handle, count, &object));
     bool valid = count <= atomic_load(&object->count);
     if (valid) drop(object, count);
     PUT(object);
@@ -101,7 +101,7 @@ static UserReference *reference_of(Graph *graph, const UserObject *object)
     return NULL;
 }
 
-static CUresult retain(CUgraph handle, UserObject *object, unsigned count, bool move)
+static CUresult retain_in_graph(CUgraph handle, UserObject *object, unsigned count, bool move)
 {
     Graph *graph = graph_of(handle);
     if (!graph) return CUDA_ERROR_INVALID_VALUE;
@@ -124,13 +124,13 @@ CUresult cuGraphRetainUserObject(CUgraph graph, CUuserObject handle, unsigned in
 {
     UserObject *object;
     if (flags & ~(unsigned)CU_GRAPH_USER_OBJECT_MOVE) return CUDA_ERROR_INVALID_VALUE;
-    TRY(enter(handle, count, &object));
-    CUresult result = WITH_GRAPHS(retain(graph, object, count, flags & CU_GRAPH_USER_OBJECT_MOVE));
+    TRY(enter_object(handle, count, &object));
+    CUresult result = WITH_GRAPHS(retain_in_graph(graph, object, count, flags & CU_GRAPH_USER_OBJECT_MOVE));
     PUT(object);
     return result;
 }
 
-static CUresult release(CUgraph handle, const UserObject *object, unsigned count)
+static CUresult release_from_graph(CUgraph handle, const UserObject *object, unsigned count)
 {
     Graph *graph = graph_of(handle);
     UserReference *reference = graph ? reference_of(graph, object) : NULL;
@@ -142,8 +142,8 @@ static CUresult release(CUgraph handle, const UserObject *object, unsigned count
 CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject handle, unsigned int count)
 {
     UserObject *object;
-    TRY(enter(handle, count, &object));
-    CUresult result = WITH_GRAPHS(release(graph, object, count));
+    TRY(enter_object(handle, count, &object));
+    CUresult result = WITH_GRAPHS(release_from_graph(graph, object, count));
     if (!result) drop(object, count);
     PUT(object);
     return result;

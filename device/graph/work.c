@@ -127,7 +127,7 @@ typedef struct SideShape {
     size_t x, y, z, pitch, height;
 } SideShape;
 
-static SideShape describe(const CopySide *side, const CopyJob *job)
+static SideShape side_shape(const CopySide *side, const CopyJob *job)
 {
     MemoryRange range;
     SideShape shape = {.pitch = side->pitch};
@@ -149,7 +149,7 @@ static SideShape describe(const CopySide *side, const CopyJob *job)
 
 #define DESCRIBE(shape, end, side) \
     do { \
-        SideShape described = describe(side, job); \
+        SideShape described = side_shape(side, job); \
         (shape)->end##MemoryType = described.type; \
         (shape)->end##XInBytes = described.x, (shape)->end##Y = described.y, (shape)->end##Z = described.z; \
         (shape)->end##Pitch = described.pitch, (shape)->end##Height = described.height; \

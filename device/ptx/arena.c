@@ -10,7 +10,7 @@ typedef struct ArenaBlock {
     size_t size;           /* with this */
 } ArenaBlock;
 
-static void *failed(const Arena *arena)
+static void *allocation_failed(const Arena *arena)
 {
     if (arena->on_failure) longjmp(*arena->on_failure, 1);
     return NULL;
@@ -37,7 +37,7 @@ void *arena_alloc(Arena *arena, size_t size, size_t align)
 {
     size_t pad = -(uintptr_t)arena->next & (align - 1), left = (size_t)(arena->end - arena->next);
     if (!arena->next || left < pad || left - pad < size) {
-        if (!add_block(arena, size)) return failed(arena);
+        if (!add_block(arena, size)) return allocation_failed(arena);
         pad = -(uintptr_t)arena->next & (align - 1);
     }
     void *memory = arena->next + pad;
@@ -48,7 +48,7 @@ void *arena_alloc(Arena *arena, size_t size, size_t align)
 void *arena_zeros(Arena *arena, size_t count, size_t size)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(count, size, &bytes)) return failed(arena);
+    if (__builtin_mul_overflow(count, size, &bytes)) return allocation_failed(arena);
     void *memory = arena_alloc(arena, bytes, ALIGN_ANY);
     return memory ? memset(memory, 0, bytes) : NULL;
 }

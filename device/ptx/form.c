@@ -44,7 +44,8 @@ static bool ptx_contains(const PtxWordSet *set, unsigned word)
 
 void ptx_rules_init(PtxParser *p) { p->rows = ptx_new(p, PTX_ROW_COUNT * sizeof *p->rows); }
 
-/* elements = ("{" "^"? alternatives "}" | "^"? alternatives) (" " ...)* */
+/* The modifiers of a row of instructions.def, parsed from its text when they are first requested:
+ * elements = ("{" "^"? alternatives "}" | "^"? alternatives) (" " ...)* */
 static const PtxRow *ptx_row(PtxParser *p, unsigned index)
 {
     PtxRow *row = &p->rows[index];

@@ -112,7 +112,8 @@ void errors_skip_log(ModuleState *state)
 /* NVIDIA's driver ends what it has to say of a call with a line of this form, which says nothing new. */
 static const char call_ends[] = "] Returning ";
 
-/* Keeps what was said of the last call: earlier ones failed where that was expected. */
+/* Removes from the log all but the lines on the last call, without its line of that form: earlier calls
+ * failed where that was expected. A log without such a line stays as it is. */
 static void keep_last_call(char *log)
 {
     char *last = strstr(log, call_ends), *from = log;
@@ -332,7 +333,7 @@ static bool report_is_due(CUresult result)
            && !forked_after_init() && !ext_is_finalizing();
 }
 
-static void report(ModuleState *state, CUresult result, const char *routine, const char *when)
+static void report_unraisable(ModuleState *state, CUresult result, const char *routine, const char *when)
 {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
@@ -352,20 +353,20 @@ void report_driver(ModuleState *state, CUresult result, const char *routine)
     if (class_of(result) == CLASS_KERNEL)
         keep_fault(state, result, routine);
     else
-        report(state, result, routine, while_releasing);
+        report_unraisable(state, result, routine, while_releasing);
 }
 
 void report_driver_at_exit(ModuleState *state, CUresult result, const char *routine)
 {
     if (!report_is_due(result)) return;
     if (class_of(result) != CLASS_KERNEL || !atomic_load(&state->fault_shown))
-        report(state, result, routine, "at exit");
+        report_unraisable(state, result, routine, "at exit");
 }
 
 void report_kept_fault(ModuleState *state)
 {
     CUresult result = state->kept_fault.result;
-    if (report_is_due(result)) report(state, result, state->kept_fault.routine, while_releasing);
+    if (report_is_due(result)) report_unraisable(state, result, state->kept_fault.routine, while_releasing);
 }
 
 int errors_give_notice(void)

@@ -121,21 +121,22 @@ static void use_locked(LaunchQueues *queues, LaunchQueue *queue, long calls)
 
 /* ---- Marks ---- */
 
-typedef struct Look {
+typedef struct MarkPoll {
     QueueMark mark;
-    MarkLook seen;
-} Look;
+    MarkState seen;
+} MarkPoll;
 
-static void take_mark_locked(LaunchQueue *queue, QueueMark *out)
+/* The queue has no mark until return_mark_locked. */
+static void borrow_mark_locked(LaunchQueue *queue, QueueMark *out)
 {
     *out = (QueueMark){queue->stream, queue->context, queue->mark, queue->marked};
     queue->mark = NULL;
     queue->marked = 0;
 }
 
-/* An event that the queue had no place for: its context may have ended, or another took its place. Returned
- * if it is to be destroyed. */
-static CUevent give_mark_locked(LaunchQueues *queues, const QueueMark *mark, bool reached)
+/* Returns a borrowed mark to its queue. If another took its place meanwhile the result is the event, which
+ * the caller destroys; NULL otherwise, also if the queue is gone: then the event ended with its context. */
+static CUevent return_mark_locked(LaunchQueues *queues, const QueueMark *mark, bool reached)
 {
     LaunchQueue *queue = find_locked(queues, mark->stream, mark->context);
     if (!queue) return NULL;
@@ -154,30 +155,30 @@ static void destroy_mark(ModuleState *state, CUevent event)
 void queue_put_mark(ModuleState *state, const QueueMark *mark, bool reached)
 {
     lock_queues(state);
-    CUevent spare = give_mark_locked(&state->queues, mark, reached);
+    CUevent spare = return_mark_locked(&state->queues, mark, reached);
     unlock_queues(state);
     destroy_mark(state, spare);
 }
 
 /* Asks whether the mark was reached, and records the next one if so: a call like any other, which may have to
  * wait. When a signal ended that, an exception is set. */
-static void look_at(ModuleState *state, const Owner *owner, Look *out)
+static void poll_queue_mark(ModuleState *state, const Owner *owner, MarkPoll *out)
 {
     CUresult result;
     lock_queues(state);
     LaunchQueue *queue = open_locked(&state->queues, owner);
     long queued = queue ? queue->queued : 0;
     bool free = queue && pending(queue) < SURELY_FREE / sharing(&state->queues);
-    *out = (Look){.seen = {.captured = false}};
-    if (queue) take_mark_locked(queue, &out->mark);
+    *out = (MarkPoll){.seen = {.captured = false}};
+    if (queue) borrow_mark_locked(queue, &out->mark);
     unlock_queues(state);
     if (!queue) return;
     QueueMark mark = out->mark;
     CALL_CORE(state, result, (free ? ASKS_ONCE : HOW_WAITS(ON_NOTHING)),
-              poll_look(mark.stream, &mark.event, mark.marked != 0, &out->seen));
+              poll_mark(mark.stream, &mark.event, mark.marked != 0, &out->seen));
     if (result == CUDA_ERROR_INVALID_HANDLE) errors_skip_log(state); /* a stream of another context */
     lock_queues(state);
-    CUevent spare = give_mark_locked(&state->queues, &mark, out->seen.reached && mark.marked);
+    CUevent spare = return_mark_locked(&state->queues, &mark, out->seen.reached && mark.marked);
     queue = find_locked(&state->queues, mark.stream, mark.context);
     if (queue && !spare && out->seen.recorded) queue->marked = queued;
     if (queue && !out->seen.captured)
@@ -208,7 +209,7 @@ static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *
 /* The owner, after a look if it is time for one. False for a stream that is not counted. */
 static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, bool *captured)
 {
-    Look look;
+    MarkPoll look;
     *captured = false;
     if (!find_owner(state, stream, owner)) return false;
     lock_queues(state);
@@ -216,7 +217,7 @@ static bool find_and_look(ModuleState *state, CUstream stream, Owner *owner, boo
     bool due = queue && queue->queued >= queue->look_at;
     unlock_queues(state);
     if (!due) return true;
-    look_at(state, owner, &look);
+    poll_queue_mark(state, owner, &look);
     *captured = look.seen.captured;
     return true;
 }
@@ -268,7 +269,7 @@ bool queue_take_mark(ModuleState *state, CUstream stream, QueueMark *out)
     lock_queues(state);
     LaunchQueue *queue = open_locked(queues, &owner);
     bool full = queue && queue->marked && pending(queue) >= SURELY_FULL / sharing(queues);
-    if (full) take_mark_locked(queue, out);
+    if (full) borrow_mark_locked(queue, out);
     unlock_queues(state);
     return full;
 }

@@ -55,7 +55,7 @@ static int module_traverse(PyObject *self, visitproc visit, void *arg)
     return 0;
 }
 
-static void unload(PyObject *self)
+static void unload_module(PyObject *self)
 {
     CodeModuleObject *module = code_module_cast(self);
     LIVE_LESS(module->state, Module);
@@ -64,7 +64,7 @@ static void unload(PyObject *self)
 
 static void module_dealloc(PyObject *self)
 {
-    if (!owner_dealloc_begin(self, module_dealloc, unload)) return;
+    if (!owner_dealloc_begin(self, module_dealloc, unload_module)) return;
     references_free(code_module_cast(self)->references);
     param_counts_free(&code_module_cast(self)->counts);
     owner_dealloc_end(self);

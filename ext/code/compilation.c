@@ -71,7 +71,7 @@ static bool await(Compilation *self, uint64_t microseconds)
     return over;
 }
 
-static void end(Compilation *self)
+static void join_thread(Compilation *self)
 {
     pthread_join(self->thread, NULL);
     destroy_locks(self);
@@ -89,7 +89,7 @@ static void collect(ModuleState *state, uint64_t microseconds)
             continue;
         }
         *link = self->next;
-        end(self);
+        join_thread(self);
         self->release(self);
     }
 }
@@ -110,7 +110,7 @@ static int wait_for(ModuleState *state, Compilation *self)
         state->left = self;
         return -1;
     }
-    end(self);
+    join_thread(self);
     return 0;
 }
 

@@ -5,7 +5,7 @@
 #include "ext/code/code_module.h"
 #include "ext/convert/convert.h"
 
-static void add(JitRequest *request, CUjit_option option, uintptr_t value)
+static void add_option(JitRequest *request, CUjit_option option, uintptr_t value)
 {
     request->options[request->count] = option;
     request->values[request->count++] = (void *)value;
@@ -31,7 +31,7 @@ static int add_pair(JitRequest *request, PyObject *pair)
         PyErr_Format(PyExc_ValueError, "more than %d options", JIT_MAX_OPTIONS - 8);
         return -1;
     }
-    add(request, option, value);
+    add_option(request, option, value);
     return 0;
 }
 
@@ -57,13 +57,13 @@ int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose)
         return -1;
     }
     request->error = request->info + JIT_LOG_BYTES + 1;
-    add(request, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)request->info);
+    add_option(request, CU_JIT_INFO_LOG_BUFFER, (uintptr_t)request->info);
     request->info_index = request->count;
-    add(request, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, JIT_LOG_BYTES);
-    add(request, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)request->error);
+    add_option(request, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, JIT_LOG_BYTES);
+    add_option(request, CU_JIT_ERROR_LOG_BUFFER, (uintptr_t)request->error);
     request->error_index = request->count;
-    add(request, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, JIT_LOG_BYTES);
-    if (log_verbose) add(request, CU_JIT_LOG_VERBOSE, 1);
+    add_option(request, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, JIT_LOG_BYTES);
+    if (log_verbose) add_option(request, CU_JIT_LOG_VERBOSE, 1);
     return 0;
 }
 

@@ -24,7 +24,8 @@ static PyObject *forget_with_contexts(PyObject *module, PyObject *function)
     Py_RETURN_NONE;
 }
 
-static void forget(ContextObject *context)
+/* Reports to Python that the context ends: what is cached by its serial number is dropped. */
+static void call_forgetter(ContextObject *context)
 {
     PyObject *function = context->state->context_forgetter, *error_type, *error, *trace;
     if (!function || ext_is_finalizing()) return;
@@ -43,5 +44,5 @@ PyMethodDef context_serial_functions[] = {
 
 int context_serial_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    return context_on_end(state, forget);
+    return context_on_end(state, call_forgetter);
 }

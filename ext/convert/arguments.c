@@ -70,7 +70,8 @@ static const char *name_of(const char *signature, char name[NAME_MAX_SIZE])
     return name;
 }
 
-/* Sorts what came by position. A call that gives everything so never looks at the signature. */
+/* given: the positional arguments, then NULL, `total` in all. The signature is read only for the error
+ * message. -1 with TypeError when there are too many. */
 static int take_positional(const char *signature, PyObject *const *args, Py_ssize_t arg_count,
                            PyObject **given, int total)
 {

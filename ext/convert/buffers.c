@@ -58,7 +58,8 @@ static int lend_buffer(PyObject *object, const char *what, bool writable, HostBu
     return 0;
 }
 
-static int lend(PyObject *object, const char *what, bool writable, HostBuffer *out)
+/* Fills *out from an array or a buffer, whose owner it holds until buffers_release. -1 with an exception. */
+static int get_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
     *out = (HostBuffer){.owner = NULL};
     return PyArray_Check(object) ? lend_array((PyArrayObject *)object, what, writable, out)
@@ -67,12 +68,12 @@ static int lend(PyObject *object, const char *what, bool writable, HostBuffer *o
 
 int buffers_read(PyObject *object, const char *what, HostBuffer *out)
 {
-    return lend(object, what, false, out);
+    return get_buffer(object, what, false, out);
 }
 
 int buffers_write(PyObject *object, const char *what, HostBuffer *out)
 {
-    return lend(object, what, true, out);
+    return get_buffer(object, what, true, out);
 }
 
 int buffers_copy_exactly(ModuleState *state, PyObject *object, const char *what, const char *whose, void *out,

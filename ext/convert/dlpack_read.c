@@ -163,7 +163,7 @@ static int find_exchange(ModuleState *state, PyObject *object, DLPackExchange **
     return *out != NULL;
 }
 
-static int answered(int result, const char *what)
+static int check_answer(int result, const char *what)
 {
     if (result && !PyErr_Occurred())
         PyErr_Format(PyExc_BufferError, "%s of a DLPack exchange table failed without an exception", what);
@@ -174,7 +174,7 @@ static int answered(int result, const char *what)
 static int read_current_stream(const DLPackExchange *table, DLPackDevice device, ForeignArray *out)
 {
     void *stream = NULL;
-    if (answered(table->current_stream(device.kind, device.number, &stream), "current_work_stream") < 0)
+    if (check_answer(table->current_stream(device.kind, device.number, &stream), "current_work_stream") < 0)
         return -1;
     out->has_stream = true;
     out->stream = stream ? (CUstream)stream : (CUstream)(uintptr_t)1;
@@ -186,7 +186,7 @@ static int describe_borrowed(ModuleState *state, const DLPackExchange *table, Py
                              ForeignArray *out, ForeignForm *form)
 {
     DLPackTensor tensor;
-    if (answered(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0) return -1;
+    if (check_answer(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0) return -1;
     out->on_host = tensor.device.kind == DLPACK_CPU;
     if (out->on_host) return 0;
     if (read_tensor(state, &tensor, out, form) < 0) return -1;
@@ -206,7 +206,7 @@ int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retaine
     int found = find_exchange(state, object, &table);
     if (found <= 0) return found;
     if (table->export_borrowed && !retained) return describe_borrowed(state, table, object, out, form);
-    if (answered(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
+    if (check_answer(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
     DLPackDevice device = managed->tensor.device;
     if (device.kind == DLPACK_CPU) {
         give_back_versioned(managed);

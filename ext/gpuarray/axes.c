@@ -167,7 +167,9 @@ static PyObject *layouts_tuple(void)
     return rows;
 }
 
-static int add(PyObject *module, const char *name, PyObject *value)
+/* Adds an object to the module and drops the reference, also on failure. -1 with an exception, also for
+ * NULL. */
+static int add_constant(PyObject *module, const char *name, PyObject *value)
 {
     int failed = value && !PyErr_Occurred() ? PyModule_AddObjectRef(module, name, value) : -1;
     Py_XDECREF(value);
@@ -190,9 +192,9 @@ static int add_table(PyObject *module)
 #define AXES_FIELD(type, device_type, name, per_operand) , device_type, #name, per_operand
 #include "core/layout/elementwise_layouts.def"
     );
-    int failed = add(module, "_PARAMETER_HEAD", head);
-    failed = add(module, "_PARAMETER_AXES", axes) < 0 || failed;
-    return add(module, "_LAYOUTS", layouts_tuple()) < 0 || failed ? -1 : 0;
+    int failed = add_constant(module, "_PARAMETER_HEAD", head);
+    failed = add_constant(module, "_PARAMETER_AXES", axes) < 0 || failed;
+    return add_constant(module, "_LAYOUTS", layouts_tuple()) < 0 || failed ? -1 : 0;
 }
 
 PyMethodDef axes_functions[] = {

@@ -144,7 +144,7 @@ static int fill_host(PyArrayObject *array, int64_t *numbers, DLPackTensor *out)
                        PyArray_ITEMSIZE(array), PyArray_SIZE(array), numbers, out);
 }
 
-static int fill(PyObject *array, int64_t *numbers, DLPackTensor *out)
+static int fill_tensor(PyObject *array, int64_t *numbers, DLPackTensor *out)
 {
     return PyArray_Check(array) ? fill_host((PyArrayObject *)array, numbers, out)
                                 : dlpack_fill(gpuarray_cast(array), numbers, out);
@@ -160,7 +160,7 @@ static Export *export_versioned(PyObject *array, uint64_t flags)
     Export *export = new_export(array, ndim_of(array));
     if (!export) return NULL;
     DLPackVersioned *tensor = &export->tensor.versioned;
-    if (fill(array, export->numbers, &tensor->tensor) < 0) {
+    if (fill_tensor(array, export->numbers, &tensor->tensor) < 0) {
         free_export(export);
         return NULL;
     }
@@ -176,7 +176,7 @@ static Export *export_plain(PyObject *array)
     Export *export = new_export(array, ndim_of(array));
     if (!export) return NULL;
     DLPackPlain *tensor = &export->tensor.plain;
-    if (fill(array, export->numbers, &tensor->tensor) < 0) {
+    if (fill_tensor(array, export->numbers, &tensor->tensor) < 0) {
         free_export(export);
         return NULL;
     }
@@ -321,7 +321,8 @@ static int wait_for_work(GPUArrayObject *array)
     return gpuarray_order(array, CU_STREAM_LEGACY) < 0 ? -1 : launch_wait(array->state, CU_STREAM_LEGACY);
 }
 
-static int order(GPUArrayObject *array, const Request *request)
+/* Makes the consumer's stream wait for the array's work, or waits here for a consumer on the host. */
+static int order_for_consumer(GPUArrayObject *array, const Request *request)
 {
     if (!array->size || !request->ordered) return 0;
     if (request->host && host_sees(request->device)) return wait_for_work(array);
@@ -368,7 +369,7 @@ static PyObject *export_copy(GPUArrayObject *array, Request *request)
     PyObject *copy = transfer_copy(array, 'K', array->allocator, transfer_mode_blocking(array->state));
     PyObject *capsule = NULL;
     if (copy && find_device(gpuarray_cast(copy), &request->device) == 0
-        && order(gpuarray_cast(copy), request) == 0)
+        && order_for_consumer(gpuarray_cast(copy), request) == 0)
         capsule = new_capsule(copy, request->versioned, DLPACK_IS_COPIED);
     Py_XDECREF(copy);
     return capsule;
@@ -409,7 +410,7 @@ PyObject *gpuarray_dlpack(PyObject *self, FAST_PARAMETERS)
     if (request.converts) return export_to_host(array, &request);
     if (request.copies) return export_copy(array, &request);
     PyObject *capsule = new_capsule(self, request.versioned, array->read_only ? DLPACK_READ_ONLY : 0);
-    if (capsule && order(array, &request) < 0) Py_CLEAR(capsule);
+    if (capsule && order_for_consumer(array, &request) < 0) Py_CLEAR(capsule);
     return capsule;
 }
 

@@ -434,7 +434,8 @@ static PyObject *take_results(Work *work)
     return work->outputs == 1 ? Py_NewRef(results[0]) : PyTuple_Pack(2, results[0], results[1]);
 }
 
-static PyObject *run(Work *work)
+/* NotImplemented if an operand is of a type that is not known here; NULL with an exception. */
+static PyObject *run_call(Work *work)
 {
     work->key.name = work->call->name;
     work->key.dtype = work->call->dtype == Py_None ? NULL : work->call->dtype;
@@ -460,7 +461,7 @@ PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)
     work.call = call;
     work.changed = atomic_load_explicit(&state->arrays_changed, memory_order_relaxed);
     work.mode.async = true;
-    PyObject *result = run(&work);
+    PyObject *result = run_call(&work);
     for (int k = 0; k < ELEMENTWISE_MAX_OUTPUTS; k++) {
         if (k < work.outputs) Py_XDECREF((PyObject *)work.arrays[k]);
         Py_XDECREF(work.final_out[k]);

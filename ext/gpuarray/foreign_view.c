@@ -81,7 +81,8 @@ const TypeSpec Borrowed_spec = {
     .tp_clear = borrowed_clear,
 };
 
-static PyObject *borrow(ModuleState *state, PyObject *owner, Py_ssize_t bytes, TransferMode mode)
+/* The owner of a view's memory: it holds the other library's object until the stream's work is done. */
+static PyObject *new_borrowed(ModuleState *state, PyObject *owner, Py_ssize_t bytes, TransferMode mode)
 {
     ContextObject *context = context_current(state);
     if (!context) return NULL;
@@ -109,7 +110,7 @@ PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, Foreign
     PyObject *view = NULL, *owner = NULL;
     if (foreign_order(state, array, mode.stream) == 0)
         owner = released_in_order ? Py_NewRef(form->owner)
-                                  : borrow(state, form->owner, bytes * PyDataType_ELSIZE(dtype), mode);
+                                  : new_borrowed(state, form->owner, bytes * PyDataType_ELSIZE(dtype), mode);
     if (owner)
         view = gpuarray_new_over(state, dtype, form->ndim, form->shape, form->strides,
                                  bytes ? array->pointer : 0, owner);

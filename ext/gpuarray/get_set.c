@@ -230,7 +230,7 @@ PyObject *gpuarray_copy(PyObject *self, FAST_PARAMETERS)
         && convert_arguments(gpuarray_copy_doc, args, arg_count, keywords, GIVEN(given)) < 0)
         return NULL;
     char order = read_order(given[0], array);
-    if (!order || transfer_queued(array->state, given[1], &mode) < 0) return NULL;
+    if (!order || transfer_mode_on(array->state, given[1], &mode) < 0) return NULL;
     return transfer_copy(array, order, array->allocator, mode);
 }
 

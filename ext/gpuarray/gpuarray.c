@@ -323,7 +323,7 @@ static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
     return -1;
 }
 
-static int initialize(GPUArrayObject *array, Asked *asked, PyObject *const *given)
+static int init_array(GPUArrayObject *array, Asked *asked, PyObject *const *given)
 {
     PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->form.dtype);
@@ -346,7 +346,7 @@ static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if (convert_call(gpuarray_doc, args, kwargs, GIVEN(given)) < 0
         || read_asked(array->state, given, &asked) < 0)
         return -1;
-    return initialize(array, &asked, given);
+    return init_array(array, &asked, given);
 }
 
 /* GPUArray(shape, dtype, ...) without a tuple of the arguments. A program that puts other functions
@@ -370,7 +370,7 @@ static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *arg
     if (read_asked(state, given, &asked) < 0) return NULL;
     GPUArrayObject *array = new_plain(state);
     if (!array) convert_form_clear(&asked.form);
-    if (array && initialize(array, &asked, given) < 0) Py_CLEAR(array);
+    if (array && init_array(array, &asked, given) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }
 

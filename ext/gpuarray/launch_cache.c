@@ -120,7 +120,8 @@ static size_t count_words(const LaunchCacheObject *cache, Values values)
     return words;
 }
 
-static uint64_t *describe(uint64_t *to, const GPUArrayObject *array, bool aligned)
+/* Writes the array's part of a key; returns the end of what was written. */
+static uint64_t *write_key_part(uint64_t *to, const GPUArrayObject *array, bool aligned)
 {
     *to++ = (uint64_t)(uintptr_t)array->dtype;
     *to++ = (uint64_t)array->ndim;
@@ -176,7 +177,7 @@ static int make_key(const LaunchCacheObject *cache, Values values, const Context
     *end++ = context->serial;
     for (Py_ssize_t i = 0; i < cache->count; i++) {
         const GPUArrayObject *array = known_array(cache, values, i);
-        end = describe(end, array, cache->aligned);
+        end = write_key_part(end, array, cache->aligned);
         if (spans) spans[i] = shared_memory_span(array);
     }
     if (spans) end = describe_meetings(cache, values, spans, end);
@@ -339,8 +340,8 @@ static int read_launch(ModuleState *state, Entry *entry, PyObject *launch)
     return 0;
 }
 
-/* The dtypes of the arrays. */
-static PyObject *what_key_names(const LaunchCacheObject *cache, Values values)
+/* The dtypes of the arrays, a new tuple: keys have their addresses, so an entry keeps them alive. */
+static PyObject *key_dtypes(const LaunchCacheObject *cache, Values values)
 {
     PyObject *kept = PyTuple_New(cache->count);
     if (!kept) return NULL;
@@ -355,7 +356,7 @@ static Entry *new_entry(LaunchCacheObject *cache, Values values, PyObject *plan,
     if (!entry) return (Entry *)PyErr_NoMemory();
     entry->holders = 1;
     entry->plan = Py_NewRef(plan);
-    entry->kept = what_key_names(cache, values);
+    entry->kept = key_dtypes(cache, values);
     if (entry->kept && (!launch || launch == Py_None || read_launch(cache->state, entry, launch) == 0))
         return entry;
     drop_entry(entry);

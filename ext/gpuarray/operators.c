@@ -6,7 +6,7 @@
 #include "ext/gpuarray/elementwise.h"
 #include "ext/gpuarray/foreign_view.h"
 
-static PyObject *operate(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
+static PyObject *call_elementwise(ModuleState *state, PyObject *name, PyObject *a, PyObject *b, PyObject *out)
 {
     PyObject *operands[] = {a, b};
     ElementwiseCall call = {.name = name, .operands = operands, .count = b ? 2 : 1, .out = out};
@@ -25,19 +25,19 @@ static ModuleState *state_of(PyObject *a, PyObject *b)
     static PyObject *binary_##name(PyObject *a, PyObject *b) \
     { \
         ModuleState *state = state_of(a, b); \
-        return operate(state, state->str_##name, a, b, NULL); \
+        return call_elementwise(state, state->str_##name, a, b, NULL); \
     } \
     static PyObject *inplace_##name(PyObject *a, PyObject *b) \
     { \
         ModuleState *state = gpuarray_cast(a)->state; \
-        return operate(state, state->str_##name, a, b, a); \
+        return call_elementwise(state, state->str_##name, a, b, a); \
     }
 
 #define UNARY(name) \
     static PyObject *unary_##name(PyObject *a) \
     { \
         ModuleState *state = gpuarray_cast(a)->state; \
-        return operate(state, state->str_##name, a, NULL, NULL); \
+        return call_elementwise(state, state->str_##name, a, NULL, NULL); \
     }
 
 BINARY(add)
@@ -60,7 +60,7 @@ static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
 {
     PyObject *none = PyTuple_Pack(2, Py_None, Py_None);
     ModuleState *state = state_of(a, b);
-    PyObject *result = none ? operate(state, state->str_divmod, a, b, none) : NULL;
+    PyObject *result = none ? call_elementwise(state, state->str_divmod, a, b, none) : NULL;
     Py_XDECREF(none);
     return result;
 }
@@ -90,10 +90,11 @@ static PyObject *raise_to(PyObject *a, PyObject *b, PyObject *out)
 {
     ModuleState *state = state_of(a, b);
     PyObject *simple = simple_power(state, a, b);
-    return simple ? operate(state, simple, a, NULL, out) : operate(state, state->str_power, a, b, out);
+    return simple ? call_elementwise(state, simple, a, NULL, out)
+                  : call_elementwise(state, state->str_power, a, b, out);
 }
 
-static PyObject *power(PyObject *a, PyObject *b, PyObject *modulus)
+static PyObject *power_slot(PyObject *a, PyObject *b, PyObject *modulus)
 {
     if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
     return raise_to(a, b, NULL);
@@ -161,7 +162,7 @@ static PyObject *compare(PyObject *self, PyObject *other, int operation)
         [Py_LT] = state->str_less,      [Py_LE] = state->str_less_equal, [Py_EQ] = state->str_equal,
         [Py_NE] = state->str_not_equal, [Py_GT] = state->str_greater,    [Py_GE] = state->str_greater_equal,
     };
-    PyObject *result = refuse_list(self, other, operate(state, names[operation], self, other, NULL));
+    PyObject *result = refuse_list(self, other, call_elementwise(state, names[operation], self, other, NULL));
     if (result || !PyLong_Check(other) || !holds_whole_numbers(self)) return result;
     if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return NULL;
     PyErr_Clear();
@@ -194,22 +195,26 @@ static PyObject *only_element(PyObject *self, const char *what)
     return item;
 }
 
-static PyObject *converted(PyObject *item, PyObject *(*convert)(PyObject *))
+/* Takes the reference to `item`, which may be NULL with an exception. */
+static PyObject *convert_item(PyObject *item, PyObject *(*convert)(PyObject *))
 {
     PyObject *number = item ? convert(item) : NULL;
     Py_XDECREF(item);
     return number;
 }
 
-static PyObject *as_int(PyObject *self) { return converted(only_element(self, "int"), PyNumber_Long); }
-static PyObject *as_float(PyObject *self) { return converted(only_element(self, "float"), PyNumber_Float); }
+static PyObject *as_int(PyObject *self) { return convert_item(only_element(self, "int"), PyNumber_Long); }
+static PyObject *as_float(PyObject *self)
+{
+    return convert_item(only_element(self, "float"), PyNumber_Float);
+}
 
 static PyObject *as_index(PyObject *self)
 {
     GPUArrayObject *array = gpuarray_cast(self);
     if (array->ndim > 0 || !PyTypeNum_ISINTEGER(array->dtype->type_num))
         return PyErr_Format(PyExc_TypeError, "only integer scalar arrays can be converted to a scalar index");
-    return converted(only_element(self, "an index"), PyNumber_Index);
+    return convert_item(only_element(self, "an index"), PyNumber_Index);
 }
 
 #define SLOT(slot, function) {Py_##slot, AS_SLOT(function)}
@@ -227,7 +232,7 @@ const PyType_Slot gpuarray_operators[] = {
     BOTH(xor, binary_bitwise_xor, inplace_bitwise_xor),
     BOTH(lshift, binary_left_shift, inplace_left_shift),
     BOTH(rshift, binary_right_shift, inplace_right_shift),
-    BOTH(power, power, inplace_power),
+    BOTH(power, power_slot, inplace_power),
     BOTH(matrix_multiply, matrix_multiply, inplace_matrix_multiply),
     SLOT(nb_divmod, divide_with_remainder),
     SLOT(nb_negative, unary_negative),

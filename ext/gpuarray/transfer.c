@@ -182,7 +182,7 @@ TransferMode transfer_mode_blocking(ModuleState *state)
     return mode;
 }
 
-int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode)
+int transfer_mode_on(ModuleState *state, PyObject *stream, TransferMode *mode)
 {
     *mode = transfer_mode_blocking(state);
     if (!stream || stream == Py_None) return 0;

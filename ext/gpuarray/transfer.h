@@ -21,9 +21,9 @@ int transfer_stream(ModuleState *state, PyObject *stream, TransferMode *mode);
 /* That of a call that is given no stream, and waits. */
 TransferMode transfer_mode_blocking(ModuleState *state);
 
-/* The same for work on the device that is queued on this stream; without one, that of transfer_mode_blocking.
- * -1 with TypeError. */
-int transfer_queued(ModuleState *state, PyObject *stream, TransferMode *mode);
+/* *mode: of work on the device that is queued on this stream, without a wait; for None or NULL, that of
+ * transfer_mode_blocking. -1 with TypeError. */
+int transfer_mode_on(ModuleState *state, PyObject *stream, TransferMode *mode);
 
 /* Called before work on the array is queued: checks that its memory was not freed, and notes the stream in
  * pooled memory. -1 with an exception. */

@@ -28,7 +28,7 @@ static PyObject *reshape_copy(GPUArrayObject *array, int ndim, const Py_ssize_t 
                               PyObject *stream)
 {
     TransferMode mode;
-    if (transfer_queued(array->state, stream, &mode) < 0) return NULL;
+    if (transfer_mode_on(array->state, stream, &mode) < 0) return NULL;
     PyObject *copy = transfer_copy(array, order, array->allocator, mode);
     PyObject *view = copy ? gpuarray_reshape_to(gpuarray_cast(copy), ndim, shape, order, NULL) : NULL;
     Py_XDECREF(copy);

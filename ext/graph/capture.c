@@ -117,7 +117,7 @@ static int record_before(CaptureObject *capture)
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static CUresult begin(CaptureObject *capture)
+static CUresult begin_capture(CaptureObject *capture)
 {
     CUstream stream = capture->stream->handle;
     CUstreamCaptureStatus status;
@@ -156,7 +156,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *current = stream_with_enter((PyObject *)capture->stream, NULL);
     if (!current) return NULL;
     Py_DECREF(current);
-    if (record_before(capture) == 0) result = begin(capture);
+    if (record_before(capture) == 0) result = begin_capture(capture);
     if (result == CUDA_SUCCESS) {
         capture->open = true;
         capture->captured.graph = capture->graph;
@@ -175,7 +175,7 @@ static PyObject *capture_enter(PyObject *self, PyObject *Py_UNUSED(none))
 
 /* ---- Ending ---- */
 
-static CUresult end(CaptureObject *capture)
+static CUresult end_capture(CaptureObject *capture)
 {
     CUgraph ignored = NULL;
     CUresult result = try_cuStreamEndCapture(capture->state, capture->stream->handle, &ignored);
@@ -209,7 +209,7 @@ static PyObject *capture_exit(PyObject *self, PyObject *const *exception, Py_ssi
     CaptureObject *capture = capture_cast(self);
     if (!capture->open) return raise_logic(capture->state, "this capture has not begun");
     bool raised = count && exception[0] != Py_None;
-    CUresult result = end(capture);
+    CUresult result = end_capture(capture);
     PyObject *left = stream_with_exit((PyObject *)capture->stream, NULL, 0);
     if (!left) return NULL;
     Py_DECREF(left);
@@ -221,7 +221,7 @@ static void capture_dealloc(PyObject *self)
     CaptureObject *capture = capture_cast(self);
     PyTypeObject *type = Py_TYPE(self);
     if (host_function_runs() && deferred_dealloc_here(capture->state, capture_dealloc, self)) return;
-    if (capture->open) end(capture);
+    if (capture->open) end_capture(capture);
     Py_XDECREF((PyObject *)capture->stream);
     Py_XDECREF(capture->graph);
     PyMem_Free(capture->after);

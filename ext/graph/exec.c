@@ -163,7 +163,7 @@ static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
     return failed;
 }
 
-static PyObject *queue(GraphExecObject *exec, CUstream stream)
+static PyObject *launch_graph(GraphExecObject *exec, CUstream stream)
 {
     ModuleState *state = exec->state;
     Kept kept;
@@ -198,7 +198,7 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
         || !queue_has(&state->queues, stream, QUEUE_CALLS_OF_A_GRAPH))
-        return queue(exec, stream);
+        return launch_graph(exec, stream);
     if (gpu_cuGraphLaunch(state, exec->handle, stream) < 0) return NULL;
     launch_site_note(state);
     Py_RETURN_NONE;

@@ -39,7 +39,8 @@ static CUcontext context_of(const Target *target)
 /* The driver's call, by where the change is. */
 typedef CUresult (*Change)(const Target *target, const void *params);
 
-static CUresult make(const Target *target, Change change, const void *params)
+/* CUDA_ERROR_NOT_READY with an exception if the executable graph is in use. */
+static CUresult apply_change(const Target *target, Change change, const void *params)
 {
     CUresult result = CUDA_ERROR_NOT_READY;
     unsigned long before = 0;
@@ -53,7 +54,7 @@ static CUresult make(const Target *target, Change change, const void *params)
 static PyObject *make_and_keep(const Target *target, Change change, const void *params,
                                PyObject *const *objects, Py_ssize_t count)
 {
-    CUresult result = make(target, change, params);
+    CUresult result = apply_change(target, change, params);
     if (result != CUDA_SUCCESS) return raise_driver(target->state, result, target->routine, NULL);
     KeptObjects *kept = target->exec ? &target->exec->kept : graph_kept(target->node->graph);
     int changed = graph_keep_args(kept, target->node, NULL, objects, count);
@@ -274,7 +275,7 @@ static PyObject *exec_set_enabled(PyObject *self, FAST_PARAMETERS)
         || read_target(&target, self, node, NULL, "cuGraphNodeSetEnabled") < 0)
         return NULL;
     const unsigned enabled = given;
-    return none_or_raise(target.state, make(&target, change_enabled, &enabled), target.routine);
+    return none_or_raise(target.state, apply_change(&target, change_enabled, &enabled), target.routine);
 }
 
 PyDoc_STRVAR(is_enabled_doc, "is_enabled($self, node)\n--\n\n"
@@ -298,7 +299,7 @@ static PyObject *exec_is_enabled(PyObject *self, FAST_PARAMETERS)
     if (READ_ARGUMENTS(is_enabled_doc, INTO(&node)) < 0
         || read_target(&target, self, node, NULL, "cuGraphNodeGetEnabled") < 0)
         return NULL;
-    CUresult result = make(&target, read_enabled, &out);
+    CUresult result = apply_change(&target, read_enabled, &out);
     return result == CUDA_SUCCESS ? PyBool_FromLong(enabled != 0)
                                   : raise_driver(target.state, result, target.routine, NULL);
 }

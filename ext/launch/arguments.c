@@ -112,7 +112,8 @@ static void use_address(ArgumentValue *out, CUdeviceptr *scratch, CUdeviceptr ad
     *out = (ArgumentValue){scratch, sizeof *scratch, sizeof *scratch};
 }
 
-static int keep(PyObject **list, PyObject *object)
+/* The list is created when it is first needed. */
+static int append_kept(PyObject **list, PyObject *object)
 {
     if (!*list && !(*list = PyList_New(0))) return -1;
     return PyList_Append(*list, object);
@@ -135,8 +136,8 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     PyArray_Descr *dtype = PyArray_DESCR((PyArrayObject *)array);
     int failed = convert_native(dtype, "a kernel's argument");
     if (!failed)
-        failed =
-            is_kernel_type(dtype) ? keep(&launch->keep, array) : refuse(launch->function, position, argument);
+        failed = is_kernel_type(dtype) ? append_kept(&launch->keep, array)
+                                       : refuse(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures by default; C does not */
@@ -233,7 +234,9 @@ static int read_handler(LaunchArgs *launch, Py_ssize_t position, PyObject *handl
     if (!failed && device_allocation_check(state, allocation))
         failed = launch_args_check_allocation(function, position, device_allocation_cast(allocation));
     if (!failed)
-        failed = keep(&launch->handlers, handler) < 0 || keep(&launch->keep, allocation) < 0 ? -1 : 0;
+        failed = append_kept(&launch->handlers, handler) < 0 || append_kept(&launch->keep, allocation) < 0
+                     ? -1
+                     : 0;
     Py_DECREF(allocation);
     use_address(out, &launch->scratch[position], address);
     return failed;
@@ -317,7 +320,7 @@ static int read_ctypes(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
 {
     PyObject *view = NULL;
     int found = ctypes_argument(argument, &view, out);
-    if (found > 0 && keep(&launch->keep, view) < 0) found = -1;
+    if (found > 0 && append_kept(&launch->keep, view) < 0) found = -1;
     Py_XDECREF(view);
     return found > 0 ? 0 : found < 0 ? -1 : refuse(launch->function, position, argument);
 }

@@ -21,7 +21,8 @@ PyObject **launch_extra_slot(ModuleState *state, LaunchExtraKeywords *given, PyO
 
 static bool is_given(PyObject *value) { return value && value != Py_None; }
 
-static CUlaunchAttributeValue *add(LaunchExtras *extras, CUlaunchAttributeID id)
+/* The new attribute's value, zeros at first. */
+static CUlaunchAttributeValue *add_attribute(LaunchExtras *extras, CUlaunchAttributeID id)
 {
     CUlaunchAttribute *attribute = &extras->list[extras->count++];
     memset(attribute, 0, sizeof *attribute);
@@ -44,7 +45,7 @@ static int add_cluster(PyObject *value, const LaunchShape *shape, LaunchExtras *
                      shape->grid[axis], axes[axis], cluster[axis]);
         return -1;
     }
-    CUlaunchAttributeValue *attribute = add(extras, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+    CUlaunchAttributeValue *attribute = add_attribute(extras, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
     attribute->clusterDim.x = cluster[0];
     attribute->clusterDim.y = cluster[1];
     attribute->clusterDim.z = cluster[2];
@@ -60,7 +61,7 @@ static int add_carveout(PyObject *value, LaunchExtras *extras)
         PyErr_Format(PyExc_ValueError, "carveout is %u: it must be a percentage", percent);
         return -1;
     }
-    add(extras, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)->sharedMemCarveout = percent;
+    add_attribute(extras, CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)->sharedMemCarveout = percent;
     return 0;
 }
 
@@ -69,7 +70,7 @@ static int add_priority(PyObject *value, LaunchExtras *extras)
     int priority = 0;
     if (!is_given(value)) return 0;
     if (convert_int(value, "priority", &priority) < 0) return -1;
-    add(extras, CU_LAUNCH_ATTRIBUTE_PRIORITY)->priority = priority;
+    add_attribute(extras, CU_LAUNCH_ATTRIBUTE_PRIORITY)->priority = priority;
     return 0;
 }
 
@@ -81,9 +82,9 @@ int launch_extras_read(const LaunchExtraKeywords *given, const LaunchShape *shap
     if (cooperative < 0 || programmatic < 0 || add_cluster(given->cluster, shape, out) < 0
         || add_carveout(given->carveout, out) < 0 || add_priority(given->priority, out) < 0)
         return -1;
-    if (cooperative) add(out, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
+    if (cooperative) add_attribute(out, CU_LAUNCH_ATTRIBUTE_COOPERATIVE)->cooperative = 1;
     if (programmatic)
-        add(out, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
+        add_attribute(out, CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
             ->programmaticStreamSerializationAllowed = 1;
     return 0;
 }

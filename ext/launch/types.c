@@ -118,7 +118,8 @@ static const char *words(const ParameterType *type)
     }
 }
 
-static int refuse(FunctionObject *function, Py_ssize_t position, const char *given, const ParameterType *type)
+static int raise_mismatch(FunctionObject *function, Py_ssize_t position, const char *given,
+                          const ParameterType *type)
 {
     PyErr_Format(PyExc_TypeError,
                  "kernel '%s': argument %zd is %s, the kernel's parameter is %s%s. The kernel would misread "
@@ -160,7 +161,7 @@ int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObjec
     }
     char given = kind->how == ARGUMENT_VALUE ? kind_of_scalar(argument) : 'P';
     if (agrees(type, given, kind->size)) return 0;
-    return refuse(function, position, Py_TYPE(argument)->tp_name, type);
+    return raise_mismatch(function, position, Py_TYPE(argument)->tp_name, type);
 }
 
 int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position, PyObject *dtype)
@@ -190,5 +191,5 @@ int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, co
     char given = code->kind < sizeof kinds ? kinds[code->kind] : 0, name[32];
     if (!type || !given || agrees(type, given, code->size)) return 0;
     PyOS_snprintf(name, sizeof name, "'%c' by its type", code->code);
-    return refuse(function, position, name, type);
+    return raise_mismatch(function, position, name, type);
 }

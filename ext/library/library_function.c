@@ -122,7 +122,7 @@ IN_CALL static CUresult run(LibraryAddress address, const uint64_t *words, int *
     return capture_mode_restore(&mode);
 }
 
-static int make(LibraryFunctionObject *self, Call *call)
+static int call_in_context(LibraryFunctionObject *self, Call *call)
 {
     ModuleState *state = self->state;
     LibraryAddress address = state->libraries.functions[self->function];
@@ -148,7 +148,7 @@ static PyObject *call_function(PyObject *callable, PyObject *const *args, size_t
                             row->params, self->count, count);
     if (!library_is_callable(self->state, self->function)) return NULL;
     for (int i = 0; i < self->count && !failed; i++) failed = convert_one(self, args[i], i, &call);
-    failed = failed || make(self, &call) < 0;
+    failed = failed || call_in_context(self, &call) < 0;
     while (call.lent_count > 0) buffers_release(&call.lent[--call.lent_count]);
     return none_unless(failed);
 }

@@ -89,7 +89,7 @@ bool library_handle_value(ModuleState *state, PyObject *value, uint64_t *out)
     return true;
 }
 
-static void destroy(PyObject *object)
+static void destroy_handle(PyObject *object)
 {
     LibraryHandleObject *self = handle_cast(object);
     ContextScope scope;
@@ -101,7 +101,7 @@ static void destroy(PyObject *object)
 
 static void handle_dealloc(PyObject *self)
 {
-    if (!owner_dealloc_begin(self, handle_dealloc, destroy)) return;
+    if (!owner_dealloc_begin(self, handle_dealloc, destroy_handle)) return;
     Py_XDECREF(handle_cast(self)->workspace);
     owner_dealloc_end(self);
 }

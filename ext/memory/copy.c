@@ -82,7 +82,7 @@ static int prepare_transfer(ModuleState *state, const TransferForm *form, PyObje
     return -1;
 }
 
-static PyObject *transfer(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
+static PyObject *copy_py(PyObject *module, const TransferForm *form, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
     PyObject *given[3] = {NULL};
@@ -151,7 +151,7 @@ PyDoc_STRVAR(memcpy_dtoh_async_doc,
     static PyObject *name(PyObject *module, FAST_PARAMETERS) \
     { \
         static const TransferForm form = {name##_doc, to_device, async, run_##name}; \
-        return transfer(module, &form, args, arg_count, keywords); \
+        return copy_py(module, &form, args, arg_count, keywords); \
     }
 TRANSFER(memcpy_htod, cuMemcpyHtoD, true, false, copy->device, copy->host.pointer, copy->host.size)
 TRANSFER(memcpy_dtoh, cuMemcpyDtoH, false, false, copy->host.pointer, copy->device, copy->host.size)
@@ -345,7 +345,8 @@ static PyObject *to_device(PyObject *module, FAST_PARAMETERS)
     return allocation;
 }
 
-static PyObject *fetch(ModuleState *state, PyObject *device, HostArrayForm *form)
+/* A new host array of this form with the device's bytes. Clears the form. */
+static PyObject *copy_from_device(ModuleState *state, PyObject *device, HostArrayForm *form)
 {
     CUdeviceptr pointer;
     CUresult result = CUDA_SUCCESS;
@@ -383,7 +384,7 @@ static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(from_device_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form(state, given[1], given[2], given[3], &form) < 0)
         return NULL;
-    return fetch(state, given[0], &form);
+    return copy_from_device(state, given[0], &form);
 }
 
 PyDoc_STRVAR(from_device_like_doc,
@@ -406,7 +407,7 @@ static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
     if (convert_arguments(from_device_like_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || convert_form_like(given[1], &form) < 0)
         return NULL;
-    return fetch(module_state(module), given[0], &form);
+    return copy_from_device(module_state(module), given[0], &form);
 }
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}

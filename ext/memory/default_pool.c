@@ -82,7 +82,7 @@ PyDoc_STRVAR(allocate_doc, "default_allocate(size, stream=None)\n--\n\n"
                            "\nNotes\n-----\n"
                            "Calls cuMemAlloc when no block of the size is held.");
 
-static PyObject *allocate(PyObject *module, FAST_PARAMETERS)
+static PyObject *allocate_py(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *stream;
     size_t size = 0;
@@ -161,7 +161,7 @@ static PyObject *set_default_memory_pool(PyObject *module, FAST_PARAMETERS)
 }
 
 PyMethodDef default_pool_functions[] = {
-    {"default_allocate", AS_METHOD(allocate), FAST_KEYWORDS, allocate_doc},
+    {"default_allocate", AS_METHOD(allocate_py), FAST_KEYWORDS, allocate_doc},
     {"default_memory_pool", default_memory_pool, METH_NOARGS, pool_doc},
     {"set_default_memory_pool", AS_METHOD(set_default_memory_pool), FAST_KEYWORDS, set_pool_doc},
     {NULL, NULL, 0, NULL},

@@ -13,7 +13,8 @@
 
 /* ---- Asking for memory ---- */
 
-static int ask(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
+/* Calls the resource's allocate(). -1 with an exception. */
+static int call_allocate(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
     ContextScope scope;
     if (!context_lend(pool->context, &scope)) {
@@ -31,38 +32,38 @@ static int ask(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *poin
 }
 
 /* When the allocator has no more, garbage is collected and all pools free what they hold. */
-static int ask_twice(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
+static int allocate_or_collect(MemoryPool *pool, size_t size, CUstream stream, CUdeviceptr *pointer)
 {
-    if (ask(pool, size, stream, pointer) == 0) return 0;
+    if (call_allocate(pool, size, stream, pointer) == 0) return 0;
     if (!PyErr_ExceptionMatches(PyExc_MemoryError) && !PyErr_ExceptionMatches(pool->state->MemoryError))
         return -1;
     PyErr_Clear();
     device_memory_reclaim(pool->state);
-    return ask(pool, size, stream, pointer);
+    return call_allocate(pool, size, stream, pointer);
 }
 
-/* One of the two steps of pool_begin_aside. */
+/* One of the two steps of pool_begin_uncaptured. */
 static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
 {
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
     if (context_enter_scope(pool->context, &scope)) {
         CALL_CORE(pool->state, result, BLOCKS_ONCE,
-                  begin ? pool_begin_aside(stream) : pool_end_aside(*stream));
+                  begin ? pool_begin_uncaptured(stream) : pool_end_uncaptured(*stream));
         context_leave_scope(&scope);
     }
     return raise_unless(pool->state, result, begin ? "cuStreamCreate" : "cuStreamSynchronize");
 }
 
 /* Used when the stream is captured: an allocation in its order could become a part of the graph. */
-static int ask_aside(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
+static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *pointer)
 {
     CaptureMode before;
     CUstream aside = NULL;
     captured_relax(pool->state, &before);
     int failed = step_aside(pool, true, &aside);
     if (!failed) {
-        failed = ask_twice(pool, size, aside, pointer);
+        failed = allocate_or_collect(pool, size, aside, pointer);
         if (step_aside(pool, false, &aside) < 0) failed = -1; /* or the first exception, which stays */
     }
     captured_restore(pool->state, &before);
@@ -115,8 +116,10 @@ static void release_owner(MemoryPool *pool, PyObject *owner, CUstream stream)
     Py_XDECREF(owner);
 }
 
-/* Orders the release of the block after the work on its stream. False when the context is gone. */
-static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
+/* Prepares the release of the block: afterwards its stream is one after whose work it may be released.
+ * in_order: its streams were put in order before, else all work of the context is waited for. False if the
+ * context was destroyed. */
+static bool order_release(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     ContextScope scope;
     CUresult result = CUDA_SUCCESS;
@@ -129,11 +132,11 @@ static bool put_in_order(MemoryPool *pool, PoolBlock *block, bool in_order)
     return true;
 }
 
-/* When the context is gone, so is the memory, and the allocator is not asked. */
+/* If the context was destroyed so was the memory, and the allocator is not called. */
 void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     CUresult result;
-    if (put_in_order(pool, block, in_order)) {
+    if (order_release(pool, block, in_order)) {
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
         release_owner(pool, give(pool, block->pointer, block->capacity, stream), stream);
     }
@@ -148,8 +151,8 @@ PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stre
         device_memory_collect(pool->state);
         if (pool_is_beyond_limit(&pool->core, size)) return memory_pool_raise_beyond_limit(pool, size);
     }
-    int failed = captured_holds(pool->state, stream) ? ask_aside(pool, size, &pointer)
-                                                     : ask_twice(pool, size, stream, &pointer);
+    int failed = captured_holds(pool->state, stream) ? allocate_uncaptured(pool, size, &pointer)
+                                                     : allocate_or_collect(pool, size, stream, &pointer);
     if (failed) return NULL;
     if (!context_check(pool->context, "memory_pool::allocate")) return NULL; /* it has ended meanwhile */
     PoolBlock *block = pool_adopt(&pool->core, pointer, size, stream);

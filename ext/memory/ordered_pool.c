@@ -21,7 +21,8 @@ PyDoc_STRVAR(ordered_pool_doc,
              "\nNotes\n-----\n"
              "Calls cuMemPoolCreate, cuMemPoolDestroy; its memory comes from cuMemAllocFromPoolAsync.");
 
-static CUresult create(ModuleState *state, CUmemoryPool *pool, size_t max_size, cuuint64_t threshold)
+static CUresult create_driver_pool(ModuleState *state, CUmemoryPool *pool, size_t max_size,
+                                   cuuint64_t threshold)
 {
     CUdevice device;
     CUresult result = try_cuCtxGetDevice(state, &device);
@@ -50,7 +51,7 @@ static int ordered_pool_init(PyObject *self, PyObject *args, PyObject *kwargs)
     if ((asked && convert_bits(asked, "release_threshold", 64, &threshold) < 0)
         || convert_size(given[1], "max_size", &max_size) < 0)
         return -1;
-    CUresult result = create(state, &form.driver_pool, max_size, threshold);
+    CUresult result = create_driver_pool(state, &form.driver_pool, max_size, threshold);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuMemPoolCreate", NULL);
         return -1;

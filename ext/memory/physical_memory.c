@@ -71,13 +71,13 @@ static PhysicalMemoryObject *empty(ModuleState *state, PyTypeObject *type)
     return memory;
 }
 
-static void own(PhysicalMemoryObject *memory)
+static void count_as_owned(PhysicalMemoryObject *memory)
 {
     LIVE_MORE(memory->state, PhysicalMemory);
     usage_own(&memory->usage);
 }
 
-static CUresult create(PhysicalMemoryObject *memory)
+static CUresult create_memory(PhysicalMemoryObject *memory)
 {
     CUmemAllocationProp properties = properties_of(memory->device, memory->handle_type);
     ModuleState *state = memory->state;
@@ -119,9 +119,9 @@ static PyObject *physical_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     memory->size = size;
     memory->device = device;
     memory->handle_type = handle_type;
-    CUresult result = create(memory);
+    CUresult result = create_memory(memory);
     if (result == CUDA_SUCCESS) {
-        own(memory);
+        count_as_owned(memory);
         return (PyObject *)memory;
     }
     raise_creation(memory, result);
@@ -234,7 +234,7 @@ static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
         Py_DECREF((PyObject *)memory);
         return NULL;
     }
-    own(memory);
+    count_as_owned(memory);
     memory->size = size;
     if (gpu_cuMemGetAllocationPropertiesFromHandle(state, &properties, memory->handle) < 0) {
         Py_DECREF((PyObject *)memory);

@@ -41,7 +41,7 @@ typedef union Answer {
     unsigned char bytes[64];
 } Answer;
 
-static PyObject *show(ModuleState *state, unsigned attribute, const Answer *answer)
+static PyObject *answer_object(ModuleState *state, unsigned attribute, const Answer *answer)
 {
     switch (answer_kind(attribute)) {
     case ANSWER_SIGNED: return PyLong_FromLong(answer->sign);
@@ -76,7 +76,7 @@ static PyObject *pointer_get_attribute(PyObject *module, FAST_PARAMETERS)
         return NULL;
     return gpu_cuPointerGetAttribute(state, &answer, attribute, pointer) < 0
                ? NULL
-               : show(state, attribute, &answer);
+               : answer_object(state, attribute, &answer);
 }
 
 PyMethodDef pointer_attributes_functions[] = {

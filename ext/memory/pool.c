@@ -118,7 +118,7 @@ static CUresult end_in_driver(MemoryPool *pool, const char **routine)
     if (pool_statistics(&pool->core).active_blocks)
         result = wait_for_release(pool->state, routine);
     else
-        CALL_CORE(pool->state, result, RELEASES, pool_await_returns(&pool->core));
+        CALL_CORE(pool->state, result, RELEASES, pool_await_pending_frees(&pool->core));
     if (result != CUDA_SUCCESS) return result;
     *routine = "cuMemPoolDestroy";
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_end_source(&pool->core));
@@ -278,21 +278,21 @@ IN_CALL static CUresult add_new(Pool *pool, Request *asked)
     return pool_add(pool, asked->size, asked->stream, &asked->block);
 }
 
-/* Memory that comes in the order of a stream. */
-IN_CALL static CUresult add_aside(Pool *pool, Request *asked)
+/* Allocates stream-ordered memory on a stream outside of the capture, which waits until it is there. */
+IN_CALL static CUresult add_uncaptured(Pool *pool, Request *asked)
 {
-    CUstream aside;
-    CUresult result = pool_begin_aside(&aside);
+    CUstream uncaptured;
+    CUresult result = pool_begin_uncaptured(&uncaptured);
     if (result != CUDA_SUCCESS) return result;
-    result = pool_add(pool, asked->size, aside, &asked->block);
-    CUresult ended = pool_end_aside(aside);
+    result = pool_add(pool, asked->size, uncaptured, &asked->block);
+    CUresult ended = pool_end_uncaptured(uncaptured);
     if (result != CUDA_SUCCESS) return result;
     asked->block->stream = asked->stream;
     if (ended != CUDA_SUCCESS) asked->order = (PoolOrder){ended, "cuStreamSynchronize"};
     return ended;
 }
 
-/* Gives back step by step, until the driver has enough again or the limit allows it. */
+/* Frees held memory step by step, until the driver has enough again or the limit allows it. */
 IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY, released;
@@ -393,9 +393,9 @@ static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream
 static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream stream)
 {
     Request asked = {.size = size, .stream = stream};
-    bool aside = pool->core.source->ordered && captured_holds(pool->state, stream);
-    CUresult result = attempt(pool, aside ? add_aside : add_new, &asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && !aside) result = attempt(pool, add_after_release, &asked);
+    bool uncaptured = pool->core.source->ordered && captured_holds(pool->state, stream);
+    CUresult result = attempt(pool, uncaptured ? add_uncaptured : add_new, &asked);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !uncaptured) result = attempt(pool, add_after_release, &asked);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }

@@ -171,14 +171,15 @@ static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream
     return -1;
 }
 
-/* Whether the block may move to this stream and leave nothing behind on its own. */
+/* Whether the block may move to this stream: no work of it is on its own. */
 static bool may_move(const PooledAllocationObject *allocation, PyObject *stream)
 {
     return !allocation->chosen
            || (!allocation->block->stream && follows_default_stream(allocation->memory.state, stream));
 }
 
-/* Whether a launch on this stream changes nothing. */
+/* Whether a launch on this stream needs no note: the stream is known to use the block, or the memory was
+ * freed. The block's own stream counts as chosen from its first launch on. */
 static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
 {
     if (atomic_load(&allocation->memory.freed)) return true;
@@ -190,6 +191,8 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
            || is_used(allocation, handle);
 }
 
+/* Notes a launch with the allocation on this stream: work of the block's previous use comes first, and the
+ * block moves to this stream if it was bound to none. -1 with an exception. */
 static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     if (is_noted(allocation, handle)) return 0;
@@ -250,7 +253,9 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 
 /* ---- Giving back ---- */
 
-IN_CALL static CUresult gather(PooledAllocationObject *allocation, bool foreign, PoolOrder *order)
+/* Makes the block's own stream wait for the other streams that used it, so that it can be freed there.
+ * foreign: the stream's destruction will not be reported, so an event takes its place. */
+IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bool foreign, PoolOrder *order)
 {
     Pool *pool = &allocation->pool->core;
     CUresult result = CUDA_SUCCESS;
@@ -271,7 +276,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
     bool foreign = is_foreign(pool->state, allocation->stream);
     if (!allocation->used_count && !foreign) return true;
     if (!context_enter_scope(pool->context, &scope)) return false;
-    CALL_CORE(pool->state, result, RELEASES, gather(allocation, foreign, &order));
+    CALL_CORE(pool->state, result, RELEASES, join_used_streams(allocation, foreign, &order));
     context_leave_scope(&scope);
     report_driver(pool->state, result, order.call);
     return result == CUDA_SUCCESS;

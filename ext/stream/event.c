@@ -116,7 +116,7 @@ EventObject *event_read(ModuleState *state, PyObject *value, const char *what, c
     return usable ? event_cast(value) : NULL;
 }
 
-static PyObject *elapsed(ModuleState *state, PyObject *first, PyObject *second)
+static PyObject *elapsed_between(ModuleState *state, PyObject *first, PyObject *second)
 {
     const EventObject *start = event_read(state, first, "event", "cuEventElapsedTime");
     const EventObject *end = start ? event_read(state, second, "event", "cuEventElapsedTime") : NULL;
@@ -143,14 +143,14 @@ static PyObject *event_time_since(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *other;
     if (READ_ARGUMENTS(time_since_doc, INTO(&other)) < 0) return NULL;
-    return elapsed(event_cast(self)->state, other, self);
+    return elapsed_between(event_cast(self)->state, other, self);
 }
 
 static PyObject *event_time_till(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *other;
     if (READ_ARGUMENTS(time_till_doc, INTO(&other)) < 0) return NULL;
-    return elapsed(event_cast(self)->state, self, other);
+    return elapsed_between(event_cast(self)->state, self, other);
 }
 
 PyDoc_STRVAR(ipc_handle_doc, "ipc_handle($self)\n--\n\n"

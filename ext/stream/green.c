@@ -51,7 +51,8 @@ static int read_resources(ModuleState *state, PyObject *resources, Making *makin
     return status;
 }
 
-static CUresult make(ModuleState *state, Making *making)
+/* making->routine is the call that failed; nothing is left on failure. */
+static CUresult create_green(ModuleState *state, Making *making)
 {
     CUdevResourceDesc descriptor;
     making->routine = "cuDevResourceGenerateDesc";
@@ -88,7 +89,7 @@ static ContextObject *new_green(ModuleState *state, Making *making)
 {
     ContextObject *primary = context_hold_primary(state, making->device), *context = NULL;
     if (!primary) return NULL;
-    CUresult result = make(state, making);
+    CUresult result = create_green(state, making);
     if (result == CUDA_SUCCESS)
         context = wrap(state, making, primary);
     else

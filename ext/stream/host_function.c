@@ -27,7 +27,8 @@ typedef struct HostCall {
     atomic_bool over; /* it is not outstanding anymore */
 } HostCall;
 
-static void settle(HostCall *call)
+/* Once for each call, whichever thread comes first. */
+static void count_as_done(HostCall *call)
 {
     if (atomic_exchange(&call->over, true)) return;
     atomic_fetch_sub(&call->state->host_generations[call->generation], 1);
@@ -44,7 +45,7 @@ static void free_call(PyObject *capsule)
 {
     HostCall *call = PyCapsule_GetPointer(capsule, capsule_name);
     if (!call) return;
-    settle(call);
+    count_as_done(call);
     Py_CLEAR(call->function);
     Py_CLEAR(call->arguments);
     leave_call(call);
@@ -85,7 +86,7 @@ static void run_call(void *data)
     HostCall *call = data;
     if (ext_is_finalizing()) return;
     call_in_python(call);
-    settle(call);
+    count_as_done(call);
     leave_call(call);
 }
 

@@ -64,8 +64,9 @@ PyDoc_STRVAR(synchronize_doc, "synchronize($self)\n--\n\n"
                               "\nNotes\n-----\n"
                               "Calls cuStreamSynchronize.");
 
-/* Waits for the stream or asks it. When it is found idle, what its work has kept alive is given free. */
-static CUresult inspect(StreamObject *stream, CUresult (*call)(ModuleState *state, CUstream handle))
+/* Calls cuStreamSynchronize or cuStreamQuery. If that says that the stream is idle, what its work kept alive
+ * is released. */
+static CUresult call_and_release(StreamObject *stream, CUresult (*call)(ModuleState *state, CUstream handle))
 {
     struct KeepBatch *kept = keep_alive_take(stream->state, stream->context, stream->handle);
     CUresult result = call(stream->state, stream->handle);
@@ -77,7 +78,7 @@ static PyObject *stream_synchronize(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     if (!context_check(stream->context, "cuStreamSynchronize")) return NULL;
-    CUresult result = inspect(stream, try_cuStreamSynchronize);
+    CUresult result = call_and_release(stream, try_cuStreamSynchronize);
     if (result != CUDA_SUCCESS) return raise_driver(stream->state, result, "cuStreamSynchronize", NULL);
     return none_unless(PyErr_CheckSignals() < 0);
 }
@@ -95,7 +96,7 @@ static PyObject *stream_is_done(PyObject *self, PyObject *Py_UNUSED(none))
 {
     StreamObject *stream = stream_cast(self);
     if (!context_check(stream->context, "cuStreamQuery")) return NULL;
-    CUresult result = inspect(stream, try_cuStreamQuery);
+    CUresult result = call_and_release(stream, try_cuStreamQuery);
     return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY
                ? PyBool_FromLong(result == CUDA_SUCCESS)
                : raise_driver(stream->state, result, "cuStreamQuery", NULL);

@@ -166,7 +166,7 @@ static bool is_empty(const CUDA_MEMCPY3D_PEER *copy)
     return !copy->WidthInBytes || !copy->Height || !copy->Depth;
 }
 
-static PyObject *copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
+static PyObject *run_copy(ShapedCopyObject *self, PyObject *stream, bool unaligned)
 {
     ModuleState *state = self->state;
     ShapedCall call = {.unaligned = unaligned};
@@ -209,7 +209,7 @@ static PyObject *shaped_call_2d(PyObject *self, PyObject *args, PyObject *kwargs
         given[0] = NULL;
     }
     if (given[0] && (aligned = PyObject_IsTrue(given[0])) < 0) return NULL;
-    return copy(shaped_cast(self), given[1], !aligned);
+    return run_copy(shaped_cast(self), given[1], !aligned);
 }
 
 PyDoc_STRVAR(call_3d_doc,
@@ -226,7 +226,7 @@ static PyObject *shaped_call_3d(PyObject *self, PyObject *args, PyObject *kwargs
 {
     PyObject *given[1];
     if (convert_call(call_3d_doc, args, kwargs, GIVEN(given)) < 0) return NULL;
-    return copy(shaped_cast(self), given[0], false);
+    return run_copy(shaped_cast(self), given[0], false);
 }
 
 /* ---- Fields ---- */

@@ -163,7 +163,8 @@ bool cuda_array_is_over(const CudaArrayObject *array)
     return atomic_load(&array->freed) || (array->over && atomic_load(array->over));
 }
 
-static CUresult create(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape, bool deep, CUarray *out)
+static CUresult create_array(ModuleState *state, const CUDA_ARRAY3D_DESCRIPTOR *shape, bool deep,
+                             CUarray *out)
 {
     CUDA_ARRAY_DESCRIPTOR flat = {shape->Width, shape->Height, shape->Format, shape->NumChannels};
     CUresult result;
@@ -227,7 +228,7 @@ static PyObject *cuda_array_tp_new(PyTypeObject *type, PyObject *args, PyObject 
     if (!self) return NULL;
     CUarray *handle = &cuda_array_cast(self)->handle;
     CUresult result;
-    ALLOCATE(state, result, create(state, &shape, deep, handle));
+    ALLOCATE(state, result, create_array(state, &shape, deep, handle));
     if (result != CUDA_SUCCESS) raise_create(state, result, &shape, deep);
     return owner_finish(self, result, "cuArrayCreate", &state->live_Array);
 }

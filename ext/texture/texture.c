@@ -32,7 +32,7 @@ PyObject *texture_empty(ModuleState *state, PyTypeObject *type, PyObject *source
     return self;
 }
 
-static void destroy(PyObject *self)
+static void destroy_object(PyObject *self)
 {
     TextureObject *texture = texture_cast(self);
     ModuleState *state = texture->state;
@@ -47,14 +47,14 @@ static void destroy(PyObject *self)
 
 void texture_dealloc(PyObject *self)
 {
-    if (!owner_dealloc_begin(self, texture_dealloc, destroy)) return;
+    if (!owner_dealloc_begin(self, texture_dealloc, destroy_object)) return;
     Py_XDECREF(texture_cast(self)->source);
     owner_dealloc_end(self);
 }
 
 PyObject *texture_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    owner_release(self, destroy);
+    owner_release(self, destroy_object);
     Py_RETURN_NONE;
 }
 

@@ -120,7 +120,7 @@ static uint64_t default_memory(void)
     return (half < most ? half : most) & ~UINT64_C(0xfffff);
 }
 
-static int processors(void)
+static int processor_count(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     return online > 0 ? (int)online : 1;
@@ -146,7 +146,7 @@ const char *const driver_setting_names[] = {
 #include "api/base/settings.def"
     NULL};
 
-static void refuse(const Setting *row, const char *text)
+static void set_problem(const Setting *row, const char *text)
 {
     char range[64] = "";
     if (settings.problem[0]) return;
@@ -163,7 +163,7 @@ static void read_row(const Setting *row)
     if (!row->read) *number = row->fallback;
     if (!given) return;
     bool good = row->read ? row->read(text, &settings) : read_number(text, row->low, row->high, number);
-    if (!good) refuse(row, text);
+    if (!good) set_problem(row, text);
 }
 
 static void read_settings(void)
@@ -172,7 +172,7 @@ static void read_settings(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) read_row(&rows[i]);
     if (!settings.capability)
         settings.capability = settings.version < DEFAULT_SINCE ? OLDER_CAPABILITY : DEFAULT_CAPABILITY;
-    if (!settings.threads) settings.threads = processors(); /* reads a file: not for every launch */
+    if (!settings.threads) settings.threads = processor_count(); /* reads a file: not for every launch */
 }
 
 const DriverSettings *driver_settings(void)

@@ -48,7 +48,7 @@ typedef struct FatChoice {
     unsigned machine_codes, newer;
 } FatChoice;
 
-static void consider(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
+static void choose_if_better(const FatEntry *entry, const char *payload, int capability, FatChoice *choice)
 {
     enum { KIND_PTX = 1 };
     if (entry->kind != KIND_PTX)
@@ -75,7 +75,7 @@ static bool scan_fat(const char *data, size_t limit, int capability, FatChoice *
         memcpy(&entry, at, sizeof entry);
         if (entry.header_size < sizeof entry || entry.header_size > left) return false;
         if (entry.size > left - entry.header_size) return false;
-        consider(&entry, at + entry.header_size, capability, choice);
+        choose_if_better(&entry, at + entry.header_size, capability, choice);
         at += entry.header_size + entry.size;
         left -= entry.header_size + entry.size;
     }

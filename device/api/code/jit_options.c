@@ -6,7 +6,7 @@
 #include "api/base/log.h"
 #include "api/code/module.h"
 
-static double seconds(void)
+static double clock_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -15,7 +15,7 @@ static double seconds(void)
 
 CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_option *names, void **values)
 {
-    *options = (JitOptions){.started = seconds()};
+    *options = (JitOptions){.started = clock_seconds()};
     if (count && (!names || !values)) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count; i++) {
         switch (names[i]) {
@@ -45,7 +45,7 @@ CUresult jit_options_read(JitOptions *options, unsigned count, const CUjit_optio
     return CUDA_SUCCESS;
 }
 
-static void fill(char *buffer, size_t size, void **size_out, const char *text)
+static void fill_log_buffer(char *buffer, size_t size, void **size_out, const char *text)
 {
     size_t length = strlen(text);
     if (!buffer || !size)
@@ -61,9 +61,9 @@ static void fill(char *buffer, size_t size, void **size_out, const char *text)
 void jit_options_answer(JitOptions *options, CUresult result, const PtxLog *log)
 {
     const char *text = ptx_log_text(log);
-    fill(options->info, options->info_size, options->info_size_out, result ? "" : text);
-    fill(options->error, options->error_size, options->error_size_out, result ? text : "");
-    float milliseconds = (float)((seconds() - options->started) * 1e3);
+    fill_log_buffer(options->info, options->info_size, options->info_size_out, result ? "" : text);
+    fill_log_buffer(options->error, options->error_size, options->error_size_out, result ? text : "");
+    float milliseconds = (float)((clock_seconds() - options->started) * 1e3);
     if (options->wall_time_out) memcpy(options->wall_time_out, &milliseconds, sizeof milliseconds);
     if (result && *text) log_error("%s", text);
 }

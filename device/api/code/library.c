@@ -100,8 +100,8 @@ static bool library_unload(Library *library)
     return mine;
 }
 
-static CUresult load(CUlibrary *out, const void *data, size_t limit, unsigned count,
-                     const CUjit_option *names, void **values)
+static CUresult load_library(CUlibrary *out, const void *data, size_t limit, unsigned count,
+                             const CUjit_option *names, void **values)
 {
     JitOptions options;
     Image image;
@@ -133,7 +133,7 @@ CUresult cuLibraryLoadData(CUlibrary *out, const void *code, CUjit_option *optio
                            unsigned int library_count)
 {
     if (library_count && (!library_options || !library_values)) return CUDA_ERROR_INVALID_VALUE;
-    return load(out, code, SIZE_MAX, count, options, values);
+    return load_library(out, code, SIZE_MAX, count, options, values);
 }
 
 CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *options, void **values,
@@ -145,7 +145,7 @@ CUresult cuLibraryLoadFromFile(CUlibrary *out, const char *path, CUjit_option *o
     TRY(driver_check());
     if (!path || (library_count && (!library_options || !library_values))) return CUDA_ERROR_INVALID_VALUE;
     TRY(image_read_file(path, &data, &size));
-    CUresult result = load(out, data, size, count, options, values);
+    CUresult result = load_library(out, data, size, count, options, values);
     free(data);
     return result;
 }

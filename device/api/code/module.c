@@ -83,7 +83,7 @@ static void limit_registers(PtxModule *tree, uint32_t most)
     }
 }
 
-static PtxModule *parse(const ImagePart *part, uint32_t max_registers, PtxLog *log)
+static PtxModule *parse_image(const ImagePart *part, uint32_t max_registers, PtxLog *log)
 {
     const DriverSettings *settings = driver_settings();
     PtxOptions options = {
@@ -104,7 +104,7 @@ static PtxModule *join(const Image *image, PtxLog *log)
     unsigned count = 0, wanted = image->count;
     uint32_t registers = image->options.max_registers;
     bool runtime = false;
-    while (count < image->count && (trees[count] = parse(&image->parts[count], registers, log)))
+    while (count < image->count && (trees[count] = parse_image(&image->parts[count], registers, log)))
         runtime |= runtime_library_wanted(trees[count++]);
     if (count == image->count && runtime) {
         wanted++;
@@ -135,12 +135,12 @@ static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
     return CUDA_SUCCESS;
 }
 
-static CUresult compile(Module *module, const Image *image, PtxLog *log)
+static CUresult compile_image(Module *module, const Image *image, PtxLog *log)
 {
     Context *context = module->object.context;
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult result = compile_open(module, image, log);
-    context_let_close(context);
+    context_allow_close(context);
     return result;
 }
 
@@ -203,7 +203,7 @@ CUresult module_load(Context *context, const Image *image, Library *library, Ptx
     Module *module = object_new(OBJECT_MODULE, sizeof *module, context, module_release);
     if (!module) return CONTEXT_WITHOUT_MEMORY(context);
     module->library = library;
-    CUresult result = compile(module, image, log);
+    CUresult result = compile_image(module, image, log);
     if (!result) result = make_functions(module);
     if (!result) result = make_references(module);
     if (!result) result = object_publish(OBJECT(module));
@@ -237,8 +237,8 @@ Function *module_function(const Module *module, const char *name)
     return NULL;
 }
 
-static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned count, const CUjit_option *names,
-                     void **values)
+static CUresult load_module(CUmodule *out, const void *data, size_t limit, unsigned count,
+                            const CUjit_option *names, void **values)
 {
     Context *context;
     JitOptions options;
@@ -262,18 +262,18 @@ static CUresult load(CUmodule *out, const void *data, size_t limit, unsigned cou
 
 CUresult cuModuleLoadData(CUmodule *out, const void *image)
 {
-    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+    return load_module(out, image, SIZE_MAX, 0, NULL, NULL);
 }
 
 CUresult cuModuleLoadDataEx(CUmodule *out, const void *image, unsigned int count, CUjit_option *options,
                             void **values)
 {
-    return load(out, image, SIZE_MAX, count, options, values);
+    return load_module(out, image, SIZE_MAX, count, options, values);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *out, const void *image)
 {
-    return load(out, image, SIZE_MAX, 0, NULL, NULL);
+    return load_module(out, image, SIZE_MAX, 0, NULL, NULL);
 }
 
 CUresult cuModuleLoad(CUmodule *out, const char *path)
@@ -284,7 +284,7 @@ CUresult cuModuleLoad(CUmodule *out, const char *path)
     TRY(context_enter(&context));
     if (!out || !path) return CUDA_ERROR_INVALID_VALUE;
     TRY(image_read_file(path, &data, &size));
-    CUresult result = load(out, data, size, 0, NULL, NULL);
+    CUresult result = load_module(out, data, size, 0, NULL, NULL);
     free(data);
     return result;
 }

@@ -28,7 +28,8 @@ static bool is_valid(const CheckpointArgs *args, unsigned first)
     return valid;
 }
 
-static CUresult refuse(const char *what)
+/* Logs that; returns the error. */
+static CUresult log_unsupported(const char *what)
 {
     log_error("checkpoints are not supported by the CPU device: %s", what);
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -48,7 +49,7 @@ CUresult cuCheckpointProcessGetRestoreThreadId(int process, int *thread)
     TRY(driver_check());
     if (!thread) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return refuse("no restore thread exists");
+    return log_unsupported("no restore thread exists");
 }
 
 /* The first argument is a time in milliseconds. */
@@ -57,7 +58,7 @@ CUresult cuCheckpointProcessLock(int process, const CheckpointArgs *args)
     TRY(driver_check());
     if (!is_valid(args, 1) || (args && args->words[0] > UINT32_MAX)) return CUDA_ERROR_INVALID_VALUE;
     TRY(check_process(process));
-    return refuse("no process can be locked");
+    return log_unsupported("no process can be locked");
 }
 
 /* The calls that need a locked process, which there is none of. */

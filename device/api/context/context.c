@@ -91,7 +91,7 @@ bool context_keep_open(Context *context)
     return false;
 }
 
-void context_let_close(Context *context) { atomic_fetch_sub(&context->kept_open, 1); }
+void context_allow_close(Context *context) { atomic_fetch_sub(&context->kept_open, 1); }
 
 bool context_begin_close(Context *context) { return atomic_exchange(&context->live, false); }
 

@@ -109,7 +109,7 @@ bool context_open(Context *context, unsigned flags);
 /* Around what a call itself does to memory: the context's is not freed meanwhile. False when the context is
  * gone. */
 bool context_keep_open(Context *context);
-void context_let_close(Context *context);
+void context_allow_close(Context *context);
 
 /* coredump.c: what a context that is made now has of the process, for the caller to free. */
 struct CoredumpSettings *coredump_inherit(void);

@@ -9,7 +9,7 @@ static pthread_once_t key_once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static _Thread_local ThreadState *mine;
 
-static Context *pop(ThreadState *state)
+static Context *pop_context(ThreadState *state)
 {
     Context *context = state->stack[--state->depth];
     context_put(context);
@@ -22,7 +22,7 @@ static void drop_thread_state(void *value)
     ThreadState *state = value;
     bool forked = driver_check() == CUDA_ERROR_NOT_INITIALIZED;
     for (size_t i = 0; i < state->stream_count && !forked; i++) queue_drop(state->streams[i]);
-    while (state->depth) pop(state);
+    while (state->depth) pop_context(state);
     free(state->streams);
     free(state->stack);
     free(state);
@@ -43,10 +43,10 @@ ThreadState *thread_state(void)
 void context_leave_top(const Context *context)
 {
     ThreadState *state = thread_state();
-    if (state && state->depth && state->stack[state->depth - 1] == context) pop(state);
+    if (state && state->depth && state->stack[state->depth - 1] == context) pop_context(state);
 }
 
-static CUresult push(ThreadState *state, Context *context)
+static CUresult push_context(ThreadState *state, Context *context)
 {
     if (state->depth == state->capacity) {
         size_t capacity = 2 * state->capacity + 8;
@@ -59,7 +59,7 @@ static CUresult push(ThreadState *state, Context *context)
     return CUDA_SUCCESS;
 }
 
-static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigned version)
+static CUresult create_context(CUcontext *out, unsigned flags, CUdevice ordinal, unsigned version)
 {
     TRY(driver_check());
     if (!out || flags & ~(unsigned)CU_CTX_FLAGS_MASK) return CUDA_ERROR_INVALID_VALUE;
@@ -72,7 +72,7 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigne
     if (!context) return CUDA_ERROR_OUT_OF_MEMORY;
     context->version = version;
     context->retained = 1;
-    CUresult result = push(state, context);
+    CUresult result = push_context(state, context);
     if (result)
         context_close(context);
     else
@@ -82,7 +82,7 @@ static CUresult create(CUcontext *out, unsigned flags, CUdevice ordinal, unsigne
 
 CUresult cuCtxCreate_v2(CUcontext *out, unsigned int flags, CUdevice device)
 {
-    return create(out, flags, device, 3020);
+    return create_context(out, flags, device, 3020);
 }
 
 enum { AFFINITY_MULTIPROCESSORS = 0 };
@@ -93,7 +93,7 @@ CUresult cuCtxCreate_v3(CUcontext *out, CUexecAffinityParam *params, int count, 
                         CUdevice device)
 {
     if (count > 0) return params ? CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY : CUDA_ERROR_INVALID_VALUE;
-    return create(out, flags, device, 3020);
+    return create_context(out, flags, device, 3020);
 }
 
 static CUresult refuse_graphics(const CUctxCigParam *params)
@@ -107,7 +107,7 @@ static CUresult refuse_graphics(const CUctxCigParam *params)
 CUresult cuCtxCreate_v4(CUcontext *out, CUctxCreateParams *params, unsigned int flags, CUdevice device)
 {
     if (params && params->cigParams) return refuse_graphics(params->cigParams);
-    if (!params) return create(out, flags, device, 3020);
+    if (!params) return create_context(out, flags, device, 3020);
     return cuCtxCreate_v3(out, params->execAffinityParams, params->numExecAffinityParams, flags, device);
 }
 
@@ -134,7 +134,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
     return CUDA_SUCCESS;
 }
 
-static CUresult destroy(Context *context)
+static CUresult destroy_context(Context *context)
 {
     if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
     if (timeout_is_set()) TRY(queue_wait_context_anyway(context));
@@ -147,7 +147,7 @@ CUresult cuCtxDestroy_v2(CUcontext handle)
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     TRY(context_named(handle, &context));
-    CUresult result = destroy(context);
+    CUresult result = destroy_context(context);
     context_put(context);
     return result;
 }
@@ -173,7 +173,7 @@ CUresult cuCtxDetach(CUcontext handle)
         driver_lock();
         unsigned left = context->retained ? --context->retained : 0;
         driver_unlock();
-        result = left ? CUDA_SUCCESS : destroy(context);
+        result = left ? CUDA_SUCCESS : destroy_context(context);
     }
     context_put(context);
     return result;
@@ -186,7 +186,7 @@ CUresult cuCtxPushCurrent_v2(CUcontext handle)
     if (!handle) return CUDA_ERROR_INVALID_CONTEXT;
     TRY(context_named(handle, &context));
     ThreadState *state = thread_state();
-    CUresult result = state ? push(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = state ? push_context(state, context) : CUDA_ERROR_OUT_OF_MEMORY;
     context_put(context);
     return result;
 }
@@ -196,7 +196,7 @@ CUresult cuCtxPopCurrent_v2(CUcontext *out)
     TRY(driver_check());
     ThreadState *state = thread_state();
     if (!state || !state->depth) return CUDA_ERROR_INVALID_CONTEXT;
-    Context *context = pop(state);
+    Context *context = pop_context(state);
     if (out) *out = context;
     return CUDA_SUCCESS;
 }
@@ -208,12 +208,12 @@ CUresult cuCtxSetCurrent(CUcontext handle)
     ThreadState *state = thread_state();
     if (!state) return CUDA_ERROR_OUT_OF_MEMORY;
     if (!handle) {
-        if (state->depth) pop(state);
+        if (state->depth) pop_context(state);
         return CUDA_SUCCESS;
     }
     TRY(context_named(handle, &context));
-    if (state->depth) pop(state);
-    CUresult result = push(state, context);
+    if (state->depth) pop_context(state);
+    CUresult result = push_context(state, context);
     context_put(context);
     return result;
 }

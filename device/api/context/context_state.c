@@ -2,7 +2,7 @@
  * for its work. */
 #include "api/context/upcalls.h"
 
-static CUresult synchronize(Context *context)
+static CUresult synchronize_context(Context *context)
 {
     TRY(capture_check_context(context));
     TRY(queue_wait_context(context));
@@ -15,14 +15,14 @@ CUresult cuCtxSynchronize(void)
 {
     Context *context;
     TRY(context_enter_any(&context));
-    return synchronize(context);
+    return synchronize_context(context);
 }
 
 CUresult cuCtxSynchronize_v2(CUcontext handle)
 {
     Context *context;
     TRY(context_resolve(handle, &context));
-    CUresult result = synchronize(context);
+    CUresult result = synchronize_context(context);
     context_put(context);
     return result;
 }

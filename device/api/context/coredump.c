@@ -39,7 +39,7 @@ static pthread_mutex_t coredump_lock = PTHREAD_MUTEX_INITIALIZER;
 static CoredumpSettings of_process; /* under the lock, as those of contexts */
 static bool process_has_some;       /* the same */
 
-static const Setting *find(unsigned id, bool of_context)
+static const Setting *find_setting(unsigned id, bool of_context)
 {
     const Setting *setting = id && id < sizeof settings / sizeof *settings ? &settings[id] : NULL;
     return setting && (setting->of_context || !of_context) ? setting : NULL;
@@ -52,7 +52,7 @@ static bool fits(const Setting *setting, size_t size)
     return setting->size == TEXT ? size <= TEXT : size == setting->size;
 }
 
-static CUresult get(CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
+static CUresult get_setting(CoredumpSettings *from, const Setting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
@@ -77,7 +77,7 @@ static void put_field(CoredumpSettings *to, const Setting *setting, const void *
     if (setting->size == TEXT) field[TEXT - 1] = '\0';
 }
 
-static CUresult put(CoredumpSettings *to, const Setting *setting, void *value, size_t *size)
+static CUresult set_setting(CoredumpSettings *to, const Setting *setting, void *value, size_t *size)
 {
     if (!value) {
         *size = setting->size;
@@ -117,7 +117,7 @@ typedef CUresult (*Access)(CoredumpSettings *settings, const Setting *setting, v
 static CUresult access_of_context(Access access, unsigned id, void *value, size_t *size)
 {
     Context *context;
-    const Setting *setting = find(id, true);
+    const Setting *setting = find_setting(id, true);
     TRY(context_enter_any(&context));
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);
@@ -129,32 +129,32 @@ static CUresult access_of_context(Access access, unsigned id, void *value, size_
 
 static CUresult access_of_process(Access access, unsigned id, void *value, size_t *size)
 {
-    const Setting *setting = find(id, false);
+    const Setting *setting = find_setting(id, false);
     TRY(driver_check());
     if (!setting || !size) return CUDA_ERROR_INVALID_VALUE;
     pthread_mutex_lock(&coredump_lock);
     CUresult result = access(&of_process, setting, value, size);
-    process_has_some = process_has_some || access == put;
+    process_has_some = process_has_some || access == set_setting;
     pthread_mutex_unlock(&coredump_lock);
     return result;
 }
 
 CUresult cuCoredumpGetAttribute(unsigned int id, void *value, size_t *size)
 {
-    return access_of_context(get, id, value, size);
+    return access_of_context(get_setting, id, value, size);
 }
 
 CUresult cuCoredumpGetAttributeGlobal(unsigned int id, void *value, size_t *size)
 {
-    return access_of_process(get, id, value, size);
+    return access_of_process(get_setting, id, value, size);
 }
 
 CUresult cuCoredumpSetAttribute(unsigned int id, void *value, size_t *size)
 {
-    return access_of_context(put, id, value, size);
+    return access_of_context(set_setting, id, value, size);
 }
 
 CUresult cuCoredumpSetAttributeGlobal(unsigned int id, void *value, size_t *size)
 {
-    return access_of_process(put, id, value, size);
+    return access_of_process(set_setting, id, value, size);
 }

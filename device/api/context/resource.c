@@ -28,7 +28,7 @@ typedef struct Granularity {
     unsigned least, unit;
 } Granularity;
 
-static Granularity granularity(unsigned flags)
+static Granularity split_granularity(unsigned flags)
 {
     int capability = driver_settings()->capability;
     if (capability < 70) return (Granularity){1, 1};
@@ -56,12 +56,12 @@ static CUdevResource make_resource(SmRange range, uint64_t split, unsigned align
     Origin origin = {ORIGIN_MARK, split, range};
     CUdevResource resource = {.type = CU_DEV_RESOURCE_TYPE_SM};
     memcpy(resource._internal_padding, &origin, sizeof origin);
-    resource.sm = (CUdevSmResource){range.count, granularity(0).least, alignment};
+    resource.sm = (CUdevSmResource){range.count, split_granularity(0).least, alignment};
     return resource;
 }
 
 /* The alignment is that of groups: an H200's 132 are not a multiple of 8. */
-CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, granularity(0).unit); }
+CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, split_granularity(0).unit); }
 
 SmRange resource_of_device(const Device *device)
 {
@@ -87,7 +87,7 @@ CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource *out, CUdevResou
     return CUDA_SUCCESS;
 }
 
-static CUresult refuse(CUresult error, const char *what)
+static CUresult log_error_of_split(CUresult error, const char *what)
 {
     log_error("multiprocessors: %s", what);
     return error;
@@ -98,25 +98,27 @@ typedef struct Division {
     unsigned size, most;
 } Division;
 
-static CUresult divide(const SmRange *range, unsigned least, unsigned flags, Division *out)
+static CUresult divide_range(const SmRange *range, unsigned least, unsigned flags, Division *out)
 {
     enum {
         ALONE = CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING,
         CLUSTERS = CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE
     };
-    Granularity g = granularity(flags);
+    Granularity g = split_granularity(flags);
     unsigned wanted = least > g.least ? least : g.least, size = (wanted + g.unit - 1) / g.unit * g.unit;
     if ((flags & (ALONE | CLUSTERS)) == (ALONE | CLUSTERS))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
+        return log_error_of_split(CUDA_ERROR_INVALID_VALUE, "the two flags exclude each other");
     if (flags & CLUSTERS && driver_settings()->capability < 90)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "clusters need compute capability 9.0");
+        return log_error_of_split(CUDA_ERROR_INVALID_VALUE, "clusters need compute capability 9.0");
     if (least > range->count)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "a group cannot have more multiprocessors than there are");
+        return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                                  "a group cannot have more multiprocessors than there are");
     if (size > range->count) size = range->count;
     unsigned most = size ? range->count / size : 0;
     if (g.unit == TOGETHER && range->eights < most) most = range->eights;
-    if (!most) return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION, "too few are adjacent for a group");
+    if (!most)
+        return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                                  "too few are adjacent for a group");
     *out = (Division){size, most};
     return CUDA_SUCCESS;
 }
@@ -132,9 +134,10 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
     if (input->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     if (!read_origin(input, &origin)) return CUDA_ERROR_INVALID_VALUE;
     if (origin.split)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "groups can be split again only once a green context was created from them");
-    TRY(divide(&origin.range, least, flags, &each));
+        return log_error_of_split(
+            CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+            "groups can be split again only once a green context was created from them");
+    TRY(divide_range(&origin.range, least, flags, &each));
     unsigned made = groups && *count < each.most ? *count : each.most;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
     SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
@@ -183,8 +186,8 @@ static CUresult add_range(const CUdevResource *resource, SmRange *sum)
     if (resource->type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
     if (!read_origin(resource, &origin)) return CUDA_ERROR_INVALID_VALUE;
     if (sum->count && origin.range.device != sum->device)
-        return refuse(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
-                      "the resources of a descriptor must be of one device");
+        return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+                                  "the resources of a descriptor must be of one device");
     sum->device = origin.range.device;
     sum->count += origin.range.count;
     sum->eights += origin.range.eights;

@@ -101,7 +101,7 @@ static CUresult run_in_turn(Stream *stream, const CopyJob *job)
     CUresult error = stream_error(stream);
     if (!error) error = copy_do(job, context);
     context_flush(context);
-    context_let_close(context);
+    context_allow_close(context);
     return error;
 }
 
@@ -146,7 +146,7 @@ static bool stage(CopyTask *task)
     return true;
 }
 
-static CUresult submit(Stream *stream, const CopyJob *job, bool staged)
+static CUresult submit_copy(Stream *stream, const CopyJob *job, bool staged)
 {
     CopyTask *task = calloc(1, sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -161,7 +161,7 @@ static CUresult submit(Stream *stream, const CopyJob *job, bool staged)
     return CUDA_SUCCESS;
 }
 
-static CUresult perform(Stream *stream, const CopyJob *job)
+static CUresult copy_in_order(Stream *stream, const CopyJob *job)
 {
     bool to_pageable, from_pageable;
     if (is_empty(job)) return CUDA_SUCCESS;
@@ -175,19 +175,19 @@ static CUresult perform(Stream *stream, const CopyJob *job)
     bool tiny = small && job->width * job->height * job->depth <= INLINE_BYTES;
     if (tiny && queue_idle(stream, true)) return run_in_turn(stream, job);
     TRY(queue_wait_room(stream));
-    return submit(stream, job, from_pageable);
+    return submit_copy(stream, job, from_pageable);
 }
 
 CUresult copy_queue(Stream *stream, const CopyJob *job, bool at_once)
 {
-    return at_once ? run_in_turn(stream, job) : perform(stream, job);
+    return at_once ? run_in_turn(stream, job) : copy_in_order(stream, job);
 }
 
 CUresult copy_in_stream(const CopyJob *job, CUstream handle)
 {
     Stream *stream;
     TRY(stream_enter_to_submit(handle, &stream));
-    CUresult result = perform(stream, job);
+    CUresult result = copy_in_order(stream, job);
     PUT(stream);
     return result;
 }

@@ -49,7 +49,7 @@ static CUresult check(const Batch *b, size_t *failed)
     return CUDA_SUCCESS;
 }
 
-static CUresult queue(Stream *stream, const Batch *b)
+static CUresult queue_copies(Stream *stream, const Batch *b)
 {
     for (size_t k = 0, a = 0; k < b->count; k++) {
         if (a + 1 < b->attribute_count && b->starts[a + 1] == k) a++;
@@ -68,7 +68,7 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     Batch batch = {to, from, sizes, count, attributes, starts, attribute_count};
     TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
     CUresult result = stream->legacy ? CUDA_ERROR_INVALID_VALUE : check(&batch, failed ? failed : &ignored);
-    if (!result) result = queue(stream, &batch);
+    if (!result) result = queue_copies(stream, &batch);
     PUT(stream);
     return result;
 }

@@ -64,11 +64,11 @@ static CUresult fill_here(const FillJob *fill, Context *context)
 {
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult result = fill_do(fill, context);
-    context_let_close(context);
+    context_allow_close(context);
     return result;
 }
 
-static CUresult perform(Stream *stream, const FillJob *fill)
+static CUresult fill_in_order(Stream *stream, const FillJob *fill)
 {
     uint64_t bytes;
     if (!fill->width || !fill->height) return CUDA_SUCCESS;
@@ -95,7 +95,7 @@ static CUresult fill_in_stream(CUdeviceptr address, size_t pitch, unsigned eleme
                     .width = width,
                     .height = height};
     TRY(handle ? stream_enter_to_submit(*handle, &stream) : stream_enter_at_once(&stream));
-    CUresult result = perform(stream, &fill);
+    CUresult result = fill_in_order(stream, &fill);
     PUT(stream);
     return result;
 }

@@ -81,8 +81,8 @@ static CUresult take_storage(MipmappedArray *mipmap, const CUDA_EXTERNAL_MEMORY_
     return CUDA_SUCCESS;
 }
 
-static CUresult make(CUmipmappedArray *out, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part,
-                     CUexternalMemory memory, Context *context)
+static CUresult make_mipmap(CUmipmappedArray *out, const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part,
+                            CUexternalMemory memory, Context *context)
 {
     MipmappedArray *mipmap = object_new(OBJECT_MIPMAPPED_ARRAY, sizeof *mipmap, context, mipmap_release);
     if (!mipmap) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -105,8 +105,8 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
     TRY(context_enter(&context));
     if (!out || !shape) return CUDA_ERROR_INVALID_VALUE;
     unsigned most = most_levels(shape), count = levels < 1 ? 1 : levels > most ? most : levels;
-    return make(out, &(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){.shape = *shape, .levels = count}, NULL,
-                context);
+    return make_mipmap(out, &(CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC){.shape = *shape, .levels = count},
+                       NULL, context);
 }
 
 /* Colors of other interfaces are elements like all others. */
@@ -120,7 +120,7 @@ CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUextern
         return CUDA_ERROR_INVALID_VALUE;
     CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC plain = *part;
     plain.shape.Flags &= ~(unsigned)CUDA_ARRAY3D_COLOR_ATTACHMENT;
-    return make(out, &plain, memory, context);
+    return make_mipmap(out, &plain, memory, context);
 }
 
 CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle)

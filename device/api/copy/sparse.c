@@ -12,7 +12,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all tiles are mapped to */
 
-static CUresult refuse(const char *what)
+static CUresult log_sparse_error(const char *what)
 {
     log_error("sparse array: %s", what);
     return CUDA_ERROR_INVALID_VALUE;
@@ -26,10 +26,11 @@ CUresult sparse_check(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     const unsigned flags = shape->Flags & ~(unsigned)CUDA_ARRAY3D_SPARSE;
     if (!shape->Height || (is_layered(shape) && !shape->Depth))
-        return refuse("it has two dimensions, with layers or not, or three");
+        return log_sparse_error("it has two dimensions, with layers or not, or three");
     if (!flags || flags == CUDA_ARRAY3D_LAYERED) return CUDA_SUCCESS;
     if (flags == CUDA_ARRAY3D_TEXTURE_GATHER && !shape->Depth) return CUDA_SUCCESS;
-    return refuse("its only other flag is CUDA_ARRAY3D_LAYERED, or CUDA_ARRAY3D_TEXTURE_GATHER in 2-D");
+    return log_sparse_error(
+        "its only other flag is CUDA_ARRAY3D_LAYERED, or CUDA_ARRAY3D_TEXTURE_GATHER in 2-D");
 }
 
 /* The shape of a tile of 64 KiB in elements, by their size: as near to a square or cube as powers of two
@@ -96,7 +97,7 @@ static uint64_t tail_bytes(const Array *array, const SparseTiles *t)
 
 static uint32_t tile_count(const SparseTiles *t) { return t->across * t->down * parts(t->layers, t->depth); }
 
-static void cut(Sparse *sparse, Array *const *arrays, const uint16_t tile[3])
+static void cut_into_tiles(Sparse *sparse, Array *const *arrays, const uint16_t tile[3])
 {
     uint64_t bytes = 0;
     unsigned k = 0;
@@ -111,7 +112,7 @@ static void cut(Sparse *sparse, Array *const *arrays, const uint16_t tile[3])
     for (k = 0; k < sparse->count && k <= sparse->own; k++) sparse->tiles += tile_count(&sparse->level[k]);
 }
 
-static void describe(Sparse *sparse, bool mipmapped, const uint16_t tile[3])
+static void set_properties(Sparse *sparse, bool mipmapped, const uint16_t tile[3])
 {
     bool tail = sparse->own < sparse->count;
     sparse->properties = (CUDA_ARRAY_SPARSE_PROPERTIES){
@@ -129,8 +130,8 @@ CUresult sparse_make(Array *const *arrays, unsigned count, Sparse **out)
     *out = sparse;
     sparse->count = count;
     const uint16_t *tile = tile_of(&arrays[0]->shape, arrays[0]->element_size);
-    cut(sparse, arrays, tile);
-    describe(sparse, arrays[0]->whole, tile);
+    cut_into_tiles(sparse, arrays, tile);
+    set_properties(sparse, arrays[0]->whole, tile);
     sparse->mapped = calloc(sparse->tiles, 1);
     sparse->backing = calloc(sparse->tiles, sizeof *sparse->backing);
     if (!sparse->mapped || !sparse->backing) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -261,10 +262,10 @@ static CUresult find_resource(const CUarrayMapInfo *info, MapStep *step)
         step->owner = (Object *)(uintptr_t)mipmap;
         if (mipmap) step->sparse = mipmap->tiles;
     } else {
-        return refuse("the resource is an array or a mipmapped array");
+        return log_sparse_error("the resource is an array or a mipmapped array");
     }
     if (!step->owner) return CUDA_ERROR_INVALID_HANDLE;
-    return step->sparse ? CUDA_SUCCESS : refuse("the array was not made with CUDA_ARRAY3D_SPARSE");
+    return step->sparse ? CUDA_SUCCESS : log_sparse_error("the array was not made with CUDA_ARRAY3D_SPARSE");
 }
 
 /* The tiles along an axis; the last may end with the array. */
@@ -280,13 +281,14 @@ static bool span(MapStep *step, int axis, uint64_t first, uint64_t count, uint64
 static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
 {
     unsigned level = info->subresource.sparseLevel.level;
-    if (level >= step->sparse->own) return refuse("it has no such level, or that is in the mip tail");
+    if (level >= step->sparse->own)
+        return log_sparse_error("it has no such level, or that is in the mip tail");
     const SparseTiles *t = step->tiles = &step->sparse->level[level];
     step->levels = 1;
     uint32_t width = step->sparse->properties.tileExtent.width, element = t->tile_row / width,
              layer = info->subresource.sparseLevel.layer;
     bool layered = t->depth == 1 && t->layers > 1;
-    if (layer >= (layered ? t->layers : 1)) return refuse("it has no such layer");
+    if (layer >= (layered ? t->layers : 1)) return log_sparse_error("it has no such layer");
     bool fits = span(step, 0, info->subresource.sparseLevel.offsetX,
                      info->subresource.sparseLevel.extentWidth, width, t->row / element)
                 && span(step, 1, info->subresource.sparseLevel.offsetY,
@@ -296,16 +298,16 @@ static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
     step->from[2] += layer;
     step->to[2] += layer;
     return fits ? CUDA_SUCCESS
-                : refuse("offsets and extents must be multiples of the tile's, within the level");
+                : log_sparse_error("offsets and extents must be multiples of the tile's, within the level");
 }
 
 static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
 {
     const Sparse *sparse = step->sparse;
     uint32_t layer = info->subresource.miptail.layer;
-    if (sparse->own == sparse->count) return refuse("it has no mip tail");
+    if (sparse->own == sparse->count) return log_sparse_error("it has no mip tail");
     const SparseTiles *t = step->tiles = &sparse->level[sparse->own];
-    if (layer >= t->layers) return refuse("its mip tail has no such layer");
+    if (layer >= t->layers) return log_sparse_error("its mip tail has no such layer");
     step->levels = sparse->count - sparse->own;
     step->from[2] = layer;
     step->to[1] = 1;
@@ -313,7 +315,7 @@ static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
     return span(step, 0, info->subresource.miptail.offset, info->subresource.miptail.size, SPARSE_TILE_BYTES,
                 (uint64_t)t->across * SPARSE_TILE_BYTES)
                ? CUDA_SUCCESS
-               : refuse("offset and size must be multiples of 64 KiB, within the mip tail");
+               : log_sparse_error("offset and size must be multiples of 64 KiB, within the mip tail");
 }
 
 static CUresult find_memory(const CUarrayMapInfo *info, const Device *device, MapStep *step)
@@ -322,25 +324,26 @@ static CUresult find_memory(const CUarrayMapInfo *info, const Device *device, Ma
     if (info->memOperationType == CU_MEM_OPERATION_TYPE_UNMAP)
         return CUDA_SUCCESS; /* the handle is not looked at */
     if (info->memOperationType != CU_MEM_OPERATION_TYPE_MAP || info->memHandleType)
-        return refuse("an invalid operation or type of a handle");
+        return log_sparse_error("an invalid operation or type of a handle");
     TRY(physical_enter(info->memHandle.memHandle, &step->physical));
     for (int k = 0; k < 3; k++) tiles *= step->to[k] - step->from[k];
     step->offset = info->offset;
     if (!(step->physical->usage & CU_MEM_CREATE_USAGE_TILE_POOL) || step->physical->device != device)
-        return refuse("the memory is no tile pool (CU_MEM_CREATE_USAGE_TILE_POOL) of the device");
+        return log_sparse_error("the memory is no tile pool (CU_MEM_CREATE_USAGE_TILE_POOL) of the device");
     bool fits = info->offset % SPARSE_TILE_BYTES == 0 && info->offset <= step->physical->size
                 && tiles <= (step->physical->size - info->offset) / SPARSE_TILE_BYTES;
-    return fits ? CUDA_SUCCESS : refuse("the tiles do not fit into the memory at that multiple of 64 KiB");
+    return fits ? CUDA_SUCCESS
+                : log_sparse_error("the tiles do not fit into the memory at that multiple of 64 KiB");
 }
 
 static CUresult find_step(const CUarrayMapInfo *info, const Device *device, MapStep *step)
 {
     if (info->flags || info->reserved[0] || info->reserved[1]
         || info->deviceBitMask != 1u << (unsigned)device->ordinal)
-        return refuse("flags must be 0, and the only device that of the stream");
+        return log_sparse_error("flags must be 0, and the only device that of the stream");
     TRY(find_resource(info, step));
     if (info->subresourceType > CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL)
-        return refuse("an invalid type of a subresource");
+        return log_sparse_error("an invalid type of a subresource");
     TRY(info->subresourceType ? find_tail(info, step) : find_level(info, step));
     return find_memory(info, device, step);
 }

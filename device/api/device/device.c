@@ -46,13 +46,13 @@ static void read_host_cpu(void)
     fclose(file);
 }
 
-static const HostCpu *host(void)
+static const HostCpu *device_host_cpu(void)
 {
     pthread_once(&host_cpu_once, read_host_cpu);
     return &host_cpu;
 }
 
-static int device_clock_khz(void) { return host()->khz; }
+static int device_clock_khz(void) { return device_host_cpu()->khz; }
 
 /* The row of the devices' compute capability, or the last row before it. */
 const DeviceLimits *device_limits(void)
@@ -98,7 +98,7 @@ CUresult cuDeviceGetName(char *name, int length, CUdevice ordinal)
     Device *device;
     TRY(device_enter(ordinal, &device));
     if (!name || length <= 0) return CUDA_ERROR_INVALID_VALUE;
-    snprintf(name, (size_t)length, "CPU device (%s, %s)", host()->model, exec_isa_name());
+    snprintf(name, (size_t)length, "CPU device (%s, %s)", device_host_cpu()->model, exec_isa_name());
     return CUDA_SUCCESS;
 }
 
@@ -180,7 +180,8 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice ordinal)
     TRY(device_enter(ordinal, &device));
     if (!uuid) return CUDA_ERROR_INVALID_VALUE;
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (const char *c = host()->model; *c; c++) hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    for (const char *c = device_host_cpu()->model; *c; c++)
+        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
     for (int i = 0; i < 16; i++) {
         hash = (hash ^ (unsigned)(ordinal + i)) * UINT64_C(0x100000001b3);
         uuid->bytes[i] = (char)(hash >> 40);

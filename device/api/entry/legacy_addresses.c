@@ -3,7 +3,7 @@
 #include "api/base/driver.h"
 #include "api/base/log.h"
 
-static CUresult refuse(const char *name)
+static CUresult log_32_bit_form(const char *name)
 {
     TRY(driver_check());
     log_error("%s takes 32-bit addresses (before CUDA 3.2): call %s_v2", name, name);
@@ -12,7 +12,7 @@ static CUresult refuse(const char *name)
 
 #define WITH_SHORT_ADDRESSES(name) \
     CU_API CUresult name(void); \
-    CUresult name(void) { return refuse(#name); }
+    CUresult name(void) { return log_32_bit_form(#name); }
 WITH_SHORT_ADDRESSES(cuArray3DCreate)
 WITH_SHORT_ADDRESSES(cuArray3DGetDescriptor)
 WITH_SHORT_ADDRESSES(cuArrayCreate)

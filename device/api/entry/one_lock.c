@@ -23,7 +23,7 @@ static bool enter(void)
     return true;
 }
 
-static void leave(bool entered)
+static void leave_driver(bool entered)
 {
     if (!entered) return;
     pthread_mutex_unlock(&one_lock);
@@ -57,7 +57,7 @@ __attribute__((destructor)) static void tear_down(void)
     { \
         bool entered = enter(); \
         CUresult result = symbol args; \
-        leave(entered); \
+        leave_driver(entered); \
         return result; \
     }
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \

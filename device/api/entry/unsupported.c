@@ -9,16 +9,16 @@
 
 #define WEAK_EXPORT __attribute__((weak, visibility("protected")))
 
-static CUresult unsupported(const char *symbol)
+static CUresult log_unsupported(const char *symbol)
 {
     log_error("%s is not supported by the CPU device", symbol);
     return CUDA_ERROR_NOT_SUPPORTED;
 }
 
 #define CU_FN(name, symbol, version, per_thread, waits, params, args) \
-    WEAK_EXPORT CUresult symbol params { return unsupported(#symbol); }
+    WEAK_EXPORT CUresult symbol params { return log_unsupported(#symbol); }
 #define CU_EXPORT(name, symbol, version, per_thread) \
-    WEAK_EXPORT CUresult symbol(void) { return unsupported(#symbol); }
+    WEAK_EXPORT CUresult symbol(void) { return log_unsupported(#symbol); }
 #include "abi/cuda_functions.def"
 #include "abi/cuda_exports.def"
 #undef CU_FN

@@ -27,7 +27,7 @@ static uint32_t largest_cluster(const Function *function)
     return limit && limit < most ? limit : most;
 }
 
-static CUresult refuse(const CodeFunction *code, const char *why)
+static CUresult log_cluster_error(const CodeFunction *code, const char *why)
 {
     log_error("launch of %s: %s", code->name, why);
     return CUDA_ERROR_INVALID_CLUSTER_SIZE;
@@ -47,12 +47,13 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
     uint32_t cluster[3];
     launch_find_cluster(function, shape, cluster);
     if (!cluster[0] && !cluster[1] && !cluster[2])
-        return code->explicit_cluster ? refuse(code, "the kernel needs a cluster, and none is given")
-                                      : CUDA_SUCCESS;
-    if (!blocks_of(cluster)) return refuse(code, "a dimension of the cluster is 0");
+        return code->explicit_cluster
+                   ? log_cluster_error(code, "the kernel needs a cluster, and none is given")
+                   : CUDA_SUCCESS;
+    if (!blocks_of(cluster)) return log_cluster_error(code, "a dimension of the cluster is 0");
     if (!agrees(shape->cluster, code->cluster))
-        return refuse(code,
-                      "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
+        return log_cluster_error(
+            code, "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
     if (blocks_of(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {
         log_error("launch of %s: clusters of blocks need compute capability 9.0, this device has %d.%d",
                   code->name, driver_settings()->capability / 10, driver_settings()->capability % 10);
@@ -63,7 +64,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
                              blocks_of(cluster), largest_cluster(function));
     for (int axis = 0; axis < 3 && !code->blocks_are_clusters; axis++)
         if (shape->grid[axis] % cluster[axis])
-            return refuse(code, "the grid is not a multiple of the cluster");
+            return log_cluster_error(code, "the grid is not a multiple of the cluster");
     return CUDA_SUCCESS;
 }
 

@@ -208,8 +208,8 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Function *function, Stream *stream, const LaunchShape *asked, void **pointers,
-                       void **extra)
+static CUresult submit_launch(Function *function, Stream *stream, const LaunchShape *asked, void **pointers,
+                              void **extra)
 {
     LaunchShape part = *asked, *shape = &part;
     part.multiprocessors = green_multiprocessors(stream);
@@ -243,13 +243,13 @@ CUresult launch_function(Function *function, CUstream handle, const LaunchShape 
 {
     Stream *stream;
     TRY(stream_enter_to_submit(handle, &stream));
-    CUresult result = submit(function, stream, shape, pointers, extra);
+    CUresult result = submit_launch(function, stream, shape, pointers, extra);
     PUT(stream);
     return result;
 }
 
-static CUresult launch(CUfunction handle, CUstream stream, const LaunchShape *shape, void **pointers,
-                       void **extra)
+static CUresult launch_handle(CUfunction handle, CUstream stream, const LaunchShape *shape, void **pointers,
+                              void **extra)
 {
     Function *function;
     TRY(function_enter(handle, &function));
@@ -264,7 +264,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
 {
     LaunchShape shape = {
         .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
-    return launch(function, stream, &shape, pointers, extra);
+    return launch_handle(function, stream, &shape, pointers, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y,
@@ -276,7 +276,7 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                          .block = {block_x, block_y, block_z},
                          .dynamic_shared = shared,
                          .cooperative = true};
-    return launch(function, stream, &shape, pointers, NULL);
+    return launch_handle(function, stream, &shape, pointers, NULL);
 }
 
 /* Attributes that only tune are accepted; those that change what a kernel may do must be known. */
@@ -318,5 +318,5 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
     LaunchShape shape = launch_config_shape(config);
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
-    return launch(function, config->hStream, &shape, pointers, extra);
+    return launch_handle(function, config->hStream, &shape, pointers, extra);
 }

@@ -136,7 +136,7 @@ static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *param
     return fits ? CUDA_SUCCESS : CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
 }
 
-static CUresult launch(Function *function, CUstream handle, int width, int height)
+static CUresult launch_with_kept(Function *function, CUstream handle, int width, int height)
 {
     Stream *stream;
     TRY(stream_enter(handle, &stream)); /* it is not a node of a graph */
@@ -157,7 +157,7 @@ CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream st
 {
     Function *function;
     TRY(enter(handle, &function));
-    CUresult result = launch(function, stream, width, height);
+    CUresult result = launch_with_kept(function, stream, width, height);
     PUT(function);
     return result;
 }

@@ -64,7 +64,7 @@ CUresult cuImportExternalMemory(CUexternalMemory *out, const CUDA_EXTERNAL_MEMOR
     return result;
 }
 
-static CUresult enter(CUexternalMemory handle, ExternalMemory **out)
+static CUresult enter_memory(CUexternalMemory handle, ExternalMemory **out)
 {
     if (!handle) return CUDA_ERROR_INVALID_VALUE;
     *out = object_get(handle, OBJECT_EXTERNAL_MEMORY);
@@ -75,7 +75,7 @@ CUresult external_map(Context *context, CUexternalMemory handle, uint64_t offset
                       CUdeviceptr *out)
 {
     ExternalMemory *memory;
-    TRY(enter(handle, &memory));
+    TRY(enter_memory(handle, &memory));
     bool fits = size && offset <= memory->size && size <= memory->size - offset;
     IpcHandle part = {.offset = offset, .size = size};
     CUresult result =
@@ -102,7 +102,7 @@ CUresult cuDestroyExternalMemory(CUexternalMemory handle)
     Context *context;
     ExternalMemory *memory;
     TRY(context_enter_any(&context));
-    TRY(enter(handle, &memory));
+    TRY(enter_memory(handle, &memory));
     bool mine = object_retire(OBJECT(memory));
     PUT(memory);
     return mine ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;

@@ -85,7 +85,8 @@ CUresult cuDestroyExternalSemaphore(CUexternalSemaphore handle)
 
 /* ---- Signals and waits ---- */
 
-static CUresult hold(CUexternalSemaphore handle, const SemaphoreParams *params, ExternalSemaphore **out)
+static CUresult enter_semaphore(CUexternalSemaphore handle, const SemaphoreParams *params,
+                                ExternalSemaphore **out)
 {
     if (!handle || params->flags) return CUDA_ERROR_INVALID_VALUE;
     *out = object_get(handle, OBJECT_EXTERNAL_SEMAPHORE);
@@ -99,7 +100,7 @@ CUresult external_semaphores_enter(const SemaphoresNodeParams *params, ExternalS
     ExternalSemaphore **semaphores = calloc(params->count, sizeof *semaphores);
     if (!semaphores) return CUDA_ERROR_OUT_OF_MEMORY;
     for (unsigned i = 0; i < params->count && !result; i++)
-        result = hold(params->semaphores[i], &params->params[i], &semaphores[i]);
+        result = enter_semaphore(params->semaphores[i], &params->params[i], &semaphores[i]);
     if (result)
         external_semaphores_put(semaphores, params->count);
     else
@@ -148,7 +149,7 @@ static void release(Task *self)
     free(self);
 }
 
-static CUresult submit(Stream *stream, const SemaphoresNodeParams *params, bool wait)
+static CUresult submit_semaphores(Stream *stream, const SemaphoresNodeParams *params, bool wait)
 {
     TRY(queue_wait_room(stream));
     SemaphoresTask *task = calloc(1, sizeof *task);
@@ -169,14 +170,14 @@ static CUresult submit(Stream *stream, const SemaphoresNodeParams *params, bool 
 /* What enqueue's last argument says. */
 enum { SIGNAL = false, WAIT = true };
 
-static CUresult enqueue(const CUexternalSemaphore *semaphores, const SemaphoreParams *params, unsigned count,
-                        CUstream handle, bool wait)
+static CUresult queue_or_capture(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,
+                                 unsigned count, CUstream handle, bool wait)
 {
     Stream *stream;
     SemaphoresNodeParams all = {(CUexternalSemaphore *)semaphores, params, count};
     TRY(stream_enter_to_submit(handle, &stream));
-    CUresult result =
-        stream_is_captured(stream) ? capture_add_semaphores(stream, &all, wait) : submit(stream, &all, wait);
+    CUresult result = stream_is_captured(stream) ? capture_add_semaphores(stream, &all, wait)
+                                                 : submit_semaphores(stream, &all, wait);
     PUT(stream);
     return result;
 }
@@ -184,11 +185,11 @@ static CUresult enqueue(const CUexternalSemaphore *semaphores, const SemaphorePa
 CUresult cuSignalExternalSemaphoresAsync(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,
                                          unsigned int count, CUstream stream)
 {
-    return enqueue(semaphores, params, count, stream, SIGNAL);
+    return queue_or_capture(semaphores, params, count, stream, SIGNAL);
 }
 
 CUresult cuWaitExternalSemaphoresAsync(const CUexternalSemaphore *semaphores, const SemaphoreParams *params,
                                        unsigned int count, CUstream stream)
 {
-    return enqueue(semaphores, params, count, stream, WAIT);
+    return queue_or_capture(semaphores, params, count, stream, WAIT);
 }

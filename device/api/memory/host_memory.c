@@ -50,7 +50,7 @@ CUresult cuMemHostRegister_v2(void *pointer, size_t size, unsigned int flags)
     };
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     bool registered = memory_map_register(driver_memory(), address, &request);
-    context_let_close(context);
+    context_allow_close(context);
     return registered ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 

@@ -125,7 +125,7 @@ CUresult ipc_map(Context *context, const IpcHandle *handle, const SharedFile *fi
         *out = import->address;
     }
     pthread_mutex_unlock(&imports_lock);
-    context_let_close(context);
+    context_allow_close(context);
     return import ? CUDA_SUCCESS : CUDA_ERROR_MAP_FAILED;
 }
 

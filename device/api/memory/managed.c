@@ -165,7 +165,7 @@ typedef struct Advice {
     CUmemLocation location;
 } Advice;
 
-static void accept(Part *part, const void *closure)
+static void apply_advice(Part *part, const void *closure)
 {
     const Advice *advice = closure;
     bool host = advice->location.type != CU_MEM_LOCATION_TYPE_DEVICE;
@@ -198,7 +198,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t count, CUmem_advise advice, 
     bool somewhere =
         advice > CU_MEM_ADVISE_UNSET_READ_MOSTLY && advice != CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION;
     if (somewhere) TRY(check_location(&location));
-    return advise_range(&range, address, count, accept, &(Advice){advice, location});
+    return advise_range(&range, address, count, apply_advice, &(Advice){advice, location});
 }
 
 CUresult cuMemAdvise(CUdeviceptr address, size_t count, CUmem_advise advice, CUdevice device)
@@ -237,7 +237,7 @@ static void run_batch(Task *self, Stream *stream)
 
 static void free_batch(Task *self) { free(self); }
 
-static CUresult submit(Stream *stream, const Batch *batch)
+static CUresult submit_batch(Stream *stream, const Batch *batch)
 {
     if (!(driver_settings()->checks & CHECK_INIT)) return CUDA_SUCCESS;
     BatchTask *task = calloc(1, sizeof *task + batch->count * sizeof *task->spans);
@@ -266,7 +266,7 @@ static CUresult check_locations(const Batch *batch)
     return CUDA_SUCCESS;
 }
 
-static CUresult perform(Stream *stream, const Batch *batch)
+static CUresult prefetch_or_discard(Stream *stream, const Batch *batch)
 {
     MemoryRange range;
     if (!batch->count || !batch->addresses || !batch->sizes) return CUDA_ERROR_INVALID_VALUE;
@@ -278,7 +278,7 @@ static CUresult perform(Stream *stream, const Batch *batch)
         if (find_managed(batch->addresses[i], batch->sizes[i], &range))
             TRY(advise_range(&range, batch->addresses[i], batch->sizes[i], prefetch, &batch->locations[k]));
     }
-    return submit(stream, batch);
+    return submit_batch(stream, batch);
 }
 
 /* Batches refuse the legacy stream; the call for one range (`legacy`) takes it. */
@@ -287,7 +287,7 @@ static CUresult perform_in(CUstream handle, unsigned long long flags, bool legac
     Stream *stream;
     TRY(stream_enter(handle, &stream));
     bool valid = !flags && (legacy || !stream->legacy);
-    CUresult result = valid ? perform(stream, batch) : CUDA_ERROR_INVALID_VALUE;
+    CUresult result = valid ? prefetch_or_discard(stream, batch) : CUDA_ERROR_INVALID_VALUE;
     PUT(stream);
     return result;
 }
@@ -374,7 +374,7 @@ static void list_devices(const Part *sum, int32_t *out, size_t capacity)
     while (count < capacity) out[count++] = CU_DEVICE_INVALID;
 }
 
-static CUresult answer(const Part *sum, CUmem_range_attribute attribute, void *data, size_t size)
+static CUresult answer_attribute(const Part *sum, CUmem_range_attribute attribute, void *data, size_t size)
 {
     int32_t value;
     if (!data) return CUDA_ERROR_INVALID_VALUE;
@@ -405,7 +405,7 @@ CUresult cuMemRangeGetAttributes(void **data, size_t *sizes, CUmem_range_attribu
     if (!data || !sizes || !attributes || !count || !find_managed(address, length, &range))
         return CUDA_ERROR_INVALID_VALUE;
     Part sum = sum_up(&range, (Span){address, address + length});
-    for (size_t i = 0; i < count; i++) TRY(answer(&sum, attributes[i], data[i], sizes[i]));
+    for (size_t i = 0; i < count; i++) TRY(answer_attribute(&sum, attributes[i], data[i], sizes[i]));
     return CUDA_SUCCESS;
 }
 

@@ -52,7 +52,7 @@ CUresult memory_allocate(Context *context, const MemoryRequest *request, CUdevic
     TRY(capture_check_thread());
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
     CUresult result = memory_allocate_inside(context, request, out);
-    context_let_close(context);
+    context_allow_close(context);
     return result;
 }
 
@@ -85,7 +85,7 @@ void memory_release_of(const Object *object, CUdeviceptr address)
 {
     if (!context_keep_open(object->context)) return;
     if (object_in_life(object)) memory_release(address);
-    context_let_close(object->context);
+    context_allow_close(object->context);
 }
 
 CUresult memory_wait(const MemoryRange *range, Context *current)

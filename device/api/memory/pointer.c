@@ -15,8 +15,8 @@ typedef struct Answer {
     size_t size;
 } Answer;
 
-static CUresult answer(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address,
-                       Answer *out)
+static CUresult answer_attribute(const MemoryRange *range, CUpointer_attribute attribute, CUdeviceptr address,
+                                 Answer *out)
 {
     enum { READ_WRITE = 3 };
     bool host = is_host(range);
@@ -118,7 +118,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
     }
     if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !reaches(context, &range))
         return CUDA_ERROR_INVALID_VALUE;
-    TRY(answer(&range, attribute, address, &found));
+    TRY(answer_attribute(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);
     return CUDA_SUCCESS;
 }
@@ -137,8 +137,9 @@ CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute *attribu
     int device = reserved && !context_enter_any(&context) ? context->device->ordinal : -1;
     for (unsigned i = 0; i < count; i++) {
         Answer found = {0, 0};
-        CUresult result = reserved ? answer_virtual(&facts, attributes[i], address, device, &found)
-                                   : answer(mapped ? &range : &none, attributes[i], address, &found);
+        CUresult result = reserved
+                              ? answer_virtual(&facts, attributes[i], address, device, &found)
+                              : answer_attribute(mapped ? &range : &none, attributes[i], address, &found);
         if (result && !found.size) return result;
         bool zero = result || (!mapped && !reserved && attributes[i] != CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL);
         if (zero) found.value = 0;

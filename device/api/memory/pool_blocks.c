@@ -16,7 +16,7 @@ struct Block {
     uint64_t size;         /* requested bytes, while in use */
     const Context *context;
     unsigned tasks;        /* allocations and frees in the block that have not run */
-    bool placed;           /* in a bin */
+    bool in_bin;
     bool observed;         /* the host has waited for its free */
     bool bound;            /* to a graph, which alone hands it out */
     bool handed;           /* of a bound one: in use beyond its graph */
@@ -40,7 +40,7 @@ static _Atomic size_t idle; /* blocks in bins */
 
 /* ---- Lists and bins ---- */
 
-static void put_into(Block *block, Block **list)
+static void list_add(Block *block, Block **list)
 {
     block->next = *list;
     block->link = list;
@@ -48,7 +48,7 @@ static void put_into(Block *block, Block **list)
     *list = block;
 }
 
-static void take_out(Block *block)
+static void list_remove(Block *block)
 {
     *block->link = block->next;
     if (block->next) block->next->link = block->link;
@@ -61,22 +61,22 @@ static int bin_of(uint64_t capacity)
     return power * 8 + (int)(capacity >> (power - 3) & 7);
 }
 
-static void place_locked(Block *block)
+static void put_in_bin_locked(Block *block)
 {
     if (block->bound) return;
-    block->placed = true;
-    put_into(block, &block->pool->bins[bin_of(block->capacity)]);
+    block->in_bin = true;
+    list_add(block, &block->pool->bins[bin_of(block->capacity)]);
     atomic_fetch_add(&idle, 1);
 }
 
-static void unplace_locked(Block *block)
+static void take_from_bin_locked(Block *block)
 {
-    block->placed = false;
-    take_out(block);
+    block->in_bin = false;
+    list_remove(block);
     atomic_fetch_sub(&idle, 1);
 }
 
-/* So that a size that changes a little finds the block of the one before. */
+/* The size rounded up to whole units, so that a size that changes a little finds the previous block. */
 static uint64_t capacity_for(uint64_t size)
 {
     const uint64_t large = UINT64_C(1) << 20, unit = size > large ? 2 * large : 512;
@@ -85,7 +85,8 @@ static uint64_t capacity_for(uint64_t size)
 
 /* ---- Blocks ---- */
 
-static void count_locked(Pool *pool, uint64_t in_use, uint64_t reserved)
+/* Sets the pool's bytes in use and reserved. A pool with reserved bytes is in the list `holders`. */
+static void set_counts_locked(Pool *pool, uint64_t in_use, uint64_t reserved)
 {
     if (!pool->reserved && reserved) {
         pool->next = holders;
@@ -130,18 +131,19 @@ static Block *block_new_locked(Pool *pool, Context *context, uint64_t size)
     }
     if (pool->share) memory_map_written(driver_memory(), block->base, size);
     object_hold(OBJECT(pool));
-    count_locked(pool, pool->in_use, pool->reserved + block->capacity);
+    set_counts_locked(pool, pool->in_use, pool->reserved + block->capacity);
     return block;
 }
 
+/* The block's bytes no longer count as reserved, neither in its pool nor of the device. */
 static void uncount_locked(const Block *block)
 {
     Pool *pool = block->pool;
     memory_uncharge(pool->device, memory_kinds[pool->kind], block->capacity);
-    count_locked(pool, pool->in_use, pool->reserved - block->capacity);
+    set_counts_locked(pool, pool->in_use, pool->reserved - block->capacity);
 }
 
-/* Gives a block that is in no list back to the device. */
+/* Frees a block that is in no list, and its memory. The pool may be gone after it. */
 static void block_free_locked(Block *block)
 {
     Pool *pool = block->pool;
@@ -152,7 +154,7 @@ static void block_free_locked(Block *block)
     PUT(pool);
 }
 
-/* Gives back until no more than `keep` is reserved, the largest first. */
+/* Frees unused blocks, the largest first, until no more than `keep` bytes are reserved. */
 static void trim_locked(Pool *pool, uint64_t keep)
 {
     for (int b = POOL_BINS; b-- > 0;)
@@ -161,7 +163,7 @@ static void trim_locked(Pool *pool, uint64_t keep)
             if (pool->reserved <= keep) return;
             if (block->tasks) continue;
             bool last = pool->reserved == block->capacity; /* the pool may be gone after it */
-            unplace_locked(block);
+            take_from_bin_locked(block);
             block_free_locked(block);
             if (last) return;
         }
@@ -169,7 +171,8 @@ static void trim_locked(Pool *pool, uint64_t keep)
 
 /* ---- Reuse of freed blocks ---- */
 
-static bool may_have(const Block *block, Stream *stream)
+/* Whether an allocation in this stream may reuse the block without waiting, by the pool's settings. */
+static bool may_reuse(const Block *block, Stream *stream)
 {
     const _Atomic uint64_t *settings = block->pool->settings;
     if (block->observed || block->stream == stream) return true;
@@ -178,18 +181,19 @@ static bool may_have(const Block *block, Stream *stream)
            && queue_follows(stream, block->stream, block->number);
 }
 
-/* The smallest block for that many bytes, the last freed of these, but none that is far too large; with
- * `wait` any, regardless of the stream that freed it. */
-static Block *find_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
+/* The smallest unused block for that many bytes, of at most twice the size, that the stream may reuse: the
+ * one freed last. With `wait` one of any size and stream. NULL if there is none. */
+static Block *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
     for (int b = bin_of(need), last = bin_of(most); b <= last; b++)
         for (Block *block = pool->bins[b]; block; block = block->next)
-            if (block->capacity >= need && block->capacity <= most && (wait || may_have(block, stream)))
+            if (block->capacity >= need && block->capacity <= most && (wait || may_reuse(block, stream)))
                 return block;
     return NULL;
 }
 
+/* Trims the device's pools to their release thresholds; with `reclaim` frees all that is unused. */
 static void trim_device_locked(const Device *device, bool reclaim)
 {
     for (Pool *pool = holders, *next; pool; pool = next) {
@@ -199,8 +203,8 @@ static void trim_device_locked(const Device *device, bool reclaim)
     }
 }
 
-/* A free that has not run yet, of any pool of the device. */
-static bool pending_locked(const Device *device, Dependency *out)
+/* A free that has not run yet, of any pool of the device: *out, with a reference to its stream. */
+static bool find_pending_free_locked(const Device *device, Dependency *out)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
@@ -213,29 +217,30 @@ static bool pending_locked(const Device *device, Dependency *out)
     return false;
 }
 
-/* Allocates a block from the device, within the pool's maximal size. */
+/* A new block; NULL beyond the pool's maximal size, or when memory is short. */
 static Block *make_locked(Pool *pool, Context *context, uint64_t size)
 {
     uint64_t left = pool->most > pool->reserved ? pool->most - pool->reserved : 0;
     return pool->most && size > left ? NULL : block_new_locked(pool, context, size);
 }
 
-/* Some block that is not free yet but will be before anything new of the stream, of any pool. */
-static Block *ceding_locked(const Device *device, Stream *stream)
+/* A block of any pool whose free has not run, but will have before anything new of the stream. */
+static Block *find_ceding_locked(const Device *device, Stream *stream)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
             for (Block *block = pool->bins[b]; block; block = block->next)
-                if (block->tasks && may_have(block, stream)) return block;
+                if (block->tasks && may_reuse(block, stream)) return block;
     return NULL;
 }
 
-/* Takes what such blocks have: a block of another place, which begins after they have ended. */
-static Block *make_of_ceded_locked(Pool *pool, Stream *stream, uint64_t size)
+/* A new block at another address, for which such blocks stop counting: they end before its range begins in
+ * the stream. NULL if they are too few. */
+static Block *make_from_ceding_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     Block *made = NULL;
-    for (Block *block; !made && (block = ceding_locked(pool->device, stream)) != NULL;) {
-        unplace_locked(block);
+    for (Block *block; !made && (block = find_ceding_locked(pool->device, stream)) != NULL;) {
+        take_from_bin_locked(block);
         block->ceded = true;
         uncount_locked(block);
         made = make_locked(pool, stream->object.context, size);
@@ -243,26 +248,28 @@ static Block *make_of_ceded_locked(Pool *pool, Stream *stream, uint64_t size)
     return made;
 }
 
-/* Memory of the device is preferred to waiting for another stream. */
-static Block *seek_locked(Pool *pool, Stream *stream, uint64_t size)
+/* A block for an allocation in the stream: one to be reused at once, else new memory, else one that another
+ * stream has to finish with. Still in its bin if it is reused. NULL if there is none. */
+static Block *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     if (size > pool->device->memory_size && pool->kind != POOL_HOST) return NULL;
     const _Atomic uint64_t *may_wait = &pool->settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES - 1];
-    Block *block = find_locked(pool, stream, size, false);
+    Block *block = find_unused_locked(pool, stream, size, false);
     if (!block) block = make_locked(pool, stream->object.context, size);
     if (block) return block;
     trim_device_locked(pool->device, true);
     block = make_locked(pool, stream->object.context, size);
-    if (!block) block = make_of_ceded_locked(pool, stream, size);
-    return block || !atomic_load(may_wait) ? block : find_locked(pool, stream, size, true);
+    if (!block) block = make_from_ceding_locked(pool, stream, size);
+    return block || !atomic_load(may_wait) ? block : find_unused_locked(pool, stream, size, true);
 }
 
-/* What the block's new owner has to wait for, if anything: the reference to its stream goes there. */
-static Dependency take_locked(Block *block, Stream *stream)
+/* Takes the block out of its bin. The result is what its new owner has to wait for, with the block's
+ * reference to the stream; or no stream. */
+static Dependency reuse_locked(Block *block, Stream *stream)
 {
     Dependency wait = {NULL, 0};
-    unplace_locked(block);
-    if (block->stream && may_have(block, stream))
+    take_from_bin_locked(block);
+    if (block->stream && may_reuse(block, stream))
         PUT(block->stream);
     else if (block->stream)
         wait = (Dependency){block->stream, block->number};
@@ -272,17 +279,17 @@ static Dependency take_locked(Block *block, Stream *stream)
 
 /* ---- Ranges of blocks ---- */
 
-/* Nothing is kept for a pool that is gone, nor what no longer counts. */
-static void settle_locked(Block *block)
+/* Frees a block without tasks if its pool was destroyed, or if it no longer counts. */
+static void free_if_done_locked(Block *block)
 {
-    bool last = block->placed && block->pool->destroyed;
+    bool last = block->in_bin && block->pool->destroyed;
     if (block->tasks || !(last || block->ceded)) return;
-    if (last) unplace_locked(block);
+    if (last) take_from_bin_locked(block);
     block_free_locked(block);
 }
 
 /* Kernels find the range from now on. What other processes write is not seen from here. */
-static void begin(const MemoryRange *range)
+static void begin_range(const MemoryRange *range)
 {
     const Pool *pool = range->tag;
     memory_map_begin(driver_memory(), range);
@@ -294,10 +301,10 @@ static void run_begin(Task *self, Stream *stream)
     const MemoryRange *range = &((RangeTask *)self)->range;
     Block *block = range->block;
     (void)stream;
-    begin(range);
+    begin_range(range);
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
-    settle_locked(block);
+    free_if_done_locked(block);
     pthread_mutex_unlock(&blocks_lock);
 }
 
@@ -313,7 +320,7 @@ static void run_end(Task *self, Stream *stream)
     memory_map_end(driver_memory(), range);
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
-    settle_locked(block);
+    free_if_done_locked(block);
     pthread_mutex_unlock(&blocks_lock);
 }
 
@@ -326,8 +333,8 @@ static RangeTask *task_new(void (*run)(Task *self, Stream *stream))
     return task;
 }
 
-/* Calls know the new range at once; kernels find it from there on in the stream. Where nothing of the stream
- * is left to do, that is now. */
+/* Allocates the reused block's range: host calls find it at once, kernels from there on in the stream, which
+ * is now if the stream is idle. Takes the task over. */
 static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency wait)
 {
     MemoryRequest request = request_of(block, stream->object.context);
@@ -337,36 +344,36 @@ static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency w
     if (!now) block->tasks++;
     pthread_mutex_unlock(&blocks_lock);
     if (now) {
-        begin(&task->range);
+        begin_range(&task->range);
         free(task);
     } else {
         queue_submit(stream, &task->task, wait.stream ? &wait : NULL);
     }
 }
 
-static CUresult allocate_open(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     Dependency pending, wait = {NULL, 0};
     RangeTask *task = task_new(run_begin);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&blocks_lock);
-    Block *block = seek_locked(pool, stream, size);
-    while (!block && size <= pool->device->memory_size && pending_locked(pool->device, &pending)) {
+    Block *block = find_or_make_locked(pool, stream, size);
+    while (!block && size <= pool->device->memory_size && find_pending_free_locked(pool->device, &pending)) {
         pthread_mutex_unlock(&blocks_lock);
         queue_wait(pending.stream, pending.number);
         PUT(pending.stream);
         pthread_mutex_lock(&blocks_lock);
-        block = seek_locked(pool, stream, size);
+        block = find_or_make_locked(pool, stream, size);
     }
-    bool again = block && block->placed;
-    if (again) wait = take_locked(block, stream);
+    bool again = block && block->in_bin;
+    if (again) wait = reuse_locked(block, stream);
     if (block) {
         block->size = size;
         block->context = stream->object.context;
         block->observed = false;
         *out = block->base;
-        put_into(block, &pool->used);
-        count_locked(pool, pool->in_use + size, pool->reserved);
+        list_add(block, &pool->used);
+        set_counts_locked(pool, pool->in_use + size, pool->reserved);
     }
     pthread_mutex_unlock(&blocks_lock);
     if (again)
@@ -377,12 +384,12 @@ static CUresult allocate_open(Pool *pool, Stream *stream, size_t size, CUdevicep
     return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-static CUresult allocate(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
+static CUresult allocate_block(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     Context *context = stream->object.context;
     if (!context_keep_open(context)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    CUresult result = allocate_open(pool, stream, size, out);
-    context_let_close(context);
+    CUresult result = allocate_in_open_context(pool, stream, size, out);
+    context_allow_close(context);
     return result;
 }
 
@@ -399,7 +406,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *out, size_t size, CUmemoryPool han
             result = CUDA_ERROR_INVALID_VALUE;
         else if (size)
             result = stream_is_captured(stream) ? capture_add_alloc(stream, pool, size, out)
-                                                : allocate(pool, stream, size, out);
+                                                : allocate_block(pool, stream, size, out);
         PUT(pool);
     }
     PUT(stream);
@@ -426,16 +433,16 @@ static const Block *host_block_locked(CUdeviceptr address, MemoryRange *range)
 /* Whether it belongs to a graph that has not handed it out: then only the graph frees it. */
 static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
 
-/* Takes the range from the calls' sight, and its block from those in use; false when it is not an
- * allocation. */
+/* Ends an allocation for host calls, which no longer find it; kernels find it until its end runs in the
+ * stream. Its block is no longer in use. False if the address is not that of an allocation. */
 static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_withdraw(driver_memory(), address, range);
     Block *block = found ? range->block : NULL;
     if (block) {
-        take_out(block);
+        list_remove(block);
         block->handed = false;
-        count_locked(block->pool, block->pool->in_use - block->size, block->pool->reserved);
+        set_counts_locked(block->pool, block->pool->in_use - block->size, block->pool->reserved);
         block->tasks++;
     }
     return found;
@@ -479,8 +486,8 @@ static CUresult free_in(Stream *stream, CUdeviceptr address)
     object_hold(OBJECT(stream));
     block->stream = stream;
     block->number = number;
-    place_locked(block);
-    settle_locked(block);
+    put_in_bin_locked(block);
+    free_if_done_locked(block);
     pthread_mutex_unlock(&blocks_lock);
     return CUDA_SUCCESS;
 }
@@ -498,7 +505,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 
 /* ---- Without a stream ---- */
 
-/* Blocks that are unused, as the program states. */
+/* Ends the range at once: the program knows that nothing uses it. */
 static void end_now(const MemoryRange *range)
 {
     Block *block = range->block;
@@ -506,7 +513,7 @@ static void end_now(const MemoryRange *range)
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
     block->observed = true;
-    place_locked(block);
+    put_in_bin_locked(block);
     trim_device_locked(block->pool->device, false);
     pthread_mutex_unlock(&blocks_lock);
 }
@@ -604,7 +611,7 @@ void pool_unbind(Block *block)
     if (!block->handed && !block->tasks)
         block_free_locked(block);
     else if (!block->handed)
-        place_locked(block); /* goes when its last task has run: graphs' pools keep nothing */
+        put_in_bin_locked(block); /* goes when its last task has run: graphs' pools keep nothing */
     pthread_mutex_unlock(&blocks_lock);
 }
 
@@ -626,8 +633,8 @@ MemoryRange pool_bound_take(Block *block, bool keep)
     block->tasks++;
     if (keep) {
         block->handed = true;
-        put_into(block, &block->pool->used);
-        count_locked(block->pool, block->pool->in_use + block->size, block->pool->reserved);
+        list_add(block, &block->pool->used);
+        set_counts_locked(block->pool, block->pool->in_use + block->size, block->pool->reserved);
     }
     pthread_mutex_unlock(&blocks_lock);
     if (freed_in) PUT(freed_in);
@@ -644,7 +651,7 @@ bool pool_is_bound(CUdeviceptr address)
     return bound;
 }
 
-void pool_range_begin(const MemoryRange *range) { begin(range); }
+void pool_range_begin(const MemoryRange *range) { begin_range(range); }
 
 void pool_range_end(const MemoryRange *range, bool settle)
 {
@@ -658,7 +665,7 @@ void pool_range_settle(const MemoryRange *range)
     Block *block = range->block;
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
-    settle_locked(block);
+    free_if_done_locked(block);
     pthread_mutex_unlock(&blocks_lock);
 }
 

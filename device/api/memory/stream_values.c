@@ -25,13 +25,13 @@ static bool is_wide(const Operation *o) { return o->operation == WAIT_64 || o->o
 
 static bool is_write(const Operation *o) { return o->operation == WRITE_32 || o->operation == WRITE_64; }
 
-static uint64_t load(const Operation *o)
+static uint64_t load_value(const Operation *o)
 {
     uintptr_t at = (uintptr_t)o->address;
     return is_wide(o) ? atomic_load((const _Atomic uint64_t *)at) : atomic_load((const _Atomic uint32_t *)at);
 }
 
-static void store(const Operation *o)
+static void store_value(const Operation *o)
 {
     uintptr_t at = (uintptr_t)o->address;
     if (is_wide(o))
@@ -44,7 +44,7 @@ static void store(const Operation *o)
 /* "At least" is cyclic: of the two ways round, the shorter one counts. */
 static bool holds(const Operation *o)
 {
-    uint64_t now = load(o), value = is_wide(o) ? o->value : (uint32_t)o->value;
+    uint64_t now = load_value(o), value = is_wide(o) ? o->value : (uint32_t)o->value;
     uint64_t mask = is_wide(o) ? UINT64_MAX : UINT32_MAX;
     switch (o->flags & 3) {
     case WAIT_GEQ: return is_wide(o) ? (int64_t)(now - value) >= 0 : (int32_t)(uint32_t)(now - value) >= 0;
@@ -68,7 +68,7 @@ static bool can_access(const Operation *o, bool write)
            && !(write && range.kind == MEMORY_MAPPED && !range.writers);
 }
 
-static void await(const Operation *o, const Stream *stream)
+static void await_value(const Operation *o, const Stream *stream)
 {
     const struct timespec nap = {.tv_nsec = NAP_NANOSECONDS};
     for (unsigned polls = 0; !holds(o) && !is_given_up(stream) && can_access(o, false); polls++)
@@ -84,9 +84,9 @@ void stream_values_do(const Operation *operations, unsigned count, Stream *strea
         if ((waits || writes) && !can_access(o, writes))
             memory_fail_closed(stream->object.context, writes ? "a write of a value" : "a wait for a value");
         else if (waits)
-            await(o, stream);
+            await_value(o, stream);
         else if (writes)
-            store(o);
+            store_value(o);
     }
 }
 
@@ -126,7 +126,7 @@ CUresult stream_values_check(const Operation *operations, unsigned count, unsign
     return CUDA_SUCCESS;
 }
 
-static CUresult submit(Stream *stream, const Operation *operations, unsigned count)
+static CUresult submit_operations(Stream *stream, const Operation *operations, unsigned count)
 {
     TRY(queue_wait_room(stream));
     ValuesTask *task = calloc(1, sizeof *task + count * sizeof *operations);
@@ -154,12 +154,13 @@ CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, CUstreamBatc
     if (stream_is_captured(stream))
         result = capture_add_values(stream, operations, count);
     else if (count)
-        result = submit(stream, operations, count);
+        result = submit_operations(stream, operations, count);
     PUT(stream);
     return result;
 }
 
-static CUresult one(CUstream stream, int operation, CUdeviceptr address, uint64_t value, unsigned flags)
+static CUresult single_operation(CUstream stream, int operation, CUdeviceptr address, uint64_t value,
+                                 unsigned flags)
 {
     Operation single = {.operation = operation, .address = address, .value = value, .flags = flags};
     return cuStreamBatchMemOp_v2(stream, 1, &single, 0);
@@ -177,7 +178,7 @@ static CUresult first_version(CUstream handle)
 #define VALUE(name, type, operation) \
     CUresult name##_v2(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \
-        return one(stream, operation, address, value, flags); \
+        return single_operation(stream, operation, address, value, flags); \
     } \
     CUresult name(CUstream stream, CUdeviceptr address, type value, unsigned int flags) \
     { \

@@ -31,7 +31,7 @@ typedef struct RecordTask {
     RecordTicket ticket;
 } RecordTask;
 
-static int64_t now(void)
+static int64_t clock_nanoseconds(void)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -176,7 +176,7 @@ void event_place(Event *event, RecordTicket ticket, Stream *stream, uint64_t num
 
 void event_reach(Event *event, RecordTicket ticket)
 {
-    int64_t time = now();
+    int64_t time = clock_nanoseconds();
     pthread_mutex_lock(&event->lock);
     if (ticket.serial > event->timed_serial) {
         event->timed_serial = ticket.serial;
@@ -199,7 +199,7 @@ static void free_record(Task *self)
     free(self);
 }
 
-static CUresult record(Event *event, Stream *stream)
+static CUresult submit_record(Event *event, Stream *stream)
 {
     RecordTask *task = calloc(1, sizeof *task);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
@@ -219,7 +219,7 @@ CUresult event_record_in(Stream *stream, Event *event)
     if (event_context(event) != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     TRY(queue_wait_room(stream));
     capture_forget(event);
-    return record(event, stream);
+    return submit_record(event, stream);
 }
 
 static CUresult record_in(Stream *stream, Event *event, bool external)
@@ -322,7 +322,7 @@ static CUresult time_of(Event *event, int64_t *time)
     return recorded ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult elapsed(Event *start, Event *end, float *milliseconds)
+static CUresult elapsed_between(Event *start, Event *end, float *milliseconds)
 {
     int64_t from = 0, to = 0;
     if (start->object.context != end->object.context) return CUDA_ERROR_INVALID_HANDLE;
@@ -343,7 +343,7 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start_handle, CUevent e
     TRY(event_enter(start_handle, &start));
     CUresult result = event_enter(end_handle, &end);
     if (!result) {
-        result = elapsed(start, end, milliseconds);
+        result = elapsed_between(start, end, milliseconds);
         PUT(end);
     }
     PUT(start);

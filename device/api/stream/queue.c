@@ -32,7 +32,7 @@ static pthread_mutex_t queue_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t tickets;
 static _Thread_local uint64_t last_given;
 
-static void relax(void)
+static void spin_pause(void)
 {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -318,7 +318,7 @@ static void sleep_briefly(void)
 static void await_work_locked(Stream *stream)
 {
     pthread_mutex_unlock(&queue_lock);
-    for (int i = 0; i < WORK_SPINS && is_idle(stream); i++) relax();
+    for (int i = 0; i < WORK_SPINS && is_idle(stream); i++) spin_pause();
     for (int i = 0; i < BRIEF_SLEEPS && is_idle(stream); i++) sleep_briefly();
     pthread_mutex_lock(&queue_lock);
     while (!stream->closing && is_idle(stream)) {
@@ -524,7 +524,7 @@ static bool wait_until(Stream *stream, uint64_t number, uint64_t until)
     bool reached = !other_runs && wait_locked(stream, number, until);
     pthread_mutex_unlock(&queue_lock);
     if (!other_runs) return reached;
-    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) relax();
+    for (int i = 0; i < WAIT_SPINS && !queue_reached(stream, number); i++) spin_pause();
     pthread_mutex_lock(&queue_lock);
     reached = wait_locked(stream, number, until);
     pthread_mutex_unlock(&queue_lock);

@@ -88,7 +88,7 @@ CUresult cuStreamSetAttribute(CUstream handle, unsigned int id, const CUlaunchAt
     return result;
 }
 
-static CUresult copy(Stream *to, const Stream *from)
+static CUresult copy_attributes(Stream *to, const Stream *from)
 {
     CUresult result = CUDA_SUCCESS;
     if (to->object.context != from->object.context) return CUDA_ERROR_INVALID_VALUE;
@@ -105,7 +105,7 @@ CUresult cuStreamCopyAttributes(CUstream to_handle, CUstream from_handle)
     TRY(stream_enter_itself(to_handle, &to));
     CUresult result = stream_enter_itself(from_handle, &from);
     if (!result) {
-        result = copy(to, from);
+        result = copy_attributes(to, from);
         PUT(from);
     }
     PUT(to);

@@ -191,7 +191,7 @@ static void release_resource(Object *object)
     if (resource->memory) memory_release_of(object, resource->memory);
 }
 
-static CUresult publish(CUgraphicsResource *out, unsigned name, unsigned target, unsigned flags)
+static CUresult new_resource(CUgraphicsResource *out, unsigned name, unsigned target, unsigned flags)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -224,7 +224,7 @@ CUresult cuGraphicsGLRegisterBuffer(CUgraphicsResource *out, unsigned name, unsi
     OpenGL gl;
     if (!out || flags > CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD) return CUDA_ERROR_INVALID_VALUE;
     TRY(enter_gl(&gl));
-    if (gl.glIsBuffer(name)) return publish(out, name, GL_ZERO, flags);
+    if (gl.glIsBuffer(name)) return new_resource(out, name, GL_ZERO, flags);
     log_error("OpenGL has no buffer %u", name);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -238,7 +238,7 @@ CUresult cuGraphicsGLRegisterImage(CUgraphicsResource *out, unsigned name, unsig
         log_error("images with OpenGL target 0x%x are not supported by the CPU device", target);
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    if (gl.glIsTexture(name)) return publish(out, name, target, flags);
+    if (gl.glIsTexture(name)) return new_resource(out, name, target, flags);
     log_error("OpenGL has no texture %u", name);
     return CUDA_ERROR_INVALID_VALUE;
 }

@@ -11,7 +11,7 @@ _Static_assert(sizeof(TensorMap) == sizeof(CUtensorMap), "a TensorMap is a CUten
 
 enum { TILED_CAPABILITY = 90, WIDE_CAPABILITY = 100 };
 
-static CUresult refuse(CUresult error, const char *what)
+static CUresult log_map_error(CUresult error, const char *what)
 {
     log_error("tensor map: %s", what);
     return error;
@@ -35,7 +35,7 @@ static CUresult enter(int capability)
     Context *context;
     TRY(context_enter(&context));
     if (driver_settings()->capability < capability)
-        return refuse(CUDA_ERROR_NOT_SUPPORTED, "the compute capability is too low");
+        return log_map_error(CUDA_ERROR_NOT_SUPPORTED, "the compute capability is too low");
     return CUDA_SUCCESS;
 }
 
@@ -59,44 +59,46 @@ static CUresult check_kinds(const Tensor *t, bool image)
     if (type == TENSOR_TYPE_COUNT || t->interleave > CU_TENSOR_MAP_INTERLEAVE_32B
         || t->swizzle > CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B
         || t->promotion > CU_TENSOR_MAP_L2_PROMOTION_L2_256B)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "an invalid type or mode");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "an invalid type or mode");
     if (t->rank < least || t->rank > TENSOR_RANK)
-        return refuse(CUDA_ERROR_INVALID_VALUE,
-                      "a tensor has 1 to 5 dimensions; an interleaved one, and images, 3 to 5");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE,
+                             "a tensor has 1 to 5 dimensions; an interleaved one, and images, 3 to 5");
     if (!tensor_type_bytes(type))
-        return refuse(CUDA_ERROR_NOT_SUPPORTED,
-                      "elements that change their bits (FTZ, TFLOAT32) or have 4 or 6 bits are not supported "
-                      "by the CPU device");
+        return log_map_error(
+            CUDA_ERROR_NOT_SUPPORTED,
+            "elements that change their bits (FTZ, TFLOAT32) or have 4 or 6 bits are not supported "
+            "by the CPU device");
     if (t->interleave)
-        return refuse(CUDA_ERROR_NOT_SUPPORTED, "interleaved layouts are not supported by the CPU device");
+        return log_map_error(CUDA_ERROR_NOT_SUPPORTED,
+                             "interleaved layouts are not supported by the CPU device");
     if (t->swizzle >= TENSOR_SWIZZLES)
-        return refuse(CUDA_ERROR_NOT_SUPPORTED,
-                      "swizzled chunks of more than 16 bytes are not supported by the CPU device");
+        return log_map_error(CUDA_ERROR_NOT_SUPPORTED,
+                             "swizzled chunks of more than 16 bytes are not supported by the CPU device");
     return CUDA_SUCCESS;
 }
 
-static CUresult set(TensorMap *map, TensorField field, unsigned dimension, uint64_t value)
+static CUresult set_field(TensorMap *map, TensorField field, unsigned dimension, uint64_t value)
 {
     const char *problem = tensor_map_set(map, field, dimension, value);
-    return problem ? refuse(CUDA_ERROR_INVALID_VALUE, problem) : CUDA_SUCCESS;
+    return problem ? log_map_error(CUDA_ERROR_INVALID_VALUE, problem) : CUDA_SUCCESS;
 }
 
 /* Describes everything but the box. */
 static CUresult describe(TensorMap *map, const Tensor *t)
 {
     if (!t->dims || !t->steps || (t->rank > 1 && !t->strides))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     tensor_map_begin(map);
     map->promotion = (uint8_t)t->promotion;
-    TRY(set(map, TENSOR_ELEMTYPE, 0, type_of(t->type)));
-    TRY(set(map, TENSOR_RANK_LESS_1, 0, t->rank - 1));
-    TRY(set(map, TENSOR_ADDRESS, 0, (uintptr_t)t->address));
-    TRY(set(map, TENSOR_SWIZZLE, 0, t->swizzle));
-    TRY(set(map, TENSOR_FILL, 0, t->fill));
+    TRY(set_field(map, TENSOR_ELEMTYPE, 0, type_of(t->type)));
+    TRY(set_field(map, TENSOR_RANK_LESS_1, 0, t->rank - 1));
+    TRY(set_field(map, TENSOR_ADDRESS, 0, (uintptr_t)t->address));
+    TRY(set_field(map, TENSOR_SWIZZLE, 0, t->swizzle));
+    TRY(set_field(map, TENSOR_FILL, 0, t->fill));
     for (unsigned d = 0; d < t->rank; d++) {
-        TRY(set(map, TENSOR_GLOBAL_DIM, d, t->dims[d]));
-        TRY(set(map, TENSOR_ELEMENT_STRIDE, d, t->steps[d]));
-        if (d) TRY(set(map, TENSOR_GLOBAL_STRIDE, d - 1, t->strides[d - 1]));
+        TRY(set_field(map, TENSOR_GLOBAL_DIM, d, t->dims[d]));
+        TRY(set_field(map, TENSOR_ELEMENT_STRIDE, d, t->steps[d]));
+        if (d) TRY(set_field(map, TENSOR_GLOBAL_STRIDE, d - 1, t->strides[d - 1]));
     }
     return CUDA_SUCCESS;
 }
@@ -106,9 +108,9 @@ static CUresult give(CUtensorMap *out, const TensorMap *map, unsigned alignment)
 {
     const char *problem = tensor_map_problem(map);
     uintptr_t address = (uintptr_t)out;
-    if (problem) return refuse(CUDA_ERROR_INVALID_VALUE, problem);
+    if (problem) return log_map_error(CUDA_ERROR_INVALID_VALUE, problem);
     if (!address || address % alignment)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the address of a map must be a multiple of 64 bytes");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "the address of a map must be a multiple of 64 bytes");
     memcpy((void *)address, map, sizeof *map);
     return CUDA_SUCCESS;
 }
@@ -124,8 +126,8 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
     TRY(enter(TILED_CAPABILITY));
     TRY(check_kinds(&t, false));
     TRY(describe(&map, &t));
-    if (!box) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
-    for (unsigned d = 0; d < rank; d++) TRY(set(&map, TENSOR_BOX_DIM, d, box[d]));
+    if (!box) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    for (unsigned d = 0; d < rank; d++) TRY(set_field(&map, TENSOR_BOX_DIM, d, box[d]));
     return give(out, &map, TENSOR_MAP_ALIGN);
 }
 
@@ -135,9 +137,9 @@ static CUresult encode_images(CUtensorMap *out, const Tensor *t, TensorMode mode
     TensorMap map;
     TRY(check_kinds(t, true));
     TRY(describe(&map, t));
-    if (!lower || !upper) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    if (!lower || !upper) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     const char *problem = tensor_map_set_im2col(&map, mode, lower, upper, channels, pixels);
-    if (problem) return refuse(CUDA_ERROR_INVALID_VALUE, problem);
+    if (problem) return log_map_error(CUDA_ERROR_INVALID_VALUE, problem);
     /* An H100's driver (580.159) writes maps of this mode to any address. */
     return give(out, &map, mode == TENSOR_IM2COL ? 1 : TENSOR_MAP_ALIGN);
 }
@@ -164,10 +166,10 @@ CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *out, CUtensorMapDataType type,
     const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
     TRY(enter(WIDE_CAPABILITY));
     if (mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "an invalid mode");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "an invalid mode");
     if (swizzle != CU_TENSOR_MAP_SWIZZLE_64B && swizzle != CU_TENSOR_MAP_SWIZZLE_128B
         && swizzle != CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "a swizzle mode that these modes do not have");
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "a swizzle mode that these modes do not have");
     return encode_images(out, &t, mode ? TENSOR_IM2COL_W128 : TENSOR_IM2COL_W, &lower, &upper, channels,
                          pixels);
 }
@@ -176,10 +178,11 @@ CUresult cuTensorMapReplaceAddress(CUtensorMap *tensor_map, void *address)
 {
     TensorMap map;
     TRY(enter(TILED_CAPABILITY));
-    if (!tensor_map) return refuse(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
+    if (!tensor_map) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     memcpy(&map, tensor_map, sizeof map);
-    if (!tensor_map_is_one(&map)) return refuse(CUDA_ERROR_INVALID_VALUE, "the bytes are not a tensor map");
-    TRY(set(&map, TENSOR_ADDRESS, 0, (uintptr_t)address));
+    if (!tensor_map_is_one(&map))
+        return log_map_error(CUDA_ERROR_INVALID_VALUE, "the bytes are not a tensor map");
+    TRY(set_field(&map, TENSOR_ADDRESS, 0, (uintptr_t)address));
     memcpy(tensor_map, &map, sizeof map);
     return CUDA_SUCCESS;
 }

@@ -9,7 +9,7 @@
 
 enum { SEAMLESS = 0x40, NO_TRILINEAR_OPTIMIZATION = 0x20, PITCH_ALIGNMENT = 32, ADDRESS_ALIGNMENT = 512 };
 
-static CUresult refuse(CUresult error, const char *what)
+static CUresult log_texture_error(CUresult error, const char *what)
 {
     log_error("texture or surface: %s", what);
     return error;
@@ -18,7 +18,8 @@ static CUresult refuse(CUresult error, const char *what)
 static CUresult set_format(Texture *t, CUarray_format format, unsigned channels)
 {
     size_t size = array_format_size(format);
-    if (!size) return refuse(CUDA_ERROR_INVALID_VALUE, "the format is not supported by the CPU device");
+    if (!size)
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE, "the format is not supported by the CPU device");
     if (channels != 1 && channels != 2 && channels != 4) return CUDA_ERROR_INVALID_VALUE;
     t->format = (uint8_t)format;
     t->channels = (uint8_t)channels;
@@ -31,7 +32,7 @@ static CUresult set_memory(Texture *t, CUdeviceptr address, uint64_t bytes)
 {
     MemoryRange range;
     if (!memory_map_find_host(driver_memory(), address, bytes, &range))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE, "the memory is not within one allocation");
     t->storage = address;
     t->bytes = bytes;
     t->range = range.id;
@@ -68,7 +69,8 @@ static CUresult bind_array(Texture *t, CUarray handle)
     CUresult result = bind_shape(t, array, array_bytes(array));
     PUT(array);
     if (!result && t->surface && !stores)
-        result = refuse(CUDA_ERROR_INVALID_VALUE, "the array was not made with CUDA_ARRAY3D_SURFACE_LDST");
+        result = log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                   "the array was not made with CUDA_ARRAY3D_SURFACE_LDST");
     return result;
 }
 
@@ -89,8 +91,8 @@ static CUresult bind_linear(Texture *t, const CUDA_RESOURCE_DESC *resource)
     TRY(set_format(t, resource->res.linear.format, resource->res.linear.numChannels));
     uint64_t bytes = resource->res.linear.sizeInBytes, count = bytes / t->element;
     if (!count || count > UINT64_C(1) << 28 || resource->res.linear.devPtr % ADDRESS_ALIGNMENT)
-        return refuse(CUDA_ERROR_INVALID_VALUE,
-                      "linear memory needs an address aligned to 512 and up to 2^28 elements");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                 "linear memory needs an address aligned to 512 and up to 2^28 elements");
     t->shape = TEXTURE_LINEAR;
     t->size[0] = (uint32_t)count;
     t->size[1] = t->size[2] = 1;
@@ -104,8 +106,8 @@ static CUresult bind_pitch(Texture *t, const CUDA_RESOURCE_DESC *resource)
     uint64_t pitch = resource->res.pitch2D.pitchInBytes, row = width * t->element;
     if (!width || !height || width > 131072 || height > 65536 || pitch < row || pitch % PITCH_ALIGNMENT
         || resource->res.pitch2D.devPtr % ADDRESS_ALIGNMENT)
-        return refuse(CUDA_ERROR_INVALID_VALUE,
-                      "the size, pitch (a multiple of 32) or alignment (512) does not fit");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                 "the size, pitch (a multiple of 32) or alignment (512) does not fit");
     t->shape = TEXTURE_2D;
     t->row = pitch;
     t->size[0] = (uint32_t)width;
@@ -133,7 +135,7 @@ CUresult texture_read_as(Texture *t, CUarray_format format, unsigned channels)
     TRY(set_format(t, format, channels));
     t->size[0] = (uint32_t)(row / t->element);
     return t->size[0] ? CUDA_SUCCESS
-                      : refuse(CUDA_ERROR_INVALID_VALUE, "the rows are narrower than an element");
+                      : log_texture_error(CUDA_ERROR_INVALID_VALUE, "the rows are narrower than an element");
 }
 
 static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
@@ -153,10 +155,10 @@ static CUresult set_reading(Texture *t, const CUDA_TEXTURE_DESC *d)
     }
     if (d->flags & ~(unsigned)(KNOWN | SEAMLESS)) return CUDA_ERROR_INVALID_VALUE;
     if (linear && !blends && t->shape != TEXTURE_LINEAR)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "linear filtering is not supported for integers");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE, "linear filtering is not supported for integers");
     if (linear && (d->flags & (CU_TRSF_SRGB | SEAMLESS)))
-        return refuse(CUDA_ERROR_NOT_SUPPORTED,
-                      "the linear filter on sRGB or across the faces of a cube is not supported");
+        return log_texture_error(CUDA_ERROR_NOT_SUPPORTED,
+                                 "the linear filter on sRGB or across the faces of a cube is not supported");
     t->linear = d->filterMode;
     t->normalized = d->flags & CU_TRSF_NORMALIZED_COORDINATES;
     t->integer = d->flags & CU_TRSF_READ_AS_INTEGER;
@@ -170,8 +172,8 @@ static CUresult set_detail(Texture *t, const CUDA_TEXTURE_DESC *d)
 {
     if (d->mipmapFilterMode > 1) return CUDA_ERROR_INVALID_VALUE;
     if (!(d->flags & CU_TRSF_NORMALIZED_COORDINATES))
-        return refuse(CUDA_ERROR_INVALID_VALUE,
-                      "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                 "a mipmapped array is read with CU_TRSF_NORMALIZED_COORDINATES only");
     t->between = d->mipmapFilterMode;
     t->bias = texture_fixed_bias(d->mipmapLevelBias);
     t->least = texture_fixed_detail(d->minMipmapLevelClamp);
@@ -206,18 +208,20 @@ static bool has_layers(const Texture *t)
 static CUresult set_view(Texture *t, const CUDA_RESOURCE_VIEW_DESC *view)
 {
     if (!has_layers(t) && (view->firstLayer || view->lastLayer))
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the resource view names layers, and the array has none");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                 "the resource view names layers, and the array has none");
     bool all_layers = !has_layers(t) || (!view->firstLayer && view->lastLayer >= t->size[2] - 1);
     bool same = view->format == own_format(t) && view->width == t->size[0] && view->height <= t->size[1]
                 && view->depth <= t->size[2] && all_layers;
     if (view->format == CU_RES_VIEW_FORMAT_NONE)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "a resource view needs a format, if only that of the array");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE,
+                                 "a resource view needs a format, if only that of the array");
     if (!same)
-        return refuse(
+        return log_texture_error(
             CUDA_ERROR_NOT_SUPPORTED,
             "resource views of another format or of some layers are not supported by the CPU device");
     if (view->firstMipmapLevel > view->lastMipmapLevel || view->lastMipmapLevel >= t->levels)
-        return refuse(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view do not exist");
+        return log_texture_error(CUDA_ERROR_INVALID_VALUE, "the levels of the resource view do not exist");
     *t = texture_level(t, view->firstMipmapLevel);
     t->levels = (uint8_t)(view->lastMipmapLevel - view->firstMipmapLevel + 1);
     return CUDA_SUCCESS;

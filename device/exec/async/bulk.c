@@ -55,7 +55,7 @@ bool bulk_combines(unsigned op)
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-static bool move(const Bulk *x)
+static bool copy_or_reduce(const Bulk *x)
 {
     const Reach source = {.address = x->source,
                           .bytes = x->bytes,
@@ -128,7 +128,7 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
                     .source = ROW(const uint64_t, warp, insn->a)[lane],
                     .target = ROW(const uint64_t, warp, insn->b)[lane],
                     .barrier = ROW(const uint64_t, warp, insn->e)[lane],
-                    .move = move};
+                    .move = copy_or_reduce};
     bool several = insn->mods & BULK_TO_BLOCKS;
     Ref ranks = several ? warp->current->function->refs[insn->more] : REF_ABSENT;
     return bulk_deliver(&x, several ? ROW(const uint32_t, warp, ranks)[lane] : 0);

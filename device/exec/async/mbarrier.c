@@ -20,7 +20,7 @@ typedef struct Mbarrier {
     bool valid, parity;
 } Mbarrier;
 
-static Mbarrier unpack(uint64_t word)
+static Mbarrier unpack_state(uint64_t word)
 {
     int32_t tx = (int32_t)(word >> TX_SHIFT & TX_MASK);
     return (Mbarrier){.threads = (uint32_t)(word & COUNT_MASK),
@@ -30,7 +30,7 @@ static Mbarrier unpack(uint64_t word)
                       .parity = word & PHASE};
 }
 
-static uint64_t pack(const Mbarrier *m)
+static uint64_t pack_state(const Mbarrier *m)
 {
     return m->threads | (uint64_t)m->pending << PENDING_SHIFT
            | ((uint64_t)(int64_t)m->tx & TX_MASK) << TX_SHIFT | (m->valid ? VALID : 0)
@@ -76,7 +76,7 @@ static bool read_state(Place *p)
 {
     uint64_t word;
     memcpy(&word, p->block->shared + p->offset, sizeof word);
-    p->state = unpack(word);
+    p->state = unpack_state(word);
     if (p->state.valid) return true;
     exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "the mbarrier at offset 0x%llx of shared memory was not initialized, or overwritten",
@@ -100,9 +100,9 @@ static void release_clock(const Place *p)
     if (p->block->checker) check_release(p->warp, p->lane, p->block, p->offset);
 }
 
-static void store(const Place *p)
+static void store_state(const Place *p)
 {
-    uint64_t word = pack(&p->state);
+    uint64_t word = pack_state(&p->state);
     memcpy(p->block->shared + p->offset, &word, sizeof word);
 }
 
@@ -160,7 +160,7 @@ static void settle(Place *p)
         m->pending = m->threads;
         cluster_advance(p->block->cluster);
     }
-    store(p);
+    store_state(p);
     if (over) wake(p, true);
 }
 
@@ -169,7 +169,7 @@ static bool is_over(const Place *p)
 {
     if (p->insn->mods & MBARRIER_PARITY)
         return p->state.parity != (ROW(const uint32_t, p->warp, p->insn->b)[p->lane] & 1);
-    return p->state.parity != unpack(ROW(const uint64_t, p->warp, p->insn->b)[p->lane]).parity;
+    return p->state.parity != unpack_state(ROW(const uint64_t, p->warp, p->insn->b)[p->lane]).parity;
 }
 
 const Insn *mbarrier_wait(Warp *warp, const Insn *insn)
@@ -241,7 +241,7 @@ static bool init_step(Place *p)
     uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
     if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, ACCESS_WRITE)) return false;
     p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
-    store(p);
+    store_state(p);
     wake(p, false);
     return true;
 }
@@ -250,7 +250,7 @@ static bool inval_step(Place *p)
 {
     if (!fetch(p)) return false;
     p->state = (Mbarrier){0};
-    store(p);
+    store_state(p);
     wake(p, false);
     return true;
 }
@@ -264,7 +264,7 @@ static bool tx_step(Place *p)
     if (complete)
         settle(p);
     else
-        store(p);
+        store_state(p);
     return true;
 }
 
@@ -273,7 +273,7 @@ static bool arrive_step(Place *p)
     const Insn *insn = p->insn;
     uint32_t count = insn->b == REF_ABSENT ? 1 : ROW(const uint32_t, p->warp, insn->b)[p->lane];
     if (!fetch(p)) return false;
-    if (insn->d != REF_ABSENT) ROW(uint64_t, p->warp, insn->d)[p->lane] = pack(&p->state);
+    if (insn->d != REF_ABSENT) ROW(uint64_t, p->warp, insn->d)[p->lane] = pack_state(&p->state);
     if (insn->mods & MBARRIER_EXPECT) {
         if (!add_bytes(p, count)) return false;
         count = 1;
@@ -307,7 +307,7 @@ const Insn *mbarrier_pending(Warp *warp, const Insn *insn)
 {
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1) {
         int l = __builtin_ctz(rest);
-        ROW(uint32_t, warp, insn->d)[l] = unpack(ROW(const uint64_t, warp, insn->a)[l]).pending;
+        ROW(uint32_t, warp, insn->d)[l] = unpack_state(ROW(const uint64_t, warp, insn->a)[l]).pending;
     }
     return insn + 1;
 }

@@ -249,7 +249,7 @@ static const char *prepare_pixels(TensorCopy *t, const uint32_t given[TENSOR_SPA
     return NULL;
 }
 
-static const char *prepare(TensorCopy *t, const Insn *insn, const uint32_t given[TENSOR_SPACE])
+static const char *prepare_copy(TensorCopy *t, const Insn *insn, const uint32_t given[TENSOR_SPACE])
 {
     unsigned rank = insn->imm & TENSOR_IMM_RANK;
     const char *problem = tensor_map_problem(&t->map);
@@ -282,7 +282,7 @@ static bool copy_lane(Warp *warp, const Insn *insn, int lane)
     uint32_t given[TENSOR_SPACE] = {0};
     for (unsigned d = 0; d < offsets; d++)
         given[d] = ROW(const uint32_t, warp, refs[rank + d])[lane] & UINT16_MAX;
-    const char *problem = prepare(&t, insn, given);
+    const char *problem = prepare_copy(&t, insn, given);
     if (problem) {
         exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_INSTRUCTION, "tensor map at 0x%llx: %s",
                    (unsigned long long)reach.address, problem);

@@ -299,6 +299,8 @@ static bool access_lanes(Warp *w, const Insn *i)
     return good;
 }
 
+/* Checks one lane's access to bytes at a host address, outside of the instruction's own form. False: a fault
+ * was recorded. */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
     const Form form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
@@ -333,7 +335,7 @@ static bool may_order(const Insn *insn)
     return !shared && is_strong(form, insn);
 }
 
-static bool acquires(const Insn *insn)
+static bool is_acquire(const Insn *insn)
 {
     const Form *form = &forms[insn->op];
     return form->kind == ACCESS_READ || (form->kind == ACCESS_ATOMIC && insn->d != REF_ABSENT);
@@ -346,7 +348,7 @@ static const Insn *run_strong(Warp *w, const Insn *i)
 {
     GlobalRace *race = w->block->grid->global_race;
     uint64_t address[WARP_LANES];
-    uint32_t lanes = acquires(i) ? w->mask : 0;
+    uint32_t lanes = is_acquire(i) ? w->mask : 0;
     if (!race) return run_access(w, i);
     for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l);
     global_race_begin_strong(race);
@@ -382,7 +384,7 @@ static const Insn *run_malloc(Warp *w, const Insn *i)
     return next;
 }
 
-static OpFn checked(const Insn *insn, unsigned checks)
+static OpFn checked_handler(const Insn *insn, unsigned checks)
 {
     const unsigned op = insn->op;
     unsigned wanted = forms[op].shared ? CHECK_RACE | CHECK_INIT_SHARED : CHECK_ACCESSES;
@@ -410,7 +412,7 @@ void check_bind(CodeModule *module)
         count += function->insn_count;
         for (uint32_t k = 0; k < function->insn_count; k++) {
             Insn *insn = &function->insns[k];
-            OpFn run = checked(insn, module->checks);
+            OpFn run = checked_handler(insn, module->checks);
             if (run) insn->run[0] = insn->run[1] = run;
         }
     }

@@ -166,7 +166,7 @@ static const bool against[GLOBAL_KINDS][GLOBAL_KINDS] = {
     [GLOBAL_STRONG_READ] = {[GLOBAL_WRITE] = true},
     [GLOBAL_STRONG] = {[GLOBAL_WRITE] = true}};
 
-static bool races(const Look *look, const GlobalMark *other)
+static bool is_race(const Look *look, const GlobalMark *other)
 {
     GlobalOrder *order = grid_of(look->access)->global_race->order;
     return other->bytes && other->mask & look->mark.mask && against[look->access->kind][other->kind]
@@ -176,15 +176,15 @@ static bool races(const Look *look, const GlobalMark *other)
 /* The earlier access to the cell that this one races with; NULL: there is none. */
 static const GlobalMark *find_race(const Look *look, const Cell *cell)
 {
-    if (races(look, &cell->write)) return &cell->write;
+    if (is_race(look, &cell->write)) return &cell->write;
     if (!is_plain_write(look->access->kind)) return NULL;
-    if (races(look, &cell->strong)) return &cell->strong;
+    if (is_race(look, &cell->strong)) return &cell->strong;
     for (int r = 0; r < READERS; r++)
-        if (races(look, &cell->reads[r])) return &cell->reads[r];
+        if (is_race(look, &cell->reads[r])) return &cell->reads[r];
     return NULL;
 }
 
-static void record(const Look *look, Cell *cell)
+static void record_access(const Look *look, Cell *cell)
 {
     const GlobalAccess *access = look->access;
     bool write = is_plain_write(access->kind);
@@ -207,7 +207,7 @@ static bool access_word(const Look *look, Cell *cell)
         global_race_report(look->access, (uintptr_t)look->place, other);
         return false;
     }
-    if (!silent) record(look, cell);
+    if (!silent) record_access(look, cell);
     if (look->value && look->access->kind == GLOBAL_WRITE) memcpy(look->place, look->value, look->bytes);
     return true;
 }

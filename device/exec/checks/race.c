@@ -199,7 +199,7 @@ static bool access_cell(Race *race, Cell *cell, Look *look)
     return true;
 }
 
-static bool divide(Race *race, uint32_t word)
+static bool divide_word(Race *race, uint32_t word)
 {
     Cell *whole = &race->words[word];
     if (!race->bytes) race->bytes = calloc((size_t)race->clocks.words * WORD, sizeof *race->bytes);
@@ -218,7 +218,7 @@ static bool access_word(Race *race, const RaceAccess *access, uint32_t offset, u
     if (cell->interval != race->interval) *cell = (Cell){.interval = race->interval & INTERVAL_LAST};
     if (bytes == WORD && !cell->divided)
         return access_cell(race, cell, &(Look){.access = access, .offset = offset, .bytes = WORD});
-    if (!cell->divided && !divide(race, offset / WORD)) {
+    if (!cell->divided && !divide_word(race, offset / WORD)) {
         race->clocks.failed = true;
         return true;
     }

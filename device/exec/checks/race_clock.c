@@ -149,7 +149,7 @@ static VectorClock *common(const Clocks *c, const Rendezvous *m)
     return first && first->owners == count ? first : NULL;
 }
 
-static void gather(Clocks *c, const Rendezvous *m, VectorClock *into)
+static void join_clocks(Clocks *c, const Rendezvous *m, VectorClock *into)
 {
     const VectorClock *last = NULL;
     for (uint32_t w = 0; w < c->warps; w++) {
@@ -166,7 +166,7 @@ void clocks_synchronize(Clocks *c, const Rendezvous *m)
     VectorClock *clock = common(c, m);
     bool fresh = !clock;
     if (fresh && !(clock = clock_new(c))) return;
-    gather(c, m, clock);
+    join_clocks(c, m, clock);
     clock_join(c, clock, m->published);
     for (uint32_t w = 0; w < c->warps; w++) {
         if (!m->lanes[w]) continue;

@@ -58,6 +58,8 @@ static bool counts_are_good(Warp *warp, const Insn *insn)
     return true;
 }
 
+/* Checks a warp's arrival at a barrier: its thread count, and for aligned forms that the warp's other groups
+ * wait at the same instruction. False: a fault was recorded. */
 bool check_arrival(Warp *warp, const Insn *insn)
 {
     Checker *checker = warp->block->checker;

@@ -80,7 +80,7 @@ static bool shift_right(BlockAffine a, BlockAffine by, uint32_t threads, BlockAf
     return bits > 31 || (u32)ends.first >> bits == (u32)ends.last >> bits;
 }
 
-static bool mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
+static bool and_with_mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
 {
     Ends ends;
     const BlockAffine x = b.stride ? b : a;
@@ -94,7 +94,7 @@ static bool mask(BlockAffine a, BlockAffine b, uint32_t threads, BlockAffine *r)
 
 /* Operations on values that are the same in all threads; false for others. */
 #define CHOICE(T, operator) (r->base = (T)a.base operator(T) b.base ? a.base : b.base, even)
-static bool choose(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
+static bool min_or_max(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
 {
     const bool even = (a.stride | b.stride) == 0;
     const u32 by = (u32)b.base > 31 ? 31 : (u32)b.base;
@@ -114,8 +114,8 @@ static bool choose(unsigned op, BlockAffine a, BlockAffine b, BlockAffine *r)
     }
 }
 
-static bool compute(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
-                    BlockAffine *r)
+static bool compute_affine(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b, BlockAffine c,
+                           BlockAffine *r)
 {
     switch (op) {
     case OP_affine_mov_b32:
@@ -140,8 +140,8 @@ static bool compute(unsigned op, uint32_t threads, BlockAffine a, BlockAffine b,
     case OP_affine_shl_b32: return shift_left(a, b, 32, r);
     case OP_affine_shl_b64: return shift_left(a, b, 64, r);
     case OP_affine_shr_u32: return shift_right(a, b, threads, r);
-    case OP_affine_and_b32: return mask(a, b, threads, r);
-    default: return choose(op, a, b, r);
+    case OP_affine_and_b32: return and_with_mask(a, b, threads, r);
+    default: return min_or_max(op, a, b, r);
     }
 }
 
@@ -149,7 +149,7 @@ bool block_affine_compute_any(unsigned op, uint32_t threads, BlockAffine a, Bloc
                               BlockAffine *result)
 {
     BlockAffine r;
-    if (!compute(op, threads, a, b, c, &r)) return false;
+    if (!compute_affine(op, threads, a, b, c, &r)) return false;
     *result = affine_bits[op][0] == 32 ? (BlockAffine){(u32)r.base, (s32)r.stride} : r;
     return true;
 }

@@ -133,7 +133,7 @@ static unsigned index_of(const Fragment *f, unsigned packed, MatrixPlace start, 
     return (start.row + at.row) * f->columns + start.column + at.column;
 }
 
-static void take(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
+static void read_fragment(const Collective *all, const Fragment *f, unsigned first, Matrix *m)
 {
     unsigned packed = fragment_packed(f), registers = fragment_needed(f);
     for (unsigned r = 0; r < registers; r++) {
@@ -158,7 +158,7 @@ static uint64_t result_bits(const Fragment *f, const Matrix *m, unsigned index)
     }
 }
 
-static void give(const Collective *all, const Fragment *f, const Matrix *m)
+static void write_fragment(const Collective *all, const Fragment *f, const Matrix *m)
 {
     unsigned packed = fragment_packed(f);
     for (unsigned r = 0; r < f->registers; r++) {
@@ -401,12 +401,12 @@ void matrix_multiply(const Collective *all)
         matrix_multiply_quads(all, p);
         return;
     }
-    take(all, &p->a, first, &a);
-    take(all, &p->b, first + p->a.registers, &b);
-    take(all, &p->c, first + p->a.registers + p->b.registers, &c);
+    read_fragment(all, &p->a, first, &a);
+    read_fragment(all, &p->b, first + p->a.registers, &b);
+    read_fragment(all, &p->c, first + p->a.registers + p->b.registers, &c);
     if (p->sparse)
         matrix_multiply_sparse(all, p, &a, &b, &c);
     else
         matrix_multiply_values(p, &a, &b, &c);
-    give(all, &p->d, &c);
+    write_fragment(all, &p->d, &c);
 }

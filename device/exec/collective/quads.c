@@ -38,7 +38,7 @@ static MatrixPlace place_of(MatrixType type, unsigned member, unsigned i)
     return (MatrixPlace){(member & 5) + (i & 2), (i & 4) + (member & 2) + (i & 1)};
 }
 
-static void take(const Collective *all, const MatrixProduct *p, unsigned product, Quads *q)
+static void read_quads(const Collective *all, const MatrixProduct *p, unsigned product, Quads *q)
 {
     const unsigned first = p->d.registers;
     for (unsigned member = 0; member < MEMBERS; member++) {
@@ -68,7 +68,7 @@ static float sum_of(const Quads *q, unsigned row, unsigned column, bool halves)
     return sum + c;
 }
 
-static void give(const Collective *all, const MatrixProduct *p, unsigned product, const Quads *q)
+static void write_quads(const Collective *all, const MatrixProduct *p, unsigned product, const Quads *q)
 {
     const bool halves = p->d.type == MATRIX_F16;
     for (unsigned member = 0; member < MEMBERS; member++) {
@@ -88,6 +88,6 @@ static void give(const Collective *all, const MatrixProduct *p, unsigned product
 void matrix_multiply_quads(const Collective *all, const MatrixProduct *p)
 {
     Quads q[PRODUCTS];
-    for (unsigned product = 0; product < PRODUCTS; product++) take(all, p, product, &q[product]);
-    for (unsigned product = 0; product < PRODUCTS; product++) give(all, p, product, &q[product]);
+    for (unsigned product = 0; product < PRODUCTS; product++) read_quads(all, p, product, &q[product]);
+    for (unsigned product = 0; product < PRODUCTS; product++) write_quads(all, p, product, &q[product]);
 }

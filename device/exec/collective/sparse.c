@@ -33,7 +33,7 @@ static unsigned chosen(const Collective *all, const MatrixProduct *p, unsigned r
     return ((at / (2 * unit) * 4 + which) * unit + at % unit) / bits;
 }
 
-static void copy(Matrix *to, unsigned at, const Matrix *from, unsigned start, unsigned count)
+static void copy_columns(Matrix *to, unsigned at, const Matrix *from, unsigned start, unsigned count)
 {
     memcpy(to->value + at, from->value + start, count * sizeof *to->value);
     memcpy(to->exponent + at, from->exponent + start, count * sizeof *to->exponent);
@@ -48,10 +48,10 @@ void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const
     one.a.rows = one.c.rows = one.d.rows = 1;
     one.b.rows = p->a.columns;
     for (unsigned row = 0; row < p->a.rows; row++) {
-        copy(&x, 0, a, row * depth, depth);
-        for (unsigned k = 0; k < depth; k++) copy(&y, k * n, b, chosen(all, p, row, k) * n, n);
-        copy(&sums, 0, c, row * n, n);
+        copy_columns(&x, 0, a, row * depth, depth);
+        for (unsigned k = 0; k < depth; k++) copy_columns(&y, k * n, b, chosen(all, p, row, k) * n, n);
+        copy_columns(&sums, 0, c, row * n, n);
         matrix_multiply_values(&one, &x, &y, &sums);
-        copy(c, row * n, &sums, 0, n);
+        copy_columns(c, row * n, &sums, 0, n);
     }
 }

@@ -16,7 +16,7 @@ static bool same_kind(const Group *g, const Group *like)
     return g->state == GROUP_SYNC && g->member_mask == like->member_mask && g->pc->op == like->pc->op;
 }
 
-static void gather(Warp *warp, const Group *like, Collective *all)
+static void gather_lanes(Warp *warp, const Group *like, Collective *all)
 {
     all->lanes = 0;
     for (uint32_t k = 0; k < warp->group_count; k++) {
@@ -40,7 +40,7 @@ static bool complete(Warp *warp, Group *like)
 {
     Collective all;
     Group key = *like;
-    gather(warp, like, &all);
+    gather_lanes(warp, like, &all);
     if (key.member_mask & warp->live & ~all.lanes) return false;
     collective_execute(&all);
     for (uint32_t k = 0; k < warp->group_count; k++) {

@@ -301,7 +301,7 @@ static void quarantine_locked(MemoryMap *map, Entry *entry)
         release_oldest_locked(map);
 }
 
-static MemoryRange describe(MemoryMap *map, uint64_t base, const MemoryRequest *request)
+static MemoryRange range_of_request(MemoryMap *map, uint64_t base, const MemoryRequest *request)
 {
     return (MemoryRange){
         .base = base,
@@ -343,7 +343,7 @@ uint64_t memory_map_alloc(MemoryMap *map, const MemoryRequest *request)
     }
     if (entry) {
         base = align_up(entry->slot, align);
-        entry->range = describe(map, base, request);
+        entry->range = range_of_request(map, base, request);
         entry->range.shared = region == &map->shared;
         entry->host_range = entry->range;
         entry->full_size = request->block ? most : 0;
@@ -420,7 +420,7 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map, 1) && !overlaps_locked(map, base, request->size);
     if (ok) {
-        entry->range = entry->host_range = describe(map, base, request);
+        entry->range = entry->host_range = range_of_request(map, base, request);
         insert_locked(map, entry);
     }
     pthread_rwlock_unlock(&map->lock);
@@ -615,7 +615,7 @@ MemoryRange memory_map_grant(MemoryMap *map, uint64_t base, const MemoryRequest 
     pthread_rwlock_wrlock(&map->lock);
     Entry *entry = memory_map_entry_locked(map, base);
     bool shared = entry->host_range.shared;
-    entry->host_range = describe(map, base, request);
+    entry->host_range = range_of_request(map, base, request);
     entry->host_range.shared = shared;
     MemoryRange host_range = entry->host_range;
     pthread_rwlock_unlock(&map->lock);
@@ -676,7 +676,7 @@ bool memory_map_export(const MemoryMap *map, const MemoryRange *range, MemoryExp
     return true;
 }
 
-static uint64_t distance(const MemoryRange *range, uint64_t address)
+static uint64_t distance_to(const MemoryRange *range, uint64_t address)
 {
     if (address < range->base) return range->base - address;
     uint64_t offset = address - range->base;
@@ -690,7 +690,8 @@ void memory_map_nearest(MemoryMap *map, uint64_t address, MemoryRange *out, int 
     const Entry *below = upto ? map->entries[upto - 1] : NULL;
     const Entry *above = upto < map->count ? map->entries[upto] : NULL;
     const Entry *best = below ? below : above;
-    if (below && above && distance(&above->range, address) < distance(&below->range, address)) best = above;
+    if (below && above && distance_to(&above->range, address) < distance_to(&below->range, address))
+        best = above;
     *found = best != NULL;
     if (best) *out = best->range;
     pthread_rwlock_unlock(&map->lock);

@@ -41,7 +41,7 @@ static bool clip(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *
     return true;
 }
 
-static void change(uint8_t *byte, uint8_t mask, bool set)
+static void change_bits(uint8_t *byte, uint8_t mask, bool set)
 {
     if (set)
         __atomic_fetch_or(byte, mask, __ATOMIC_RELAXED);
@@ -69,12 +69,12 @@ static void change_range(const Unwritten *u, uint64_t address, uint64_t size, bo
     uint8_t *low = u->bits + first / BYTE, *high = u->bits + end / BYTE;
     uint8_t head = (uint8_t)(0xff << first % BYTE), tail = (uint8_t)((1u << end % BYTE) - 1);
     if (low == high) {
-        change(low, head & tail, set);
+        change_bits(low, head & tail, set);
         return;
     }
-    if (head != 0xff) change(low++, head, set);
+    if (head != 0xff) change_bits(low++, head, set);
     if (low < high) change_bytes(low, high, set);
-    if (tail) change(high, tail, set);
+    if (tail) change_bits(high, tail, set);
 }
 
 void unwritten_set(const Unwritten *u, uint64_t address, uint64_t size)

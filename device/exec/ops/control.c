@@ -135,7 +135,7 @@ BOTH(prefetch, (void)w; return i + 1;)
 BOTH(call_vprintf, return print_formatted(w, i);)
 BOTH(call_assertfail, return print_assert(w, i);)
 
-static const Insn *allocate(Warp *w, const Insn *i)
+static const Insn *alloca_lanes(Warp *w, const Insn *i)
 {
     DeviceHeap *heap = w->block->grid->launch->heap;
     const uint64_t *size = ROW(const uint64_t, w, i->a), *align = ROW(const uint64_t, w, i->b);
@@ -147,7 +147,7 @@ static const Insn *allocate(Warp *w, const Insn *i)
     return i + 1;
 }
 
-static const Insn *release(Warp *w, const Insn *i)
+static const Insn *stackrestore_lanes(Warp *w, const Insn *i)
 {
     DeviceHeap *heap = w->block->grid->launch->heap;
     const uint64_t *address = ROW(const uint64_t, w, i->a);
@@ -161,6 +161,6 @@ static const Insn *release(Warp *w, const Insn *i)
     return i + 1;
 }
 
-BOTH(call_malloc, return allocate(w, i);)
-BOTH(call_free, return release(w, i);)
+BOTH(call_malloc, return alloca_lanes(w, i);)
+BOTH(call_free, return stackrestore_lanes(w, i);)
 BOTH(call_runtime, return runtime_call(w, i);)

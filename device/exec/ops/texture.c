@@ -141,7 +141,7 @@ static void coordinates_of(const TexelAccess *a, int lane, u32 out[4])
     words_of(a, a->coordinates, lane, out);
 }
 
-static void deliver(const TexelAccess *a, int lane, const u32 out[4])
+static void write_texel(const TexelAccess *a, int lane, const u32 out[4])
 {
     for (int k = 0; k < 4; k++)
         if (a->values[k] != REF_ABSENT) ROW(u32, a->w, a->values[k])[lane] = out[k];
@@ -181,7 +181,7 @@ static const Insn *run_tex(Warp *w, const Insn *i, bool gather)
             texture_gather(&a.texture, at, (unsigned)i->imm, out);
         else
             texture_sample(&a.texture, at, i->mods & TEX_INTEGERS, level_of(&a, l, at), out);
-        deliver(&a, l, out);
+        write_texel(&a, l, out);
     }
     if (i->e != REF_ABSENT) pred_store(w, i->e, FULL_MASK);
     return i + 1;
@@ -286,7 +286,7 @@ static const Insn *run_sust_p(Warp *w, const Insn *i)
 
 /* --- reductions --------------------------------------------------------------------------------------- */
 
-static u64 reduced(SurfaceReduction what, u64 x, u64 b, bool is_signed)
+static u64 reduce_u64(SurfaceReduction what, u64 x, u64 b, bool is_signed)
 {
     bool less = is_signed ? (s64)b < (s64)x : b < x;
     switch (what) {
@@ -302,15 +302,15 @@ static void reduce_32(u32 *p, SurfaceReduction what, u32 b, bool is_signed)
 {
     u32 x = __atomic_load_n(p, __ATOMIC_RELAXED), next;
     do {
-        next =
-            is_signed ? (u32)reduced(what, (u64)(s32)x, (u64)(s32)b, true) : (u32)reduced(what, x, b, false);
+        u64 wide_x = is_signed ? (u64)(s32)x : x, wide_b = is_signed ? (u64)(s32)b : b;
+        next = (u32)reduce_u64(what, wide_x, wide_b, is_signed);
     } while (!__atomic_compare_exchange_n(p, &x, next, true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
 }
 
 static void reduce_64(u64 *p, SurfaceReduction what, u64 b, bool is_signed)
 {
     u64 x = __atomic_load_n(p, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(p, &x, reduced(what, x, b, is_signed), true, __ATOMIC_ACQ_REL,
+    while (!__atomic_compare_exchange_n(p, &x, reduce_u64(what, x, b, is_signed), true, __ATOMIC_ACQ_REL,
                                         __ATOMIC_RELAXED)) {
     }
 }

@@ -107,26 +107,26 @@ BOTH(vote_ballot, return ballot(w, i);)
 
 /* --- the rest, always in the general form -------------------------------------------------------------- */
 
-static const Insn *general(Warp *w, const Insn *i)
+static const Insn *run_collective(Warp *w, const Insn *i)
 {
     if (i->b != REF_ABSENT && !all_here(w, i->b)) return collective_enter(w, i, i->b);
     collective_now(w, i);
     return go_on(w, i, i->b);
 }
 
-BOTH(match_any_b32, return general(w, i);)
-BOTH(match_any_b64, return general(w, i);)
-BOTH(match_all_b32, return general(w, i);)
-BOTH(match_all_b64, return general(w, i);)
-BOTH(redux_add_b32, return general(w, i);)
-BOTH(redux_min_u32, return general(w, i);)
-BOTH(redux_min_s32, return general(w, i);)
-BOTH(redux_max_u32, return general(w, i);)
-BOTH(redux_max_s32, return general(w, i);)
-BOTH(redux_and_b32, return general(w, i);)
-BOTH(redux_or_b32, return general(w, i);)
-BOTH(redux_xor_b32, return general(w, i);)
-BOTH(elect, return general(w, i);)
+BOTH(match_any_b32, return run_collective(w, i);)
+BOTH(match_any_b64, return run_collective(w, i);)
+BOTH(match_all_b32, return run_collective(w, i);)
+BOTH(match_all_b64, return run_collective(w, i);)
+BOTH(redux_add_b32, return run_collective(w, i);)
+BOTH(redux_min_u32, return run_collective(w, i);)
+BOTH(redux_min_s32, return run_collective(w, i);)
+BOTH(redux_max_u32, return run_collective(w, i);)
+BOTH(redux_max_s32, return run_collective(w, i);)
+BOTH(redux_and_b32, return run_collective(w, i);)
+BOTH(redux_or_b32, return run_collective(w, i);)
+BOTH(redux_xor_b32, return run_collective(w, i);)
+BOTH(elect, return run_collective(w, i);)
 
 BOTH(mma, return matrix_enter(w, i);)
 BOTH(wmma_load, return matrix_enter(w, i);)

@@ -28,7 +28,7 @@ static BlockAffine affine_at(const Elementwise *s, Ref ref, unsigned bits)
     return ref_is_register(ref) ? s->values[ref] : block_affine_of(s->block, ref, bits);
 }
 
-static bool compute(Elementwise *s, const ElementwiseStep *step)
+static bool compute_step(Elementwise *s, const ElementwiseStep *step)
 {
     const uint8_t *bits = affine_bits[step->op];
     return block_affine_compute(step->op, s->threads, affine_at(s, step->a, bits[1]),
@@ -86,7 +86,7 @@ static bool prepare(Elementwise *s)
     const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *access = end;
     for (const ElementwiseStep *step = first; step < end; step++) {
         const bool found = step->bytes                    ? locate(s, step)
-                           : affine_bits[step->op][0] > 1 ? compute(s, step)
+                           : affine_bits[step->op][0] > 1 ? compute_step(s, step)
                                                           : holds(s, step);
         if (!found) return false;
         if (step->bytes && access == end) access = step;

@@ -354,7 +354,7 @@ static bool run_blocks(GridRun *run, uint32_t heeds)
     return true;
 }
 
-static void finish(GridRun *run)
+static void finish_grid(GridRun *run)
 {
     if (run->grid.param_rows != run->rows) free(run->grid.param_rows);
     global_race_destroy(run->grid.global_race);
@@ -366,7 +366,7 @@ void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, Children *child
     GridRun *run = start(pool, launch, children, fault);
     if (!run) return;
     run_blocks(run, GRID_CANCEL);
-    finish(run);
+    finish_grid(run);
 }
 
 GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault)
@@ -374,7 +374,8 @@ GridRun *grid_start(WorkerPool *pool, const GridLaunch *launch, ExecFault *fault
     return start(pool, launch, NULL, fault);
 }
 
-/* What the grid has launched is not left to another thread half way: one that may leave does not begin it. */
+/* Runs the grid's blocks, then the grids that it launched. False if it was left: it goes on by another call.
+ * A thread that may leave does not begin with the launched grids, which cannot be left. */
 bool grid_go_on(GridRun *run, bool may_leave)
 {
     Grid *grid = &run->grid;
@@ -382,7 +383,7 @@ bool grid_go_on(GridRun *run, bool may_leave)
     bool more = run->children.launched.first || run->children.tail.first;
     if (more && may_leave) return false;
     if (more) descendants_run(&run->children, grid->launch, grid->pool, grid->fault);
-    finish(run);
+    finish_grid(run);
     return true;
 }
 

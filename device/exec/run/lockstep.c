@@ -226,7 +226,7 @@ static const Insn *jump(const Lockstep *x, const Insn *i)
     return i->target > i || !grid_stops(x->block->grid, x->worker) ? i->target : NULL;
 }
 
-static const Insn *branch(const Lockstep *x, const Insn *i)
+static const Insn *take_branch(const Lockstep *x, const Insn *i)
 {
     bool taken;
     if (!read_predicate(x, i, i->a, &taken)) return NULL;
@@ -249,13 +249,13 @@ static bool compute(Lockstep *x, const Insn *i)
     }
 }
 
-static const Insn *step(Lockstep *x, const Insn *i)
+static const Insn *run_step(Lockstep *x, const Insn *i)
 {
     switch (lockstep_classes[i->op]) {
     case LOCKSTEP_NONE: return NULL;
     case LOCKSTEP_SKIP: return i + 1;
     case LOCKSTEP_JUMP: return jump(x, i);
-    case LOCKSTEP_BRANCH: return branch(x, i);
+    case LOCKSTEP_BRANCH: return take_branch(x, i);
     default: return compute(x, i) ? i + 1 : NULL;
     }
 }
@@ -308,7 +308,7 @@ static bool resume_warp(const Lockstep *x, Warp *warp, const Insn *i, const uint
     return true;
 }
 
-static void reset(Lockstep *x)
+static void reset_pointers(Lockstep *x)
 {
     for (uint32_t k = 0; k < x->written_count; k++) x->kinds[x->written[k]] = ROW_UNKNOWN;
     x->written_count = 0;
@@ -347,13 +347,13 @@ void lockstep_run(Block *block, Worker *worker)
     while (next) {
         looped |= next < i;
         i = next;
-        next = step(x, i);
+        next = run_step(x, i);
     }
     if (!looped) atomic_store_explicit(&block->grid->diverges, true, memory_order_relaxed);
     uint16_t rows[LOCKSTEP_ROWS];
     const uint32_t count = live_rows(x, i, rows);
     for (uint32_t k = 0; i != start && k < block->warp_count; k++)
         if (!resume_warp(x, &block->warps[k], i, rows, count)) break;
-    reset(x);
+    reset_pointers(x);
     grid_ask_help(block->grid);
 }

@@ -39,8 +39,8 @@ static const char texts[] =
 #undef RUNTIME_TEXT
     "unrecognized error code";
 
-static uint64_t find(struct MemoryMap *memory, const char *strings, size_t size, const int *codes,
-                     size_t count, int error)
+static uint64_t find_string(struct MemoryMap *memory, const char *strings, size_t size, const int *codes,
+                            size_t count, int error)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     MemoryRequest request = {.size = size, .align = 1, .kind = MEMORY_REGISTERED, .read_only = true};
@@ -56,10 +56,12 @@ static uint64_t find(struct MemoryMap *memory, const char *strings, size_t size,
 
 uint64_t runtime_error_name(struct MemoryMap *memory, int error)
 {
-    return find(memory, names, sizeof names, name_codes, sizeof name_codes / sizeof *name_codes, error);
+    return find_string(memory, names, sizeof names, name_codes, sizeof name_codes / sizeof *name_codes,
+                       error);
 }
 
 uint64_t runtime_error_text(struct MemoryMap *memory, int error)
 {
-    return find(memory, texts, sizeof texts, text_codes, sizeof text_codes / sizeof *text_codes, error);
+    return find_string(memory, texts, sizeof texts, text_codes, sizeof text_codes / sizeof *text_codes,
+                       error);
 }

@@ -117,7 +117,7 @@ static ChildShape shape_of(const uint64_t *values)
     return shape;
 }
 
-static uint64_t launch(RuntimeCall *c, uint64_t buffer, const ChildCall *call, uint64_t stream)
+static uint64_t launch_child(RuntimeCall *c, uint64_t buffer, const ChildCall *call, uint64_t stream)
 {
     ChildOrder order;
     uint64_t queue;
@@ -135,7 +135,7 @@ uint64_t runtime_GetParameterBufferV2(RuntimeCall *c)
     return buffer;
 }
 
-uint64_t runtime_LaunchDeviceV2(RuntimeCall *c) { return launch(c, c->values[0], NULL, c->values[1]); }
+uint64_t runtime_LaunchDeviceV2(RuntimeCall *c) { return launch_child(c, c->values[0], NULL, c->values[1]); }
 
 /* The older pair: the launch says which kernel. */
 uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
@@ -149,7 +149,7 @@ uint64_t runtime_GetParameterBuffer(RuntimeCall *c)
 uint64_t runtime_LaunchDevice(RuntimeCall *c)
 {
     ChildCall call = {c->values[0], shape_of(&c->values[2])};
-    return launch(c, c->values[1], &call, c->values[9]);
+    return launch_child(c, c->values[1], &call, c->values[9]);
 }
 
 /* --- errors -------------------------------------------------------------------------------------------- */

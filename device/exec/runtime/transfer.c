@@ -6,7 +6,7 @@
 
 #include "exec/state/ranges.h"
 
-/* Bytes from the first to the last; false when there is no such number. */
+/* Bytes from the side's first to its last; false on overflow. */
 static bool span_of(const Transfer *transfer, const TransferSide *side, uint64_t *span)
 {
     uint64_t layers, rows, end;

@@ -27,7 +27,7 @@ static bool rows_overlap(const Transfer *t, const TransferSide *side)
     return side->pitch < t->width && (t->height > 1 || t->depth > 1);
 }
 
-static uint64_t submit(RuntimeCall *c, uint64_t stream, Transfer *transfer)
+static uint64_t submit_transfer(RuntimeCall *c, uint64_t stream, Transfer *transfer)
 {
     Grid *grid = c->warp->block->grid;
     ChildOrder order;
@@ -51,7 +51,7 @@ uint64_t runtime_MemcpyAsync(RuntimeCall *c)
                          .width = count,
                          .height = 1,
                          .depth = 1};
-    return is_kind(v[3]) ? submit(c, v[4], &transfer) : RUNTIME_INVALID_DIRECTION;
+    return is_kind(v[3]) ? submit_transfer(c, v[4], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
 uint64_t runtime_Memcpy2DAsync(RuntimeCall *c)
@@ -63,7 +63,7 @@ uint64_t runtime_Memcpy2DAsync(RuntimeCall *c)
                          .width = v[4],
                          .height = v[5],
                          .depth = 1};
-    return is_kind(v[6]) ? submit(c, v[7], &transfer) : RUNTIME_INVALID_DIRECTION;
+    return is_kind(v[6]) ? submit_transfer(c, v[7], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
 /* A cudaPitchedPtr (address, pitch, width, height), from that place on. */
@@ -91,7 +91,7 @@ uint64_t runtime_Memcpy3DAsync(RuntimeCall *c)
                          .width = copy.extent[0],
                          .height = copy.extent[1],
                          .depth = copy.extent[2]};
-    return is_kind(copy.kind) ? submit(c, c->values[1], &transfer) : RUNTIME_INVALID_DIRECTION;
+    return is_kind(copy.kind) ? submit_transfer(c, c->values[1], &transfer) : RUNTIME_INVALID_DIRECTION;
 }
 
 uint64_t runtime_MemsetAsync(RuntimeCall *c)
@@ -104,7 +104,7 @@ uint64_t runtime_MemsetAsync(RuntimeCall *c)
                          .width = v[2],
                          .height = 1,
                          .depth = 1};
-    return submit(c, v[3], &transfer);
+    return submit_transfer(c, v[3], &transfer);
 }
 
 uint64_t runtime_Memset2DAsync(RuntimeCall *c)
@@ -117,7 +117,7 @@ uint64_t runtime_Memset2DAsync(RuntimeCall *c)
                          .width = v[3],
                          .height = v[4],
                          .depth = 1};
-    return submit(c, v[5], &transfer);
+    return submit_transfer(c, v[5], &transfer);
 }
 
 uint64_t runtime_Memset3DAsync(RuntimeCall *c)
@@ -130,5 +130,5 @@ uint64_t runtime_Memset3DAsync(RuntimeCall *c)
                          .width = v[5],
                          .height = v[6],
                          .depth = v[7]};
-    return submit(c, v[8], &transfer);
+    return submit_transfer(c, v[8], &transfer);
 }

@@ -111,7 +111,7 @@ void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size
     if (refusal) snprintf(out + strlen(out), capacity - strlen(out), ": %s", refusal);
 }
 
-static const char *verb(const Insn *insn, bool write)
+static const char *access_verb(const Insn *insn, bool write)
 {
     const char *name = exec_op_names[insn->op];
     if (strncmp(name, "atom", 4) == 0) return "atomic operation on";
@@ -124,10 +124,10 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
     char near[384];
     if (address & (size - 1))
         return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx",
-                          verb(insn, write), size, (unsigned long long)address);
+                          access_verb(insn, write), size, (unsigned long long)address);
     exec_tell_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
     return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
-                      verb(insn, write), size, (unsigned long long)address, near);
+                      access_verb(insn, write), size, (unsigned long long)address, near);
 }
 
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
@@ -135,9 +135,10 @@ const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char
 {
     if (offset & (size - 1))
         return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS,
-                          "misaligned %s %u bytes of %s memory at offset 0x%llx", verb(insn, write), size,
-                          space, (unsigned long long)offset);
+                          "misaligned %s %u bytes of %s memory at offset 0x%llx", access_verb(insn, write),
+                          size, space, (unsigned long long)offset);
     return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS,
                       "invalid %s %u bytes of %s memory at offset 0x%llx: it has %llu bytes",
-                      verb(insn, write), size, space, (unsigned long long)offset, (unsigned long long)limit);
+                      access_verb(insn, write), size, space, (unsigned long long)offset,
+                      (unsigned long long)limit);
 }

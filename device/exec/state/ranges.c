@@ -21,7 +21,7 @@ void range_check_generation(Worker *worker, struct MemoryMap *memory)
     range_forget(worker);
 }
 
-static bool inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t size)
+static bool is_inside(uint64_t base, uint64_t limit, uint64_t address, uint64_t size)
 {
     RangeEntry range = {base, limit};
     return range_has(&range, address, size);
@@ -39,12 +39,12 @@ static bool find_own(Warp *warp, uint64_t address, uint64_t size, bool write, Ra
         {(uintptr_t)grid->launch->params, write ? 0 : grid->function->param_size},
     };
     for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
-        if (!inside(own[k].base, own[k].size, address, size)) continue;
+        if (!is_inside(own[k].base, own[k].size, address, size)) continue;
         *out = own[k];
         return true;
     }
     const Block *holder = block->cluster->size > 1 ? cluster_holder(block, address) : NULL;
-    if (!holder || !inside((uintptr_t)holder->shared, holder->shared_size, address, size)) return false;
+    if (!holder || !is_inside((uintptr_t)holder->shared, holder->shared_size, address, size)) return false;
     *out = (RangeEntry){(uintptr_t)holder->shared, holder->shared_size};
     return true;
 }
@@ -64,7 +64,7 @@ bool range_find_map(const GridLaunch *launch, uint64_t address, uint64_t size, b
 {
     MemoryRange found;
     if (!launch->memory || !memory_map_find(launch->memory, address, &found)
-        || !inside(found.base, found.size, address, size) || !range_is_open(launch, &found, write))
+        || !is_inside(found.base, found.size, address, size) || !range_is_open(launch, &found, write))
         return false;
     *out = (RangeEntry){found.base, found.size};
     return true;

@@ -39,7 +39,7 @@ static bool read_step(const Texture *t, const uint32_t *at, const uint32_t chang
     return inside;
 }
 
-static double length(const Step *step)
+static double step_length(const Step *step)
 {
     double x = fabs(step->texels[0]), y = fabs(step->texels[1]), z = fabs(step->texels[2]);
     double most = fmax(fmax(x, y), z), least = fmin(fmin(x, y), z);
@@ -75,6 +75,6 @@ float texture_gradient_detail(const Texture *t, const uint32_t coordinates[4], c
     steps[2] = diagonal(&steps[0], &steps[1], 1);
     steps[3] = diagonal(&steps[0], &steps[1], -1);
     double longest = 0;
-    for (int k = 0; k < (inside ? 4 : 2); k++) longest = fmax(longest, length(&steps[k]));
+    for (int k = 0; k < (inside ? 4 : 2); k++) longest = fmax(longest, step_length(&steps[k]));
     return (float)table_logarithm(longest);
 }

@@ -27,7 +27,7 @@ Texture texture_level(const Texture *t, unsigned level)
     return one;
 }
 
-static int32_t between(int32_t x, int32_t least, int32_t most)
+static int32_t clamp_between(int32_t x, int32_t least, int32_t most)
 {
     int32_t up = x < least ? least : x;
     return up > most ? most : up;
@@ -42,7 +42,7 @@ int32_t texture_fixed_detail(float detail)
 
 int32_t texture_fixed_bias(float bias)
 {
-    return between(texture_fixed_detail(bias), -BIAS_LIMIT * LEVEL_ONE, BIAS_LIMIT * LEVEL_ONE - 1);
+    return clamp_between(texture_fixed_detail(bias), -BIAS_LIMIT * LEVEL_ONE, BIAS_LIMIT * LEVEL_ONE - 1);
 }
 
 int32_t texture_detail(const Texture *t, float detail)
@@ -50,5 +50,5 @@ int32_t texture_detail(const Texture *t, float detail)
     if (t->levels == 1) return 0;
     int32_t asked = texture_fixed_detail(detail) + t->bias;
     int32_t held = asked > t->most ? t->most : asked; /* the lower bound has the last word */
-    return between(held > t->least ? held : t->least, 0, (t->levels - 1) * LEVEL_ONE);
+    return clamp_between(held > t->least ? held : t->least, 0, (t->levels - 1) * LEVEL_ONE);
 }

@@ -77,7 +77,7 @@ Texel texel_border(const Texture *t)
     return texel;
 }
 
-static float fraction(const Texture *t, uint32_t value)
+static float normalized_value(const Texture *t, uint32_t value)
 {
     float x = (float)((double)(int32_t)value / full_scale(t->format));
     return x < -1 ? -1 : x;
@@ -117,7 +117,7 @@ void texel_result(const Texture *t, Texel texel, uint32_t out[4])
         if (is_curved(t, k))
             out[k] = f32_bits(f16_to_f32(linear_light[out[k] & 255]));
         else if (is_fraction(t))
-            out[k] = f32_bits(fraction(t, out[k]));
+            out[k] = f32_bits(normalized_value(t, out[k]));
     }
 }
 

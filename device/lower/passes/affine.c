@@ -107,7 +107,7 @@ static void find_kinds(Affinity *a)
 
 static bool affine(const Affinity *a, Ref ref) { return ref_is_register(ref) && kind_of(a, ref) != KIND_ANY; }
 
-static void want(Affinity *a, Ref ref)
+static void want_affine(Affinity *a, Ref ref)
 {
     if (!affine(a, ref) || a->wanted[ref_number(ref)]) return;
     a->wanted[ref_number(ref)] = true;
@@ -138,11 +138,11 @@ static void find_wanted(Affinity *a)
         a->changed = false;
         for (uint32_t n = f->insn_count; n-- > 0;) {
             const LowerInsn *i = &f->insns[n];
-            if (is_access(a, i)) want(a, i->a);
+            if (is_access(a, i)) want_affine(a, i->a);
             if (!is_wanted(a, i->d)) continue;
-            want(a, i->a);
-            want(a, i->b);
-            want(a, i->c);
+            want_affine(a, i->a);
+            want_affine(a, i->b);
+            want_affine(a, i->c);
         }
     } while (a->changed);
 }
@@ -237,7 +237,7 @@ static void spread_sources(Affinity *a, LowerInsn *i, bool access)
     i->a = address;
 }
 
-static void rewrite(Affinity *a, LowerInsn i)
+static void rewrite_affine(Affinity *a, LowerInsn i)
 {
     bool access = is_access(a, &i), on_numbers = is_wanted(a, i.d) || is_comparison(a, &i);
     if (!on_numbers) spread_sources(a, &i, access);
@@ -254,7 +254,7 @@ static void rewrite_all(Affinity *a)
     for (a->block = 0; a->block < f->block_count; a->block++) {
         LowerBlock *block = &f->blocks[a->block], old = *block;
         block->first = f->insn_count;
-        for (uint32_t n = 0; n < old.count; n++) rewrite(a, text[old.first + n]);
+        for (uint32_t n = 0; n < old.count; n++) rewrite_affine(a, text[old.first + n]);
         block->count = f->insn_count - block->first;
     }
 }

@@ -258,7 +258,7 @@ static bool may_go(const Contraction *c, uint32_t product, bool single)
     return product != NONE && !c->nodes[product].has_other_uses && (!single || c->nodes[product].sums == 1);
 }
 
-static void take(Contraction *c, uint32_t sum, bool single)
+static void contract_sum(Contraction *c, uint32_t sum, bool single)
 {
     Node *node = &c->nodes[sum];
     bool negative;
@@ -275,15 +275,15 @@ static void take(Contraction *c, uint32_t sum, bool single)
             c->nodes[taken].kept[k] = lower_new_register(c->f, node->ops->class);
 }
 
-static void decide(Contraction *c)
+static void contract_sums(Contraction *c)
 {
     for (int single = 1; single >= 0; single--)
-        for (uint32_t n = c->first; n < c->end; n++) take(c, n, single);
+        for (uint32_t n = c->first; n < c->end; n++) contract_sum(c, n, single);
 }
 
 /* --- the new text --- */
 
-static Ref negated(Contraction *c, const FloatOps *ops, Ref source, uint32_t line)
+static Ref negated_operand(Contraction *c, const FloatOps *ops, Ref source, uint32_t line)
 {
     Ref d = lower_new_register(c->f, ops->class);
     LowerInsn *neg = lower_new_insn(c->f, ops->neg, line);
@@ -317,12 +317,12 @@ static void write_fma(Contraction *c, const LowerInsn *sum, const Node *node)
     fma.a = node->stale[node->takes] & 1 ? source->kept[0] : mul->a;
     fma.b = node->stale[node->takes] & 2 ? source->kept[1] : mul->b;
     fma.c = node->takes ? sum->a : sum->b;
-    if (negative != (minus && node->takes)) fma.a = negated(c, node->ops, fma.a, sum->line);
-    if (minus && !node->takes) fma.c = negated(c, node->ops, fma.c, sum->line);
+    if (negative != (minus && node->takes)) fma.a = negated_operand(c, node->ops, fma.a, sum->line);
+    if (minus && !node->takes) fma.c = negated_operand(c, node->ops, fma.c, sum->line);
     *lower_add_insn(c->f) = fma;
 }
 
-static void rewrite(Contraction *c)
+static void rewrite_region(Contraction *c)
 {
     LowerFunction *f = c->f;
     lower_reserve(f, f->insn_count + f->insn_count / 2 + 1);
@@ -369,9 +369,9 @@ void lower_contract(LowerFunction *f)
     for (begin(&c); next_region(&c);) {
         scan(&c);
         mark_other_uses(&c);
-        decide(&c);
+        contract_sums(&c);
     }
     if (!c.any) return;
-    rewrite(&c);
+    rewrite_region(&c);
     lower_dead(f); /* the products without a use */
 }

@@ -74,7 +74,7 @@ static void note_copy(Copies *c, const LowerInsn *i)
     c->stamp[d] = c->block_stamp;
 }
 
-static void propagate(Copies *c)
+static void propagate_copies(Copies *c)
 {
     LowerFunction *f = c->f;
     for (uint32_t b = 0; b < f->block_count; b++) {
@@ -100,5 +100,5 @@ void lower_copies(LowerFunction *f)
     for (uint32_t r = 0; r < count; r++) c.fixed[r] = c.current[r] = REF_ABSENT;
     for (uint32_t n = 0; n < f->insn_count; n++) lower_visit(f, &f->insns[n], count_writes, &c);
     find_fixed(&c);
-    propagate(&c);
+    propagate_copies(&c);
 }

@@ -240,7 +240,7 @@ static bool finish_ops(Path *x)
     return x->copy_count != 0;
 }
 
-static bool finish(Path *x)
+static bool finish_path(Path *x)
 {
     CodeElementwise *code = &x->code;
     uint32_t buffers = 0;
@@ -252,7 +252,7 @@ static bool finish(Path *x)
     return buffers <= ELEMENTWISE_BUFFERS;
 }
 
-static bool walk(Path *x, const Insn *i);
+static bool walk_path(Path *x, const Insn *i);
 
 /* Continues on one side, where the comparison gives `holds`. */
 static bool walk_if(Path *x, const RowContent *test, bool holds, const Insn *next)
@@ -260,7 +260,7 @@ static bool walk_if(Path *x, const RowContent *test, bool holds, const Insn *nex
     if (x->code.step_count == ELEMENTWISE_STEPS) return false;
     x->code.steps[x->code.step_count++] = (ElementwiseStep){
         .op = (uint16_t)test->index, .holds = holds, .a = test->a, .b = test->b, .c = REF_ABSENT};
-    return walk(x, next);
+    return walk_path(x, next);
 }
 
 static bool walk_branch(Path *x, const Insn *i)
@@ -286,7 +286,7 @@ static bool step_over(Path *x, const Insn *i)
     }
 }
 
-static bool walk(Path *x, const Insn *i)
+static bool walk_path(Path *x, const Insn *i)
 {
     for (; x->walked < INSNS_MOST; x->walked++) {
         switch (i->op) {
@@ -294,7 +294,7 @@ static bool walk(Path *x, const Insn *i)
         case OP_bra: i = i->target; break;
         case OP_bra_p: return walk_branch(x, i);
         case OP_ret:
-        case OP_exit: return i->a == REF_ABSENT && finish(x);
+        case OP_exit: return i->a == REF_ABSENT && finish_path(x);
         default:
             if (!step_over(x, i)) return false;
             i++;
@@ -306,7 +306,7 @@ static bool walk(Path *x, const Insn *i)
 void lower_elementwise(Lower *lower, CodeFunction *code)
 {
     Path x = {.function = code};
-    if (!walk(&x, code->insns)) return;
+    if (!walk_path(&x, code->insns)) return;
     CodeElementwise *elementwise = ARENA_ARRAY(lower->keep, CodeElementwise, 1);
     *elementwise = x.code;
     code->elementwise = elementwise;

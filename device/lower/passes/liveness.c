@@ -21,7 +21,7 @@ typedef struct Liveness {
 } Liveness;
 #define LOCAL UINT32_MAX
 
-static void widen(LiveRange *range, uint32_t at)
+static void widen_range(LiveRange *range, uint32_t at)
 {
     if (at < range->first) range->first = at;
     if (range->last == UINT32_MAX || at > range->last) range->last = at;
@@ -33,7 +33,7 @@ static void find_uses(void *closure, Ref *ref, bool read, bool written)
 {
     Liveness *l = closure;
     uint32_t r = ref_number(*ref);
-    widen(&l->f->ranges[r], l->insn);
+    widen_range(&l->f->ranges[r], l->insn);
     if (read && l->seen[r] != l->block + 1 && l->index[r] == LOCAL) {
         l->crossing[l->crossing_count] = r;
         l->index[r] = l->crossing_count++;
@@ -80,7 +80,7 @@ static bool flow_block(Liveness *l, uint32_t block)
     return grew != 0;
 }
 
-static void flow(Liveness *l)
+static void find_live_sets(Liveness *l)
 {
     size_t words = (size_t)l->words * l->f->block_count;
     if (words) memcpy(l->in, l->used, words * sizeof(uint64_t));
@@ -95,7 +95,7 @@ static void widen_set(Liveness *l, const uint64_t *set, uint32_t at)
 {
     for (uint32_t w = 0; w < l->words; w++)
         for (uint64_t bits = set[w]; bits; bits &= bits - 1)
-            widen(&l->f->ranges[l->crossing[w * 64 + (uint32_t)__builtin_ctzll(bits)]], at);
+            widen_range(&l->f->ranges[l->crossing[w * 64 + (uint32_t)__builtin_ctzll(bits)]], at);
 }
 
 /* What is live into a block is live at its start, and at the end of the blocks before it. */
@@ -131,6 +131,6 @@ void lower_liveness(LowerFunction *f)
     l.used = ARENA_ZEROS(f->scratch, uint64_t, words);
     l.defined = ARENA_ZEROS(f->scratch, uint64_t, words);
     visit_blocks(&l, collect_sets);
-    flow(&l);
+    find_live_sets(&l);
     widen_blocks(&l);
 }

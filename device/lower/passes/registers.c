@@ -99,7 +99,7 @@ static void list_ranges(Packing *p)
     }
 }
 
-static void scan(Packing *p)
+static void linear_scan(Packing *p)
 {
     LowerFunction *f = p->f;
     for (uint32_t i = 0; i < f->insn_count; i++) {
@@ -141,7 +141,7 @@ bool lower_registers(LowerFunction *f)
     Packing p = {.f = f};
     p.place = ARENA_ZEROS(f->scratch, uint32_t, f->register_count);
     list_ranges(&p);
-    scan(&p);
+    linear_scan(&p);
     if (!place_pools(&p)) return false;
     for (uint32_t i = 0; i < f->insn_count; i++) lower_visit(f, &f->insns[i], rename_register, &p);
     return true;

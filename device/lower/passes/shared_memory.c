@@ -64,7 +64,7 @@ static void collect_module(Layout *l, const PtxVariable *v)
             if (lower->functions[f].shared[i] == v->id) add_entries(l, shared, f);
 }
 
-static bool meet(const Layout *l, const SharedVariable *a, const SharedVariable *b)
+static bool are_live_together(const Layout *l, const SharedVariable *a, const SharedVariable *b)
 {
     for (uint32_t w = 0; w < l->words; w++)
         if (a->entries[w] & b->entries[w]) return true;
@@ -79,7 +79,7 @@ static void place(Layout *l, uint32_t index)
     for (uint32_t i = 0; i < index; i++) {
         const SharedVariable *other = &l->variables[i];
         if (offset >= *other->offset + other->size || *other->offset >= offset + v->size) continue;
-        if (!meet(l, v, other)) continue;
+        if (!are_live_together(l, v, other)) continue;
         offset = align_up(*other->offset + other->size, v->align);
         i = UINT32_MAX; /* from the first again */
     }

@@ -65,7 +65,7 @@ static bool relocation_address(Lower *lower, const PtxRelocation *r, uint64_t *a
     return lives_in_memory(r->variable) && *address != NO_ADDRESS;
 }
 
-static void relocate(Lower *lower, const PtxVariable *v, const PtxRelocation *r, uint8_t *bytes)
+static void relocate_word(Lower *lower, const PtxVariable *v, const PtxRelocation *r, uint8_t *bytes)
 {
     uint64_t address;
     if (!relocation_address(lower, r, &address)) {
@@ -78,7 +78,7 @@ static void relocate(Lower *lower, const PtxVariable *v, const PtxRelocation *r,
     if (r->offset + r->size <= v->size) memcpy(bytes + r->offset, &value, r->size);
 }
 
-static void initialize(Lower *lower, const PtxVariable *v, CodeGlobal *global)
+static void initialize_global(Lower *lower, const PtxVariable *v, CodeGlobal *global)
 {
     if (!v->initial && !v->relocation_count) {
         memset((void *)(uintptr_t)global->address, 0, global->size);
@@ -86,7 +86,7 @@ static void initialize(Lower *lower, const PtxVariable *v, CodeGlobal *global)
     }
     uint8_t *bytes = arena_zeros(lower->keep, v->size, 1);
     if (v->initial) memcpy(bytes, v->initial, v->size);
-    for (uint32_t r = 0; r < v->relocation_count; r++) relocate(lower, v, &v->relocations[r], bytes);
+    for (uint32_t r = 0; r < v->relocation_count; r++) relocate_word(lower, v, &v->relocations[r], bytes);
     global->initial = bytes;
     memcpy((void *)(uintptr_t)global->address, bytes, v->size);
 }
@@ -128,7 +128,7 @@ void lower_symbols(Lower *lower)
     for (uint32_t i = 0; i < tree->global_count; i++) {
         const PtxVariable *v = tree->globals[i];
         if (!lives_in_memory(v) || lower->addresses[i] == NO_ADDRESS) continue;
-        initialize(lower, v, global++);
+        initialize_global(lower, v, global++);
     }
 }
 

@@ -7,7 +7,7 @@ typedef struct Search {
     bool *reported_functions, *reported_variables; /* by id */
 } Search;
 
-static void report(const Search *s, bool *reported, const char *name, const PtxModule *home)
+static void report_undefined(const Search *s, bool *reported, const char *name, const PtxModule *home)
 {
     if (*reported) return;
     *reported = true;
@@ -17,14 +17,14 @@ static void report(const Search *s, bool *reported, const char *name, const PtxM
 static void look_at_function(const Search *s, const PtxFunction *f, const PtxModule *home)
 {
     if (!s->lower->functions[f->id].code && !lower_is_provided(f->name))
-        report(s, &s->reported_functions[f->id], f->name, home);
+        report_undefined(s, &s->reported_functions[f->id], f->name, home);
 }
 
 /* Arrays of shared memory are the launch's; variables of functions are always there. */
 static void look_at_variable(const Search *s, const PtxVariable *v, const PtxModule *home)
 {
     if (!v->defined && !v->function && (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST))
-        report(s, &s->reported_variables[v->id], v->name, home);
+        report_undefined(s, &s->reported_variables[v->id], v->name, home);
 }
 
 static void look_at_operand(const Search *s, const PtxOperand *o, const PtxModule *home)

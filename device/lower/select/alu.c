@@ -155,7 +155,7 @@ static uint16_t flush_op(PtxType type) { return op_or_none(flush_ops[type]); }
 uint16_t select_sat_op(PtxType type) { return op_or_none(sat_ops[type]); }
 uint16_t select_relu_op(PtxType type) { return op_or_none(relu_ops[type]); }
 
-static void after(Recipe *recipe, uint16_t op)
+static void add_step_after(Recipe *recipe, uint16_t op)
 {
     recipe->after[recipe->after_count++] = op;
     if (op == OP_COUNT) recipe->op = OP_COUNT;
@@ -183,10 +183,10 @@ static void fill_recipe(const PtxForm *form, Recipe *r)
         r->before = flush_op(form->types[1]);
     } else if (ftz && !named_ftz) {
         r->before = flush_op(type);
-        after(r, r->before);
+        add_step_after(r, r->before);
     }
-    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) after(r, select_sat_op(type));
-    if (ptx_has(form, PTX_MOD_relu)) after(r, select_relu_op(type));
+    if (ptx_has(form, PTX_MOD_sat) && is_float(type)) add_step_after(r, select_sat_op(type));
+    if (ptx_has(form, PTX_MOD_relu)) add_step_after(r, select_relu_op(type));
     bool carries = ptx_has(form, PTX_MOD_cc) || form->opcode == PTX_OP_addc || form->opcode == PTX_OP_subc
                    || form->opcode == PTX_OP_madc;
     r->pure = !carries;

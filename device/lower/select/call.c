@@ -79,7 +79,7 @@ static DeviceFunction provided_by_name(const char *name)
 
 bool lower_is_provided(const char *name) { return provided_by_name(name) != NOT_PROVIDED; }
 
-static DeviceFunction provided(const PtxOperand *callee)
+static DeviceFunction provided_function(const PtxOperand *callee)
 {
     bool missing = callee->kind == PTX_OPERAND_FUNCTION && !lower_aliased(callee->function)->defined;
     return missing ? provided_by_name(callee->function->name) : NOT_PROVIDED;
@@ -108,7 +108,7 @@ void select_call_places(Select *s)
         const PtxInsn *call = &s->tree->insns[i];
         Signature sig;
         if (call->form->opcode != PTX_OP_call || !find_signature(call, &sig)) continue;
-        bool outgoing = provided(&call->operands[1]) == NOT_PROVIDED;
+        bool outgoing = provided_function(&call->operands[1]) == NOT_PROVIDED;
         select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
         const PtxOperand *results = &call->operands[0], *arguments = &call->operands[2];
         for (uint32_t r = 0; r < results->count && r < sig.return_count; r++)
@@ -181,7 +181,8 @@ static uint32_t caller_offset(const Select *s, const PtxOperand *o)
     return place->offset + (place->kind == PLACE_OUTGOING ? s->local_size : 0);
 }
 
-static void pass(Select *s, const PtxOperand *o, const PtxVariable *formal, LocalPlace place, bool result)
+static void pass_argument(Select *s, const PtxOperand *o, const PtxVariable *formal, LocalPlace place,
+                          bool result)
 {
     uint32_t target = s->local_size + place.offset;
     if (is_call_variable(s, o)) {
@@ -251,10 +252,10 @@ static void ordinary_call(Select *s)
     }
     select_call_layout(sig.returns, sig.return_count, sig.params, sig.param_count, returns, params);
     for (uint32_t p = 0; p < sig.param_count; p++)
-        pass(s, &arguments->items[p], sig.params[p], params[p], false);
+        pass_argument(s, &arguments->items[p], sig.params[p], params[p], false);
     emit_call(s, operand_at(s, 1));
     for (uint32_t r = 0; r < sig.return_count; r++)
-        pass(s, &results->items[r], sig.returns[r], returns[r], true);
+        pass_argument(s, &results->items[r], sig.returns[r], returns[r], true);
 }
 
 /* ---- functions of the device: values in rows ---- */
@@ -355,7 +356,7 @@ static void call_runtime(Select *s, uint32_t function)
 void select_call(Select *s)
 {
     Detour detour = select_detour(s);
-    DeviceFunction function = provided(operand_at(s, 1));
+    DeviceFunction function = provided_function(operand_at(s, 1));
     if (function >= RUNTIME_FIRST)
         call_runtime(s, function - RUNTIME_FIRST);
     else if (function != NOT_PROVIDED)

@@ -62,7 +62,7 @@ static uint16_t comparison_op(PtxModifier how, PtxType type, bool ftz)
 /* Flush subnormal sources; f32 is flushed by the comparison. */
 static const uint16_t ftz_ops[PTX_TYPE_COUNT] = {[PTX_f16] = OP_ftz_f16, [PTX_f16x2] = OP_ftz_f16x2};
 
-static Ref flush(Select *s, Ref source, PtxType type, bool wanted)
+static Ref flush_subnormal(Select *s, Ref source, PtxType type, bool wanted)
 {
     if (!wanted) return source;
     return select_compute(s, op_or_none(ftz_ops[type]), class_of(type), source, REF_ABSENT, REF_ABSENT);
@@ -76,7 +76,7 @@ typedef struct Comparison {
     PtxType type;
 } Comparison;
 
-static bool prepare(Select *s, PtxType type, Comparison *c)
+static bool prepare_comparison(Select *s, PtxType type, Comparison *c)
 {
     const PtxForm *form = s->insn->form;
     bool ftz = ptx_has(form, PTX_MOD_ftz), flushes = ftz && ptx_type_bits(type) != 64 && type != PTX_f32;
@@ -86,12 +86,12 @@ static bool prepare(Select *s, PtxType type, Comparison *c)
         select_unsupported(s, "");
         return false;
     }
-    c->a = flush(s, select_source(s, operand_at(s, 1), type), type, flushes);
-    c->b = flush(s, select_source(s, operand_at(s, 2), type), type, flushes);
+    c->a = flush_subnormal(s, select_source(s, operand_at(s, 1), type), type, flushes);
+    c->b = flush_subnormal(s, select_source(s, operand_at(s, 2), type), type, flushes);
     return true;
 }
 
-static void fill(LowerInsn *insn, const Comparison *c)
+static void fill_comparison(LowerInsn *insn, const Comparison *c)
 {
     insn->flags |= FLAG_PURE;
     insn->a = c->a;
@@ -103,7 +103,7 @@ static Ref compare(Select *s, const Comparison *c, Ref *high)
 {
     Ref second = is_pair_type(c->type) ? lower_new_register(s->f, CLASS_PREDICATE) : REF_ABSENT;
     LowerInsn *insn = select_temp(s, c->op, CLASS_PREDICATE);
-    fill(insn, c);
+    fill_comparison(insn, c);
     if (second != REF_ABSENT) {
         insn->e = second;
         insn->flags |= FLAG_E_WRITTEN;
@@ -112,7 +112,7 @@ static Ref compare(Select *s, const Comparison *c, Ref *high)
     return insn->d;
 }
 
-static uint16_t combination(const PtxForm *form)
+static uint16_t combination_op(const PtxForm *form)
 {
     switch (form->group[PTX_GROUP_OPERATION]) {
     case PTX_MOD_and: return OP_setp_and;
@@ -125,7 +125,7 @@ static uint16_t combination(const PtxForm *form)
 /* d = value op q, e = !value op q */
 static void combine(Select *s, Ref value, Ref d, Ref e)
 {
-    uint16_t op = combination(s->insn->form);
+    uint16_t op = combination_op(s->insn->form);
     bool has_third = op != OP_setp_both;
     if (d == REF_ABSENT && e == REF_ABSENT) return;
     const PtxOperand *third = operand_at(s, 3);
@@ -147,12 +147,12 @@ void select_setp(Select *s)
     const PtxOperand *to = operand_at(s, 0);
     bool pair = to->kind == PTX_OPERAND_PAIR;
     Comparison c;
-    if (!prepare(s, form->types[0], &c)) return;
+    if (!prepare_comparison(s, form->types[0], &c)) return;
     Ref p = select_optional_dest(s, pair ? &to->items[0] : to, CLASS_PREDICATE);
     Ref q = pair ? select_optional_dest(s, &to->items[1], CLASS_PREDICATE) : REF_ABSENT;
-    if (!pair && combination(form) == OP_setp_both && p != REF_ABSENT && !is_pair_type(c.type)) {
+    if (!pair && combination_op(form) == OP_setp_both && p != REF_ABSENT && !is_pair_type(c.type)) {
         LowerInsn *insn = select_emit(s, c.op);
-        fill(insn, &c);
+        fill_comparison(insn, &c);
         insn->d = p;
         return;
     }
@@ -183,7 +183,7 @@ static bool true_value(PtxType type, uint64_t *value)
 static void set_pair(Select *s, const Comparison *c, PtxType to)
 {
     Ref high, low = compare(s, c, &high);
-    if (combination(s->insn->form) != OP_setp_both) {
+    if (combination_op(s->insn->form) != OP_setp_both) {
         Ref p = lower_new_register(s->f, CLASS_PREDICATE), q = lower_new_register(s->f, CLASS_PREDICATE);
         combine(s, low, p, REF_ABSENT);
         combine(s, high, q, REF_ABSENT);
@@ -206,7 +206,7 @@ void select_set(Select *s)
     PtxType to = form->types[0];
     uint64_t ones;
     Comparison c;
-    if (!prepare(s, form->types[1], &c)) return;
+    if (!prepare_comparison(s, form->types[1], &c)) return;
     if (is_pair_type(c.type)) {
         set_pair(s, &c, to);
         return;
@@ -216,7 +216,7 @@ void select_set(Select *s)
         return;
     }
     Ref high, value = compare(s, &c, &high);
-    if (combination(form) != OP_setp_both) {
+    if (combination_op(form) != OP_setp_both) {
         Ref combined = lower_new_register(s->f, CLASS_PREDICATE);
         combine(s, value, combined, REF_ABSENT);
         value = combined;

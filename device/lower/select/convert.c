@@ -41,7 +41,7 @@ static const struct {
 #undef OP
 };
 
-static uint16_t conversion(How how, PtxType to, PtxType from)
+static uint16_t conversion_op(How how, PtxType to, PtxType from)
 {
     for (size_t i = 0; i < sizeof conversions / sizeof *conversions; i++)
         if (conversions[i].how == how && conversions[i].to == to && conversions[i].from == from)
@@ -60,12 +60,12 @@ static void step(Conversion *c, uint16_t op, PtxType result) { step_with(c, op, 
 
 static void convert(Conversion *c, How how, PtxType to, PtxType from, uint16_t mods)
 {
-    step_with(c, conversion(how, to, from), to, REF_ABSENT, mods);
+    step_with(c, conversion_op(how, to, from), to, REF_ABSENT, mods);
 }
 
 /* ---- integers ---- */
 
-static void cut(Conversion *c, unsigned from_bits, unsigned to_bits)
+static void cut_bits(Conversion *c, unsigned from_bits, unsigned to_bits)
 {
     static const uint16_t cuts[3][3] = {{0, OP_cvt_b16_b32, OP_cvt_b16_b64}, {0, 0, OP_cvt_b32_b64}};
     if (to_bits == 64) return;
@@ -112,13 +112,13 @@ static void integer_to_integer(Conversion *c)
         if (to_bits > 8) extend(c, c->from, to_bits);
         if (to_bits > from_bits) from_bits = to_bits;
     }
-    cut(c, from_bits, to_bits);
+    cut_bits(c, from_bits, to_bits);
     if (to_bits == 8) extend(c, c->to, 16);
 }
 
 /* ---- floats ---- */
 
-static uint16_t rounding(const PtxForm *form)
+static uint16_t rounding_op(const PtxForm *form)
 {
     switch (form->group[PTX_GROUP_ROUND]) {
     case PTX_MOD_rz: return MODS_RZ;
@@ -156,7 +156,7 @@ static void float_to_integer(Conversion *c)
 {
     PtxType from = widen_half(c);
     bool nearest = c->form->group[PTX_GROUP_INTROUND] == PTX_MOD_rni;
-    if (nearest && conversion(HOW_cvt_rni, c->to, from) != OP_COUNT) {
+    if (nearest && conversion_op(HOW_cvt_rni, c->to, from) != OP_COUNT) {
         convert(c, HOW_cvt_rni, c->to, from, 0);
         return;
     }
@@ -168,7 +168,7 @@ static void float_to_integer(Conversion *c)
  * that the second rounding gives the exact result; the operation for f64 takes any rounding. */
 static void to_half(Conversion *c, PtxType from)
 {
-    uint16_t round = rounding(c->form);
+    uint16_t round = rounding_op(c->form);
     if (from == PTX_f64) {
         convert(c, HOW_cvt, c->to, from, round);
         return;
@@ -186,7 +186,7 @@ static void clamp_result(Conversion *c)
 
 static void integer_to_float(Conversion *c)
 {
-    uint16_t round = rounding(c->form);
+    uint16_t round = rounding_op(c->form);
     PtxType from = ptx_type_bits(c->from) < 32 ? integer_type(32, is_signed(c->from)) : c->from;
     extend(c, c->from, 32);
     bool exact = c->to == PTX_f64 && ptx_type_bits(from) == 32;
@@ -199,7 +199,7 @@ static void integer_to_float(Conversion *c)
 
 static void float_to_float(Conversion *c)
 {
-    uint16_t round = rounding(c->form);
+    uint16_t round = rounding_op(c->form);
     if (c->to == PTX_f64 && c->from == PTX_f16) {
         step(c, OP_cvt_f64_f16, PTX_f64);
         clamp_result(c);
@@ -220,17 +220,17 @@ static void float_to_float(Conversion *c)
 
 static uint16_t packed_mods(const PtxForm *form)
 {
-    uint16_t mods = form->group[PTX_GROUP_ROUND] == PTX_MOD_rna ? MODS_RNA : rounding(form);
+    uint16_t mods = form->group[PTX_GROUP_ROUND] == PTX_MOD_rna ? MODS_RNA : rounding_op(form);
     if (ptx_has(form, PTX_MOD_relu)) mods |= MODS_RELU;
     if (ptx_has(form, PTX_MOD_satfinite)) mods |= MODS_SATFINITE;
     return mods;
 }
 
-static void packed(Select *s)
+static void select_packed(Select *s)
 {
     const PtxForm *form = s->insn->form;
     PtxType to = form->types[0], from = form->types[1];
-    uint16_t op = form->type_count > 2 ? OP_COUNT : conversion(HOW_cvt, to, from);
+    uint16_t op = form->type_count > 2 ? OP_COUNT : conversion_op(HOW_cvt, to, from);
     bool odd_rounding = form->group[PTX_GROUP_ROUND] == PTX_MOD_rs;
     if (op == OP_COUNT || odd_rounding || ptx_has(form, PTX_MOD_sat) || s->insn->operand_count > 3) {
         select_unsupported(s, "");
@@ -250,11 +250,11 @@ static void packed(Select *s)
 /* One half under .satfinite: the lower one of two. */
 static void held_half(Conversion *c)
 {
-    uint16_t op = conversion(HOW_cvt, c->to == PTX_f16 ? PTX_f16x2 : PTX_bf16x2, PTX_f32);
+    uint16_t op = conversion_op(HOW_cvt, c->to == PTX_f16 ? PTX_f16x2 : PTX_bf16x2, PTX_f32);
     Ref value = c->value;
     c->value = lower_constant(c->s->lower, CLASS_32, 0, 0);
     step_with(c, op, PTX_b32, value, packed_mods(c->form));
-    cut(c, 32, 16);
+    cut_bits(c, 32, 16);
 }
 
 static bool is_scalar(PtxType type)
@@ -292,7 +292,7 @@ void select_cvt(Select *s)
                     .sat = ptx_has(form, PTX_MOD_sat),
                     .relu = ptx_has(form, PTX_MOD_relu)};
     if (!is_scalar(c.to) || !is_scalar(c.from)) {
-        packed(s);
+        select_packed(s);
         return;
     }
     PtxModifier round = form->group[PTX_GROUP_ROUND];

@@ -109,7 +109,7 @@ static bool read_place(Select *s, const PtxOperand *tuple, TextureOperands *t)
     return read_vector(s, &tuple->items[1], coordinate_count(shape), "coordinates", t->refs + 4);
 }
 
-static LowerInsn *emit(Select *s, uint16_t op, const TextureOperands *t, unsigned written)
+static LowerInsn *emit_texture(Select *s, uint16_t op, const TextureOperands *t, unsigned written)
 {
     uint32_t more = lower_new_refs(s->f, t->refs, t->count);
     LowerInsn *insn = select_emit(s, op);
@@ -178,7 +178,7 @@ void select_tex(Select *s)
     if (!read_place(s, operand_at(s, 1), &t) || !read_detail(s, &t) || !read_results(s, &t, &resident))
         return;
     if (s->insn->form->types[1] == PTX_s32) t.mods |= TEX_INTEGERS;
-    LowerInsn *insn = emit(s, OP_tex, &t, 4);
+    LowerInsn *insn = emit_texture(s, OP_tex, &t, 4);
     insn->e = resident;
     insn->flags |= FLAG_E_WRITTEN;
 }
@@ -196,7 +196,7 @@ void select_tld4(Select *s)
         select_unsupported(s, "this dimension");
         return;
     }
-    LowerInsn *insn = emit(s, OP_tld4, &t, 4);
+    LowerInsn *insn = emit_texture(s, OP_tld4, &t, 4);
     insn->imm = channel;
     insn->e = resident;
     insn->flags |= FLAG_E_WRITTEN;
@@ -285,7 +285,7 @@ void select_suld(Select *s)
     const PtxOperand *elements = read_access(s, operand_at(s, 0), &t, &count, &class);
     if (!elements) return;
     for (uint32_t k = 0; k < count; k++) t.refs[k] = select_optional_dest(s, &elements[k], class);
-    emit(s, OP_suld, &t, 4)->imm = ptx_type_bytes(s->insn->form->types[0]);
+    emit_texture(s, OP_suld, &t, 4)->imm = ptx_type_bytes(s->insn->form->types[0]);
 }
 
 void select_sust(Select *s)
@@ -301,7 +301,8 @@ void select_sust(Select *s)
         t.refs[k] = elements[k].kind == PTX_OPERAND_REGISTER
                         ? REF_MAKE(REF_FRAME, elements[k].reg)
                         : lower_constant(s->lower, class, ptx_immediate_bits(&elements[k], type), 0);
-    emit(s, ptx_has(s->insn->form, PTX_MOD_p) ? OP_sust_p : OP_sust, &t, 0)->imm = ptx_type_bytes(type);
+    emit_texture(s, ptx_has(s->insn->form, PTX_MOD_p) ? OP_sust_p : OP_sust, &t, 0)->imm =
+        ptx_type_bytes(type);
 }
 
 void select_sured(Select *s)
@@ -322,7 +323,7 @@ void select_sured(Select *s)
     what = what << SURFACE_REDUCTION_SHIFT | ptx_type_bytes(type);
     if (ptx_types[type].class == PTX_SIGNED) what |= SURFACE_SIGNED;
     if (ptx_has(form, PTX_MOD_p)) what |= SURFACE_OWN_FORMAT;
-    emit(s, OP_sured, &t, 0)->imm = what;
+    emit_texture(s, OP_sured, &t, 0)->imm = what;
 }
 
 /* Objects carry their samplers: no handle is one of a sampler. */

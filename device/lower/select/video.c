@@ -59,7 +59,7 @@ static Ref whole(Video *v, uint32_t index)
     return select_source(v->s, &operand, PTX_b32);
 }
 
-static Ref destination(Video *v)
+static Ref video_destination(Video *v)
 {
     PtxOperand operand = *operand_at(v->s, 0);
     operand.selector = (PtxSelector){0};
@@ -82,7 +82,7 @@ static Ref insert(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
     return d;
 }
 
-static void clamp(Video *v, Ref *value, int64_t least, int64_t most)
+static void clamp_value(Video *v, Ref *value, int64_t least, int64_t most)
 {
     *value = compute_2(v, OF_WIDTH(max_s), *value, constant(v, least));
     *value = compute_2(v, OF_WIDTH(min_s), *value, constant(v, most));
@@ -93,9 +93,9 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 {
     int64_t half = INT64_C(1) << (bits - 1);
     if (v->d_signed)
-        clamp(v, value, -half, half - 1);
+        clamp_value(v, value, -half, half - 1);
     else
-        clamp(v, value, 0, 2 * half - 1);
+        clamp_value(v, value, 0, 2 * half - 1);
 }
 
 /* ---- the operations ---- */
@@ -109,7 +109,7 @@ static Ref average(Video *v, Ref a, Ref b)
     return compute_2(v, OF_WIDTH(shr_s), moved, word(v, 1));
 }
 
-static Ref compare(Video *v, Ref a, Ref b)
+static Ref select_compare(Video *v, Ref a, Ref b)
 {
     PtxModifier how = v->form->group[PTX_GROUP_COMPARE];
     OpPair ops = how == PTX_MOD_eq   ? OF_WIDTH(setp_eq_b)
@@ -122,7 +122,7 @@ static Ref compare(Video *v, Ref a, Ref b)
     return compute(v, OF_WIDTH(selp_b), constant(v, 1), constant(v, 0), holds);
 }
 
-static Ref shift(Video *v, Ref a, Ref count, bool left)
+static Ref select_shift(Video *v, Ref a, Ref count, bool left)
 {
     bool wraps = ptx_has(v->form, PTX_MOD_wrap);
     count = select_compute(v->s, wraps ? OP_and_b32 : OP_min_u32, CLASS_32, count, word(v, wraps ? 31 : 32),
@@ -130,7 +130,7 @@ static Ref shift(Video *v, Ref a, Ref count, bool left)
     return compute_2(v, left ? OF_WIDTH(shl_b) : OF_WIDTH(shr_s), a, count);
 }
 
-static Ref operate(Video *v, Ref a, Ref b)
+static Ref select_operation(Video *v, Ref a, Ref b)
 {
     switch (v->form->opcode) {
     case PTX_OP_vadd:
@@ -150,9 +150,9 @@ static Ref operate(Video *v, Ref a, Ref b)
     case PTX_OP_vmax4: return compute_2(v, OF_WIDTH(max_s), a, b);
     case PTX_OP_vavrg2:
     case PTX_OP_vavrg4: return average(v, a, b);
-    case PTX_OP_vshl: return shift(v, a, b, true);
-    case PTX_OP_vshr: return shift(v, a, b, false);
-    default: return compare(v, a, b);
+    case PTX_OP_vshl: return select_shift(v, a, b, true);
+    case PTX_OP_vshr: return select_shift(v, a, b, false);
+    default: return select_compare(v, a, b);
     }
 }
 
@@ -172,7 +172,8 @@ static unsigned selected(const PtxSelector *selector, unsigned *at)
     return bits;
 }
 
-static bool refused(Select *s, uint32_t index, const char *why)
+/* Logs an error of an operand; false, which the caller returns. */
+static bool operand_error(Select *s, uint32_t index, const char *why)
 {
     select_error(s, operand_at(s, index)->column, "%s", why);
     return false;
@@ -185,13 +186,15 @@ static bool scalar_operands(Select *s)
     for (uint32_t i = 0; i < s->insn->operand_count; i++) {
         const PtxOperand *o = operand_at(s, i);
         if (!scalar_selector(&o->selector) || (i == 3 && o->selector.unit))
-            return refused(s, i, "'.b0' to '.b3', '.h0' or '.h1' of the first three operands is expected");
-        if (o->negated && !is_vmad) return refused(s, i, "of these instructions vmad alone negates operands");
+            return operand_error(s, i,
+                                 "'.b0' to '.b3', '.h0' or '.h1' of the first three operands is expected");
+        if (o->negated && !is_vmad)
+            return operand_error(s, i, "of these instructions vmad alone negates operands");
     }
     if (!operand_at(s, 0)->selector.unit) return true;
-    if (is_vmad) return refused(s, 0, "vmad writes all of d, with no selector");
+    if (is_vmad) return operand_error(s, 0, "vmad writes all of d, with no selector");
     if (s->insn->form->group[PTX_GROUP_OPERATION])
-        return refused(s, 0, "d has a selector or a second operation follows, not both");
+        return operand_error(s, 0, "d has a selector or a second operation follows, not both");
     return true;
 }
 
@@ -201,7 +204,7 @@ static Ref part_word(Video *v, uint32_t index, bool with_sign)
     return field(v, whole(v, index), at, bits, with_sign);
 }
 
-static Ref widened(Video *v, Ref value, bool with_sign)
+static Ref widened_value(Video *v, Ref value, bool with_sign)
 {
     return select_compute(v->s, with_sign ? OP_cvt_s64_s32 : OP_cvt_u64_u32, CLASS_64, value, REF_ABSENT,
                           REF_ABSENT);
@@ -247,9 +250,9 @@ static Ref second_operation(Video *v, Ref value)
     OpPair larger = with_sign ? OF_WIDTH(max_s) : OF_WIDTH(max_u);
     if (what == PTX_MOD_add)
         return select_compute(v->s, OP_add_b32, CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
-    if (one_word) value = widened(v, low_word(v, value), true);
-    return low_word(
-        v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value, widened(v, whole(v, 3), with_sign)));
+    if (one_word) value = widened_value(v, low_word(v, value), true);
+    return low_word(v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value,
+                                 widened_value(v, whole(v, 3), with_sign)));
 }
 
 /* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result.
@@ -265,14 +268,14 @@ void select_video(Select *s)
     Video v = video_of(s, CLASS_64);
     unsigned at, bits = selected(&operand_at(s, 0)->selector, &at);
     if (!scalar_operands(s)) return;
-    Ref a = widened(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
-    Ref value = operate(&v, a, shifts(&v) ? b : widened(&v, b, v.b_signed));
+    Ref a = widened_value(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
+    Ref value = select_operation(&v, a, shifts(&v) ? b : widened_value(&v, b, v.b_signed));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate_scalar(&v, &value, bits);
     if (v.form->group[PTX_GROUP_OPERATION])
         value = second_operation(&v, value);
     else
         value = bits < 32 ? merged(&v, low_word(&v, value), at, bits) : low_word(&v, value);
-    select_deliver(s, destination(&v), value);
+    select_deliver(s, video_destination(&v), value);
 }
 
 static Ref negated(Video *v, Ref value, bool negate)
@@ -282,9 +285,9 @@ static Ref negated(Video *v, Ref value, bool negate)
 
 static bool vmad_signs(Select *s, bool minus, bool minus_c)
 {
-    if (minus && minus_c) return refused(s, 3, "the product or c is negated, not both");
+    if (minus && minus_c) return operand_error(s, 3, "the product or c is negated, not both");
     if ((minus || minus_c) && ptx_has(s->insn->form, PTX_MOD_po))
-        return refused(s, minus_c ? 3 : 1, ".po and negated operands exclude each other");
+        return operand_error(s, minus_c ? 3 : 1, ".po and negated operands exclude each other");
     return true;
 }
 
@@ -295,16 +298,17 @@ void select_vmad(Select *s)
     Video v = video_of(s, CLASS_64);
     bool minus = operand_at(s, 1)->negated != operand_at(s, 2)->negated, minus_c = operand_at(s, 3)->negated;
     if (!scalar_operands(s) || !vmad_signs(s, minus, minus_c)) return;
-    Ref a = widened(&v, part_word(&v, 1, v.a_signed), true),
-        b = widened(&v, part_word(&v, 2, v.b_signed), true);
+    Ref a = widened_value(&v, part_word(&v, 1, v.a_signed), true),
+        b = widened_value(&v, part_word(&v, 2, v.b_signed), true);
     Ref value = negated(&v, compute_2(&v, OF_WIDTH(mul_lo_b), a, b), minus);
-    value = compute_2(&v, OF_WIDTH(add_b), value, negated(&v, widened(&v, whole(&v, 3), true), minus_c));
+    value =
+        compute_2(&v, OF_WIDTH(add_b), value, negated(&v, widened_value(&v, whole(&v, 3), true), minus_c));
     if (ptx_has(v.form, PTX_MOD_po)) value = compute_2(&v, OF_WIDTH(add_b), value, constant(&v, 1));
     v.d_signed = v.a_signed || v.b_signed || minus || minus_c;
     unsigned scale = ptx_has(v.form, PTX_MOD_shr7) ? 7 : ptx_has(v.form, PTX_MOD_shr15) ? 15 : 0;
     if (scale) value = compute_2(&v, v.d_signed ? OF_WIDTH(shr_s) : OF_WIDTH(shr_u), value, word(&v, scale));
     if (ptx_has(v.form, PTX_MOD_sat)) saturate(&v, &value, 32);
-    select_deliver(s, destination(&v), low_word(&v, value));
+    select_deliver(s, video_destination(&v), low_word(&v, value));
 }
 
 /* ---- two halves, four bytes ---- */
@@ -339,7 +343,7 @@ static unsigned written_parts(Select *s, unsigned count)
     if (!selector->unit) return (1u << count) - 1;
     for (unsigned i = selector->count; i-- > 0;) {
         unsigned part = 1u << (selector->digits >> 4 * i & 15);
-        if (part <= parts) refused(s, 0, "the parts of d are named once each, the highest first");
+        if (part <= parts) operand_error(s, 0, "the parts of d are named once each, the highest first");
         parts |= part;
     }
     if (parts >> count) select_error(s, operand_at(s, 0)->column, "d has %u parts", count);
@@ -349,7 +353,7 @@ static unsigned written_parts(Select *s, unsigned count)
 static Ref one_part(Video *v, unsigned count, unsigned part)
 {
     Ref a = chosen_part(v, 1, count, part, v->a_signed), b = chosen_part(v, 2, count, part, v->b_signed);
-    Ref value = operate(v, a, b);
+    Ref value = select_operation(v, a, b);
     if (ptx_has(v->form, PTX_MOD_sat)) saturate(v, &value, 32 / count);
     return value;
 }
@@ -367,10 +371,10 @@ static void select_parts(Select *s, unsigned count)
         result = added ? compute_2(&v, OF_WIDTH(add_b), result, value)
                        : insert(&v, result, value, part * bits, bits);
     }
-    select_deliver(s, destination(&v), result);
+    select_deliver(s, video_destination(&v), result);
 }
 
-/* Whole words, and an operation that does it all. */
+/* Whether no operand has a selector, and one operation does what the instruction does. */
 static bool is_plain(Select *s)
 {
     for (uint32_t i = 0; i < s->insn->operand_count; i++)
@@ -381,7 +385,7 @@ static bool is_plain(Select *s)
 static void select_simd(Select *s, unsigned count)
 {
     if (ptx_has(s->insn->form, PTX_MOD_sat) && ptx_has(s->insn->form, PTX_MOD_add))
-        refused(s, 0, ".sat and .add exclude each other");
+        operand_error(s, 0, ".sat and .add exclude each other");
     else if (is_plain(s))
         select_alu(s);
     else
@@ -405,5 +409,5 @@ void select_pack(Select *s)
                    ? word(&v, 0)
                    : select_compute(s, OP_shl_b32, CLASS_32, whole(&v, 3), word(&v, 2 * bits), REF_ABSENT);
     Ref value = insert(&v, insert(&v, high, b, 0, bits), a, bits, bits);
-    select_deliver(s, destination(&v), value);
+    select_deliver(s, video_destination(&v), value);
 }
