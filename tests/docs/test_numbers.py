@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pycuda._array.sorting import greatest, topk
@@ -42,7 +43,11 @@ NUMBERS = [
     ("sparse", "at most # columns", [column_sorted._WIDEST]),
     ("sparse", "an x of more than # KiB", [column_sorted._CACHED >> 10]),
     ("sparse", "rows of more than # elements are summed in parts", [column_sorted._LONGEST]),
-    ("order", "Rows of up to # elements are sorted in shared memory", [sort.ROW_SLOTS]),
+    (
+        "order",
+        "Rows of up to # elements (# of 8 bytes with indices, # of 16) are sorted in registers",
+        [sort.row_shape(sort.order(np.dtype(each)), False).slots for each in "fdD"],
+    ),
     ("order", "`topk` of a row of 2^# elements or more", [topk._LEAST_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),
     ("order", "rows have 2^# or more", [greatest._LEAST_LENGTH.bit_length() - 1]),

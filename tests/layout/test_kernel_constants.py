@@ -30,7 +30,6 @@ ROWS = [
     ("builtin.select", "THREADS", "select/pycuda-select.hpp", "SELECT_THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-changes.hpp", "CHANGES_THREADS"),
     ("builtin.sort", "DIGITS", "sort/pycuda-radix-sort.hpp", "DIGITS"),
-    ("builtin.sort", "ROW_SLOTS", "sort/pycuda-row-sort.hpp", "ROW_SLOTS"),
     ("builtin.sort", "ROW_THREADS", "sort/pycuda-row-sort.hpp", "ROW_THREADS"),
     ("builtin.topk", "FIRST_THREADS", "sort/pycuda-topk.hpp", "FIRST_THREADS"),
     ("builtin.topk", "THREADS", "sort/pycuda-topk.hpp", "TOP_THREADS"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 _LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
-_SAMPLE = kernels.ROW_SLOTS
+_SAMPLE = 2048
 
 
 class TopK(NamedTuple):
@@ -135,7 +135,7 @@ def _top_of_long(keys, k, largest, stream, allocator):
         return _top_of_sorted(whole, k, largest, stream, allocator)
     # An odd step, so that no column of a table is all that is seen of it.
     sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
-    Work(sample, sample, descending=largest).run(stream)
+    Work(sample, sample, descending=largest, stable=False).run(stream)
     row = _Row(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
     most = keys.size // 8
     marked = row.mark("not after")

@@ -10,7 +10,6 @@ from pycuda._array.core.packed import packed_copy
 from pycuda._kernels.builtin import sort as kernels
 from pycuda._kernels.plans.axes import vector_width
 
-_ROW_BLOCK = (kernels.ROW_THREADS, 1, 1)
 _PASS_BLOCK, _DIGIT_BLOCK = (kernels.PASS_THREADS, 1, 1), (kernels.DIGITS, 1, 1)
 _CLEARED_AT_ONCE = 1 << 25  # bytes of all passes' states, at most
 
@@ -43,9 +42,15 @@ class Work:
         What is moved along with the keys; their numbers in the row where there is `values_out` alone.
     values_out : optional
         It has the dtype of `values`, or int64.
+    stable
+        Whether equal keys that differ, as zeros of both signs, keep their order in short rows. In long ones,
+        and with `values_out`, they do.
     """
 
-    def __init__(self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None):
+    def __init__(
+        self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None, stable=True
+    ):
+        self.stable = stable
         self.keys, self.out, self.values, self.values_out = keys, out, values, values_out
         self.length = keys.shape[-1]
         self.rows = keys.size // max(self.length, 1)
@@ -56,17 +61,12 @@ class Work:
         """Queue the kernels."""
         if self.keys.size == 0:
             return
-        if self.length <= kernels.ROW_SLOTS and self.values is None:
-            self._in_shared_memory(stream)
+        shape = kernels.row_shape(self.order, self.values_out is None and not self.stable)
+        if self.length <= shape.slots and self.values is None:
+            out, places = (0 if each is None else each for each in (self.out, self.values_out))
+            kernels.sort_rows(self.order, shape, self.keys, out, places, self.rows, self.length, stream)
         else:
             self._by_digits(stream, allocator or self.keys.allocator)
-
-    def _in_shared_memory(self, stream) -> None:
-        grid, bits, used = kernels.row_plan(self.rows, self.length)
-        out, places = (0 if each is None else each for each in (self.out, self.values_out))
-        kernels.rows(self.order, "long long").prepared_async_call(
-            grid, _ROW_BLOCK, stream, self.keys, out, places, self.rows, self.length, bits, used
-        )
 
     # ---- long rows
 

@@ -1,4 +1,4 @@
-"""NumPy's functions for sorting and searching. All sorts are stable, so that the result is unique."""
+"""NumPy's functions for sorting and searching. Indices are those of a stable sort."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 # ---- arguments, with NumPy's errors
 
 
-def check_kind(kind, order, stable=None) -> None:
-    """Raise NumPy's errors for invalid arguments. Any valid kind is a stable sort here."""
+def read_kind(kind, order, stable=None) -> bool:
+    """Whether a stable sort is asked for; NumPy's errors for invalid arguments."""
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
     if kind is None:
-        return
+        return bool(stable)
     if stable is not None:
         raise ValueError(
             "`kind` and keyword parameters can't be provided at the same time. Use only one of them."
@@ -44,6 +44,7 @@ def check_kind(kind, order, stable=None) -> None:
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
     if kind[:1].lower() not in tuple("qhsm"):
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    return kind[0].lower() in "ms"
 
 
 def check_partition(kth, length: int, kind: str, order) -> None:
@@ -71,12 +72,12 @@ def negates(dtype, descending) -> bool:
     return bool(descending) and dtype.kind not in "biu"
 
 
-def sort_rows(keys, out, descending, stream, allocator=None) -> None:
+def sort_rows(keys, out, descending, stable, stream, allocator=None) -> None:
     """Sort packed rows into others, which may be the same."""
     negated = negates(keys.dtype, descending)
     if negated:
         keys = apply("negative", keys, out=out, stream=stream)
-    Work(keys, out, descending=bool(descending) and not negated).run(stream, allocator)
+    Work(keys, out, descending=bool(descending) and not negated, stable=stable).run(stream, allocator)
     if negated:
         apply("negative", out, out=out, stream=stream)
 
@@ -86,7 +87,7 @@ def sort_rows(keys, out, descending, stream, allocator=None) -> None:
 
 def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
     """GPUArray.sort"""
-    check_kind(kind, order, stable)
+    stable = read_kind(kind, order, stable)
     axis = one_axis(axis, a.ndim)
     _check_writable(a)
     kernels.order(a.dtype)
@@ -94,7 +95,7 @@ def sort_in_place(a, axis, kind, order, stable, descending, stream) -> None:
         return
     rows = axis_last(a, axis)
     keys = rows if packed(rows) else packed_copy(rows, stream)
-    sort_rows(keys, keys, descending, stream)
+    sort_rows(keys, keys, descending, stable, stream)
     if keys is not rows:
         apply("copy", keys, out=rows, stream=stream)
 
@@ -120,10 +121,11 @@ def sort(
     axis : int or None, optional
         None: the flattened array.
     kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
-        All sort alike, and keep the order of equal elements.
+        The last two keep the order of zeros of both signs, and of NaNs of different bits.
     order : None
         There are no fields.
     stable : bool, optional
+        True: as kind="stable".
     descending : bool, optional
         The greatest first, NaNs last all the same.
     stream : Stream, optional
@@ -135,14 +137,14 @@ def sort(
     GPUArray
         In C order.
     """
-    check_kind(kind, order, stable)
+    stable = read_kind(kind, order, stable)
     kernels.order(a.dtype)
     a, axis = flat_or_axis(a, axis)
     allocator = allocator or a.allocator
     rows = axis_last(a, axis)
     keys = as_packed(rows, stream)
     result = new(keys.shape, a.dtype, allocator) if keys is rows else keys
-    sort_rows(keys, result, descending, stream, allocator)
+    sort_rows(keys, result, descending, stable, stream, allocator)
     return in_c_order(axis_back(result, axis), stream)
 
 
@@ -212,7 +214,7 @@ def argsort(
     GPUArray
         Its dtype is int64.
     """
-    check_kind(kind, order, stable)
+    read_kind(kind, order, stable)
     return ordered(a, axis, descending, stream, allocator)
 
 
@@ -335,10 +337,10 @@ def sort_by_key(
     if keys.ndim != 1 or values.ndim == 0 or len(values) != len(keys):
         raise ValueError(f"keys and values must be 1-d and of the same length: {keys.shape}, {values.shape}")
     allocator = allocator or keys.allocator
-    kernels.order(keys.dtype)
     packed = as_packed(keys, stream)
     sorted_keys = new(keys.shape, keys.dtype, allocator)
-    if keys.size > kernels.ROW_SLOTS and values.ndim == 1 and kernels.raw_value(values.dtype):
+    most = kernels.row_shape(kernels.order(keys.dtype), False).slots
+    if keys.size > most and values.ndim == 1 and kernels.raw_value(values.dtype):
         sorted_values = new(values.shape, values.dtype, allocator)
         Work(packed, sorted_keys, as_packed(values, stream), sorted_values).run(stream, allocator)
         return sorted_keys, sorted_values

@@ -1,4 +1,4 @@
-"""Kernels that sort rows: short ones in shared memory, long ones by radix sort, and how these are divided.
+"""Kernels that sort rows: short ones in registers, long ones by radix sort, and how these are divided.
 
 Parameters tuned on a GPU (threads, items) are here; the kernels are in pycuda-radix-sort.hpp and
 pycuda-row-sort.hpp.
@@ -16,7 +16,8 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
-ROW_THREADS, ROW_SLOTS = 256, 2048  # pycuda-row-sort.hpp
+ROW_THREADS = 256  # pycuda-row-sort.hpp
+_ROW_ITEMS, _ROW_BYTES, _TINY_ROW_ITEMS = 16, 128, 4  # cells of a thread and their bytes, at most; tiny rows
 DIGITS = 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
@@ -73,25 +74,46 @@ _ROWS = """#include "sort/pycuda-row-sort.hpp"
 using namespace pycuda;
 typedef {order} Keys;
 extern "C" __global__ void __launch_bounds__(ROW_THREADS)
-sort_rows(const Keys::Raw *in, Keys::Raw *out, {place} *places, index_t rows, unsigned length, unsigned bits,
-          unsigned used)
+sort_rows(const Keys::Raw *in, Keys::Raw *out, long long *places, RowPlan plan)
 {{
-    sort_rows<Keys>(in, out, places, rows, length, bits, used);
+    sort_rows<Keys, {cells}<Keys>, {items}>(in, out, places, plan);
 }}
 """
 
 
+class RowShape(NamedTuple):
+    """How short rows are sorted."""
+
+    cells: str
+    items: int  # of a thread, at most
+
+    @property
+    def slots(self) -> int:
+        """The longest row."""
+        return ROW_THREADS * self.items
+
+
+def row_shape(keys: Order, alone: bool) -> RowShape:
+    """alone: no places are wanted, and zeros of both signs need not keep their order."""
+    alone = alone and "Complex" not in keys.c_type and "Bool" not in keys.c_type
+    cell = max(keys.itemsize, 4) * (1 if alone else 2)
+    return RowShape("KeysAlone" if alone else "KeysWithPlaces", min(_ROW_ITEMS, _ROW_BYTES // cell))
+
+
 @context_dependent_memoize
-def rows(keys: Order, place: str):
-    """Function(in, out, places, rows, length, bits, used)."""
-    return compile(_ROWS.format(order=keys.c_type, place=place), "sort_rows", "PPPqIII")
+def _rows(keys: Order, cells: str, items: int):
+    return compile(_ROWS.format(order=keys.c_type, cells=cells, items=items), "sort_rows", "PPP16s")
 
 
-def row_plan(count: int, length: int) -> tuple[tuple[int, int], int, int]:
-    """(grid, bits of a row's slots, slots of a block) for `count` rows."""
+def sort_rows(keys: Order, shape: RowShape, source, out, places, rows: int, length: int, stream) -> None:
+    """Queue the kernel for rows of at most shape.slots elements. out, places: 0 where it is not wanted."""
     bits = max(length - 1, 1).bit_length()
-    together = max(min(ROW_SLOTS >> bits, count), 1)
-    return (ceil_div(count, together), 1), bits, together << bits
+    items = shape.items if 1 << bits >= shape.items else _TINY_ROW_ITEMS
+    bits = max(bits, items.bit_length() - 1)
+    grid = ceil_div(rows, (ROW_THREADS * items) >> bits), 1
+    _rows(keys, shape.cells, items).prepared_async_call(
+        grid, (ROW_THREADS, 1, 1), stream, source, out, places, struct.pack("qII", rows, length, bits)
+    )
 
 
 # ---- long rows

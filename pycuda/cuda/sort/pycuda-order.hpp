@@ -2,6 +2,8 @@
 // elements. Zeros of both signs are equal; a NaN of any sign and payload is greater than all numbers.
 //
 // Elements are moved as words of their size, Raw. An order is a type with Raw, Bits, bits(Raw), is_nan(Bits).
+// Those of real numbers have total(Raw) as well, in whose order zeros and NaNs that differ are not equal, and
+// from_total(), which is the inverse.
 #ifndef PYCUDA_ORDER_HPP
 #define PYCUDA_ORDER_HPP
 
@@ -49,26 +51,41 @@ template <class U> struct UnsignedOrder {
     typedef U Raw, Bits;
     static __device__ __forceinline__ Bits bits(Raw x) { return x; }
     static __device__ __forceinline__ bool is_nan(Bits) { return false; }
+    static __device__ __forceinline__ Bits total(Raw x) { return x; }
+    static __device__ __forceinline__ Raw from_total(Bits bits) { return bits; }
 };
 
 template <class U> struct SignedOrder {
     typedef U Raw, Bits;
     static __device__ __forceinline__ Bits bits(Raw x) { return U(x ^ (U(1) << (8 * sizeof(U) - 1))); }
     static __device__ __forceinline__ bool is_nan(Bits) { return false; }
+    static __device__ __forceinline__ Bits total(Raw x) { return bits(x); }
+    static __device__ __forceinline__ Raw from_total(Bits x) { return bits(x); }
 };
 
 // MANTISSA: bits after the binary point.
 template <class U, int MANTISSA> struct FloatOrder {
     typedef U Raw, Bits;
+    static constexpr U SIGN = U(U(1) << (8 * sizeof(U) - 1)), NEGATIVE_NANS = U((U(1) << MANTISSA) - 1);
     static __device__ __forceinline__ Bits bits(Raw x)
     {
-        const U sign = U(U(1) << (8 * sizeof(U) - 1)), size = U(x & U(~sign));
-        const U infinity = U((sign >> MANTISSA) - 1) << MANTISSA;
-        if (size == 0) return sign;
+        const U size = U(x & U(~SIGN)), infinity = U((SIGN >> MANTISSA) - 1) << MANTISSA;
+        if (size == 0) return SIGN;
         if (size > infinity) return U(~U(0));
-        return U(x & sign ? ~x : x | sign);
+        return U(x & SIGN ? ~x : x | SIGN);
     }
     static __device__ __forceinline__ bool is_nan(Bits bits) { return bits == U(~U(0)); }
+
+    // Negative NaNs, which would be less than all numbers, are after the others.
+    static __device__ __forceinline__ Bits total(Raw x)
+    {
+        return U(U(x & SIGN ? ~x : x | SIGN) - NEGATIVE_NANS);
+    }
+    static __device__ __forceinline__ Raw from_total(Bits bits)
+    {
+        const U x = U(bits + NEGATIVE_NANS);
+        return U(x & SIGN ? x ^ SIGN : ~x);
+    }
 };
 
 __device__ __forceinline__ unsigned high_part(u64 x) { return (unsigned)(x >> 32); }
@@ -103,6 +120,8 @@ template <class Order> struct Reversed {
     typedef typename Order::Bits Bits;
     static __device__ __forceinline__ Bits bits(const Raw &x) { return Bits(~Order::bits(x)); }
     static __device__ __forceinline__ bool is_nan(const Bits &bits) { return Order::is_nan(Bits(~bits)); }
+    static __device__ __forceinline__ Bits total(const Raw &x) { return Bits(~Order::total(x)); }
+    static __device__ __forceinline__ Raw from_total(const Bits &x) { return Order::from_total(Bits(~x)); }
 };
 
 } // namespace pycuda

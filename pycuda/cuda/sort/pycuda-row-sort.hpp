@@ -1,7 +1,10 @@
-// Short rows sorted in shared memory: as many rows a block as fit, each in a power of two of slots.
+// Short rows sorted in registers: each in a power of two of slots, ITEMS neighboring ones a thread, as many
+// rows a block as fit.
 //
-// A bitonic network of pairs (key, position in the row): all pairs differ, so the sort is stable and the
-// result unique. Rows are padded with a pair greater than all others.
+// A bitonic network of cells, which all differ or are the same to the bit, so that the result is unique:
+// keys, or pairs (key, position in the row), by which the sort is stable. Partners are in one thread, in
+// lanes of a warp, or in different warps; the last exchange through shared memory. Rows are padded with cells
+// greater than all others.
 #ifndef PYCUDA_ROW_SORT_HPP
 #define PYCUDA_ROW_SORT_HPP
 
@@ -9,67 +12,266 @@
 
 namespace pycuda {
 
-enum { ROW_THREADS = 256, ROW_SLOTS = 2048 };
+enum { ROW_THREADS = 256 };
 
-template <class Order> struct RowSlots {
-    typename Order::Raw keys[ROW_SLOTS];
-    unsigned short places[ROW_SLOTS];
+// ---- cells
 
-    __device__ __forceinline__ bool out_of_order(unsigned low, unsigned high, unsigned length) const
+template <class Bits> struct Ranked {
+    Bits bits;
+    unsigned place;
+};
+
+template <class Bits> __device__ __forceinline__ bool operator<(const Ranked<Bits> &a, const Ranked<Bits> &b)
+{
+    return a.bits < b.bits || (a.bits == b.bits && a.place < b.place);
+}
+
+// Keys alone, by an order in which different ones are not equal.
+template <int BYTES> struct Register { typedef unsigned type; };
+template <> struct Register<8> { typedef u64 type; };
+
+template <class Order> struct KeysAlone {
+    typedef typename Register<sizeof(typename Order::Raw)>::type Cell;
+    enum { PLACES = 0 };
+    static __device__ __forceinline__ Cell of(typename Order::Raw key, unsigned) { return Order::total(key); }
+    static __device__ __forceinline__ Cell none() { return ~Cell(0); }
+    static __device__ __forceinline__ typename Order::Raw key(Cell cell)
     {
-        const unsigned first = places[low], second = places[high];
-        const bool first_there = first < length, second_there = second < length;
-        if (!first_there || !second_there) return first > second;
-        const typename Order::Bits a = Order::bits(keys[low]), b = Order::bits(keys[high]);
-        return b < a || (a == b && first > second);
-    }
-
-    __device__ __forceinline__ void swap(unsigned low, unsigned high)
-    {
-        const typename Order::Raw key = keys[low];
-        const unsigned short place = places[low];
-        keys[low] = keys[high];
-        places[low] = places[high];
-        keys[high] = key;
-        places[high] = place;
+        return Order::from_total((typename Order::Bits)cell);
     }
 };
 
-// In and out may be the same; one of out and places_out may be null. Grid: rows, as many a block as fit in
-// `used` slots, 1 << bits each.
-template <class Order, class Place>
-__device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typename Order::Raw *out,
-                                          Place *places_out, index_t rows, unsigned length, unsigned bits,
-                                          unsigned used)
+// Keys with their places, in one word if there is one for both.
+template <class Order, bool ONE_WORD = sizeof(typename Order::Raw) <= 4> struct KeysWithPlaces {
+    typedef typename Order::Bits Bits;
+    typedef Ranked<Bits> Cell;
+    enum { PLACES = 1 };
+    static __device__ __forceinline__ Cell of(const typename Order::Raw &key, unsigned place)
+    {
+        return {Order::bits(key), place};
+    }
+    static __device__ __forceinline__ Cell none() { return {~Bits(), ~0u}; }
+    static __device__ __forceinline__ unsigned place(const Cell &cell) { return cell.place; }
+};
+
+template <class Order> struct KeysWithPlaces<Order, true> {
+    typedef u64 Cell;
+    enum { PLACES = 1 };
+    static __device__ __forceinline__ Cell of(typename Order::Raw key, unsigned place)
+    {
+        return joined((unsigned)Order::bits(key), place);
+    }
+    static __device__ __forceinline__ Cell none() { return ~Cell(0); }
+    static __device__ __forceinline__ unsigned place(Cell cell) { return (unsigned)cell; }
+};
+
+// A choice between two structures as a whole would place them in local memory.
+template <class T> __device__ __forceinline__ T chosen(bool first, const T &a, const T &b)
 {
-    typedef typename Order::Raw Raw;
-    __shared__ alignas(16) unsigned char memory[sizeof(RowSlots<Order>)];
-    RowSlots<Order> &slots = *reinterpret_cast<RowSlots<Order> *>(memory);
-    const unsigned inside = (1u << bits) - 1;
-    const index_t first = (index_t)blockIdx.x * (used >> bits);
-    for (unsigned k = threadIdx.x; k < used; k += ROW_THREADS) {
-        const index_t row = first + (k >> bits);
-        const unsigned place = k & inside;
-        slots.places[k] = (unsigned short)place;
-        slots.keys[k] = place < length && row < rows ? in[row * length + place] : Raw();
+    return first ? a : b;
+}
+__device__ __forceinline__ Wide chosen(bool first, const Wide &a, const Wide &b)
+{
+    return Wide(first ? a.high : b.high, first ? a.low : b.low);
+}
+template <class Bits>
+__device__ __forceinline__ Ranked<Bits> chosen(bool first, const Ranked<Bits> &a, const Ranked<Bits> &b)
+{
+    return {chosen(first, a.bits, b.bits), chosen(first, a.place, b.place)};
+}
+
+template <class T> __device__ __forceinline__ T of_lane_xor(const T &x, int mask)
+{
+    return __shfl_xor_sync(0xffffffffu, x, mask);
+}
+__device__ __forceinline__ Wide of_lane_xor(const Wide &x, int mask)
+{
+    return Wide(of_lane_xor(x.high, mask), of_lane_xor(x.low, mask));
+}
+template <class Bits> __device__ __forceinline__ Ranked<Bits> of_lane_xor(const Ranked<Bits> &x, int mask)
+{
+    return {of_lane_xor(x.bits, mask), of_lane_xor(x.place, mask)};
+}
+
+__device__ __forceinline__ void put_in_order(unsigned &low, unsigned &high)
+{
+    const unsigned least = min(low, high);
+    high = max(low, high);
+    low = least;
+}
+template <class Cell> __device__ __forceinline__ void put_in_order(Cell &low, Cell &high)
+{
+    const bool swaps = high < low;
+    const Cell least = chosen(swaps, high, low);
+    high = chosen(swaps, low, high);
+    low = least;
+}
+
+// What a thread keeps of its own cell and its partner's.
+template <class Cell> __device__ __forceinline__ Cell kept(const Cell &own, const Cell &other, bool greater)
+{
+    return chosen((other < own) != greater, other, own);
+}
+
+// ---- the network within a thread; templates, as nested loops are not always unrolled
+
+// Bitonic sequences of 2 * APART cells become sorted.
+template <int ITEMS, int APART> struct Merge {
+    template <class Cell> static __device__ __forceinline__ void run(Cell (&cells)[ITEMS])
+    {
+#pragma unroll
+        for (int k = 0; k < ITEMS / 2; k++) {
+            const int low = 2 * k - (k & (APART - 1));
+            put_in_order(cells[low], cells[low + APART]);
+        }
+        Merge<ITEMS, APART / 2>::run(cells);
+    }
+};
+template <int ITEMS> struct Merge<ITEMS, 0> {
+    template <class Cell> static __device__ __forceinline__ void run(Cell (&)[ITEMS]) {}
+};
+
+// Each SIZE cells become sorted.
+template <int ITEMS, int SIZE> struct Sort {
+    template <class Cell> static __device__ __forceinline__ void run(Cell (&cells)[ITEMS])
+    {
+        Sort<ITEMS, SIZE / 2>::run(cells);
+#pragma unroll
+        for (int k = 0; k < ITEMS / 2; k++) {
+            const int low = 2 * k - (k & (SIZE / 2 - 1));
+            put_in_order(cells[low], cells[low ^ (SIZE - 1)]);
+        }
+        Merge<ITEMS, SIZE / 4>::run(cells);
+    }
+};
+template <int ITEMS> struct Sort<ITEMS, 1> {
+    template <class Cell> static __device__ __forceinline__ void run(Cell (&)[ITEMS]) {}
+};
+
+// ---- between threads. With MIRRORED partners item k meets item ITEMS - 1 - k
+
+template <bool MIRRORED, int ITEMS, class Cell>
+__device__ __forceinline__ void exchange_in_warp(Cell (&cells)[ITEMS], int mask, bool greater)
+{
+#pragma unroll
+    for (int k = 0; k < ITEMS / 2; k++) {
+        const int j = ITEMS - 1 - k;
+        const Cell first = of_lane_xor(cells[MIRRORED ? j : k], mask);
+        const Cell second = of_lane_xor(cells[MIRRORED ? k : j], mask);
+        cells[k] = kept(cells[k], first, greater);
+        cells[j] = kept(cells[j], second, greater);
+    }
+}
+
+template <bool MIRRORED, int ITEMS, class Cell>
+__device__ __forceinline__ void exchange_in_block(Cell (&cells)[ITEMS], int mask, bool greater, Cell *memory)
+{
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) memory[k * ROW_THREADS + threadIdx.x] = cells[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++) {
+        const int item = MIRRORED ? ITEMS - 1 - k : k;
+        cells[k] = kept(cells[k], memory[item * ROW_THREADS + (threadIdx.x ^ mask)], greater);
+    }
+}
+
+template <bool MIRRORED, int ITEMS, class Cell>
+__device__ __forceinline__ void exchange(Cell (&cells)[ITEMS], int mask, bool greater, Cell *memory)
+{
+    if (mask < 32)
+        exchange_in_warp<MIRRORED>(cells, mask, greater);
+    else
+        exchange_in_block<MIRRORED>(cells, mask, greater, memory);
+}
+
+// The cells of each `threads` threads become sorted.
+template <int ITEMS, class Cell>
+__device__ __forceinline__ void sort_cells(Cell (&cells)[ITEMS], int threads, Cell *memory)
+{
+    Sort<ITEMS, ITEMS>::run(cells);
+#pragma unroll 1
+    for (int size = 2; size <= threads; size *= 2) {
+        exchange<true>(cells, size - 1, threadIdx.x & (size / 2), memory);
+#pragma unroll 1
+        for (int apart = size / 4; apart; apart /= 2)
+            exchange<false>(cells, apart, threadIdx.x & apart, memory);
+        Merge<ITEMS, ITEMS / 2>::run(cells);
+    }
+}
+
+// ---- rows
+
+// The slots of a block, with room between those of two threads, so that threads are in different banks.
+template <class Order, class Cells, int ITEMS> struct RowSlots {
+    enum { SLOTS = ROW_THREADS * (ITEMS + 1) };
+    typename Order::Raw keys[SLOTS];
+    unsigned short places[Cells::PLACES ? SLOTS : 1];
+};
+
+template <class Order, class Cells, int ITEMS> struct RowShared {
+    enum { EXCHANGED = ROW_THREADS * ITEMS * sizeof(typename Cells::Cell) };
+    enum { MOVED = sizeof(RowSlots<Order, Cells, ITEMS>) };
+    alignas(16) unsigned char memory[(int)EXCHANGED > (int)MOVED ? (int)EXCHANGED : (int)MOVED];
+};
+
+// The slots of a block's rows that a thread moves between memory and shared memory, one after another.
+struct RowPlan {
+    index_t rows;
+    unsigned length, bits; // 1 << bits slots a row
+};
+
+template <int ITEMS, class Move> __device__ __forceinline__ void each_slot(const RowPlan &plan, Move move)
+{
+    const index_t first = ((index_t)blockIdx.x * (ROW_THREADS * ITEMS)) >> plan.bits;
+#pragma unroll 4
+    for (unsigned k = threadIdx.x; k < ROW_THREADS * ITEMS; k += ROW_THREADS) {
+        const index_t row = first + (k >> plan.bits);
+        const unsigned place = k & ((1u << plan.bits) - 1);
+        if (place < plan.length && row < plan.rows) move(k + k / ITEMS, row * plan.length, place);
+    }
+}
+
+// Cells is KeysAlone or KeysWithPlaces. In and out may be the same; one of out and places_out may be null.
+template <class Order, class Cells, int ITEMS, class Place>
+__device__ __forceinline__ void sort_rows(const typename Order::Raw *in, typename Order::Raw *out,
+                                          Place *places_out, const RowPlan &plan)
+{
+    typedef typename Cells::Cell Cell;
+    __shared__ RowShared<Order, Cells, ITEMS> shared;
+    auto &slots = *reinterpret_cast<RowSlots<Order, Cells, ITEMS> *>(shared.memory);
+    const unsigned mine = threadIdx.x * ITEMS, stored = threadIdx.x * (ITEMS + 1);
+    const unsigned place = mine & ((1u << plan.bits) - 1);
+    const index_t row = ((index_t)blockIdx.x * (ROW_THREADS * ITEMS) + mine) >> plan.bits;
+    const unsigned length = row < plan.rows ? plan.length : 0;
+    each_slot<ITEMS>(plan, [&](unsigned slot, index_t begin, unsigned place) {
+        slots.keys[slot] = in[begin + place];
+    });
+    __syncthreads();
+    Cell cells[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; k++)
+        cells[k] = place + k < length ? Cells::of(slots.keys[stored + k], place + k) : Cells::none();
+    sort_cells(cells, (1 << plan.bits) / ITEMS, reinterpret_cast<Cell *>(shared.memory));
+    __syncthreads();
+    if constexpr (Cells::PLACES) {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) slots.places[stored + k] = (unsigned short)Cells::place(cells[k]);
+        __syncthreads();
+        if (out)
+            each_slot<ITEMS>(plan, [&](unsigned slot, index_t begin, unsigned) {
+                slots.keys[slot] = in[begin + slots.places[slot]];
+            });
+    } else {
+#pragma unroll
+        for (int k = 0; k < ITEMS; k++) slots.keys[stored + k] = Cells::key(cells[k]);
     }
     __syncthreads();
-    for (unsigned size = 2; size <= inside + 1; size *= 2)
-        for (unsigned apart = size / 2; apart; apart /= 2) {
-            for (unsigned k = threadIdx.x; k < used / 2; k += ROW_THREADS) {
-                const unsigned low = 2 * k - (k & (apart - 1));
-                const unsigned high = apart == size / 2 ? low ^ (size - 1) : low + apart;
-                if (slots.out_of_order(low, high, length)) slots.swap(low, high);
-            }
-            __syncthreads();
-        }
-    for (unsigned k = threadIdx.x; k < used; k += ROW_THREADS) {
-        const index_t row = first + (k >> bits);
-        const unsigned place = k & inside;
-        if (place >= length || row >= rows) continue;
-        if (out) out[row * length + place] = slots.keys[k];
-        if (places_out) places_out[row * length + place] = slots.places[k];
-    }
+    each_slot<ITEMS>(plan, [&](unsigned slot, index_t begin, unsigned place) {
+        if (out) out[begin + place] = slots.keys[slot];
+        if (Cells::PLACES && places_out) places_out[begin + place] = slots.places[slot];
+    });
 }
 
 } // namespace pycuda
