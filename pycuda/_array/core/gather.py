@@ -16,11 +16,11 @@ from pycuda import _driver
 from pycuda._array.core import captures
 from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new
-from pycuda._driver import _check_writable, _collapse_axes
+from pycuda._driver import _check_writable, _collapse_axes, _packed_strides
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
 from pycuda._kernels.plans.axes import axis_capacity
-from pycuda._kernels.plans.caches import memoized_in_context
+from pycuda._kernels.plans.caches import launched, memoized_in_context
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -71,9 +71,9 @@ class _Check:
 
     __slots__ = "recorded", "spare", "stream", "used", "word"
 
-    def __init__(self, positions, stream):
+    def __init__(self, mode, stream):
         self.stream, self.word, self.recorded = stream, None, False
-        if positions.mode == "RAISE" and not positions.checked:
+        if mode == "RAISE":
             captures.refuse(
                 "indexing by an array on the device", "the host reads whether an index is out of bounds",
                 stream,
@@ -113,14 +113,19 @@ class _Check:
             raise IndexError("index is out of bounds")
 
 
-def _queue_check(positions, check, stream) -> None:
-    """Queues a kernel that checks indices. What is launched after it is not waited for."""
-    array = positions.array
-    axes, _ = _collapse_axes([(n, 0, step, 0) for n, step in zip(array.shape, array.strides, strict=True)], 3)
+def _plan_check(length: int, numbers, error) -> tuple:
+    axes, _ = _collapse_axes(
+        [(n, 0, step, 0) for n, step in zip(numbers.shape, numbers.strides, strict=True)], 3
+    )
     capacity = axis_capacity(len(axes))
-    function = kernels.check(elements.stored(array.dtype), capacity)
-    plan = kernels.picking(array.size, positions.length, 0, axes, capacity)
-    function.prepared_async_call(kernels.grid(array.size), _BLOCK, stream, array, check.address, plan)
+    call = kernels.check(elements.stored(numbers.dtype), capacity).prepared_async_call
+    plan = kernels.picking(numbers.size, length, 0, axes, capacity)
+    return call, kernels.grid(numbers.size), _BLOCK, (plan,), None
+
+
+def _queue_check(numbers, length: int, check, stream) -> None:
+    """Queues a kernel that checks indices. What is launched after it is not waited for."""
+    launched((_plan_check, 1, length), (numbers, check.address), stream)
     check.record()
 
 
@@ -176,9 +181,12 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
 _plans = memoized_in_context(_planned, 256)
 
 
-def _is_checked_before(positions, moved) -> bool:
+_MUCH = 8 << 20  # bytes, for which it pays
+
+
+def _is_checked_before(mode: str, numbers, nbytes: int) -> bool:
     """Whether the indices are few for what is moved: then the host waits only until they are checked."""
-    return positions.mode == "RAISE" and 8 * positions.array.nbytes <= moved.nbytes
+    return mode == "RAISE" and nbytes >= max(8 * numbers.nbytes, _MUCH)
 
 
 def indexed_copy(array, positions: Positions, axes, other, put=False, stream=None) -> None:
@@ -186,34 +194,64 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
     if put:
         _check_writable(array)
     bits = (array._address | other._address) % kernels.LARGEST_WORD
-    numbers, mode, length, step, _ = positions
+    numbers, mode, length, step, checked = positions
     plan = _plans(array.dtype, numbers.dtype, mode, length, step, tuple(axes), put, bits)
     if plan is None:
         if mode == "RAISE" and numbers.size:
             host_indices(numbers.get(stream=stream), length, "RAISE")
         return
     function, grid, rest = plan
-    with _Check(positions, stream) as check:
-        if not positions.checked and _is_checked_before(positions, other):
-            _queue_check(positions, check, stream)
-        function.prepared_async_call(
-            grid, _BLOCK, stream, array, positions.array, other, check.address, *rest
-        )
+    with _Check("" if checked else mode, stream) as check:
+        if not checked and _is_checked_before(mode, numbers, other.nbytes):
+            _queue_check(numbers, length, check, stream)
+        function.prepared_async_call(grid, _BLOCK, stream, array, numbers, check.address, other, *rest)
 
 
-def is_plain_gather(array, indices) -> bool:
-    """Whether gather() takes them."""
-    return array.ndim == 1 and isinstance(indices, _driver.GPUArray) and indices.flags.c_contiguous
+# ---- elements along one axis
 
 
-def gather(array, indices, mode: str = "RAISE", stream=None, allocator=None) -> GPUArray:
-    """array[indices], for an array with one axis and packed integers on the device."""
-    result = new(indices.shape, array.dtype, allocator)
-    positions = Positions(indices, mode, array.shape[0], array.strides[0])
-    indexed_copy(
-        array, positions, ((indices.size, 0, indices.itemsize, array.itemsize),), result, stream=stream
+def axes_of_take(a, axis: int, numbers, strides):
+    """The axes for indexed_copy() to a result with these strides, in which the axes of `numbers` take the place
+    of this one."""
+    lengths = (*a.shape[:axis], *numbers.shape, *a.shape[axis + 1 :])
+    kept = [(stride, 0) for stride in a.strides]
+    pairs = [*kept[:axis], *((0, step) for step in numbers.strides), *kept[axis + 1 :]]
+    return [(length, *pair, step) for length, pair, step in zip(lengths, pairs, strides, strict=True)]
+
+
+def _plan_take(axis: int, mode: str, a, numbers, error) -> tuple:
+    shape = (*a.shape[:axis], *numbers.shape, *a.shape[axis + 1 :])
+    axes = axes_of_take(a, axis, numbers, _packed_strides(shape, a.itemsize))
+    bits = a._address % kernels.LARGEST_WORD
+    function, grid, rest = _planned(
+        a.dtype, numbers.dtype, mode, a.shape[axis], a.strides[axis], axes, False, bits
     )
-    return result
+    return function.prepared_async_call, grid, _BLOCK, (..., *rest), (shape, a.dtype)
+
+
+def is_remembered_take(a, numbers, allocator) -> bool:
+    """Whether take_axis() takes them: indices on the device, and memory of the pool, whose alignment is
+    known."""
+    return bool(
+        isinstance(numbers, _driver.GPUArray)
+        and numbers.dtype.kind in "iu"
+        and numbers.ndim
+        and allocator is _driver.default_allocate
+        and a.size
+        and numbers.size
+    )
+
+
+def take_axis(a, numbers, axis: int = 0, mode: str = "RAISE", stream=None) -> GPUArray:
+    """The elements with these indices along an axis: a new array."""
+    length = a.shape[axis]
+    with _Check(mode, stream) as check:
+        if _is_checked_before(mode, numbers, a.nbytes // length * numbers.size):
+            _queue_check(numbers, length, check, stream)
+        return launched((_plan_take, 2, axis, mode), (a, numbers, check.address), stream)
+
+
+# ---- several indices
 
 
 def combined_offsets(parts: list[Positions], shape, stream=None, write=False) -> Positions:
@@ -224,8 +262,8 @@ def combined_offsets(parts: list[Positions], shape, stream=None, write=False) ->
         (part,) = parts
         if not write or part.mode != "RAISE" or part.array.size == 0:
             return part
-        with _Check(part, stream) as check:
-            _queue_check(part, check, stream)
+        with _Check("RAISE", stream) as check:
+            _queue_check(part.array, part.length, check, stream)
         return part._replace(checked=True)
     offsets = new(shape, np.int64)
     grain = math.gcd(*(part.step for part in parts))
@@ -239,7 +277,7 @@ def combined_offsets(parts: list[Positions], shape, stream=None, write=False) ->
         capacity = axis_capacity(len(axes))
         function = kernels.offsets(elements.stored(part.array.dtype), part.mode, position > 0, capacity)
         plan = kernels.picking(offsets.size, part.length, part.step, axes, capacity)
-        with _Check(part, stream) as check:
+        with _Check(part.mode, stream) as check:
             function.prepared_async_call(
                 kernels.offsets_grid(offsets.size), _BLOCK, stream, offsets, part.array, check.address, plan
             )

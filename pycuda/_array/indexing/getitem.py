@@ -17,10 +17,10 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.gather import (
     Positions,
     combined_offsets,
-    gather,
     host_indices,
     indexed_copy,
-    is_plain_gather,
+    is_remembered_take,
+    take_axis,
 )
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.numpy_errors import shape_text
@@ -202,8 +202,8 @@ def fits_whole(mask, a) -> bool:
 @takes_arrays
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
-    if is_plain_gather(a, index) and index.dtype.kind in "iu":
-        return gather(a, index, allocator=a.allocator)
+    if a.ndim and is_remembered_take(a, index, a.allocator):
+        return take_axis(a, index)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, _driver.GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
         return take_true(a, mask)

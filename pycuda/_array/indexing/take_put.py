@@ -16,12 +16,13 @@ from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import (
     Positions,
+    axes_of_take,
     combined_offsets,
-    gather,
     host_indices,
     indexed_copy,
-    is_plain_gather,
+    is_remembered_take,
     read_mode,
+    take_axis,
 )
 from pycuda._array.core.memory import new, on_device, overlap, write_back
 from pycuda._array.indexing.getitem import fits_whole
@@ -91,8 +92,8 @@ def take(
     if axis is None or self.ndim == 0:
         self, axis = self.ravel(), axis or 0
     (axis,) = normalized_axes(operator.index(axis), self.ndim)
-    if out is None and is_plain_gather(self, indices):
-        return gather(self, indices, mode, stream=stream, allocator=allocator or self.allocator)
+    if out is None and is_remembered_take(self, indices, allocator or self.allocator):
+        return take_axis(self, indices, axis, mode, stream)
     positions = _along(indices, self, axis, mode, stream)
     shape = (*self.shape[:axis], *indices.shape, *self.shape[axis + 1 :])
     if isinstance(out, _driver.GPUArray):
@@ -102,9 +103,7 @@ def take(
     fits = checked and isinstance(out, _driver.GPUArray) and out.shape == shape and out.dtype == self.dtype
     direct = fits and not overlap(out, self) and not overlap(out, positions.array)
     result = out if direct else new(shape, self.dtype, allocator or self.allocator)
-    kept = [(stride, 0) for stride in self.strides]
-    strides = [*kept[:axis], *((0, step) for step in positions.array.strides), *kept[axis + 1 :]]
-    axes = [(length, *pair, step) for length, pair, step in zip(shape, strides, result.strides, strict=True)]
+    axes = axes_of_take(self, axis, positions.array, result.strides)
     indexed_copy(self, positions, axes, result, False, stream)
     return result if direct or out is None else _into(result, out, stream)
 

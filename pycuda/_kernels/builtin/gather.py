@@ -18,10 +18,10 @@ _LARGEST_GRID = (1 << 31) - 1
 
 _PICK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
-pick(char *array, const char *numbers, char *other, int *error, pycuda::Picking<{axes}> plan)
+pick(char *array, const char *numbers, int *error, char *other, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
-    pycuda::pick<{element}, {number}, {mode}, {put}, {axes}, {together}>(array, numbers, other, error, plan);
+    pycuda::pick<{element}, {number}, {mode}, {put}, {axes}, {together}>(array, numbers, error, other, plan);
 }}
 """
 _CHECK = """#include "array/pycuda-gather.hpp"
@@ -34,10 +34,10 @@ check(const char *numbers, int *error, pycuda::Picking<{axes}> plan)
 _GATHER = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
-gather(const char *array, const char *numbers, {element} *out, int *error, index_t count, index_t length,
+gather(const char *array, const char *numbers, int *error, {element} *out, index_t count, index_t length,
        index_t step, Rows rows)
 {{
-    pycuda::gather<{element}, {number}, {mode}, {together}, {rows}>(array, numbers, out, error, count, length,
+    pycuda::gather<{element}, {number}, {mode}, {together}, {rows}>(array, numbers, error, out, count, length,
                                                                     step, rows);
 }}
 """
@@ -61,7 +61,7 @@ def _flag(value: bool) -> str:
 
 @context_dependent_memoize
 def pick(element: str, number: str, mode: str, put: bool, axes: int):
-    """Function(array, numbers, other, error, plan): gather, or scatter."""
+    """Function(array, numbers, error, other, plan): gather, or scatter."""
     text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), axes=axes, **_SIZES)
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
@@ -93,7 +93,7 @@ def gathers(axes: list[tuple[int, ...]], number_size: int, itemsize: int) -> boo
 
 
 def gather(element: str, number: str, mode: str, itemsize: int, axes: list[tuple[int, ...]]):
-    """(Function(array, numbers, out, error, count, length, step, rows), grid, count, rows)."""
+    """(Function(array, numbers, error, out, count, length, step, rows), grid, count, rows)."""
     (rows, in_array, in_numbers, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
     at_once = _ROWS if rows > 1 and in_numbers == 0 else 1
     together = TOGETHER if itemsize <= 8 else 1

@@ -105,22 +105,23 @@ def planned(key: tuple, arrays: tuple) -> Any:
     return plan
 
 
-def launched(key: tuple, arrays: tuple, stream: Any = None, allocator: Any = None) -> Any:
-    """The new result of one launch over these arrays. The key's make(*said, *arrays) says the launch, as
-    _LaunchCache.remember() takes it, for a result that has elements.
+def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = None) -> Any:
+    """The new result of one launch over these values, the first of which are as many arrays as the key says;
+    True where there is no result. The key's make(*said, *values) is the launch, as _LaunchCache.remember()
+    takes it, for a result that has elements.
     """
     known = launches[key]
-    result = known.launch(arrays, stream, allocator)
+    result = known.launch(values, stream, allocator)
     if result is not None:
         return result
-    launch = known.find(arrays)
+    launch = known.find(values)
     if launch is None:
         make, _, *said = key
-        launch = make(*said, *arrays)
-        known.remember(arrays, launch, launch)
-    call, grid, block, after, (shape, dtype) = launch
-    result = _driver.GPUArray(shape, dtype, allocator or arrays[0].allocator)
-    call(grid, block, stream, *arrays, *(result if each is ... else each for each in after))
+        launch = make(*said, *values)
+        known.remember(values, launch, launch)
+    call, grid, block, after, form = launch
+    result = True if form is None else _driver.GPUArray(*form, allocator or values[0].allocator)
+    call(grid, block, stream, *values, *(result if each is ... else each for each in after))
     return result
 
 

@@ -90,7 +90,7 @@ __device__ __forceinline__ void find_numbers(const char *from, const Picking<D> 
 // PUT: array[index] = other; otherwise other = array[index], 0 where the index is out of bounds. All loads of
 // a thread come before its stores. Without `error` indices out of bounds are not reported.
 template <class T, class I, Mode MODE, bool PUT, int D, int U>
-__device__ __forceinline__ void pick(char *array, const char *numbers, char *other, int *error,
+__device__ __forceinline__ void pick(char *array, const char *numbers, int *error, char *other,
                                      const Picking<D> &plan)
 {
     int wrong = 0;
@@ -145,7 +145,7 @@ struct Rows {
 // next, 0 where that is out of bounds. Indices and results are contiguous along i, results in all. A thread
 // has V of each of R rows, which have the same indices unless R is 1, and issues their loads together.
 template <class T, class I, Mode MODE, int V, int R>
-__device__ __forceinline__ void gather(const char *array, const char *numbers, T *out, int *error,
+__device__ __forceinline__ void gather(const char *array, const char *numbers, int *error, T *out,
                                        index_t count, index_t length, index_t step, const Rows &rows)
 {
     const index_t all = (index_t)blockDim.x * V, tiles = (count + all - 1) / all;
