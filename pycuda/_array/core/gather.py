@@ -211,8 +211,8 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
 
 
 def axes_of_take(a, axis: int, numbers, strides):
-    """The axes for indexed_copy() to a result with these strides, in which the axes of `numbers` take the place
-    of this one."""
+    """The axes for indexed_copy() to a result with these strides, in which the axes of `numbers` replace this
+    one."""
     lengths = (*a.shape[:axis], *numbers.shape, *a.shape[axis + 1 :])
     kept = [(stride, 0) for stride in a.strides]
     pairs = [*kept[:axis], *((0, step) for step in numbers.strides), *kept[axis + 1 :]]

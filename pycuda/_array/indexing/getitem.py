@@ -199,11 +199,27 @@ def fits_whole(mask, a) -> bool:
     return bool(aligned) and mask.shape == a.shape and a.ndim > 0 and a.flags.c_contiguous
 
 
+def _of_one_axis(a, index):
+    """(axis, indices) where an index is whole axes and then an array; else (0, None)."""
+    items = index if isinstance(index, tuple) else (index,)
+    for axis, item in enumerate(items):
+        if isinstance(item, _driver.GPUArray):
+            alone = axis < a.ndim and axis == len(items) - 1
+            return axis, item if alone else None
+        if not isinstance(item, slice) or item != _WHOLE:
+            break
+    return 0, None
+
+
+_WHOLE = slice(None)
+
+
 @takes_arrays
 def getitem(a, index) -> GPUArray:
     """a[index] for an index with arrays: a new array."""
-    if a.ndim and is_remembered_take(a, index, a.allocator):
-        return take_axis(a, index)
+    axis, numbers = _of_one_axis(a, index)
+    if is_remembered_take(a, numbers, a.allocator):
+        return take_axis(a, numbers, axis)
     mask = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, _driver.GPUArray) and mask.dtype.kind == "b" and fits_whole(mask, a):
         return take_true(a, mask)
