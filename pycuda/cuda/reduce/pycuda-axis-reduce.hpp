@@ -258,7 +258,7 @@ __device__ __forceinline__ void column_step(typename Op::Acc (&acc)[V], const ch
 
 // A kept axis is contiguous: `lanes` threads side by side have V columns each. Grid: columns, splits.
 template <class Op, int V, bool ALIGNED, int ROWS, bool PARTIAL, int KD, int RD>
-__device__ __forceinline__ void reduce_columns(const char *in, const char *, char *out,
+__device__ __forceinline__ void reduce_columns(const char *in, const char *second, char *out,
                                                const Reduction<KD, RD> &plan)
 {
     typedef typename Op::Acc Acc;
