@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 from ._host_solver import lu_without_pivots
-from ._library import address_of
+from ._memory import address_of
 
 INVALID_VALUE = 7
 
@@ -56,7 +56,7 @@ def dotc(memory, n, x, incx, y, incy):
 
 def axpy(memory, n, alpha, x, incx, y, incy):
     def compute(x, y):
-        y += memory.dtype.type(alpha) * x
+        y += alpha * x
 
     return (memory.vector(x, n, incx),), (memory.vector(y, n, incy),), compute
 
@@ -74,7 +74,7 @@ def swap(memory, n, x, incx, y, incy):
 
 def scal(memory, n, alpha, x, incx):
     def compute(x):
-        x *= memory.dtype.type(alpha)
+        x *= alpha
 
     return (), (memory.vector(x, n, incx),), compute
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from pycuda._libraries import host
 
-from ._library import address_of, array_at, queued_on
+from ._memory import address_of, array_at
+from ._streams import queued_on
 
 INVALID_VALUE = 4
 

@@ -1,76 +1,30 @@
-"""Functions of NVIDIA's libraries, made from rows of a table: on a GPU they call the library, on the CPU
-device a function of the same name of a module that computes on its memory by NumPy and SciPy.
-
-A row is a line of text::
-
-    cublas?gemm   S D C Z   transa transb m n k alpha* A lda B ldb beta* C ldc
-
-the name, the type letters that replace the question mark, and the parameters after the handle. What a
-parameter is, its name says (_ENUMERATIONS, _INTEGERS; all others are addresses). `name*` is a number of the
-function's dtype, passed by reference, `name*r` a real one. `=index`, `=int`, `=value`, `=real` are what the
-library writes and the function returns (an index is counted from 0, a value is of the function's dtype).
+"""Functions of NVIDIA's libraries, made from the rows of a table (_rows.py): on a GPU they call the library,
+on the CPU device a function of a module that computes on its memory by NumPy and SciPy.
 """
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import importlib
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from cuda.pathfinder import load_nvidia_dynamic_lib
 
 import pycuda.driver as drv
-from pycuda import _driver
 from pycuda._libraries import finding, host
-from pycuda.gpuarray import GPUArray
 
-# By the letters in a function's name; Sc, Dz: complex numbers of which real ones are returned, Cs, Zd: scaled
-# by real ones, I: of which an index is returned.
-_DTYPES = {
-    **dict.fromkeys(("S", "Is"), np.float32),
-    **dict.fromkeys(("D", "Id"), np.float64),
-    **dict.fromkeys(("C", "Sc", "Cs", "Ic"), np.complex64),
-    **dict.fromkeys(("Z", "Dz", "Zd", "Iz"), np.complex128),
-}
-_REAL = {np.float32: np.float32, np.complex64: np.float32, np.float64: np.float64, np.complex128: np.float64}
-
-# Parameters that are enumerations, and what their letters are to the library.
-_OPERATION = {"n": 0, "t": 1, "c": 2}
-_LAPACK = {each: ord(each.upper()) for each in "asno"}
-_ENUMERATIONS = {
-    **dict.fromkeys(("trans", "transa", "transb"), _OPERATION),
-    **dict.fromkeys(("jobu", "jobvt"), _LAPACK),
-    "uplo": {"l": 0, "u": 1},
-    "diag": {"n": 0, "u": 1},
-    "side": {"l": 0, "r": 1},
-    "jobz": {"n": 0, "v": 1},
-}
-# What NVIDIA's header calls them.
-_LONG_NAMES = {"cusolver_eig_mode_novector": "n", "cusolver_eig_mode_vector": "v"}
-_INTEGERS = frozenset(
-    "m n k kl ku lda ldb ldc ldu ldvt incx incy nrhs lwork batchCount batchSize nx ny nz fft_type batch "
-    "direction".split()
-)
-
+from ._memory import Memory, address_of
+from ._rows import ENUMERATIONS, REAL, Row, letter, rows
+from ._streams import memory_in_use, queued_on, stream_of
 
 # Handles of the CPU device.
 _numbers = itertools.count(1)
-
-
-class _StreamNumber(NamedTuple):
-    """A stream of which the number is known, for calls that take streams."""
-
-    number: int
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self.number
 
 
 class Handle(int):
@@ -82,108 +36,6 @@ class Handle(int):
     @property
     def stream_number(self) -> int:
         return 0 if self.stream is None else self.stream.__cuda_stream__()[1]
-
-    def use(self, stream) -> None:
-        """Queue on this stream, a number or a Stream, from now on."""
-        if stream is not None and not hasattr(stream, "__cuda_stream__"):
-            stream = _StreamNumber(int(stream)) if int(stream) else None
-        self.stream = stream
-
-
-@contextlib.contextmanager
-def queued_on(stream) -> Iterator[None]:
-    """Functions of arrays queue on this stream meanwhile. One that is known by its number is waited for."""
-    if stream is None or isinstance(stream, drv.Stream):
-        with stream or contextlib.nullcontext():
-            yield
-    else:
-        drv.Event().record(stream).synchronize()
-        yield
-        drv.Event().record(drv.current_stream()).synchronize()
-
-
-@contextlib.contextmanager
-def memory_in_use(stream, memory) -> Iterator[None]:
-    """A library queues work on the stream meanwhile that uses this memory, which lives until it is done."""
-    owners = tuple(each for each in memory if not isinstance(each, int | np.ndarray | None))
-    is_number = isinstance(stream, _StreamNumber)  # of a stream whose end is not known
-    if owners and not is_number:
-        _driver._library_uses(stream, owners)
-    yield
-    if owners and is_number:
-        _driver._launch_host_func(stream, _nothing, *owners)
-
-
-def _nothing(*arguments) -> None:
-    """For its arguments, which are dropped after it."""
-
-
-def address_of(value) -> int:
-    """The address of what a caller gives for device memory."""
-    if value is None:
-        return 0
-    if isinstance(value, np.ndarray):  # where the library wants host memory
-        return value.ctypes.data
-    return value.ptr if isinstance(value, GPUArray) else int(value)
-
-
-def letter(name: str, value) -> str:
-    """The small letter of a parameter that is an enumeration, for which its number may stand."""
-    letters = _ENUMERATIONS[name]
-    text = value.decode() if isinstance(value, bytes) else value
-    if isinstance(text, str):
-        text = _LONG_NAMES.get(text.lower(), text.lower())
-    else:
-        text = next((each for each, number in letters.items() if number == value), "")
-    if text not in letters:
-        raise ValueError(f"{name} is {value!r}, must be one of {', '.join(letters)}")
-    return text
-
-
-class Parameter(NamedTuple):
-    name: str
-    kind: str  # "enumeration", "integer", "address", "number", "real number", "result"
-
-
-def _parameter(text: str) -> Parameter:
-    if text.startswith("="):
-        return Parameter(text[1:], "result")
-    name, star, real = text.partition("*")
-    if star:
-        return Parameter(name, "real number" if real else "number")
-    if name in _ENUMERATIONS:
-        return Parameter(name, "enumeration")
-    return Parameter(name, "integer" if name in _INTEGERS else "address")
-
-
-class Row(NamedTuple):
-    """A function: its name, that without type letters, and what the library's function takes."""
-
-    name: str
-    family: str
-    dtype: type
-    parameters: tuple[Parameter, ...]
-
-    @property
-    def given(self) -> list[Parameter]:
-        """The parameters that a caller gives."""
-        return [each for each in self.parameters if each.kind != "result"]
-
-    @property
-    def result(self) -> str | None:
-        """What is returned."""
-        return next((each.name for each in self.parameters if each.kind == "result"), None)
-
-
-def rows(table: str) -> Iterator[Row]:
-    """The functions of a table of rows."""
-    for line in filter(None, map(str.strip, table.splitlines())):
-        pattern, *words = line.split()
-        count = next((i for i, word in enumerate(words) if word not in _DTYPES), len(words))
-        parameters = tuple(map(_parameter, words[count:]))
-        family = pattern.partition("?")[2]
-        for letters in words[:count]:
-            yield Row(pattern.replace("?", letters), family, _DTYPES[letters], parameters)
 
 
 class Library:
@@ -204,6 +56,10 @@ class Library:
     @functools.cached_property
     def stand_in(self) -> ModuleType:
         return importlib.import_module(self._stand_in)
+
+    def invalid_value(self) -> None:
+        """Raise the library's exception for a parameter with a value that it does not take."""
+        self.check(self.stand_in.INVALID_VALUE)
 
     def check(self, status: int) -> None:
         """Raise the exception of a status that is not success."""
@@ -247,7 +103,7 @@ class Library:
 
     def set_stream(self, name: str, handle, stream) -> None:
         """Set the stream of a handle by the function of this name."""
-        self.valid(handle).use(stream)
+        self.valid(handle).stream = stream_of(stream)
         if not host.is_possible():
             self.call(name, ctypes.c_void_p(handle), ctypes.c_void_p(handle.stream_number))
 
@@ -289,7 +145,7 @@ class Function:
     def _number(self, kind: str, value) -> np.ndarray:
         """A number in host memory, of the dtype that its kind says."""
         dtype = self._row.dtype
-        dtypes = {"number": dtype, "value": dtype, "real number": _REAL[dtype], "real": _REAL[dtype]}
+        dtypes = {"number": dtype, "value": dtype, "real number": REAL[dtype], "real": REAL[dtype]}
         return np.array([value], dtypes.get(kind, np.int32))
 
     def _on_gpu(self, handle, values):
@@ -297,7 +153,7 @@ class Function:
         given, result = iter(values), None
         for name, kind in self._row.parameters:
             if kind == "enumeration":
-                words.append(ctypes.c_int(_ENUMERATIONS[name][letter(name, next(given))]))
+                words.append(ctypes.c_int(ENUMERATIONS[name][letter(name, next(given))]))
             elif kind == "integer":
                 words.append(ctypes.c_int(int(next(given))))
             elif kind == "address":
@@ -314,6 +170,15 @@ class Function:
 
     # ---- on the CPU device
 
+    def _argument(self, parameter, value):
+        """As a function of the stand-in takes it."""
+        name, kind = parameter
+        if kind == "address":
+            return value
+        if kind == "enumeration":
+            return letter(name, value)
+        return int(value) if kind == "integer" else self._number(kind, value)[0]
+
     def _on_host(self, handle, values):
         function = getattr(self._library.stand_in, self._row.family, None)
         if function is None:
@@ -321,11 +186,9 @@ class Function:
                 f"{self.__name__} is not there on the CPU device; use NumPy's functions with GPUArrays, "
                 "skcuda.linalg or pycuda.linalg"
             )
-        arguments = [
-            letter(name, value) if kind == "enumeration" else int(value) if kind == "integer" else value
-            for (name, kind), value in zip(self._given, values, strict=True)
-        ]
-        inputs, outputs, compute = function(Memory(self._library, self._row), *arguments)
+        row = self._row
+        memory = Memory(row.dtype, REAL[row.dtype], self._library.invalid_value)
+        inputs, outputs, compute = function(memory, *map(self._argument, self._given, values))
         results: list[Any] = []
         with queued_on(handle.stream):
             host.queue(lambda *views: results.append(compute(*views)), inputs, outputs)
@@ -333,46 +196,3 @@ class Function:
                 return None
             drv.Event().record(drv.current_stream()).synchronize()
         return results[0]
-
-
-def array_at(memory, shape, strides, dtype) -> GPUArray:
-    """An array of device memory, which is its address or owns it; strides in elements."""
-    if 0 in shape:
-        return GPUArray(shape, dtype)
-    itemsize = np.dtype(dtype).itemsize
-    owner = memory.gpudata if isinstance(memory, GPUArray) else memory
-    return GPUArray(shape, dtype, gpudata=owner, strides=tuple(each * itemsize for each in strides))
-
-
-class Memory:
-    """Device memory of the dtype of a function, as arrays with BLAS's layouts."""
-
-    def __init__(self, library: Library, row: Row):
-        self.library = library
-        self.dtype, self.real = np.dtype(row.dtype), np.dtype(_REAL[row.dtype])
-
-    def need(self, condition: bool) -> None:
-        """Raise the library's exception for an invalid value unless the condition holds."""
-        if not condition:
-            self.library.check(self.library.stand_in.INVALID_VALUE)
-
-    def array(self, memory, shape, strides, dtype=None) -> GPUArray:
-        """An array at an address; strides in elements."""
-        self.need(min(shape) >= 0)
-        self.need(0 in shape or address_of(memory) != 0)
-        return array_at(memory, shape, strides, dtype or self.dtype)
-
-    def matrix(self, memory, rows: int, columns: int, leading: int, dtype=None) -> GPUArray:
-        """A matrix that lies there column by column."""
-        self.need(leading >= max(rows, 1))
-        return self.array(memory, (rows, columns), (1, leading), dtype)
-
-    def vector(self, memory, count: int, step: int = 1, dtype=None) -> GPUArray:
-        """A vector; with a negative step its first element is the last one there."""
-        if step < 0 and count > 1:
-            memory = address_of(memory) - (count - 1) * step * np.dtype(dtype or self.dtype).itemsize
-        return self.array(memory, (max(count, 0),), (step,), dtype)
-
-    def pointers(self, memory, count: int) -> list[int]:
-        """The addresses in an array of them, as they are now."""
-        return self.vector(memory, count, 1, np.uint64).get().tolist()

@@ -13,7 +13,9 @@ import pycuda.driver as drv
 from pycuda._libraries import host
 
 from ._host_fft import Transform
-from ._library import Handle, Library, address_of, memory_in_use
+from ._library import Handle, Library
+from ._memory import address_of
+from ._streams import memory_in_use
 
 
 class cufftError(Exception):

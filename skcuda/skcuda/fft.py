@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from . import cufft
-from ._library import queued_on
+from ._streams import queued_on
 
 _TYPES = {
     (np.dtype(source), np.dtype(result)): fft_type

@@ -6,7 +6,7 @@ import numpy as np
 
 from pycuda import gpuarray
 
-from ._library import queued_on
+from ._streams import queued_on
 from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 

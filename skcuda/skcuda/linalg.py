@@ -16,7 +16,8 @@ from numpy.linalg import LinAlgError  # noqa: F401  what these functions raise
 import pycuda.linalg
 from pycuda import gpuarray
 
-from ._library import letter, queued_on
+from ._rows import letter
+from ._streams import queued_on
 from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 

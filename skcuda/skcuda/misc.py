@@ -14,7 +14,7 @@ from pycuda import gpuarray
 from pycuda.tools import context_dependent_memoize
 
 from . import cublas, cusolver
-from ._library import queued_on
+from ._streams import queued_on
 
 # ---- devices and contexts
 

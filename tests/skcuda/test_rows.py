@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib
 
-from skcuda import _library, cublas, cufft, cusolver
+from skcuda import _library, _rows, cublas, cufft, cusolver
 
 FOLDERS = [Path("/usr/local/cuda/include"), Path("/usr/local/include"), Path("/usr/include")]
 FOLDERS += [path for site in map(Path, sys.path) for path in site.glob("nvidia/*/include")]
@@ -36,7 +36,7 @@ C_TYPES = {
 
 def declaration(row, parameter):
     """A pattern of what C declares for a parameter of a row."""
-    own, real = C_TYPES[row.dtype], C_TYPES[_library._REAL[row.dtype]]
+    own, real = C_TYPES[row.dtype], C_TYPES[_rows.REAL[row.dtype]]
     results = {"index": r"int ?\*", "int": r"int ?\*", "value": rf"{own} ?\*", "real": rf"{real} ?\*"}
     if parameter.kind == "result":
         return results[parameter.name]
@@ -71,7 +71,7 @@ def test_the_libraries_have_the_functions(module, monkeypatch):
 @pytest.mark.parametrize("module, header", [(cublas, "cublas_api.h"), (cusolver, "cusolverDn.h")])
 def test_parameters(module, header):
     known, wrong = prototypes(header), []
-    rows = list(_library.rows(module._TABLE))
+    rows = list(_rows.rows(module._TABLE))
     assert len(rows) > 60
     for row in rows:
         handle, *words = known[row.name]

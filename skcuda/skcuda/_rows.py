@@ -1,0 +1,105 @@
+"""Functions of NVIDIA's libraries as rows of a table.
+
+A row is a line of text::
+
+    cublas?gemm   S D C Z   transa transb m n k alpha* A lda B ldb beta* C ldc
+
+the name, the type letters that replace the question mark, and the parameters after the handle. What a
+parameter is, its name says (_ENUMERATIONS, _INTEGERS; all others are addresses). `name*` is a number of the
+function's dtype, passed by reference, `name*r` a real one. `=index`, `=int`, `=value`, `=real` are what the
+library writes and the function returns (an index is counted from 0, a value is of the function's dtype).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+# By the letters in a function's name; Sc, Dz: complex numbers of which real ones are returned, Cs, Zd: scaled
+# by real ones, I: of which an index is returned.
+DTYPES = {
+    **dict.fromkeys(("S", "Is"), np.float32),
+    **dict.fromkeys(("D", "Id"), np.float64),
+    **dict.fromkeys(("C", "Sc", "Cs", "Ic"), np.complex64),
+    **dict.fromkeys(("Z", "Dz", "Zd", "Iz"), np.complex128),
+}
+REAL = {np.float32: np.float32, np.complex64: np.float32, np.float64: np.float64, np.complex128: np.float64}
+
+# Parameters that are enumerations, and what their letters are to the library.
+_OPERATION = {"n": 0, "t": 1, "c": 2}
+_LAPACK = {each: ord(each.upper()) for each in "asno"}
+ENUMERATIONS = {
+    **dict.fromkeys(("trans", "transa", "transb"), _OPERATION),
+    **dict.fromkeys(("jobu", "jobvt"), _LAPACK),
+    "uplo": {"l": 0, "u": 1},
+    "diag": {"n": 0, "u": 1},
+    "side": {"l": 0, "r": 1},
+    "jobz": {"n": 0, "v": 1},
+}
+# What NVIDIA's header calls them.
+_LONG_NAMES = {"cusolver_eig_mode_novector": "n", "cusolver_eig_mode_vector": "v"}
+_INTEGERS = frozenset(
+    "m n k kl ku lda ldb ldc ldu ldvt incx incy nrhs lwork batchCount batchSize nx ny nz fft_type batch "
+    "direction".split()
+)
+
+
+def letter(name: str, value) -> str:
+    """The small letter of a parameter that is an enumeration, for which its number may stand."""
+    letters = ENUMERATIONS[name]
+    text = value.decode() if isinstance(value, bytes) else value
+    if isinstance(text, str):
+        text = _LONG_NAMES.get(text.lower(), text.lower())
+    else:
+        text = next((each for each, number in letters.items() if number == value), "")
+    if text not in letters:
+        raise ValueError(f"{name} is {value!r}, must be one of {', '.join(letters)}")
+    return text
+
+
+class Parameter(NamedTuple):
+    name: str
+    kind: str  # "enumeration", "integer", "address", "number", "real number", "result"
+
+
+def _parameter(text: str) -> Parameter:
+    if text.startswith("="):
+        return Parameter(text[1:], "result")
+    name, star, real = text.partition("*")
+    if star:
+        return Parameter(name, "real number" if real else "number")
+    if name in ENUMERATIONS:
+        return Parameter(name, "enumeration")
+    return Parameter(name, "integer" if name in _INTEGERS else "address")
+
+
+class Row(NamedTuple):
+    """A function: its name, that without type letters, and what the library's function takes."""
+
+    name: str
+    family: str
+    dtype: type
+    parameters: tuple[Parameter, ...]
+
+    @property
+    def given(self) -> list[Parameter]:
+        """The parameters that a caller gives."""
+        return [each for each in self.parameters if each.kind != "result"]
+
+    @property
+    def result(self) -> str | None:
+        """What is returned."""
+        return next((each.name for each in self.parameters if each.kind == "result"), None)
+
+
+def rows(table: str) -> Iterator[Row]:
+    """The functions of a table of rows."""
+    for line in filter(None, map(str.strip, table.splitlines())):
+        pattern, *words = line.split()
+        count = next((i for i, word in enumerate(words) if word not in DTYPES), len(words))
+        parameters = tuple(map(_parameter, words[count:]))
+        family = pattern.partition("?")[2]
+        for letters in words[:count]:
+            yield Row(pattern.replace("?", letters), family, DTYPES[letters], parameters)
