@@ -160,7 +160,7 @@ def _in_words(element: str, itemsize: int, bits: int, axes):
 
 
 def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: bool, bits: int):
-    """(function, grid, what it takes last) for indexed_copy(), None where nothing is moved."""
+    """(function, grid, block, what it takes last) for indexed_copy(), None where nothing is moved."""
     count = math.prod(axis[0] for axis in axes)
     if count == 0:
         return None
@@ -169,13 +169,13 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
     axes, _ = _collapse_axes(axes, 3)
     element, index = elements.raw(dtype), elements.stored(index_dtype)
     if not put and kernels.gathers(axes, index_dtype.itemsize, dtype.itemsize):
-        function, grid, length_of_row, rows = kernels.gather(element, index, mode, dtype.itemsize, axes)
-        return function, grid, (length_of_row, length, step, rows)
+        return kernels.gather(element, index, kernels.Source(mode, length, step, dtype.itemsize), axes)
     element, axes = _in_words(element, dtype.itemsize, bits | step, axes)
     count = math.prod(axis[0] for axis in axes)
     capacity = axis_capacity(len(axes))
     function = kernels.pick(element, index, mode, put, capacity)
-    return function, kernels.grid(count), (kernels.picking(count, length, step, axes, capacity),)
+    plan = kernels.picking(count, length, step, axes, capacity)
+    return function, kernels.grid(count), _BLOCK, (plan,)
 
 
 _plans = memoized_in_context(_planned, 256)
@@ -200,11 +200,11 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
         if mode == "RAISE" and numbers.size:
             host_indices(numbers.get(stream=stream), length, "RAISE")
         return
-    function, grid, rest = plan
+    function, grid, block, rest = plan
     with _Check("" if checked else mode, stream) as check:
         if not checked and _is_checked_before(mode, numbers, other.nbytes):
             _queue_check(numbers, length, check, stream)
-        function.prepared_async_call(grid, _BLOCK, stream, array, numbers, check.address, other, *rest)
+        function.prepared_async_call(grid, block, stream, array, numbers, check.address, other, *rest)
 
 
 # ---- elements along one axis
@@ -223,10 +223,10 @@ def _plan_take(axis: int, mode: str, a, numbers, error) -> tuple:
     shape = (*a.shape[:axis], *numbers.shape, *a.shape[axis + 1 :])
     axes = axes_of_take(a, axis, numbers, _packed_strides(shape, a.itemsize))
     bits = a._address % kernels.LARGEST_WORD
-    function, grid, rest = _planned(
+    function, grid, block, rest = _planned(
         a.dtype, numbers.dtype, mode, a.shape[axis], a.strides[axis], axes, False, bits
     )
-    return function.prepared_async_call, grid, _BLOCK, (..., *rest), (shape, a.dtype)
+    return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
 
 
 def is_remembered_take(a, numbers, allocator) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import NamedTuple
 
 from pycuda._kernels.plans.axes import ceil_div, packed_axes
 from pycuda._kernels.plans.caches import context_dependent_memoize
@@ -12,6 +13,9 @@ THREADS = 256
 TOGETHER = 4  # elements of a thread
 _SIZES = {"threads": THREADS, "together": TOGETHER}
 _ROWS = 4  # of a thread that gathers with the same indices from each
+STAGED_THREADS = 512
+_STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
+_MANY_ROWS = 256
 LARGEST_WORD = 16
 WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", LARGEST_WORD: "uint4"}
 _LARGEST_GRID = (1 << 31) - 1
@@ -39,6 +43,15 @@ gather(const char *array, const char *numbers, int *error, {element} *out, index
 {{
     pycuda::gather<{element}, {number}, {mode}, {together}, {rows}>(array, numbers, error, out, count, length,
                                                                     step, rows);
+}}
+"""
+_STAGED = """#include "array/pycuda-gather.hpp"
+using namespace pycuda;
+extern "C" __global__ void __launch_bounds__(STAGED_THREADS)
+gather(const char *array, const char *numbers, int *error, {element} *out, index_t count, index_t length,
+       Rows rows)
+{{
+    gather_staged<{element}, {number}, {mode}, {nbytes}>(array, numbers, error, out, count, length, rows);
 }}
 """
 _OFFSETS = """#include "array/pycuda-gather.hpp"
@@ -83,6 +96,12 @@ def _gather(element: str, number: str, mode: str, together: int, rows: int):
     return compiled(text).get_function("gather")._prepare_strided("PPPPqqq24s")
 
 
+@context_dependent_memoize
+def _staged(element: str, number: str, mode: str, nbytes: int):
+    text = _STAGED.format(element=element, number=number, mode=mode, nbytes=nbytes)
+    return compiled(text).get_function("gather")._prepare_strided("PPPPqq24s")
+
+
 def gathers(axes: list[tuple[int, ...]], number_size: int, itemsize: int) -> bool:
     """Whether gather() takes axes as indexed_copy() has them: results and indices are contiguous along rows,
     and these are long enough for a block each."""
@@ -92,14 +111,38 @@ def gathers(axes: list[tuple[int, ...]], number_size: int, itemsize: int) -> boo
     return not outer or (length >= 2 * THREADS and outer[0][3] == length * itemsize)
 
 
-def gather(element: str, number: str, mode: str, itemsize: int, axes: list[tuple[int, ...]]):
-    """(Function(array, numbers, error, out, count, length, step, rows), grid, count, rows)."""
+class Source(NamedTuple):
+    """An axis that is gathered from: its mode, length and stride, and the size of its elements."""
+
+    mode: str
+    length: int
+    step: int
+    itemsize: int
+
+
+def _stage(source: Source, rows: int, count: int) -> int:
+    """Bytes of shared memory for a row of the array; 0 where its elements are gathered from where they lie:
+    from rows that are long, few, or of which few elements are taken."""
+    nbytes = source.length * source.itemsize
+    pays = rows >= _MANY_ROWS and 4 * count >= source.length
+    if source.mode == "OFFSET" or source.step != source.itemsize or not pays:
+        return 0
+    return next((size for size in _STAGES if size >= nbytes), 0)
+
+
+def gather(element: str, number: str, source: Source, axes: list[tuple[int, ...]]):
+    """(Function(array, numbers, error, out, ...), grid, block, what it takes last)."""
     (rows, in_array, in_numbers, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
+    packed_rows = struct.pack("3q", rows, in_array, in_numbers)
+    stage = _stage(source, rows, count)
+    if stage:
+        function = _staged(element, number, source.mode, stage)
+        return function, (rows, 1), (STAGED_THREADS, 1, 1), (count, source.length, packed_rows)
     at_once = _ROWS if rows > 1 and in_numbers == 0 else 1
-    together = TOGETHER if itemsize <= 8 else 1
+    together = TOGETHER if source.itemsize <= 8 else 1
     blocks = ceil_div(count, THREADS * together) * ceil_div(rows, at_once)
-    function = _gather(element, number, mode, together, at_once)
-    return function, (blocks, 1), count, struct.pack("3q", rows, in_array, in_numbers)
+    function = _gather(element, number, source.mode, together, at_once)
+    return function, (blocks, 1), (THREADS, 1, 1), (count, source.length, source.step, packed_rows)
 
 
 @context_dependent_memoize

@@ -186,6 +186,49 @@ __device__ __forceinline__ void gather(const char *array, const char *numbers, i
     if (MODE == RAISE && wrong && error) *error = 1;
 }
 
+enum { STAGED_THREADS = 512, STAGED_ROUNDS = 4 };
+
+// Copies a row to shared memory, 16 bytes at a time where it is aligned.
+template <class T> __device__ __forceinline__ void stage_row(T *to, const char *from, index_t length)
+{
+    const index_t words = length * sizeof(T) / sizeof(uint4);
+    if (((size_t)from | length * sizeof(T)) % sizeof(uint4) == 0) {
+#pragma unroll 4
+        for (index_t k = threadIdx.x; k < words; k += STAGED_THREADS)
+            ((uint4 *)to)[k] = ((const uint4 *)from)[k];
+    } else {
+        for (index_t k = threadIdx.x; k < length; k += STAGED_THREADS) to[k] = ((const T *)from)[k];
+    }
+    __syncthreads();
+}
+
+// The same for rows of contiguous elements, from each of which many are taken: a block has one in shared
+// memory, where elements at random places are found much faster.
+template <class T, class I, Mode MODE, int BYTES>
+__device__ __forceinline__ void gather_staged(const char *array, const char *numbers, int *error, T *out,
+                                              index_t count, index_t length, const Rows &rows)
+{
+    __shared__ uint4 staged[BYTES / sizeof(uint4)];
+    const T *const row = (const T *)staged;
+    stage_row((T *)staged, array + blockIdx.x * rows.in_array, length);
+    const I *const own = (const I *)(numbers + blockIdx.x * rows.in_numbers);
+    out += blockIdx.x * count;
+    int wrong = 0;
+    for (index_t first = threadIdx.x; first < count; first += STAGED_THREADS * STAGED_ROUNDS) {
+        I indices[STAGED_ROUNDS];
+#pragma unroll
+        for (int u = 0; u < STAGED_ROUNDS; u++)
+            if (first + u * STAGED_THREADS < count) indices[u] = own[first + u * STAGED_THREADS];
+#pragma unroll
+        for (int u = 0; u < STAGED_ROUNDS; u++) {
+            if (first + u * STAGED_THREADS >= count) break;
+            const index_t at = element_number<MODE>(indices[u], length, &wrong);
+            out[first + u * STAGED_THREADS] = MODE == RAISE && at < 0 ? T() : row[at];
+        }
+    }
+    if (MODE == RAISE && wrong && error) *error = 1;
+}
+
 // offsets[i] is set to `step` times an index, or incremented by it (ADD).
 template <class I, Mode MODE, bool ADD, int D>
 __device__ __forceinline__ void add_offsets(index_t *offsets, const char *numbers, int *error,

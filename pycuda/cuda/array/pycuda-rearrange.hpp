@@ -68,8 +68,13 @@ __device__ __forceinline__ void triangle(const char *in, T *out, const Triangle<
         }
     }
 #pragma unroll
-    for (int u = 0; u < REARRANGE_ROUNDS; u++)
-        if (rounds.has(u)) moved[u].store(out + rounds.at(u) * V, 0);
+    for (int u = 0; u < REARRANGE_ROUNDS; u++) {
+        if (!rounds.has(u)) break;
+        if (Unit::fit(out))
+            moved[u].store(out + rounds.at(u) * V, 0);
+        else // memory of a user's allocator
+            for (int v = 0; v < V; v++) out[rounds.at(u) * V + v] = moved[u](v);
+    }
 }
 
 // ---- padding

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import pycuda.driver as drv
 import pycuda.gpuarray as gpuarray
+from pycuda._kernels.builtin import gather as kernels
 
 DTYPES = ["u1", "f2", "f4", "f8", "F", "D", "V3", "V24", "b1"]
 INDICES = ["i8", "i4", "u1", "i2"]
@@ -132,3 +133,31 @@ def test_few_indices_of_much_data_are_waited_for_alone():
         found = there[index]
         there.fill(0)  # in the stream's order: after the elements were moved
     check(found, host[::-1])
+
+
+@few
+@given(
+    SEEDS,
+    st.sampled_from(["u1", "f4", "D", "V3"]),
+    st.sampled_from([512, 530, 600]),
+    st.booleans(),
+    st.data(),
+)
+def test_many_elements_of_many_rows(seed, dtype, columns, alike, data):
+    """Rows are gathered from in shared memory."""
+    rng = np.random.default_rng(seed)
+    rows, start = kernels._MANY_ROWS, data.draw(st.integers(0, 3))
+    nbytes = (rows * columns + start) * np.dtype(dtype).itemsize
+    flat = rng.integers(0, 256, nbytes, dtype=np.uint8).view(dtype)
+    host, there = (each[start:].reshape(rows, columns) for each in (flat, gpuarray.to_gpu(flat)))
+    count = data.draw(st.sampled_from([512, 700, 2500]))
+    index = rng.integers(-columns, columns, (1 if alike else rows, count))
+    there_index = gpuarray.to_gpu(index)
+    if alike:
+        check(there[:, there_index[0]], host[:, index[0]])
+        check(there.take(there_index[0] + 5, 1, mode="clip"), host.take(index[0] + 5, 1, mode="clip"))
+    else:
+        check(gpuarray.take_along_axis(there, there_index, 1), np.take_along_axis(host, index, 1))
+    index[-1, -1] = columns
+    with pytest.raises(IndexError):
+        gpuarray.take_along_axis(there, gpuarray.to_gpu(index), 1)
