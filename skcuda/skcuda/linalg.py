@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 
 import numpy as np
 from numpy.linalg import LinAlgError  # noqa: F401  what these functions raise
@@ -23,15 +24,18 @@ from .misc import init, shutdown  # noqa: F401  scikit-cuda has them here, too
 
 def _queued(function):
     """Queues on the stream of the parameter `handle`, if the function has one, and checks `lib`."""
-    signature = inspect.signature(function)
+    names = [*inspect.signature(function).parameters]
+    places = {name: names.index(name) if name in names else sys.maxsize for name in ("handle", "lib")}
 
     @functools.wraps(function)
     def call(*arguments, **keywords):
-        given = signature.bind(*arguments, **keywords).arguments
-        if given.get("lib", "cula") not in ("cula", "cusolver"):
-            raise ValueError(f"lib is {given['lib']!r}, must be 'cula' or 'cusolver'")
-        given = given.get("kwargs", given)
-        with queued_on(getattr(given.get("handle"), "stream", None)):
+        handle, lib = (
+            arguments[place] if place < len(arguments) else keywords.get(name)
+            for name, place in places.items()
+        )
+        if lib not in (None, "cula", "cusolver"):
+            raise ValueError(f"lib is {lib!r}, must be 'cula' or 'cusolver'")
+        with queued_on(getattr(handle, "stream", None)):
             return function(*arguments, **keywords)
 
     return call

@@ -348,6 +348,19 @@ def test_in_the_order_of_a_stream(handle):
     assert_allclose(x.get(), 1)
 
 
+def test_in_a_graph(handle):
+    stream, x = drv.Stream(), gpuarray.to_gpu(np.ones(100))
+    cublas.cublasSetStream(handle, stream)
+    cublas.cublasDscal(handle, x.size, 2, x.gpudata, 1)
+    with stream.capture() as graph:
+        cublas.cublasDscal(handle, x.size, 3, x.gpudata, 1)
+    launched = graph.instantiate()
+    for _ in range(2):
+        launched.launch(stream)
+    stream.synchronize()
+    assert_allclose(x.get(), 18)
+
+
 def test_exceptions(handle):
     a = gpuarray.zeros((3, 3), np.float32)
     with pytest.raises(cublas.cublasInvalidValue):

@@ -108,6 +108,21 @@ def test_streams():
         assert_allclose(array.get(), 2 * x)
 
 
+def test_in_a_graph():
+    stream, x = drv.Stream(), random((64,), np.complex128)
+    x_gpu, y_gpu, plan = (
+        gpuarray.to_gpu(x),
+        gpuarray.empty(64, complex),
+        Plan(64, complex, complex, stream=stream),
+    )
+    fft(x_gpu, y_gpu, plan)
+    with stream.capture() as graph:
+        ifft(x_gpu, y_gpu, plan, True)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    assert_allclose(y_gpu.get(), np.fft.ifft(x), **close(complex))
+
+
 def test_a_work_area_of_the_callers():
     x = random((64,), np.float32)
     x_gpu, y_gpu = gpuarray.to_gpu(x), gpuarray.empty(33, np.complex64)
