@@ -74,7 +74,7 @@ def __array_ufunc__(self: GPUArray, ufunc: np.ufunc, method: str, *inputs: Any, 
 
 
 # ---- functions: a module of pycuda._array, and what it has of NumPy's. A word is the name in both, or
-# ours=theirs. The other tables are of numpy.linalg and numpy.fft.
+# ours=theirs. The other tables are of numpy.linalg, numpy.fft and numpy.lib.stride_tricks.
 
 _FUNCTIONS = {
     "core.creation": "tril triu",
@@ -130,6 +130,7 @@ _LINALG = {
         linalg_vecdot=vecdot multi_dot outer_of_vectors=outer""",
     "shape.views": "matrix_transpose",
 }
+_STRIDE_TRICKS = {"shape.views": "sliding_window_view"}
 _FFT = {
     "fft.shifts": "fftshift ifftshift",
     "fft.transforms": """fft fft2 fftn hfft ifft ifft2 ifftn ihfft irfft irfft2 irfftn rfft rfft2
@@ -141,7 +142,12 @@ _FFT = {
 def places() -> dict:
     """NumPy's functions, those that this version of it has: the module and the name of ours."""
     found = {}
-    for home, table in ((np, _FUNCTIONS), (np.linalg, _LINALG), (np.fft, _FFT)):
+    for home, table in (
+        (np, _FUNCTIONS),
+        (np.linalg, _LINALG),
+        (np.fft, _FFT),
+        (np.lib.stride_tricks, _STRIDE_TRICKS),
+    ):
         for module, words in table.items():
             for word in words.split():
                 name, _, theirs = word.partition("=")

@@ -16,6 +16,7 @@ from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.core.operands import as_array
+from pycuda._driver import _forbid_writing
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array
@@ -27,6 +28,16 @@ def strided(a, shape, strides) -> GPUArray:
     if 0 in shape:
         return new(shape, a.dtype, a.allocator)
     return _driver.GPUArray(shape, a.dtype, a.allocator, base=a, gpudata=a, strides=strides)
+
+
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False) -> GPUArray:
+    """A view of the windows of this shape at every place along the axes, read-only unless `writeable`."""
+    tricks = np.lib.stride_tricks
+    # NumPy finds shape and strides, with an array that has no memory but for one element.
+    form = tricks.as_strided(np.empty((), x.dtype), x.shape, x.strides)
+    form = tricks.sliding_window_view(form, window_shape, axis)
+    view = strided(x, form.shape, form.strides)
+    return view if writeable else _forbid_writing(view)
 
 
 def at(axis: int, item) -> tuple:

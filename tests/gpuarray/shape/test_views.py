@@ -133,3 +133,31 @@ def test_broadcast_to(array):
     compare(gpuarray.broadcast_to(array, (5, 2, 3, 4)), np.broadcast_to(HOST, (5, 2, 3, 4)))
     with pytest.raises(ValueError):
         gpuarray.broadcast_to(array, (2, 3, 5))
+
+
+windows = np.lib.stride_tricks.sliding_window_view
+
+
+@few
+@given(data=st.data())
+def test_sliding_windows(data):
+    pair = data.draw(arrays(DTYPES, most=3))
+    ndim = pair[0].ndim
+    axes = data.draw(st.one_of(st.none(), st.lists(st.integers(-ndim, ndim), max_size=3).map(tuple)))
+    count = ndim if axes is None else len(axes)
+    shape = data.draw(st.lists(st.integers(-1, 5), min_size=count, max_size=count + 1).map(tuple))
+    same(lambda a: windows(a, shape, axes), pair)
+
+
+def test_sliding_windows_are_views(array):
+    same(lambda a: windows(a, 3, 2).max(axis=-1), HOST)
+    same(lambda a: windows(a, 2, axis=0) + windows(a, 2, 0), HOST)
+    view = windows(array, 2, -1)
+    assert not view.flags.writeable and np.shares_memory(view, array)
+    with pytest.raises(ValueError):
+        view[...] = 0
+    view = windows(array, 2, -1, writeable=True)
+    assert view.flags.writeable
+    view[0, 0, 0, 1] = 50
+    assert float(array[0, 0, 1].get()) == 50
+    assert not windows(gpuarray.broadcast_to(array, (2, 2, 3, 4)), 2, 0, writeable=True).flags.writeable
