@@ -17,6 +17,8 @@ def test_versions_are_one():
     version = re.search(r"version: '([\d.]+)'", read("meson.build"))[1]
     assert f'version: "{version}"' in read("CITATION.cff")
     assert f'\nversion = "{version}"\n' in read("pyproject.toml")
+    assert f'\nversion = "{version}"\n' in read("skcuda/pyproject.toml")
+    assert f'"pycuda=={version}"' in read("skcuda/pyproject.toml")
 
 
 def test_pre_commit_has_the_linters_of_make():
