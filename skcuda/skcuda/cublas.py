@@ -188,22 +188,42 @@ cublasSrotg = cublasDrotg = _rotg
 cublasCrotg = cublasZrotg = _complex_rotg
 
 
-def _rotmg(name: str, number, handle, d1, d2, x1, y1):
-    """(d1, d2, x1, param) of the modified Givens rotation."""
-    if host.is_possible():
-        raise NotImplementedError(f"{name} is not there on the CPU device; use {name.replace('mg', 'g')}")
-    changed = [number(each) for each in (d1, d2, x1)]
-    param = (number * 5)()
-    references = map(ctypes.byref, (*changed, number(y1)))
-    _library.call(name, ctypes.c_void_p(handle), *references, param)
-    return *(each.value for each in changed), list(param)
+_SCALE = 4096.0  # by squares of it the diagonal is kept near 1, and factors by it
 
 
-def cublasSrotmg(handle, d1, d2, x1, y1):
-    """(d1, d2, x1, param) of the modified Givens rotation, in single precision."""
-    return _rotmg("cublasSrotmg", ctypes.c_float, handle, d1, d2, x1, y1)
+def _scaled(d, factors: list, where: tuple[int, ...]):
+    """A number of the diagonal near 1, and with it the factors of its row; whether that took a step."""
+    steps = False
+    while d and not _SCALE**-2 < abs(d) < _SCALE**2:
+        power = 1 if abs(d) <= _SCALE**-2 else -1
+        d *= _SCALE ** (2 * power)
+        for each in where:
+            factors[each] *= _SCALE**-power
+        steps = True
+    return d, steps
 
 
-def cublasDrotmg(handle, d1, d2, x1, y1):
-    """(d1, d2, x1, param) of the modified Givens rotation, in double precision."""
-    return _rotmg("cublasDrotmg", ctypes.c_double, handle, d1, d2, x1, y1)
+def _rotmg(handle, d1, d2, x1, y1) -> tuple[float, float, float, list[float]]:
+    """(d1, d2, x1, param): the modified rotation of (x1, y1), weighted by d1 and d2, to (x1, 0)."""
+    p1, p2 = d1 * x1, d2 * y1
+    if d1 >= 0 and p2 == 0:
+        return d1, d2, x1, [-2.0, 0.0, 0.0, 0.0, 0.0]
+    is_first = abs(p1 * x1) > abs(p2 * y1)
+    if d1 < 0 or (not is_first and p2 * y1 < 0):
+        return 0.0, 0.0, 0.0, [-1.0, 0.0, 0.0, 0.0, 0.0]
+    # h11, h21, h12, h22, and the change of x1 as the last.
+    factors = [1.0, -y1 / x1, p2 / p1, 1.0] if is_first else [p1 / p2, -1.0, 1.0, x1 / y1]
+    change = factors[0] * factors[3] - factors[1] * factors[2]
+    d1, d2, x1 = (d1, d2, x1) if is_first else (d2, d1, y1)
+    factors.append(x1 * change)
+    d1, first = _scaled(d1 / change, factors, (0, 2, 4))
+    d2, second = _scaled(d2 / change, factors, (1, 3))
+    *factors, x1 = factors
+    if first or second:
+        return d1, d2, x1, [-1.0, *factors]
+    if is_first:
+        return d1, d2, x1, [0.0, 0.0, *factors[1:3], 0.0]
+    return d1, d2, x1, [1.0, factors[0], 0.0, 0.0, factors[3]]
+
+
+cublasSrotmg = cublasDrotmg = _rotmg

@@ -68,6 +68,12 @@ def test_the_libraries_have_the_functions(module, monkeypatch):
     assert all(map(library.symbol, functions - OURS))
 
 
+@pytest.mark.parametrize("module", [cublas, cusolver])
+def test_the_cpu_device_has_the_functions(module):
+    families = {row.family for row in _rows.rows(module._TABLE)}
+    assert [each for each in families if not callable(getattr(module._library.stand_in, each, None))] == []
+
+
 @pytest.mark.parametrize("module, header", [(cublas, "cublas_api.h"), (cusolver, "cusolverDn.h")])
 def test_parameters(module, header):
     known, wrong = prototypes(header), []
