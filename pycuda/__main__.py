@@ -39,6 +39,7 @@ def _driver(problems) -> int | None:
 
 
 def _compiler(major, problems) -> None:
+    """Prints which compiler is found; what is wrong with it goes into `problems`."""
     compiler, problem = finder.find_nvrtc(major, None)
     if compiler:
         print(f"compiler  NVRTC {'.'.join(map(str, compiler.version))}, {compiler.path}")

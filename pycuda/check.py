@@ -42,6 +42,7 @@ class _Report(NamedTuple):
 
 
 def _read(path: str) -> _Report:
+    """The report that the CPU device wrote to this file."""
     with open(path, encoding="utf-8", errors="replace") as file:
         rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
     counts: collections.Counter[str] = collections.Counter()
@@ -59,6 +60,7 @@ def _number(count: int, one: str, more: str) -> str:
 
 
 def _summary(report: _Report) -> str:
+    """The lines printed at the end."""
     counts = [
         _number(len(report.faults), "fault", "faults"),
         _number(report.launches, "launch", "launches"),
@@ -91,6 +93,7 @@ def _run(command: list[str], environment: dict[str, str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m pycuda.check",
         usage="python -m pycuda.check [options] (PROGRAM | -m MODULE | -c CODE) ARGUMENTS...",

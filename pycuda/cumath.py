@@ -22,6 +22,7 @@ def _check_out(array, out) -> None:
 
 
 def _unary(name):
+    """The module's function of this name."""
     numpy_name = _NUMPY_NAMES.get(name, name)
 
     def function(array, stream_or_out=None, *, out=None, stream=None):

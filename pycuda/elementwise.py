@@ -65,6 +65,7 @@ class _Plan(NamedTuple):
 
 
 def _read(arguments, text: kernels.Text) -> _Reading:
+    """What is known of a kernel before its source is made: its arguments, and how the statements use them."""
     arguments = parsing.read_arguments(arguments)
     positions, vectors, pick = kernels.vectors_of(arguments)
     if not positions:
@@ -229,6 +230,7 @@ class ElementwiseKernel:
         ]
 
     def _walk(self, forms, guarded: bool) -> layout.Walk:
+        """How the kernel walks over vectors of these shapes and strides."""
         analysis = self._reading.analysis
         parts = [
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
@@ -317,6 +319,7 @@ class ElementwiseKernel:
         return plan._replace(copies=copies)
 
     def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
+        """Launches for the indices of a range alone."""
         analysis = self._reading.analysis
         walk = self._walk(forms, guarded=True)
         if not indices:
@@ -353,6 +356,9 @@ class ElementwiseKernel:
         return function
 
     def _build(self, variant):
+        """The function of one variant of the kernel in the current context. variant: kind of loop, the
+        layout's signature, how vectors are accessed.
+        """
         reading, (kind, signature, how) = self._reading, variant
         if signature is None and not how:
             return self.generate_stride_kernel_and_types(kind == "range")[1]

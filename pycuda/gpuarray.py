@@ -482,6 +482,7 @@ class vec(metaclass=_VectorTypes):
 
 
 def _create_vector_types() -> None:
+    """Adds the dtypes and functions of CUDA's vectors (float2, make_float2, ...) to `vec`."""
     for name, scalar in _VECTOR_SCALARS.items():
         for count in range(1, 5):
             fields = "xyzw"[:count]
@@ -546,6 +547,7 @@ def zeros(
 
 
 def _zeroed(result, stream):
+    """The array, set to zeros."""
     if result.nbytes:
         # Not queued where it need not be: that would keep unpooled memory until the stream is idle.
         if stream is None and drv.current_stream() is None:

@@ -85,6 +85,7 @@ class _ScanKernel:
         return self._function(False)
 
     def _function(self, segmented: bool):
+        """The kernel in the current context, built at the first call there."""
         key = current(), segmented
         function = self._functions.get(key)
         if function is None:

@@ -126,6 +126,7 @@ def set_allocator(allocator: Any = None) -> None:
 
 
 def _first_working(make: Callable[[drv.Device], drv.Context]) -> drv.Context:
+    """make(device) of the first device for which it works. RuntimeError if there is none."""
     problem = None
     for number in range(drv.Device.count()):
         try:
@@ -374,6 +375,7 @@ class DeviceData:
 
 
 def _count(value: Any, what: str, least: int) -> int:
+    """An integer of at least `least`; TypeError or ValueError otherwise."""
     try:
         number = operator.index(value)
     except TypeError:

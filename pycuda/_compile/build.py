@@ -158,6 +158,7 @@ def _keep_file(path: str, content: bytes | None) -> None:
 
 
 def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> tuple[bytes, tuple[str, ...]]:
+    """(code, lowered names) by NVRTC. CompileError, or _UseNvcc if the source needs nvcc."""
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
     with progress.watched("NVRTC", job.users or job.source):
         code, log, has_host, names = nvrtc.compile_source(
@@ -212,7 +213,7 @@ def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> tuple[b
 
 @functools.cache
 def _stand_ins() -> dict[str, tuple]:
-    """The built-in headers, each with what changes when it does."""
+    """The package's own headers by name, each with its file's signature."""
     found: dict[str, tuple] = {}
     for prefix in ("", "sys/"):
         found.update((prefix + name, known) for name, known in _headers_in(os.path.join(_STAND_INS, prefix)))
@@ -287,6 +288,8 @@ def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes)
 def _with_nvrtc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
 ) -> Product:
+    """The product from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
+    remembers."""
     job = _with_attributes(job, parsed, found)
     own = [absolute(folder) for folder in parsed.folders]
     arch, kind = _product_kind(job, parsed)
@@ -317,6 +320,8 @@ def _with_nvrtc(
     )
 
     def make() -> bytes:
+        """Compiles, unless an entry of the cache says that the source needs nvcc; _UseNvcc names that
+        entry."""
         entry = f"{key}.nvcc"
         reason = cache.read(where, entry) if where else None
         if reason is not None and _nvcc_of(job):
@@ -342,6 +347,7 @@ class _Marks(NamedTuple):
 
 
 def _marks(job: Job, parsed: options.Parsed) -> _Marks:
+    """What the PTX for this job's device is marked with."""
     if job.device is None or not job.device.takes_ptx:
         return _Marks()
     arch = options.real_arch(parsed.arch, parsed.code) or _OLDEST_ARCH
@@ -370,6 +376,7 @@ def _for_device(marks: _Marks, code: bytes) -> bytes:
 
 
 def _run_nvcc(job: Job, path: str, target: str) -> bytes:
+    """The code by the nvcc command; its messages are printed, CompileError if it fails."""
     with progress.watched("nvcc", job.users or job.source):
         outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
     if outcome.folder:
@@ -389,6 +396,7 @@ def _relaxed(found: includes.Includes) -> list[str]:
 def _with_nvcc(
     job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
 ) -> Product:
+    """The product from the cache or by nvcc. why: the reason why it is not NVRTC's, for error messages."""
     if job.expressions:
         raise report.no_expressions(why)
     path = finder.find_nvcc(job.nvcc or "nvcc")

@@ -146,6 +146,7 @@ def is_entry(where: str, name: str) -> bool:
 
 
 def _warn_once(where: str, what: str, why: str) -> None:
+    """Warns that the folder is not used, once for each folder."""
     if where in _warned:
         return
     _warned.add(where)

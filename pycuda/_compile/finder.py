@@ -146,6 +146,9 @@ def _open_all(newest_major: int | None):
 
 
 def _header_folder(roots, row) -> str | None:
+    """The first folder that has the row's header: below a root, in a wheel next to it, or as cuda-pathfinder
+    finds it.
+    """
     library, marker, inside, wheel = row
     for root in roots:
         for folder in (os.path.join(root, inside), os.path.join(os.path.dirname(root), wheel, "include")):
@@ -170,6 +173,7 @@ def _header_identity(folders) -> str:
 
 
 def _record(compiler: Compiler) -> bytes:
+    """The finding as it is stored in the cache folder."""
     lines = [
         compiler.path,
         f"{compiler.version[0]}.{compiler.version[1]}",

@@ -133,6 +133,9 @@ class _Scan:
         self.computed = False
 
     def try_read(self, path: str) -> str | None:
+        """The file's text, None if it cannot be read. Either is recorded: a later change makes the scan
+        outdated.
+        """
         known = stamp(path)
         self.result.watched.append((path, known))
         found = None if known is None else _content(path, known)
@@ -143,6 +146,9 @@ class _Scan:
         return text
 
     def follow(self, name: str, folders) -> None:
+        """Scans the first file of this name in the folders; one that is in none is noted as an outside
+        header.
+        """
         for folder in folders:
             path = os.path.normpath(os.path.join(folder, name))
             if path in self.seen:

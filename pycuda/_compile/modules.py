@@ -136,6 +136,7 @@ class CudaModule:
         return self._loaded().get_surfref(self._in_code(name))
 
     def _warn_of_arch(self, arch) -> None:
+        """Warns if the architecture is newer than the current device."""
         wanted, device = capability(arch), target.current()
         if wanted and device and wanted > device.capability:
             report.warn(

@@ -17,6 +17,7 @@ AFTER = 5.0  # seconds
 
 
 def _message(compiler: str, source: str) -> str:
+    """What is printed when a compilation takes long."""
     kernels = re.findall(r"__global__[^;{]*?\b(?!__)(\w+)\s*\(", source)
     named = ", ".join(kernels[:3]) + (", ..." if kernels[3:] else "")
     what = f"{named or 'a source without kernels'} ({len(source.splitlines())} lines)"

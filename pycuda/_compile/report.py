@@ -39,6 +39,7 @@ def needs_nvcc(why: str, command) -> CompileError:
 
 
 def nvcc_missing(nvcc: str, driver_major: int | None) -> CompileError:
+    """The error when the named nvcc does not exist."""
     return CompileError(
         f"the compiler {nvcc!r} cannot be run: no such command. Without nvcc={nvcc!r} kernels are "
         "compiled in process; "
@@ -57,6 +58,7 @@ def names_a_line(problem: CompileError) -> bool:
 
 
 def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
+    """What may help, from the compiler's log; an empty string if nothing is known."""
     if needs_nvcc:
         return (
             "\nThis is a limit of NVRTC. nvcc may compile it, and none that runs was found: it comes with "
@@ -76,6 +78,7 @@ def _hint(log: str, header: str | None, compiler, needs_nvcc: bool) -> str:
 
 
 def failed(compiler, log: str, command, header: str | None, needs_nvcc: bool) -> CompileError:
+    """The error when NVRTC does not compile the source."""
     version = ".".join(map(str, compiler.version))
     return CompileError(
         f"{NAME} does not compile (NVRTC {version}){_hint(log, header, compiler, needs_nvcc)}",
@@ -94,6 +97,7 @@ def no_expressions(why: str) -> CompileError:
 
 
 def misplaced_attribute(header: str, line: int) -> CompileError:
+    """The error for an attribute on which NVRTC and nvcc disagree."""
     return CompileError(
         f"{header}({line}): an attribute after the closing brace of a class, which NVRTC and nvcc give to "
         "different things, so that sizes differ. Write it before the name: "

@@ -56,6 +56,7 @@ def _recall(key) -> build.Product | None:
 
 
 def _run(key, job: build.Job) -> build.Product:
+    """Compiles, with debug information under a debugger, and remembers the product."""
     if _is_debugging():
         job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
     product = build.run(job)
@@ -97,6 +98,7 @@ class Request(NamedTuple):
 
 
 def _job(request: Request, device) -> build.Job:
+    """The compilation that a request means on this device: source wrapped, options completed."""
     folders = [absolute(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
     options = _with_architecture(options, request.arch, request.code, device)

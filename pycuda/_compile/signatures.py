@@ -54,6 +54,9 @@ _KERNEL = re.compile(
 
 
 def _type(parameter: str, defined: frozenset[str], structures: frozenset[str]) -> bytes:
+    """The code of a parameter's type, from its declaration; _UNKNOWN where the source defines the name
+    itself.
+    """
     plain = _QUALIFIERS.sub(" ", parameter)
     if defined.intersection(re.findall(r"\w+", plain)):
         return _UNKNOWN

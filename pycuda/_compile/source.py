@@ -52,6 +52,7 @@ class _Include(NamedTuple):
 
 
 def _by_tokens(source: str):
+    """The #include lines outside of all braces, found token by token."""
     depth = 0
     for match in re.finditer(_TOKENS, source):
         if match["brace"]:

@@ -64,6 +64,7 @@ def _device_in_use():
 
 
 def _describe(device) -> Target:
+    """What the device and its driver take."""
     version = _driver.get_driver_version()
     return Target(
         capability=tuple(device.compute_capability()),

@@ -88,6 +88,8 @@ class _Plan:
         self.lock.release()
 
     def _prepare(self, stream) -> Any:
+        """Gives the plan its workspace and returns it: for a capture one of its own, else one that is
+        kept."""
         if _is_captured(stream):  # graphs may run at the same time
             workspace, self.is_set = _driver.GPUArray(self.workspace_size, np.uint8), False
             self.handle.use(stream, workspace, self.workspace_size)
@@ -170,6 +172,7 @@ def _made_before(transform: Transform) -> _Plan:
 
 
 def _plan(transform: Transform, stream) -> _Plan:
+    """The stream's plan for the transform, which is made if there is none."""
     streams, key = of_stream(_plans, stream)
     plans = {} if streams is None else streams.setdefault(key, {})
     found = plans.get(transform)

@@ -69,6 +69,7 @@ def _factorize_panel(a, pivots, first: int, last: int) -> None:
 
 
 def _getrf(a, pivots, info) -> None:
+    """LU factorization of each matrix, a panel of columns at a time."""
     rows, columns = a.shape[-2:]
     count = min(rows, columns)
     work = np.array(a, order="C").reshape(-1, rows, columns)
@@ -97,6 +98,7 @@ def permutation(pivots, rows: int) -> np.ndarray:
 
 
 def _getrs(lu, pivots, b, transposed) -> None:
+    """Solves with the factors of getrf; transposed: 0, 1, or 2 for the conjugate transpose."""
     order = permutation(pivots, lu.shape[-1])[..., None]
     if not transposed:
         x = _solved(lu, np.take_along_axis(b, order, -2), upper=False, unit=True)
@@ -123,6 +125,7 @@ def getrs(lu, pivots, b, transposed) -> None:
 
 
 def _trsm(a, b, upper, transposed, unit) -> None:
+    """Solves with a triangle; transposed: 0, 1, or 2 for the conjugate transpose."""
     if transposed:
         a, upper = a.swapaxes(-1, -2), not upper
     a = a.conj() if transposed == 2 else a
@@ -172,6 +175,8 @@ def _is_definite(a, upper) -> bool:
 
 
 def _potrf(a, info, upper) -> None:
+    """Cholesky factorization; info: the size of the first leading minor that is not positive definite."""
+
     def compute(a):
         a[...] = np.linalg.cholesky(a, upper=upper)
 
@@ -216,6 +221,8 @@ def orgqr(q, tau) -> None:
 
 
 def _gesvd(a, info, s, *vectors) -> None:
+    """Singular values, and vectors where arrays for them are given."""
+
     def compute(a, s, *vectors):
         if not vectors:
             s[...] = np.linalg.svd(a, compute_uv=False)
@@ -232,6 +239,7 @@ def gesvd(a, s, u, vh, info) -> None:
 
 
 def _syevd(a, w, info, upper, vectors) -> None:
+    """Eigenvalues of Hermitian matrices, and with `vectors` their eigenvectors, in place of `a`."""
     triangle = "U" if upper else "L"
 
     def compute(a, w):

@@ -51,6 +51,9 @@ def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
 
 
 def _solve_strided(a, b, info, identity: bool) -> None:
+    """Solves small systems whose matrices have any strides: those of a stack that has no common stride are
+    copied.
+    """
     side, columns = b.shape[-2:]
     axes, _ = _collapse_axes(list(zip(a.shape[:-2], a.strides[:-2], strict=True)), 1)
     if len(axes) > 1:

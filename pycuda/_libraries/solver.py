@@ -175,6 +175,9 @@ def _columns(shape, dtype) -> GPUArray:
 
 
 def getrf(a, pivots, info) -> None:
+    """As lapack.getrf: LU factorization by cusolverDnXgetrf. Its workspace query has no pivots, hence two
+    lists of arguments.
+    """
     (rows, columns), kind = a.shape[-2:], _type(a)
     _factorize(
         "cusolverDnXgetrf", (a, pivots), info,
@@ -197,6 +200,7 @@ def getrs(lu, pivots, b, transposed) -> None:
 
 
 def trsm(a, b, upper, transposed, unit) -> None:
+    """As lapack.trsm: cuBLAS's trsm for each matrix."""
     stream, (rows, columns) = _driver.current_stream(), b.shape[-2:]
     function = _function(f"cublas{_LETTERS[b.dtype.char]}trsm_v2")
     handle, one = blas.handle(stream), np.ones(1, b.dtype)
@@ -225,6 +229,7 @@ def geqrf(a, tau) -> None:
 
 
 def orgqr(q, tau) -> None:
+    """As lapack.orgqr: Q from the reflectors, in their place."""
     stream, (rows, columns), count = _driver.current_stream(), q.shape[-2:], tau.shape[-1]
     letter = _LETTERS[q.dtype.char]
     name = f"cusolverDn{letter}{'or' if letter in 'SD' else 'un'}gqr"
@@ -264,6 +269,9 @@ def gesvd(a, s, u, vh, info) -> None:
 
 
 def _gesvd(a, s, u, vh, info) -> None:
+    """Singular values, and the vectors of u and vh unless they are None, of matrices with as many rows as
+    columns or more.
+    """
     (rows, columns), kind, real = a.shape[-2:], _type(a), _type(s)
     job = ord("N" if u is None else "A" if u.shape[-1] == rows else "S")
     least = columns
@@ -303,6 +311,7 @@ def _gesvdj(a, s, u, vh, info) -> None:
 
 
 def syevd(a, w, upper, vectors, info) -> None:
+    """As lapack.syevd. Stacks are one call where the library's version has that without errors."""
     side, kind, real = a.shape[-1], _type(a), _type(w)
 
     def arguments(a, w):

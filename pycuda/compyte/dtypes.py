@@ -24,6 +24,7 @@ class TypeNameNotKnown(RuntimeError, KeyError):
 
 
 def _list_of_names(c_names: str | Sequence[str]) -> list[str]:
+    """The names as a list. TypeError or ValueError unless they are strings, and at least one."""
     names = [c_names] if isinstance(c_names, str) else c_names
     if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
         raise TypeError(f"c_names is {c_names!r}: it must be a str, or a list or tuple of str")

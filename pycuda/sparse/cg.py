@@ -229,6 +229,9 @@ class _Limit:
         return max(abs(self.first.wait()), abs(self.rhs.wait()))
 
     def reached(self, product: AsyncInnerProduct) -> bool:
+        """Waits for the squared residual; whether it is below the tolerance. ConvergenceError if it is not
+        finite.
+        """
         self.delta = product.wait()
         if not np.isfinite(self.delta):
             raise ConvergenceError(
@@ -238,6 +241,7 @@ class _Limit:
         return bool(abs(self.delta) <= self.tol**2 * self.largest())
 
     def failure(self, iterations: int) -> str:
+        """The message of the error after that many iterations."""
         if self.delta is None:
             return f"conjugate gradients: max_iterations is {iterations}: nothing was done"
         ratio = np.sqrt(abs(self.delta) / self.largest())

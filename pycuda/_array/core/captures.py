@@ -38,6 +38,9 @@ def last_work(stream: Any) -> _driver.Event:
 
 
 def _run(before: _driver.Event | None, work: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The result of work(*arguments), whose calls go to a stream of its own, after the event; done when it
+    returns.
+    """
     with _driver.Stream() as stream:
         if before is not None:
             stream.wait_for_event(before)

@@ -267,6 +267,7 @@ def tri(
 
 
 def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
+    """tril() or triu(): the elements up to diagonal k, or from it on; zeros elsewhere."""
     if m.ndim == 0:
         raise TypeError("Input array must be at least 1-d.")
     if not m.size:

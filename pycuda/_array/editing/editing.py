@@ -53,6 +53,7 @@ def append(arr, values, axis=None) -> GPUArray:
 
 
 def _depth(blocks) -> int:
+    """How deeply the lists of np.block are nested; 0 for what is no list."""
     if isinstance(blocks, tuple):
         raise TypeError(
             "Only lists can be used to arrange blocks, and np.block does not allow implicit conversion "
@@ -168,6 +169,7 @@ def insert(arr, obj, values, axis=None) -> GPUArray:
 
 
 def _insert_many(arr, places, values, axis) -> GPUArray:
+    """numpy.insert at several places along an axis, given as integers before which values go."""
     length, count = arr.shape[axis], places.size
     shape = (*arr.shape[:axis], length + count, *arr.shape[axis + 1 :])
     result = new(shape, arr.dtype, arr.allocator)

@@ -48,6 +48,7 @@ def _as_pairs(value, ndim: int, whole=False) -> list[tuple]:
 
 
 def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
+    """(before, after) of each axis from any form of numpy.pad's argument."""
     if isinstance(pad_width, dict):
         widths = [(0, 0)] * ndim
         for axis, width in pad_width.items():
@@ -82,6 +83,7 @@ def _constants(values, dtype) -> np.ndarray:
 
 
 def _by_slices(a, widths, shape, values) -> GPUArray:
+    """Constant padding: the array and the constants are assigned to slices of a new array."""
     result = new(shape, a.dtype, a.allocator)
     result[tuple(slice(before, before + n) for n, (before, _) in zip(a.shape, widths, strict=True))] = a
     for axis, (pair, (before, after)) in enumerate(zip(_constants(values, a.dtype), widths, strict=True)):
@@ -137,6 +139,7 @@ def _ramp(end, edge, width: int, axis: int, ndim: int):
 
 
 def _linear_ramp(a, axis, before, after, ends):
+    """Pads one axis by values that rise or fall evenly from the edges to `ends`."""
     length = a.shape[axis]
     first, last = a[at(axis, slice(0, 1))], a[at(axis, slice(length - 1, length))]
     start, end = (0 if value is None else value for value in ends)
@@ -146,6 +149,9 @@ def _linear_ramp(a, axis, before, after, ends):
 
 
 def _statistic(function):
+    """The function that pads one axis by `function` (max, mean, ...) of the first and of the last
+    elements."""
+
     def pad_with(a, axis, before, after, lengths):
         length = a.shape[axis]
         sides = []

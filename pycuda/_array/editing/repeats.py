@@ -77,6 +77,7 @@ def tile(
     ndim = max(len(reps), a.ndim)
     reps = (1,) * (ndim - len(reps)) + reps
     shape = (1,) * (ndim - a.ndim) + a.shape
+    # The array is broadcast along a new axis before each of its own; reshape merges the two.
     pairs = [each for pair in zip(reps, shape, strict=True) for each in pair]
     result = new(tuple(pairs), a.dtype, allocator or a.allocator)
     if result.size:

@@ -104,6 +104,7 @@ def _deprecated(text: str) -> None:
 
 
 def _several(a, s, axes, to_real: bool) -> Sizes:
+    """(axis, length) of each axis of fftn and similar ones, from their arguments s and axes."""
     if s is None:
         axes = range(a.ndim) if axes is None else list(axes)
         return _lengths(a, [None] * len(axes), axes, to_real)
@@ -190,6 +191,7 @@ def _inverse(a, result, sizes) -> Steps:
 
 
 def _from_real(a, result, sizes) -> Steps:
+    """The steps of a transform of real numbers along `sizes`, of which the last is halved."""
     shape, dtype = _resized(a.shape, sizes), np.empty(0, result.dtype).real.dtype
     source = _readable(a, shape, dtype, result)
     if source is None:
@@ -212,6 +214,7 @@ def _half(a, sizes) -> GPUArray:
 
 
 def _to_real(a, result, sizes) -> Steps:
+    """The steps of a transform with a real result; the last of `sizes` is its axis of n // 2 + 1 elements."""
     *others, (axis, _) = sizes
     half = _half(a, sizes)
     if others:
@@ -339,7 +342,8 @@ class _Recipe(NamedTuple):
 
 
 def _is_plain(argument) -> bool:
-    """Whether it means the same as all that are equal to it."""
+    """Whether equal arguments of this type mean the same, so that it can be part of a cache's key: not
+    bool."""
     if type(argument) is tuple:
         return all(type(each) is int for each in argument)
     return type(argument) in (int, str, NoneType)

@@ -85,6 +85,7 @@ def _completed(items, ndim: int) -> list:
 
 
 def _read(a, index) -> _Index:
+    """Parses an index with arrays: slices are applied, arrays are paired with the axes that they index."""
     items = _completed(
         [_read_item(item) for item in (index if isinstance(index, tuple) else (index,))], a.ndim
     )
@@ -121,6 +122,7 @@ def _read(a, index) -> _Index:
 
 
 def check_mask(mask, view, axes) -> None:
+    """IndexError unless the mask has the lengths of the view's axes that it indexes."""
     for number, axis in enumerate(axes):
         if mask.shape[number] != view.shape[axis]:
             raise IndexError(
@@ -181,6 +183,8 @@ class Target(NamedTuple):
 
 
 def resolve(a, index, stream=None, write=False) -> Target:
+    """The elements that an index with arrays selects, and the axes of the result. write: for an
+    assignment."""
     read = _read(a, index)
     parts, shape = _parts(read, stream)
     positions = combined_offsets(parts, shape, stream, write)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 def _as_indices(indices) -> GPUArray | np.ndarray:
+    """The indices as an array of integers; those of the host stay there. TypeError for other dtypes."""
     if not isinstance(indices, _driver.GPUArray):
         indices = np.asarray(indices)
         indices = indices.astype(np.intp) if indices.size == 0 else indices

@@ -80,6 +80,8 @@ def _from_lists(arguments):
 
 
 def _read(arguments) -> tuple[list[GPUArray], _Plan]:
+    """The operands, and the labels of their axes and of the result's, from either form of einsum's
+    arguments."""
     if isinstance(arguments[0], str):
         operands = [as_array(each) for each in arguments[1:]]
         inputs, output = _from_text(arguments[0], operands)
@@ -107,6 +109,7 @@ def _is_dots(label) -> bool:
 
 
 def _check_output(output, inputs) -> None:
+    """ValueError unless the output's labels are different ones of the inputs."""
     known = {label for labels in inputs for label in labels}
     for label in output:
         if label is not Ellipsis and label not in known:

@@ -198,6 +198,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.Plan | None:
 
 
 def _remember(x1, x2, product, shape, dtype) -> None:
+    """Stores how operands of these shapes and dtypes are multiplied, for later calls."""
     known = _known_with_same_bits if is_wanted() else _known
     if not isinstance(product, kernels.Plan) or not product.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))

@@ -35,6 +35,7 @@ def _of_singular_values(matrices, order) -> GPUArray:
 
 
 def _matrix(x, order, axes, keepdims) -> GPUArray:
+    """numpy.linalg.norm of matrices along two axes."""
     row, column = (one_axis(each, x.ndim) for each in axes)
     if row == column:
         raise ValueError("Duplicate axes given.")

@@ -275,6 +275,7 @@ def _slid(a, v, mode) -> GPUArray:
 
 
 def _two_vectors(a, v):
+    """Both as arrays of one axis with elements. ValueError otherwise, as numpy.convolve."""
     a, v = (each if each.ndim else each.reshape(1) for each in (as_array(a), as_array(v)))
     if a.ndim != 1 or v.ndim != 1:
         raise ValueError("object too deep for desired array")

@@ -114,6 +114,7 @@ def _combine(factors, parts) -> GPUArray:
 
 
 def _inside(f, axis, step) -> GPUArray:
+    """gradient() of the inner points: central differences, of second order also for steps that differ."""
     before, here, after = (_part(f, axis, start, end) for start, end in ((None, -2), (1, -1), (2, None)))
     if is_number(step) or step.ndim == 0:
         return (
@@ -221,6 +222,8 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * math.pi) -> GPUArray:
 
 
 def _cumulative(name):
+    """The function cumulative_sum or cumulative_prod."""
+
     def function(x, /, *, axis=None, dtype=None, out=None, include_initial=False):
         if axis is None:
             if x.ndim >= 2:

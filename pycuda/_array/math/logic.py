@@ -85,6 +85,8 @@ def array_equiv(a1, a2) -> GPUArray:
 
 
 def _infinite(negative: bool):
+    """The function isneginf or isposinf."""
+
     def function(x, out=None):
         if x.dtype.kind == "c":
             raise TypeError("This operation is not supported for complex values: it would be ambiguous.")

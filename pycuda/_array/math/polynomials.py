@@ -190,6 +190,7 @@ def _checked_points(x, y, deg: int) -> None:
 
 
 def _checked_weights(w, y) -> GPUArray:
+    """polyfit's weights as floats: one for each point. TypeError otherwise."""
     w = apply("add", as_array(w), 0.0)
     if w.ndim != 1:
         raise TypeError("expected a 1-d array for weights")
@@ -205,6 +206,7 @@ def _powers(x, count: int) -> GPUArray:
 
 
 def _covariance(powers, scale, residuals, points: int, scaled: bool, several: bool) -> GPUArray:
+    """polyfit's covariance matrix of the coefficients; with several columns of y one for each."""
     base = inv(powers.T @ powers)
     base /= outer(scale, scale)
     if scaled and points <= len(scale):

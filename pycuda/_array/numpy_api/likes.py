@@ -54,6 +54,9 @@ def _stacked(object) -> GPUArray:
 
 
 def _converted(a, dtype, order, copy) -> GPUArray:
+    """np.array and np.asarray with like=: a GPUArray of this dtype and order; copy=False raises where one is
+    needed.
+    """
     if _of_parts(a):
         a, copy = _stacked(a), False
     order = "K" if order is None else order
@@ -158,6 +161,7 @@ def numbers_from(start, stop, step, dtype) -> GPUArray:
 
 
 def fresh(a, dtype, order, shape, device) -> GPUArray:
+    """np.empty_like: a new array with the shape, dtype and order of `a` where they are not given."""
     no_device(device)
     a = as_array(a)
     if shape is None and order != "A":

@@ -30,6 +30,8 @@ def _given(**keywords):
 
 
 def _reduction(name):
+    """sum or prod with NumPy's parameters."""
+
     def function(a, axis=None, dtype=None, out=None, keepdims=False, initial=_MISSING, where=True):
         if initial is _MISSING and where is True and axis is dtype is out is None and keepdims is not True:
             return getattr(_driver.GPUArray, name)(a)  # whose launch may be remembered
@@ -42,6 +44,8 @@ def _reduction(name):
 
 
 def _extreme(name):
+    """max or min with NumPy's parameters."""
+
     def function(a, axis=None, out=None, keepdims=False, initial=_MISSING, where=True):
         return getattr(_driver.GPUArray, name)(
             a, axis, out, keepdims is True, **_given(initial=initial), where=where
@@ -88,6 +92,8 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -> G
 
 
 def _spread(name):
+    """var or std with NumPy's parameters."""
+
     def function(
         a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=_MISSING,
         correction=_MISSING,

@@ -77,6 +77,8 @@ def sum(
 
 
 def _extreme(name):
+    """PyCUDA's function max or min: without axes, and NaNs are ignored."""
+
     def extreme(a: Array, stream: Stream = None) -> GPUArray:
         if a.dtype.kind == "c":
             raise TypeError(f"{name} is not supported for complex numbers")

@@ -269,6 +269,7 @@ class Generator:
         self, choose: _Choice, shape: int | Iterable[int], dtype: DTypeLike, stream: _Stream,
         a: float = 0.0, b: float = 0.0,
     ) -> GPUArray:  # fmt: skip
+        """A new array of numbers of the distribution that `choose` names; a, b: its parameters."""
         dtype = np.dtype(dtype)
         name = self._distribution(choose, dtype)
         result = _driver.GPUArray(shape, dtype)
@@ -277,6 +278,9 @@ class Generator:
 
     @takes_arrays
     def _fill(self, choose: _Choice, data: GPUArray, stream: _Stream, a: float = 0.0, b: float = 0.0) -> None:
+        """Fills the array with numbers of the distribution that `choose` names; a, b: its parameters. One
+        that is not packed is filled through a packed copy.
+        """
         if not isinstance(data, _driver.GPUArray):
             raise TypeError(f"data must be a GPUArray, not {type(data).__name__}")
         name = self._distribution(choose, data.dtype)
@@ -313,6 +317,7 @@ class Generator:
         return stream
 
     def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        """Fills the packed array and advances the states by what it took."""
         raise NotImplementedError
 
     # ---- jumps
@@ -480,6 +485,7 @@ class PseudoRandom(Generator):
         self._ready = last
 
     def _launch(self, name: str, data: GPUArray, stream: _Stream, a: float, b: float) -> None:
+        """Fills the packed array and advances the sequence by what it took."""
         function = self._function(name, data.dtype)
         groups = -(-data.size // 4)
         count = min(groups, self._count())
@@ -515,6 +521,7 @@ class PseudoRandom(Generator):
     def _skip_by(
         self, matrices: GPUArray | int, times: GPUArray | int, time: int, kind: int, stream: _Stream
     ) -> None:
+        """Skips in each generator's sequence; kind: STEPS, SEQUENCES or SUBSEQUENCES of pycuda-random.hpp."""
         kernels.states(self._name)["skip"].prepared_async_call(
             (self.block_count, 1), (kernels.THREADS, 1, 1), stream, self._states, matrices, times, time, kind
         )

@@ -170,6 +170,7 @@ def _reduced_axes(shape, strides, axes, numbered) -> list[Axis]:
 
 
 def _kept_axes(shape, strides, axes, out_strides, keepdims) -> list[Axis]:
+    """The axes that are not reduced, each with its stride in the array and in the result."""
     steps = iter(out_strides)
     kept = []
     for axis, (length, stride) in enumerate(zip(shape, strides, strict=True)):
@@ -230,6 +231,7 @@ def launches_of(name):
 
 
 def _launch(recipe: _Recipe, operands, result, stream, allocator) -> None:
+    """Queues the one or two kernels of a reduction. Nothing without a plan: there are no elements."""
     plan = recipe.plan
     if plan is None:
         return

@@ -313,6 +313,7 @@ def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUAr
 
 
 def _into(name, result, out, stream) -> GPUArray:
+    """The result converted into `out`. TypeError where NumPy does not cast so."""
     if name == "std" and out.dtype.kind in "biu":
         raise TypeError(
             f"Cannot cast ufunc 'sqrt' output from {result.dtype!r} to {out.dtype!r} with casting rule "

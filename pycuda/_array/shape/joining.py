@@ -55,6 +55,7 @@ def _is_one_launch(arrays) -> bool:
 
 
 def _target(arrays, shape, dtype, out, allocator):
+    """The array that operands are joined into: `out`, or a new one of the common dtype."""
     if out is None:
         dtype = np.result_type(*(array.dtype for array in arrays)) if dtype is None else np.dtype(dtype)
         return new(shape, dtype, allocator or arrays[0].allocator)

@@ -207,6 +207,8 @@ def rot90(m, k=1, axes=(0, 1)) -> GPUArray:
 
 
 def _flipped(axis, least):
+    """The function flipud or fliplr: a view with the axis reversed, of arrays with `least` axes or more."""
+
     def function(m):
         if m.ndim < least:
             raise ValueError(f"Input must be >= {least}-d.")

@@ -71,6 +71,9 @@ class Work:
     # ---- long rows
 
     def _by_digits(self, stream, allocator) -> None:
+        """Sorts long rows by a radix sort: counts all digits, then moves the keys and their values once for
+        each byte.
+        """
         itemsize, passes = self.keys.itemsize, self.order.passes
         carried = self._carried_dtype()
         moved = max(itemsize, carried.itemsize if carried is not None else 0)
@@ -126,6 +129,7 @@ class Work:
         return np.dtype(np.uint32 if self.length <= 1 << 32 else np.int64)
 
     def _pass(self, carried, last, shape):
+        """The kernel of one pass; carried: dtype of the values that move with the keys, or None."""
         if carried is None:
             value = out = "NoValue"
         else:

@@ -360,6 +360,9 @@ def _as(a, dtype, stream) -> GPUArray:
 
 
 def _read_sorter(sorter, size: int, stream):
+    """searchsorted's sorter as integers on the device; None without elements. ValueError for one out of
+    range.
+    """
     if not isinstance(sorter, _driver.GPUArray):
         sorter = np.asarray(sorter)
     if sorter.dtype.kind not in "iub":

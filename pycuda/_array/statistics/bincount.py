@@ -51,6 +51,7 @@ def _checked_input(x, stream) -> GPUArray:
 
 
 def _weights(weights, x, stream) -> GPUArray:
+    """bincount's weights as packed doubles on the device."""
     if not np.can_cast(weights.dtype, DOUBLE, "safe"):
         raise TypeError(
             f"Cannot cast array data from {weights.dtype!r} to {DOUBLE!r} according to the rule 'safe'"

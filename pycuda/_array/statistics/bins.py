@@ -50,6 +50,7 @@ def _scott(a):
 
 
 def _doane(a):
+    """The width of Doane's bins: Sturges' for data whose skewness is taken into account."""
     if a.size <= 2:
         return 0.0
     spread = np.sqrt(6.0 * (a.size - 2) / ((a.size + 1.0) * (a.size + 3)))

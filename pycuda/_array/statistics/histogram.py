@@ -40,6 +40,9 @@ def _edges_on_device(edges, stream) -> GPUArray:
 
 
 def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> GPUArray:
+    """How many elements are between each two edges. even: the edges are equidistant, so a bin is found by
+    arithmetic.
+    """
     bins = len(edges) - 1
     counts = cleared((bins,), INDEX, stream, allocator)
     if not a.size or not bins:
@@ -63,6 +66,7 @@ def _count_between(a, edges, edges_on_device, edge, even, stream, allocator) -> 
 
 
 def _bins_of(a, edges_on_device, edge, bins, stream, allocator) -> GPUArray:
+    """The number of each element's bin; the number of bins for those in none."""
     numbers = new((a.size,), np.uint32, allocator)
     function = kernels.bins_of(elements.stored(a.dtype), edge)
     function.prepared_async_call(
@@ -166,6 +170,7 @@ def _columns(sample) -> list[GPUArray]:
 
 
 def _split(sample) -> list[GPUArray]:
+    """A sample's coordinates: a column for each dimension, of one dtype."""
     if isinstance(sample, _driver.GPUArray):
         sample = sample.reshape(-1, 1) if sample.ndim == 1 else sample
         if sample.ndim != 2:
@@ -177,6 +182,7 @@ def _split(sample) -> list[GPUArray]:
 
 
 def _all_edges(columns, bins, limits) -> list[np.ndarray]:
+    """histogramdd's edges of each dimension, on the host."""
     count = len(columns)
     if not isinstance(bins, list | tuple | np.ndarray | _driver.GPUArray):
         bins = [bins] * count

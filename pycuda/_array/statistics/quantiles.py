@@ -204,6 +204,7 @@ def _lerp(before, after, fraction) -> GPUArray:
 
 
 def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> GPUArray:
+    """Quantiles, or percentiles, along axes, from rows that are sorted for it."""
     if a.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     q, weak = _read_q(q, percent)
@@ -278,6 +279,8 @@ def _there(fraction, weak):
 
 
 def _quantiles(percent, skip_nan):
+    """The function quantile, percentile, or one of them that ignores NaNs."""
+
     def function(
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None,
         interpolation=None,

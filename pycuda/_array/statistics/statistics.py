@@ -48,6 +48,8 @@ def nanprod(a, axis=None, dtype=None, out=None, keepdims=False, initial=None, wh
 
 
 def _nan_extreme(name, ufunc):
+    """The function nanmax or nanmin."""
+
     def function(a, axis=None, out=None, keepdims=False, initial=None, where=True):
         initial, keepdims = _given(initial), keepdims is True
         if initial is None and where is not True and where is not None:
@@ -88,6 +90,8 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=False, *, where=True) -
 
 
 def _nan_spread(name):
+    """The function nanvar or nanstd."""
+
     def function(
         a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, *, where=True, mean=None, correction=None
     ):
@@ -110,6 +114,8 @@ nanvar, nanstd = _nan_spread("var"), _nan_spread("std")
 
 
 def _nan_place(name):
+    """The function nanargmax or nanargmin."""
+
     def function(a, axis=None, out=None, *, keepdims=False):
         if not has_nan(a):
             return getattr(a, name)(axis=axis, out=out, keepdims=keepdims is True)

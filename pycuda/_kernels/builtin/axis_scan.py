@@ -129,6 +129,7 @@ class _Cut(NamedTuple):
 
 
 def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: int) -> _Cut:
+    """How rows are cut: several warps or tiles for each, by their length and number."""
     of_warp = 32 * _vector(itemsize, result_size) * _CHUNKS
     warps = power_at_least(ceil_div(length, of_warp))
     if warps <= _WARPS:
@@ -141,6 +142,7 @@ def _row_cut(length: int, rows: int, itemsize: int, result_size: int, acc_size: 
 
 
 def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
+    """How columns are cut: a thread, a block or tiles for each, by their length."""
     items = min(128 // acc_size, 32)
     if length <= items:
         groups = ceil_div(columns, THREADS)

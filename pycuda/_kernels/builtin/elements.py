@@ -29,6 +29,7 @@ _REAL = {"complex<float>": "float", "complex<double>": "double"}
 
 @functools.cache
 def _types(dtype) -> tuple[str, str]:
+    """(C type of elements in memory, type in which they are computed). TypeError for other dtypes."""
     code = "bfloat16" if dtype.name == "bfloat16" else f"{dtype.kind}{dtype.itemsize}"
     try:
         found = _PLAIN[code]

@@ -256,6 +256,7 @@ def _dense(loop: Loop, name: str, rounds: int, unroll: int) -> str:
 
 
 def _strided(loop: Loop, name: str, axes: int, wide: bool, rounds: int, unroll: int) -> str:
+    """The kernel for operands of any strides: offsets are found for each element."""
     number = "unsigned long long" if wide else "unsigned"
     body = _in_rounds(
         loop, number, rounds, unroll, "        pycuda::find_offsets(p.axes, i[u], at[u]);\n",

@@ -141,6 +141,9 @@ def _grid(rows, columns, batches, tile_rows, tile_columns) -> tuple[int, int, in
 
 
 def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Tile:
+    """The largest tile of a block with which all of its threads have results and all multiprocessors have
+    blocks.
+    """
     tiles = next(tiles for size, tiles in _TILES.items() if itemsize <= size)
     for tile in tiles:
         # Its threads have results, and processors have blocks.
@@ -189,6 +192,9 @@ def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way 
 
 
 def _by_tensor_cores(first: _Operand, second: _Operand, batches: int, dtypes, same_bits: bool) -> Way | None:
+    """The tensor cores' way for these dtypes, None without one. same_bits: only one whose bits are the same
+    on all devices.
+    """
     if _is_cpu_device() or Context.get_device().compute_capability() < (8, 0):
         return None
     a, b, c = dtypes

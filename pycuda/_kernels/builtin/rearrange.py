@@ -125,6 +125,7 @@ def _join(element: str, count: int):
 
 
 def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
+    """The launch that joins arrays along an axis; missing operands up to a power of two are empty."""
     capacity = power_at_least(len(arrays))
     missing, rows = (0,) * (capacity - len(arrays)), math.prod(shape[:axis])
     begin = list(itertools.accumulate((array.size // rows for array in arrays), initial=0))

@@ -312,6 +312,7 @@ def _header(start, results, count, tile, splits, groups, lanes, parameter) -> by
 
 
 def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> Plan:
+    """The plan for reduced axes that are the innermost in memory: the threads of a result read along them."""
     results, count = _product(kept), _product(reduced)
     vector = elements_per_access(itemsize)
     lanes, tile, splits = _cut_rows(results, count, itemsize)
@@ -336,6 +337,8 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
 
 
 def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
+    """The plan for reduced axes that are not the innermost: threads side by side have results side by
+    side."""
     results, count = _product(kept), _product(reduced)
     inner = kept[-1].length
     vector = min(4, elements_per_access(itemsize), power_at_most(inner))

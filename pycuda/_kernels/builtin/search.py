@@ -34,6 +34,7 @@ def _resident(keys: Order) -> int:
 
 @context_dependent_memoize
 def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
+    """Function(table, sorter, length, values, out, plan, invert)."""
     text = _SOURCE.format(
         order=keys.c_type,
         right=str(right).lower(),
@@ -46,6 +47,7 @@ def _kernel(keys: Order, right: bool, aligned: bool, out: str, result: str):
 
 
 def _launch(function, keys: Order, table, sorter, values, out, invert: bool, stream) -> None:
+    """Queues a search: upper levels of the table's binary search are in shared memory, if that pays."""
     length, count = table.size, values.size
     resident = _resident(keys) * _driver.Context.get_device().multiprocessor_count
     blocks = min(ceil_div(count, THREADS * SEARCHED), resident)

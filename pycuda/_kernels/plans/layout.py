@@ -185,6 +185,8 @@ def arrange(operands, *, order_free=False, guarded=False, plain_only=False) -> W
 
 
 def _walk_with_strides(operands, forms, spread, order_free) -> Walk:
+    """How a kernel walks over operands some of which are strided: axes that have the same order are
+    merged."""
     first, groups = operands[0], _Groups()
     together = {
         position: spread.get(position, operand.strides)

@@ -69,6 +69,7 @@ def _xorwow_powers(first: int, count: int) -> np.ndarray:
 
 
 def _xorwow_jump(first: int, times: int) -> np.ndarray:
+    """The matrix of 2**first * times steps of the generator, in the form that kernels read."""
     matrix = _unit()
     for exponent in range(first):
         _xorwow_power(exponent)
@@ -105,6 +106,7 @@ def _mrg_power(exponent: int):
 
 
 def _mrg_flat(pairs) -> np.ndarray:
+    """Pairs of matrices as kernels read them: row by row, the elements modulo m1 and m2."""
     flat = [
         number % modulus
         for pair in pairs
@@ -122,6 +124,7 @@ def _mrg_powers(first: int, count: int) -> np.ndarray:
 
 
 def _mrg_jump(first: int, times: int) -> np.ndarray:
+    """The pair of matrices of 2**first * times steps of the generator, in the form that kernels read."""
     pair = (((1, 0, 0), (0, 1, 0), (0, 0, 1)),) * 2
     _mrg_powers(first, times.bit_length() or 1)
     for k in range(times.bit_length()):

@@ -17,6 +17,7 @@ _ROUNDS = (
 
 
 def _step(number: int) -> str:
+    """The statements of one of MD5's 64 steps."""
     mixed, turns, word = _ROUNDS[number // 16]
     w, x, y, z = ("abcd"[(place - number) % 4] for place in range(4))
     sine = int(abs(math.sin(number + 1)) * 2**32)

@@ -119,6 +119,7 @@ def library() -> ctypes.CDLL | None:
 
 @functools.cache
 def _from_library() -> np.ndarray:
+    """libcurand's vectors of all its dimensions, of 64 bits."""
     found = library()
     pointer = ctypes.POINTER(ctypes.c_uint64)()
     joe_kuo_64 = 103

@@ -131,6 +131,7 @@ def narrow_columns(tiles, columns, count: int) -> Columns:
 
 
 def _short_tiles(starts, lengths, is_long, size: int) -> np.ndarray:
+    """Tiles of the rows that are not long: consecutive rows whose elements fit into a window of `size`."""
     rows = len(lengths)
     if not rows:
         return np.empty(0, TILE)

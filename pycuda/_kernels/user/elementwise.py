@@ -77,6 +77,7 @@ _PYCUDAS_NAMES = """
 
 
 def _loop(text: Text) -> str:
+    """PyCUDA's loop around the statements."""
     return f"""{_PYCUDAS_NAMES}
   size_t i;
 {text.prepare()}
@@ -86,6 +87,7 @@ def _loop(text: Text) -> str:
 
 
 def _range_loop(text: Text) -> str:
+    """PyCUDA's loop over a range, of either direction."""
     return f"""{_PYCUDAS_NAMES}
   long i;
 {text.prepare()}
@@ -100,6 +102,7 @@ def _range_loop(text: Text) -> str:
 
 
 def _kernel(text: Text, arguments, declarations, body: str, include="", layout="") -> str:
+    """The whole source of a kernel with this body."""
     return f"""{parsing.headers(arguments)}{include}{parsing.line(f"preamble of {text.name}")}{text.preamble}
 {parsing.line(f"kernel {text.name}")}
 {parsing.size_checks(arguments)}{layout}

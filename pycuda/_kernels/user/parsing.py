@@ -132,6 +132,7 @@ def open_brackets(source: str) -> str:
 
 
 def _mismatch(what: str, text: str) -> str:
+    """Which bracket of the user's text is without its partner, for an error message; empty if none is."""
     visible = _HIDDEN.sub(lambda hidden: re.sub(r"[^\n]", " ", hidden[0]), text)
     opened = []
     for at, sign in enumerate(visible):
