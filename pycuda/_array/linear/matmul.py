@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -172,10 +173,10 @@ def _by_vector(a, b, c) -> _ByVector | None:
     """How the product is computed where one operand is a single vector; None for others."""
     if c.dtype.kind == "b":
         return None
-    if b.size == b.shape[-2] and a.ndim == c.ndim:
+    if math.prod(b.shape[:-2]) * b.shape[-1] == 1 and a.ndim == c.ndim:
         vector = b[(0,) * (b.ndim - 2)][:, 0]
         return _ByVector(MatrixTimesVector.of(a, vector, c[..., 0]), False)
-    if a.size == a.shape[-1] and b.ndim == c.ndim:
+    if math.prod(a.shape[:-1]) == 1 and b.ndim == c.ndim:
         vector = a[(0,) * (a.ndim - 1)]
         return _ByVector(MatrixTimesVector.of(b.mT, vector, c[..., 0, :]), True)
     return None

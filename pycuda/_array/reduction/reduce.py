@@ -343,7 +343,7 @@ def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_Recipe, tuple | None]
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
     second = _address(vector), vector.itemsize
     plan = reduction.plan(_address(matrix), matrix.itemsize, kept, [inner], 0.0, second)
-    return _finish("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, alone=False)
+    return _finish("dot", _types_of_products(matrix, vector, c.dtype), plan, c.shape, c.dtype, new=False)
 
 
 class MatrixTimesVector(NamedTuple):
