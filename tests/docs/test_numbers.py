@@ -8,7 +8,7 @@ import pytest
 
 from pycuda._array.sorting import greatest, topk
 from pycuda._compile import progress
-from pycuda._kernels.builtin import factorize, sort
+from pycuda._kernels.builtin import factorize, rank, sort
 from pycuda._kernels.builtin import topk as top_kernels
 from pycuda._kernels.random import generators, sobol
 from pycuda._kernels.sparse import column_sorted, spmv
@@ -48,6 +48,7 @@ NUMBERS = [
         "Rows of up to # elements (# of 8 bytes with indices, # of 16) are sorted in registers",
         [sort.row_shape(sort.order(np.dtype(each)), False).slots for each in "fdD"],
     ),
+    ("order", "`partition` about one element of rows of 2^# elements", [rank.LEAST.bit_length() - 1]),
     ("order", "`topk` of a row of 2^# elements or more", [topk._LEAST_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),
     ("order", "rows have 2^# or more", [greatest._LEAST_LENGTH.bit_length() - 1]),

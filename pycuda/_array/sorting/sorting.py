@@ -15,6 +15,7 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.packed import as_packed, axis_back, axis_last, packed, packed_copy
 from pycuda._array.indexing.take_put import take, take_along_axis
+from pycuda._array.sorting import ranks
 from pycuda._array.sorting.row_sort import Work
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import search
@@ -159,7 +160,8 @@ def partition(
     stream: Stream = None,
     allocator: Allocator = None,
 ) -> GPUArray:
-    """A copy in which element kth is where sorting would bring it, as numpy.partition. It is a sorted one.
+    """A copy in which element kth is where sorting would bring it, as numpy.partition. In long rows others
+    keep their order on either side; short ones are sorted, and for several kth.
 
     Parameters
     ----------
@@ -176,7 +178,19 @@ def partition(
     """
     a, axis = flat_or_axis(a, axis)
     check_partition(kth, a.shape[axis], kind, order)
-    return sort(a, axis, stream=stream, allocator=allocator)
+    rows, rank = axis_last(a, axis), _one_rank(kth, a.shape[axis])
+    if rank is None or not ranks.can_find(rows, 1):
+        return sort(a, axis, stream=stream, allocator=allocator)
+    keys = as_packed(rows, stream)
+    result = new(keys.shape, a.dtype, allocator or a.allocator)
+    ranks.partition_rows(keys, rank, result, stream, allocator)
+    return in_c_order(axis_back(result, axis), stream)
+
+
+def _one_rank(kth, length: int) -> int | None:
+    """The rank that kth names; None for none or several."""
+    found = {int(number) % length for number in np.ravel(kth)} if length else ()
+    return found.pop() if len(found) == 1 else None
 
 
 @takes_arrays
@@ -238,10 +252,19 @@ def in_c_order(a, stream) -> GPUArray:
 
 
 def partition_in_place(a, kth, axis, kind, order, stream) -> None:
-    """GPUArray.partition: the array is sorted."""
+    """GPUArray.partition"""
     axis = one_axis(axis, a.ndim)
     check_partition(kth, a.shape[axis], kind, order)
-    sort_in_place(a, axis, None, None, None, None, stream)
+    rows, rank = axis_last(a, axis), _one_rank(kth, a.shape[axis])
+    if rank is None or not ranks.can_find(rows, 1):
+        sort_in_place(a, axis, None, None, None, None, stream)
+        return
+    _check_writable(a)
+    keys = packed_copy(rows, stream)
+    result = rows if packed(rows) else new(keys.shape, keys.dtype, a.allocator)
+    ranks.partition_rows(keys, rank, result, stream)
+    if result is not rows:
+        apply("copy", result, out=rows, stream=stream)
 
 
 @takes_arrays

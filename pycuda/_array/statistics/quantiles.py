@@ -1,5 +1,5 @@
-"""Medians and quantiles, by sorting. Where elements that are NaN do not count, each row has its own number of
-elements, which stays on the device; so do the places in the row that follow from it.
+"""Medians and quantiles, by elements of given ranks. Where elements that are NaN do not count, each row has
+its own number of elements, which stays on the device; so do the places in the row that follow from it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ from pycuda._array.core.axes import INDEX, normalized_axes
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import on_device
 from pycuda._array.core.operands import as_array, into
+from pycuda._array.core.packed import as_packed
 from pycuda._array.indexing.take_put import take_along_axis
 from pycuda._array.shape.joining import concatenate
 from pycuda._array.shape.views import moveaxis
+from pycuda._array.sorting import ranks
 from pycuda._array.sorting.sorting import sort
 from pycuda._array.statistics.statistics import nanmean, weights_for
 
@@ -55,11 +57,25 @@ def _sorted_rows(a, axis) -> _Rows:
     return found._replace(rows=sort(rows, -1))
 
 
-def _with_nan(result, rows) -> GPUArray:
-    """The result, NaN where a row has one, which is its last element. Both with the axis of places."""
-    if rows.dtype.kind not in "fcV" or not rows.shape[-1]:
+def _elements(rows, *places) -> list[GPUArray]:
+    """For each of the arrays of places the elements that sorting would bring there, along the last axis; then
+    the element that sorting would bring to the end, or one that is NaN just where that is."""
+    numbers, where = np.unique(np.concatenate([np.ravel(each) for each in places]), return_inverse=True)
+    if ranks.can_find(rows, numbers.size):
+        groups = ranks.find_ranks(as_packed(rows), [int(number) for number in numbers])
+        last = groups[0][..., -1:]
+        found = concatenate([each[..., :-1] for each in groups], -1) if len(groups) > 1 else groups[0]
+    else:
+        rows = sort(rows, -1)
+        found, last = rows.take(numbers, -1), rows[..., -1:]
+    parts = np.split(where.ravel(), np.cumsum([np.size(each) for each in places])[:-1])
+    return [*(found.take(each, -1) for each in parts), last]
+
+
+def _with_nan(result, last) -> GPUArray:
+    """The result, NaN where a row's last element is. Both with the axis of places."""
+    if last.dtype.kind not in "fcV" or not last.shape[-1]:
         return result
-    last = rows[..., -1:]
     return apply("where", apply("isnan", last), last.astype(result.dtype, copy=False), result)
 
 
@@ -80,14 +96,13 @@ def _middle(rows, first, last) -> GPUArray:
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False) -> GPUArray:
     """The middle of the elements in their order, or the mean of the two in the middle."""
-    found = _sorted_rows(a, axis)
-    rows = found.rows
+    rows, found = _as_rows(a, axis)
     length = rows.shape[-1]
     if length == 0:
         result = rows.mean(axis=-1, keepdims=True)
     else:
-        result = rows[..., (length - 1) // 2 : length // 2 + 1].mean(axis=-1, keepdims=True)
-        result = _with_nan(result, rows)
+        middle, last = _elements(rows, np.arange((length - 1) // 2, length // 2 + 1))
+        result = _with_nan(middle.mean(axis=-1, keepdims=True), last)
     return into(result.reshape(found.kept_dims if keepdims and a.ndim else found.kept), out)
 
 
@@ -210,14 +225,15 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
     q, weak = _read_q(q, percent)
     if weights is not None:
         return _weighted(a, q, axis, out, method, keepdims, weights, skip_nan)
-    found = _sorted_rows(a, axis)
+    rows, found = _as_rows(a, axis)
     if skip_nan and not a.size:
         return nanmean(a, axis, None, out, keepdims)
-    rows, length = found.rows, found.rows.shape[-1]
+    length = rows.shape[-1]
     if length == 0 and q.size:
         raise IndexError("a quantile of no elements")
     if skip_nan and a.dtype.kind in "fV":
-        counts = found.counts().astype(q.dtype, copy=False)
+        rows = sort(rows, -1)
+        counts = found._replace(rows=rows).counts().astype(q.dtype, copy=False)
         places = _places(method, counts, on_device(q.ravel()), np.maximum(counts - 1, 0))
         before, after = (_picked(rows, each) for each in places[:2])
         fraction = places.fraction
@@ -225,11 +241,12 @@ def _quantile(a, q, axis, out, method, keepdims, weights, percent, skip_nan) -> 
             fraction = fraction.astype(rows.dtype)
     else:
         places = _places(method, length, q.ravel(), length - 1)
-        before, after = (None if each is None else rows.take(each, -1) for each in places[:2])
+        *ends, last = _elements(rows, *(each for each in places[:2] if each is not None))
+        before, after = ends[0], ends[-1]
         fraction = _there(places.fraction, weak)
+        if not skip_nan:
+            before = _with_nan(before, last)
     result = before if fraction is None else _lerp(before, after, fraction)
-    if not skip_nan:
-        result = _with_nan(result, rows)
     shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
     return into(moveaxis(result, -1, 0).reshape(shape), out)
 
@@ -262,7 +279,7 @@ def _weighted(a, q, axis, out, method, keepdims, weights, skip_nan) -> GPUArray:
         before = apply("less", sums, each).sum(axis=-1, keepdims=True)
         results.append(take_along_axis(rows, apply("minimum", before, rows.shape[-1] - 1), -1))
     result = concatenate(results, -1) if results else rows[..., :0]
-    result = result if skip_nan else _with_nan(result, rows)
+    result = result if skip_nan else _with_nan(result, rows[..., -1:])
     shape = q.shape + (found.kept_dims if keepdims and a.ndim else found.kept)
     return into(moveaxis(result, -1, 0).reshape(shape), out)
 

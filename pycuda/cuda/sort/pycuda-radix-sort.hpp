@@ -147,7 +147,7 @@ template <class Count> struct TileCount {
 // The count in all tiles of the row before this one, which is published for later tiles. `states` are those
 // of the digit. Several tiles are read at a time to hide the latency; the first of a row always has its full
 // prefix.
-template <class Count>
+template <class Count, int STRIDE = DIGITS>
 __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile, unsigned place, Count own)
 {
     typedef TileCount<Count> tile_count;
@@ -156,7 +156,7 @@ __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile,
         Count there[LOOK_BACK];
 #pragma unroll
         for (unsigned k = 0; k < LOOK_BACK; k++)
-            there[k] = back + k <= place ? states[(tile - back - k) * DIGITS] : Count(0);
+            there[k] = back + k <= place ? states[(tile - back - k) * STRIDE] : Count(0);
         unsigned known = 0;
 #pragma unroll
         for (unsigned k = 0; k < LOOK_BACK; k++) {
@@ -168,7 +168,7 @@ __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile,
         if (known == 0) __nanosleep(20);
         back += known;
     }
-    if (place) states[tile * DIGITS] = tile_count::ALL | (before + own);
+    if (place) states[tile * STRIDE] = tile_count::ALL | (before + own);
     return before;
 }
 

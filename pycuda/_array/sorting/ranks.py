@@ -1,0 +1,71 @@
+"""Elements of given ranks, found without sorting, and partitions about them."""
+
+from __future__ import annotations
+
+from pycuda._array.core.memory import new
+from pycuda._array.sorting.row_sort import Parts
+from pycuda._kernels.builtin import elements
+from pycuda._kernels.builtin import rank as kernels
+from pycuda._kernels.builtin.sort import order
+from pycuda._kernels.plans.axes import ceil_div, vector_width
+
+_MOST_RANKS = 4 * kernels.MOST  # beyond it rows are sorted
+_MOST_ROWS = (1 << 16) - 1  # of a grid
+
+
+def can_find(rows, count: int) -> bool:
+    """Whether so many ranks of rows, along the last axis, are found rather by counting than by sorting."""
+    length = rows.shape[-1]
+    return (
+        elements.kind(rows.dtype) in "if"
+        and kernels.LEAST <= length <= kernels.LONGEST
+        and 0 < count <= _MOST_RANKS
+        and 0 < rows.size // length <= _MOST_ROWS
+    )
+
+
+def _found(keys, ranks, stream, allocator):
+    """(elements of at most kernels.MOST ranks in packed rows and NaN, or any number where there is none;
+    what is known of each row, a struct RankState)"""
+    length, itemsize = keys.shape[-1], keys.itemsize
+    rows = keys.size // length
+    out = new((*keys.shape[:-1], len(ranks) + 1), keys.dtype, allocator)
+    scratch = Parts(
+        allocator, rows * kernels.state_bytes(itemsize), rows * kernels.COUNT_BYTES, length * rows * itemsize
+    )
+    states, counts, copies = scratch.parts
+    scratch.clear(2, stream)
+    vector = vector_width(keys, [(rows, length * itemsize)])
+    source = keys
+    for number, plan in enumerate(kernels.plans(length, ranks, itemsize)):
+        function = kernels.find(order(keys.dtype), min(number, 2), vector if number < 2 else 1)
+        function.prepared_async_call(
+            kernels.find_grid(rows, length, vector), (kernels.THREADS, 1, 1), stream, source, copies, states,
+            counts, out, plan,
+        )  # fmt: skip
+        source = keys if number == 0 else copies
+    return out, states
+
+
+def find_ranks(keys, ranks, stream=None, allocator=None):
+    """The elements of these ranks in packed rows, and after each group of kernels.MOST of them NaN, where the
+    row has one."""
+    allocator = allocator or keys.allocator
+    groups = [ranks[start : start + kernels.MOST] for start in range(0, len(ranks), kernels.MOST)]
+    return [_found(keys, group, stream, allocator)[0] for group in groups]
+
+
+def partition_rows(keys, rank: int, out, stream=None, allocator=None) -> None:
+    """Packed rows, partitioned about their element of this rank, into other memory."""
+    allocator = allocator or keys.allocator
+    length = keys.shape[-1]
+    rows = keys.size // length
+    found = _found(keys, [rank], stream, allocator)[1]
+    tiles = ceil_div(length, kernels.PARTITION_THREADS * kernels.PARTITION_ITEMS)
+    scratch = Parts(allocator, 16 * tiles * rows, 4)
+    states, counter = scratch.parts
+    scratch.clear(2, stream)
+    kernels.partition(order(keys.dtype)).prepared_async_call(
+        (tiles * rows, 1), (kernels.PARTITION_THREADS, 1, 1), stream, keys, out, found, states, counter,
+        length, tiles,
+    )  # fmt: skip

@@ -1,0 +1,73 @@
+"""Kernels that find elements of given ranks in long rows (pycuda-rank.hpp), and how their work is divided."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from pycuda import _driver
+from pycuda._kernels.builtin.sort import Order, compile
+from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.caches import context_dependent_memoize
+
+THREADS, BITS, MOST, LOADS = 512, 11, 4, 4  # pycuda-rank.hpp
+PARTITION_THREADS, PARTITION_ITEMS = 256, 16
+LEAST, LONGEST = 1 << 16, (1 << 31) - 1  # row
+COUNT_BYTES = 4 * MOST << BITS  # of a row's counts
+_RESIDENT = 3  # blocks of a multiprocessor
+
+_SOURCE = """#include "sort/pycuda-rank.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(RANK_THREADS, {resident})
+find(const Keys::Raw *keys, Keys::Raw *copies, RankState<Keys::Bits> *states, unsigned *counts,
+     Keys::Raw *out, RankPlan plan)
+{{
+    rank_pass<Keys, {number}, {vector}>(keys, copies, states, counts, out, plan);
+}}
+"""
+_PARTITION = """#include "sort/pycuda-rank.hpp"
+using namespace pycuda;
+typedef {order} Keys;
+extern "C" __global__ void __launch_bounds__(PARTITION_THREADS, 3)
+partition(const Keys::Raw *keys, Keys::Raw *out, const RankState<Keys::Bits> *found, u64 *states,
+          unsigned *counter, unsigned length, unsigned tiles)
+{{
+    partition_tile<Keys>(keys, out, found, states, counter, length, tiles);
+}}
+"""
+_PASSES = "FIRST_DIGIT", "SECOND_DIGIT", "LATER_DIGIT"
+
+
+@context_dependent_memoize
+def find(keys: Order, number: int, vector: int):
+    """Function(keys, copies, states, counts, out, plan) of a pass."""
+    text = _SOURCE.format(order=keys.c_type, number=_PASSES[number], vector=vector, resident=_RESIDENT)
+    return compile(text, "find", "PPPPP32s")
+
+
+@context_dependent_memoize
+def partition(keys: Order):
+    """Function(keys, out, found, states, counter, length, tiles)."""
+    return compile(_PARTITION.format(order=keys.c_type), "partition", "PPPPPII")
+
+
+def state_bytes(itemsize: int) -> int:
+    """sizeof(RankState)."""
+    return ceil_div(MOST * itemsize + 60, max(itemsize, 4)) * max(itemsize, 4)
+
+
+def plans(length: int, ranks, itemsize: int) -> Iterator[bytes]:
+    """struct RankPlan of each pass."""
+    shift = 8 * itemsize
+    padded = [*ranks, *[0] * (MOST - len(ranks))]
+    while shift:
+        bits = min(BITS, shift)
+        shift -= bits
+        yield struct.pack("5I3i", length, *padded, len(ranks), shift, bits)
+
+
+def find_grid(rows: int, length: int, vector: int) -> tuple[int, int]:
+    """Blocks of a row, rows."""
+    resident = _RESIDENT * _driver.Context.get_device().multiprocessor_count
+    return max(min(ceil_div(length, THREADS * LOADS * vector), resident // rows), 1), rows
