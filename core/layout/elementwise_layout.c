@@ -48,6 +48,25 @@ static bool is_aligned(const LoopPlan *plan)
     return together % WIDEST_ACCESS == 0;
 }
 
+/* Whether every operand has rows along the last axis that begin aligned and consist of whole vectors, of
+ * elements of any size, or one element for a row; *uniform: the latter. */
+static bool is_in_rows(const LoopPlan *plan, uint64_t *uniform)
+{
+    int last = plan->ndim - 1;
+    *uniform = 0;
+    if (last < 1 || plan->shape[last] % WIDEST_ACCESS) return false;
+    for (int k = 0; k < plan->count; k++) {
+        const LoopOperand *operand = &plan->operands[k];
+        uint64_t together = operand->address;
+        for (int i = 0; i < last; i++) together |= (uint64_t)operand->strides[i];
+        if (operand->strides[last] == 0)
+            *uniform |= UINT64_C(1) << operand->number;
+        else if (operand->strides[last] != operand->itemsize || together % WIDEST_ACCESS)
+            return false;
+    }
+    return true;
+}
+
 /* Whether an element's index, or its bytes along an axis, needs more than 31 bits. */
 static bool is_wide(const LoopPlan *plan)
 {
@@ -74,6 +93,8 @@ int layout_choose(LoopPlan *plan, uint64_t *marked)
 {
     if (is_flat(plan, marked))
         return find_layout(!*marked && is_aligned(plan) ? LAYOUT_VECTOR : LAYOUT_FLAT, 0, false);
+    int rows = is_wide(plan) ? -1 : find_layout(LAYOUT_ROWS, plan->ndim, false);
+    if (rows >= 0 && is_in_rows(plan, marked)) return rows;
     *marked = 0;
     int tiles = find_layout(LAYOUT_TILES, plan->ndim, false);
     if (tiles >= 0 && loop_tile(plan, marked)) return tiles;

@@ -9,7 +9,7 @@ enum {
     LAYOUT_THREADS = 256, /* of a block: kernels are written for it */
 };
 
-typedef enum LayoutKind { LAYOUT_VECTOR, LAYOUT_FLAT, LAYOUT_TILES, LAYOUT_STRIDED } LayoutKind;
+typedef enum LayoutKind { LAYOUT_VECTOR, LAYOUT_FLAT, LAYOUT_ROWS, LAYOUT_TILES, LAYOUT_STRIDED } LayoutKind;
 
 typedef struct ElementwiseLayout {
     LayoutKind kind;

@@ -104,6 +104,7 @@ static void test_choice(void)
 {
     const ptrdiff_t shape[] = {32, 64}, rows[] = {256, 4}, columns[] = {4, 128}, one[] = {0, 0},
                     gaps[] = {512, 8};
+    const ptrdiff_t apart[] = {512, 4}, again[] = {0, 4}, single[] = {4, 0}, narrow[] = {32, 60};
     const ptrdiff_t reversed[] = {-256, -4}, far[] = {(ptrdiff_t)1 << 40, 4};
     uint64_t marked;
     CHECK(choose(shape, rows, rows, 16, &marked)->kind == LAYOUT_VECTOR && !marked);
@@ -112,6 +113,11 @@ static void test_choice(void)
     CHECK(choose(shape, rows, rows, 8, &marked)->kind == LAYOUT_FLAT && !marked);
     CHECK(choose(shape, rows, one, 16, &marked)->kind == LAYOUT_FLAT && marked == 2);
     CHECK(choose(shape, rows, columns, 16, &marked)->kind == LAYOUT_TILES && marked == 2);
+    CHECK(choose(shape, rows, apart, 16, &marked)->kind == LAYOUT_ROWS && !marked);
+    CHECK(choose(shape, rows, again, 16, &marked)->kind == LAYOUT_ROWS && !marked);
+    CHECK(choose(shape, rows, single, 8, &marked)->kind == LAYOUT_ROWS && marked == 2);
+    CHECK(choose(shape, rows, apart, 8, &marked)->kind == LAYOUT_STRIDED && !marked);
+    CHECK(choose(narrow, rows, apart, 16, &marked)->kind == LAYOUT_STRIDED && !marked);
     const ElementwiseLayout *row = choose(shape, rows, gaps, 16, &marked);
     CHECK(row->kind == LAYOUT_STRIDED && row->axes == 1 && !row->wide && !marked);
     row = choose(shape, rows, far, 16, &marked);

@@ -209,6 +209,31 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
 """
 
 
+def _rows(loop: Loop, name: str, axes: int, vector: int) -> str:
+    """The same for rows of dense arrays. p.marked: operands that have one element for a row."""
+    outputs = loop.function.outputs
+    inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
+    vectors = "".join(f"    pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])
+    loads = "".join(
+        f"    pycuda::load_of_row(v{k}, (const char *)p.s{k} + at[{k}], p.marked >> {k} & 1);\n"
+        for k in inputs
+    )
+    stores = "".join(
+        f"    pycuda::vector_at<V>((T{k} *)((char *)p.s{k} + at[{k}])) = v{k};\n" for k in range(outputs)
+    )
+    return f"""{_parameters(loop, axes)}{_head(name)}
+{{
+    const int V = {vector};
+    const unsigned first = (blockIdx.x * {_LAYOUT_THREADS}u + threadIdx.x) * V;
+    if (first >= p.size) return;
+    long long at[{len(loop.storage)}];
+    pycuda::find_offsets(p.axes, first, at);
+{vectors}{loads}#pragma unroll
+    for (int v = 0; v < V; v++) {{ {_step(loop, "v{k}.at[v]", "v{k}.at[v] = {value};")} }}
+{stores}}}
+"""
+
+
 def _in_rounds(loop: Loop, number: str, rounds: int, unroll: int, offsets: str, read: str, write: str) -> str:
     """The body of a kernel whose threads have `rounds` elements each, _LAYOUT_THREADS apart; `offsets` finds
     element i[u]. All loads come before the first store, as in _vectors: one round after the other would wait
@@ -357,12 +382,16 @@ def source(loop: Loop, layout: int) -> tuple[str, str, int]:
     if kind == "VECTOR" and not long:
         vector = elements_per_access(widest)
         return begin + _vectors(loop, name, vector), name, _LAYOUT_THREADS * vector
+    if kind == "ROWS" and not long:
+        vector = elements_per_access(widest)
+        return begin + _rows(loop, name, axes, vector), name, _LAYOUT_THREADS * vector
     if kind == "TILES":
         text, side = _tiles(loop, name, axes, unroll)
         return begin + text, name, side
-    rounds = 2 if kind == "STRIDED" and widest > 8 else 4
+    by_strides = kind in ("STRIDED", "ROWS")
+    rounds = 2 if by_strides and widest > 8 else 4
     unroll = min(unroll, rounds)
-    if kind == "STRIDED":
+    if by_strides:
         text = _strided(loop, name, axes, wide, rounds, unroll)
     else:
         text = _dense(loop, name, rounds, unroll)

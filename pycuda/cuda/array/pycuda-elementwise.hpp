@@ -116,6 +116,17 @@ template <int V, class T> PYCUDA_INLINE const Vector<T, V> &vector_at(const T *a
     return *(const Vector<T, V> *)at;
 }
 
+template <class T, int V> PYCUDA_INLINE void load_of_row(Vector<T, V> &to, const char *from, bool is_one)
+{
+    if (!is_one) {
+        to = vector_at<V>((const T *)from);
+        return;
+    }
+    const T one = *(const T *)from;
+#pragma unroll
+    for (int v = 0; v < V; v++) to.at[v] = one;
+}
+
 // ---- integers
 
 template <class T> struct is_signed { static const bool value = T(-1) < T(0); };
