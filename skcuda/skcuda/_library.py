@@ -20,8 +20,15 @@ import pycuda.driver as drv
 from pycuda._libraries import finding, host
 
 from ._memory import Memory, address_of
-from ._rows import ENUMERATIONS, REAL, Row, letter, rows
-from ._streams import memory_in_use, queued_on, stream_of
+from ._rows import REAL, Row, letter, number_of, rows
+from ._streams import MemoryInUse, queued_on, stream_of
+
+_C_TYPES = {
+    np.float32: ctypes.c_float,
+    np.float64: ctypes.c_double,
+    np.complex64: ctypes.c_float * 2,
+    np.complex128: ctypes.c_double * 2,
+}
 
 # Handles of the CPU device.
 _numbers = itertools.count(1)
@@ -36,6 +43,14 @@ class Handle(int):
     @property
     def stream_number(self) -> int:
         return 0 if self.stream is None else self.stream.__cuda_stream__()[1]
+
+
+def _reference(c_type, number):
+    """A number in host memory, as a pointer to it."""
+    if issubclass(c_type, ctypes.Array):
+        number = complex(number)
+        return ctypes.byref(c_type(number.real, number.imag))
+    return ctypes.byref(c_type(number))
 
 
 class Library:
@@ -120,6 +135,7 @@ class Function:
         self._row = row
         self._given = row.given
         self._result = row.result
+        self._addresses = [i for i, each in enumerate(self._given) if each.kind == "address"]
         self.__name__ = self.__qualname__ = row.name
         self.__doc__ = f"NVIDIA's function of this name ({library.name})."
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -140,33 +156,45 @@ class Function:
 
     @functools.cached_property
     def _symbol(self) -> Callable[..., int]:
-        return self._library.symbol(self.__name__)
+        symbol = self._library.symbol(self.__name__)
+        is_int = [each.kind in ("integer", "enumeration") for each in self._row.parameters]
+        symbol.argtypes = [ctypes.c_void_p, *(ctypes.c_int if each else ctypes.c_void_p for each in is_int)]
+        return symbol
 
-    def _number(self, kind: str, value) -> np.ndarray:
-        """A number in host memory, of the dtype that its kind says."""
-        dtype = self._row.dtype
-        dtypes = {"number": dtype, "value": dtype, "real number": REAL[dtype], "real": REAL[dtype]}
-        return np.array([value], dtypes.get(kind, np.int32))
+    @functools.cached_property
+    def _converters(self) -> list[Callable[[Any], Any]]:
+        """What makes arguments for ctypes of what a caller gives."""
+        own, real = (_C_TYPES[each] for each in (self._row.dtype, REAL[self._row.dtype]))
+        of_kind = {
+            "integer": int,
+            "address": address_of,
+            "number": functools.partial(_reference, own),
+            "real number": functools.partial(_reference, real),
+        }
+        return [of_kind.get(kind) or functools.partial(number_of, name) for name, kind in self._given]
+
+    @functools.cached_property
+    def _returned(self) -> tuple[int, Any] | None:
+        """The place of the parameter that is written, and its type in C."""
+        for place, (name, kind) in enumerate(self._row.parameters):
+            if kind == "result":
+                types = {"value": self._row.dtype, "real": REAL[self._row.dtype]}
+                return place, _C_TYPES[types[name]] if name in types else ctypes.c_int
+        return None
 
     def _on_gpu(self, handle, values):
-        words, memory, numbers = [], [], []
-        given, result = iter(values), None
-        for name, kind in self._row.parameters:
-            if kind == "enumeration":
-                words.append(ctypes.c_int(ENUMERATIONS[name][letter(name, next(given))]))
-            elif kind == "integer":
-                words.append(ctypes.c_int(int(next(given))))
-            elif kind == "address":
-                memory.append(next(given))
-                words.append(ctypes.c_void_p(address_of(memory[-1])))
-            else:
-                number = self._number(name, 0) if kind == "result" else self._number(kind, next(given))
-                result = number if kind == "result" else result
-                numbers.append(number)
-                words.append(ctypes.c_void_p(number.ctypes.data))
-        with memory_in_use(handle.stream, memory):
-            self._library.check(self._symbol(ctypes.c_void_p(handle), *words))
-        return None if result is None else result[0].item() - (self._result == "index")
+        words = [convert(value) for convert, value in zip(self._converters, values, strict=True)]
+        if self._returned is not None:
+            place, c_type = self._returned
+            result = c_type()
+            words.insert(place, ctypes.byref(result))
+        with MemoryInUse(handle.stream, [values[place] for place in self._addresses]):
+            self._library.check(self._symbol(handle, *words))
+        if self._returned is None:
+            return None
+        if isinstance(result, ctypes.Array):
+            return complex(*result)
+        return result.value - (self._result == "index")
 
     # ---- on the CPU device
 
@@ -177,7 +205,9 @@ class Function:
             return value
         if kind == "enumeration":
             return letter(name, value)
-        return int(value) if kind == "integer" else self._number(kind, value)[0]
+        if kind == "integer":
+            return int(value)
+        return np.array(value, self._row.dtype if kind == "number" else REAL[self._row.dtype])[()]
 
     def _on_host(self, handle, values):
         function = getattr(self._library.stand_in, self._row.family)

@@ -12,6 +12,7 @@ library writes and the function returns (an index is counted from 0, a value is 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -57,6 +58,12 @@ def letter(name: str, value) -> str:
     if text not in letters:
         raise ValueError(f"{name} is {value!r}, must be one of {', '.join(letters)}")
     return text
+
+
+@functools.cache
+def number_of(name: str, value) -> int:
+    """What the library calls the value of a parameter that is an enumeration."""
+    return ENUMERATIONS[name][letter(name, value)]
 
 
 class Parameter(NamedTuple):

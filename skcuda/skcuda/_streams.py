@@ -40,16 +40,21 @@ def queued_on(stream) -> Iterator[None]:
         drv.Event().record(drv.current_stream()).synchronize()
 
 
-@contextlib.contextmanager
-def memory_in_use(stream, memory) -> Iterator[None]:
-    """A library queues work on the stream meanwhile that uses this memory, which lives until it is done."""
-    owners = tuple(each for each in memory if not isinstance(each, int | np.ndarray | None))
-    is_number = isinstance(stream, _StreamNumber)  # of a stream whose end is not known
-    if owners and not is_number:
-        _driver._library_uses(stream, owners)
-    yield
-    if owners and is_number:
-        _driver._launch_host_func(stream, _nothing, *owners)
+class MemoryInUse:
+    """In its block a library queues work that uses this memory, which lives until the work is done."""
+
+    def __init__(self, stream, memory):
+        self._stream = stream
+        self._owners = tuple(each for each in memory if not isinstance(each, int | np.ndarray | None))
+        self._is_number = isinstance(stream, _StreamNumber)  # of a stream whose end is not known
+
+    def __enter__(self) -> None:
+        if self._owners and not self._is_number:
+            _driver._library_uses(self._stream, self._owners)
+
+    def __exit__(self, *exception) -> None:
+        if self._owners and self._is_number:
+            _driver._launch_host_func(self._stream, _nothing, *self._owners)
 
 
 def _nothing(*arguments) -> None:

@@ -15,7 +15,7 @@ from pycuda._libraries import host
 from ._host_fft import Transform
 from ._library import Handle, Library
 from ._memory import address_of
-from ._streams import memory_in_use
+from ._streams import MemoryInUse
 
 
 class cufftError(Exception):
@@ -258,7 +258,7 @@ def _execute(name: str, plan, idata, odata, *direction: int) -> None:
         plan.transform.queue(idata, odata, direction == (CUFFT_INVERSE,), plan.stream)
         return
     places = (ctypes.c_void_p(address_of(each)) for each in (idata, odata))
-    with memory_in_use(plan.stream, (idata, odata)):
+    with MemoryInUse(plan.stream, (idata, odata)):
         _library.call(name, ctypes.c_int(plan), *places, *map(ctypes.c_int, direction))
 
 
