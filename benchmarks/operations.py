@@ -55,6 +55,79 @@ def isin(lib, x, values):
     return lib.functions.isin(x, values)
 
 
+# ---- elements moved
+
+
+def rows(lib, x, chosen):
+    return x[chosen]
+
+
+def columns(lib, x, chosen):
+    return x[:, chosen]
+
+
+def assign(lib, x, chosen, values):
+    x[chosen] = values
+
+
+def take_along(lib, x, chosen):
+    return lib.functions.gather(x, 1, chosen) if lib.name == "torch" else np.take_along_axis(x, chosen, 1)
+
+
+def pad(lib, x, mode="constant"):
+    if lib.name != "torch":
+        return lib.functions.pad(x, 3, mode)
+    padded = lib.functions.nn.functional.pad
+    if mode == "constant":
+        return padded(x, (3, 3, 3, 3))
+    return padded(x[None, None], (3, 3, 3, 3), {"edge": "replicate", "wrap": "circular"}.get(mode, mode))
+
+
+def interp(lib, x, points, values):
+    return lib.functions.interp(x, points, values)
+
+
+def cross(lib, x, y):
+    functions = lib.functions.linalg if lib.name == "torch" else lib.functions
+    return functions.cross(x, y)
+
+
+def indices(count, length, seed=3):
+    """The same at each call."""
+    return np.random.default_rng(seed).integers(0, length, count)
+
+
+def moved(n, square):
+    """The rows of the table about elements that are moved, padded, interpolated or multiplied in pairs."""
+    high, wide = square
+    quarter = n // 4
+
+    def with_indices(count, length, x=None):
+        return lambda: [*(x or table(square))(), indices(count, length)]
+
+    def vector(count):
+        return lambda: [numbers(count), indices(count, count)]
+
+    return {
+        "half of the rows": (with_indices(high // 2, high), rows),
+        "half of the columns": (with_indices(wide // 2, wide), columns),
+        "take_along_axis": (with_indices(square, wide), take_along),
+        "x[indices], n / 4": (vector(quarter), rows),
+        "x[indices] = y, n / 4": (lambda: [*vector(quarter)(), numbers(quarter)], assign),
+        "tril": (table(square), function("tril")),
+        "pad by 3": (table(square), pad),
+        "pad by 3, edge": (table(square), functools.partial(pad, mode="edge")),
+        "pad by 3, reflect": (table(square), functools.partial(pad, mode="reflect")),
+        "pad by 3, wrap": (table(square), functools.partial(pad, mode="wrap")),
+        "interp in 1000": (
+            lambda: [numbers(n, "f8"), np.sort(numbers(1000, "f8", seed=2)), numbers(1000, "f8")],
+            interp,
+        ),
+        "cross of n / 64": (table((n // 64, 3), numbers(n // 64 * 3, seed=2).reshape(-1, 3)), cross),
+        "outer": (lambda: [numbers(high), numbers(wide)], function("outer")),
+    }
+
+
 def work(n):
     """{name: (what makes the operands, the call)}"""
     side = 1 << (n.bit_length() - 1) // 2
@@ -96,6 +169,7 @@ def work(n):
         "searchsorted in 1000": (with_table(edges(1000), flat()), searchsorted),
         "digitize in 1000": (with_table(flat(), edges(1000)), digitize),
         "digitize in 10": (with_table(flat(), edges(10)), digitize),
+        **moved(n, square),
     }
 
 

@@ -20,7 +20,7 @@ from pycuda._array.reduction.reduce import reduce_products
 from pycuda._array.shape.views import moveaxis
 from pycuda._kernels.builtin import convolve as kernels
 from pycuda._kernels.builtin.cross import plan_cross
-from pycuda._kernels.plans.caches import launched
+from pycuda._kernels.plans.caches import launched, launches
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
@@ -126,6 +126,10 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
     """The vector product along an axis of length 3, or 2: then the third component alone, of two such."""
     if axis is not None:
         axisa = axisb = axisc = axis
+    if axisa == axisb == axisc == -1:
+        result = launches[plan_cross, 2].launch((a, b))
+        if result is not None:
+            return result
     a, b = as_array(a), as_array(b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
