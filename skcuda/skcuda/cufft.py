@@ -99,6 +99,12 @@ _FORMS = {
     "Many": "rank n inembed istride idist onembed ostride odist fft_type batch",
 }
 _ARRAYS = "n", "inembed", "onembed"
+_VERBS = {
+    "Plan": "It returns a plan.",
+    "MakePlan": "It returns the bytes of the plan's work area.",
+    "GetSize": "It returns the bytes of the plan's work area.",
+    "Estimate": "It returns the bytes of the work area, estimated.",
+}
 
 
 def _integers(value, rank: int) -> np.ndarray | None:
@@ -132,7 +138,7 @@ class _OfTransform:
 
     def __init__(self, verb: str, form: str):
         self.__name__ = self.__qualname__ = f"cufft{verb}{form}"
-        self.__doc__ = f"NVIDIA's function of this name. {self._SAYS[verb]}"
+        self.__doc__ = f"NVIDIA's function of this name. {_VERBS[verb]}"
         self._takes_plan, self._returns_plan = verb in ("MakePlan", "GetSize"), verb == "Plan"
         self._makes = verb.endswith("Plan")
         names = [*(["plan"] if self._takes_plan else []), *_FORMS[form].split()]
@@ -141,13 +147,6 @@ class _OfTransform:
         self.__signature__ = inspect.Signature(
             [inspect.Parameter(name, kind, default=optional.get(name, required)) for name in names]
         )
-
-    _SAYS = {
-        "Plan": "It returns a plan.",
-        "MakePlan": "It returns the bytes of the plan's work area.",
-        "GetSize": "It returns the bytes of the plan's work area.",
-        "Estimate": "It returns the bytes of the work area, estimated.",
-    }
 
     def __call__(self, *arguments, **keywords):
         bound = self.__signature__.bind(*arguments, **keywords)
@@ -182,11 +181,7 @@ class _OfTransform:
         return plan, size.value
 
 
-globals().update(
-    (f"cufft{verb}{form}", _OfTransform(verb, form))
-    for verb in ("Plan", "MakePlan", "GetSize", "Estimate")
-    for form in _FORMS
-)
+globals().update((f"cufft{verb}{form}", _OfTransform(verb, form)) for verb in _VERBS for form in _FORMS)
 
 
 # ---- plans
