@@ -43,15 +43,14 @@ class Work:
     values_out : optional
         It has the dtype of `values`, or int64.
     stable
-        Whether equal keys that differ, as zeros of both signs, keep their order in short rows. In long ones,
-        and with `values_out`, they do.
+        Whether equal keys that differ, as zeros of both signs, keep their order. With `values_out` they do.
     """
 
     def __init__(
         self, keys, out=None, values=None, values_out=None, *, descending=False, passes=None, stable=True
     ):
-        self.stable = stable
         self.keys, self.out, self.values, self.values_out = keys, out, values, values_out
+        self.alone = values_out is None and not stable
         self.length = keys.shape[-1]
         self.rows = keys.size // max(self.length, 1)
         order = kernels.order(keys.dtype, descending)
@@ -61,7 +60,7 @@ class Work:
         """Queue the kernels."""
         if self.keys.size == 0:
             return
-        shape = kernels.row_shape(self.order, self.values_out is None and not self.stable)
+        shape = kernels.row_shape(self.order, self.alone)
         if self.length <= shape.slots and self.values is None:
             out, places = (0 if each is None else each for each in (self.out, self.values_out))
             kernels.sort_rows(self.order, shape, self.keys, out, places, self.rows, self.length, stream)
@@ -91,7 +90,8 @@ class Work:
         )
         counts, counters, states = scratch.parts
         scratch.clear(3 if at_once else 2, stream)
-        self._count(counts, shape.wide, stream)
+        orders = kernels.pass_orders(self.order, self.alone)
+        self._count(orders.given, counts, shape.wide, stream)
         keys = self._key_buffers(stream, allocator)
         values = self._value_buffers(carried, allocator)
         for number in range(passes):
@@ -99,21 +99,21 @@ class Work:
                 states = scratch.parts[2][number * state :]
             else:
                 _driver.memset_d32_async(states, 0, state // 4, stream)
-            function = self._pass(carried, number == passes - 1, shape)
+            function = self._pass(orders, carried, number, shape)
             function.prepared_async_call(
                 (tiles, 1), _PASS_BLOCK, stream, keys[number], keys[number + 1], values[number],
                 values[number + 1], counts, states, counters[4 * number :],
                 kernels.pass_plan(self.length, shape.tiles, number, passes),
             )  # fmt: skip
 
-    def _count(self, counts, wide, stream) -> None:
+    def _count(self, order, counts, wide, stream) -> None:
         """How often each byte has each value, then what is before each."""
         keys = self.keys
         passes, device = self.order.passes, _driver.Context.get_device()
         most = device.max_shared_memory_per_block_optin
         shape = kernels.count_shape(self.rows, self.length, passes, most)
         vector = vector_width(keys, [(self.rows, self.length * keys.itemsize)])
-        count, starts = kernels.counting(self.order, vector, wide, shape.threads, shape.copies)
+        count, starts = kernels.counting(order, vector, wide, shape.threads, shape.copies)
         count.prepared_async_call(
             (self.rows * shape.splits, 1), (shape.threads, 1, 1), stream, keys, counts, self.length,
             shape.splits, shape.chunk, passes, shared_size=shape.shared(passes),
@@ -128,7 +128,8 @@ class Work:
             return None
         return np.dtype(np.uint32 if self.length <= 1 << 32 else np.int64)
 
-    def _pass(self, carried, last, shape):
+    def _pass(self, orders, carried, number, shape):
+        last = number == self.order.passes - 1
         """The kernel of one pass; carried: dtype of the values that move with the keys, or None."""
         if carried is None:
             value = out = "NoValue"
@@ -136,7 +137,10 @@ class Work:
             value = out = kernels.raw_value(carried)
             if last and carried != self.values_out.dtype:
                 out = "long long"
-        return kernels.radix_pass(self.order, value, out, shape.wide, shape.items, shape.resident)
+        read, write = orders.first if number == 0 else "AsTheyAre", orders.last if last else "AsTheyAre"
+        return kernels.radix_pass(
+            orders.moved, value, out, shape.wide, shape.items, shape.resident, read, write
+        )
 
     def _key_buffers(self, stream, allocator) -> list:
         """The array that each pass reads keys from, and the one that the last pass writes to; 0 for none."""

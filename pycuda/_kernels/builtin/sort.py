@@ -136,10 +136,31 @@ extern "C" __global__ void __launch_bounds__({threads}, {resident})
 pass(const Keys::Raw *keys, Keys::Raw *keys_out, const {value} *values, {out} *values_out,
      const {count} *starts, {count} *states, unsigned *counter, RadixPlan plan)
 {{
-    radix_pass<Keys, {value}, {out}, {count}, {threads}, {items}>(keys, keys_out, values, values_out, starts,
-                                                                  states, counter, plan);
+    radix_pass<Keys, {value}, {out}, {count}, {threads}, {items}, {read}, {write}>(
+        keys, keys_out, values, values_out, starts, states, counter, plan);
 }}
 """
+
+
+class PassOrders(NamedTuple):
+    """How the keys of a long row are compared: as they are given, and while passes move them."""
+
+    given: Order
+    moved: Order
+    first: str  # what becomes of the keys that the first pass reads
+    last: str  # and of those that the last one writes
+
+
+def pass_orders(keys: Order, alone: bool) -> PassOrders:
+    """alone: as in row_shape. Floats are then converted once, not in each pass."""
+    if not (alone and keys.c_type.startswith("FloatOrder")):
+        return PassOrders(keys, keys, "AsTheyAre", "AsTheyAre")
+    return PassOrders(
+        keys._replace(c_type=f"TotalOrder<{keys.c_type}>"),
+        keys._replace(c_type=f"UnsignedOrder<{keys.raw}>"),
+        f"ToTotal<{keys.c_type}>",
+        f"FromTotal<{keys.c_type}>",
+    )
 
 
 class CountShape(NamedTuple):
@@ -186,7 +207,9 @@ def counting(keys: Order, vector: int, wide: bool, threads: int, copies: int):
 
 
 @context_dependent_memoize
-def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int, resident: int):
+def radix_pass(
+    keys: Order, value: str, out: str, wide: bool, items: int, resident: int, read: str, write: str
+):
     """Function(keys, keys_out, values, values_out, starts, states, counter, plan)."""
     text = _PASS.format(
         order=keys.c_type,
@@ -196,6 +219,8 @@ def radix_pass(keys: Order, value: str, out: str, wide: bool, items: int, reside
         threads=PASS_THREADS,
         items=items,
         resident=resident,
+        read=read,
+        write=write,
     )
     return compile(text, "pass", "PPPPPPP24s")
 

@@ -124,6 +124,13 @@ template <class Order> struct Reversed {
     static __device__ __forceinline__ Raw from_total(const Bits &x) { return Order::from_total(Bits(~x)); }
 };
 
+// An order's total() as its keys.
+template <class Order> struct TotalOrder {
+    typedef typename Order::Raw Raw;
+    typedef typename Order::Bits Bits;
+    static __device__ __forceinline__ Bits bits(Raw x) { return Order::total(x); }
+};
+
 } // namespace pycuda
 
 #endif

@@ -172,6 +172,23 @@ __device__ __forceinline__ Count look_back(volatile Count *states, index_t tile,
     return before;
 }
 
+// What becomes of elements that a pass reads, or writes.
+struct AsTheyAre {
+    template <class Raw> static __device__ __forceinline__ const Raw &of(const Raw &x) { return x; }
+};
+template <class Order> struct ToTotal {
+    static __device__ __forceinline__ typename Order::Bits of(typename Order::Raw x)
+    {
+        return Order::total(x);
+    }
+};
+template <class Order> struct FromTotal {
+    static __device__ __forceinline__ typename Order::Raw of(typename Order::Raw x)
+    {
+        return Order::from_total(x);
+    }
+};
+
 struct RadixPlan {
     index_t length; // of a row
     unsigned tiles; // of a row
@@ -234,18 +251,21 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
     }
 
     // Padding beyond the end is sorted last.
-    __device__ __forceinline__ void load(const Raw *keys)
+    template <class Read> __device__ __forceinline__ void load(const Raw *keys)
     {
         if (count == TILE) {
 #pragma unroll
             for (int k = 0; k < ITEMS; k++) key[k] = keys[base + mine + k * 32];
 #pragma unroll
-            for (int k = 0; k < ITEMS; k++) rank[k] = digit(Order::bits(key[k]), plan.pass);
+            for (int k = 0; k < ITEMS; k++) {
+                key[k] = Read::of(key[k]);
+                rank[k] = digit(Order::bits(key[k]), plan.pass);
+            }
         } else {
 #pragma unroll
             for (int k = 0; k < ITEMS; k++) {
                 const bool there = mine + k * 32 < count;
-                key[k] = there ? keys[base + mine + k * 32] : Raw();
+                key[k] = there ? Read::of(keys[base + mine + k * 32]) : Raw();
                 rank[k] = there ? digit(Order::bits(key[k]), plan.pass) : DIGITS - 1;
             }
         }
@@ -325,7 +345,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
 
     // A thread stores other elements than it loaded, so their digits are looked up again. Most tiles are
     // full, and without a condition a thread's accesses are issued back to back.
-    template <bool ALL> __device__ __forceinline__ void write_keys(Raw *out)
+    template <bool ALL, class Write> __device__ __forceinline__ void write_keys(Raw *out)
     {
         const Raw *const sorted = reinterpret_cast<const Raw *>(shared.memory);
 #pragma unroll
@@ -333,7 +353,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
             const Raw moved = sorted[thread + k * THREADS];
             const unsigned value = digit(Order::bits(moved), plan.pass);
             rank[k] |= value << 16;
-            if (ALL || (out && thread + k * THREADS < count)) out[target(value, k)] = moved;
+            if (ALL || (out && thread + k * THREADS < count)) out[target(value, k)] = Write::of(moved);
         }
     }
 
@@ -367,7 +387,7 @@ template <class Order, class V, class Count, int THREADS, int ITEMS> struct Radi
 
 // From (keys, values) to (keys_out, values_out). Without `values` an element's value is its number in its
 // row; keys_out may be null. Grid: the tiles of all rows.
-template <class Order, class V, class Out, class Count, int THREADS, int ITEMS>
+template <class Order, class V, class Out, class Count, int THREADS, int ITEMS, class Read, class Write>
 __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, typename Order::Raw *keys_out,
                                            const V *values, Out *values_out, const Count *starts,
                                            Count *states, unsigned *counter, const RadixPlan &plan)
@@ -376,14 +396,14 @@ __device__ __forceinline__ void radix_pass(const typename Order::Raw *keys, type
     __shared__ typename Tile::Shared shared;
     Tile tile(shared, plan);
     tile.take(counter);
-    tile.load(keys);
+    tile.template load<Read>(keys);
     tile.count_digits(states);
     tile.find_ranks();
     tile.sort(starts, states);
     if (keys_out && tile.count == Tile::TILE)
-        tile.template write_keys<true>(keys_out);
+        tile.template write_keys<true, Write>(keys_out);
     else
-        tile.template write_keys<false>(keys_out);
+        tile.template write_keys<false, Write>(keys_out);
     if constexpr (Carries<V>::values) tile.carry(values, values_out);
 }
 
