@@ -139,7 +139,7 @@ CUresult driver_locate(DriverLibrary *library, char *problem, size_t problem_siz
         return open_nvidia(library, problem, problem_size) && has_device(library, problem, problem_size)
                    ? CUDA_SUCCESS
                    : CUDA_ERROR_NO_DEVICE;
-    setting_is_good("PYCUDA_DEVICE", problem, problem_size);
+    setting_is_valid("PYCUDA_DEVICE", problem, problem_size);
     return CUDA_ERROR_INVALID_VALUE;
 }
 

@@ -164,7 +164,7 @@ void driver_note_host_write(CUdeviceptr address, size_t size)
     if (cpu_device && cpu_device->size >= sizeof *cpu_device) cpu_device->host_writes(address, size);
 }
 
-bool driver_tells_types(void) { return cpu_device != NULL; }
+bool driver_knows_parameter_types(void) { return cpu_device != NULL; }
 
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind)
 {

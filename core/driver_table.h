@@ -59,7 +59,7 @@ bool driver_is_cpu_device(void);
 void driver_note_host_write(CUdeviceptr address, size_t size);
 
 /* Whether the driver reports parameter types at all. */
-bool driver_tells_types(void);
+bool driver_knows_parameter_types(void);
 /* The type of a kernel's parameter, as far as the driver reports it. */
 IN_CALL CUresult driver_parameter_kind(CUfunction function, size_t index, CpuParameterKind *kind);
 

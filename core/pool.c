@@ -121,7 +121,7 @@ PoolStatistics pool_statistics(Pool *pool)
     return now;
 }
 
-void pool_forget_high(Pool *pool)
+void pool_reset_peaks(Pool *pool)
 {
     lock_pool(pool);
     pool->now.managed_bytes_high = pool->now.managed_bytes;
@@ -764,7 +764,7 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
 
 /* No more work is queued on the stream, so the same event also serves blocks that are freed meanwhile. Those
  * that were taken meanwhile were ordered under the same lock. */
-IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream)
+IN_CALL CUresult pool_stream_destroyed(Pool *pool, CUstream stream)
 {
     PoolOrder order;
     PoolEvent *event = NULL;

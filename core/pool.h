@@ -6,7 +6,7 @@
  *
  * Order. A block belongs to a stream, on which its last work was queued. On the same stream it can be reused
  * at once (pool_take). Another stream must first wait for an event recorded after that work
- * (pool_take_after). When a stream is destroyed, an event takes its place (pool_stream_gone).
+ * (pool_take_after). When a stream is destroyed, an event takes its place (pool_stream_destroyed).
  *
  * Each pool has two locks. `lock` guards its fields; the driver is never called under it, so it is never
  * held for long. `streams` is held while work is queued on streams that the caller does not own: destroying
@@ -130,7 +130,7 @@ void pool_pass_through(Pool *pool);
 PoolStatistics pool_statistics(Pool *pool);
 
 /* Resets the peaks to what is in use now. */
-void pool_forget_high(Pool *pool);
+void pool_reset_peaks(Pool *pool);
 
 /* Copies up to `capacity` of the pool's blocks; returns how many there are. */
 size_t pool_list_blocks(Pool *pool, PoolBlock *out, size_t capacity);
@@ -206,6 +206,6 @@ IN_CALL CUresult pool_stop(Pool *pool, bool with_driver);
 
 /* This stream is about to be destroyed: no block refers to it from now on. The caller owns it. Never fails:
  * if no event can be made, it waits for the work. */
-IN_CALL CUresult pool_stream_gone(Pool *pool, CUstream stream);
+IN_CALL CUresult pool_stream_destroyed(Pool *pool, CUstream stream);
 
 #endif

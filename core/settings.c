@@ -40,7 +40,7 @@ static const struct {
 #include "core/settings.def"
 };
 
-static bool row_is_good(size_t row, char *problem, size_t size)
+static bool row_is_valid(size_t row, char *problem, size_t size)
 {
     const char *text = getenv(rows[row].variable);
     if (!text || !*text || rows[row].check(text)) return true;
@@ -48,17 +48,17 @@ static bool row_is_good(size_t row, char *problem, size_t size)
     return false;
 }
 
-bool settings_are_good(char *problem, size_t size)
+bool settings_are_valid(char *problem, size_t size)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (!row_is_good(i, problem, size)) return false;
+        if (!row_is_valid(i, problem, size)) return false;
     return true;
 }
 
-bool setting_is_good(const char *variable, char *problem, size_t size)
+bool setting_is_valid(const char *variable, char *problem, size_t size)
 {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].variable, variable) == 0) return row_is_good(i, problem, size);
+        if (strcmp(rows[i].variable, variable) == 0) return row_is_valid(i, problem, size);
     return true;
 }
 

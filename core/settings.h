@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 /* Whether all are valid; if not, the message names the first invalid one, its value and what is valid. */
-bool settings_are_good(char *problem, size_t size);
+bool settings_are_valid(char *problem, size_t size);
 
 /* The same for one. */
-bool setting_is_good(const char *variable, char *problem, size_t size);
+bool setting_is_valid(const char *variable, char *problem, size_t size);
 
 /* Finds environment variables whose names begin like pycuda's but are neither its own nor among `others`
  * (ending with NULL; if `others` is NULL those of the CPU device are not checked). False when there are

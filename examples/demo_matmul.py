@@ -30,7 +30,7 @@ __global__ void mm(double *A, double *B, double *C)
         for (int k = 0; k < %(BLOCK_SIZE)s; ++k)
             sum += As[ty][k] * Bs[k][tx];
 
-        // Nobody overwrites a tile that others still read.
+        // No thread overwrites a tile that others still read.
         __syncthreads();
     }
     C[%(N)s * row + column] = sum;

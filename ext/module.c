@@ -41,7 +41,7 @@ static PyObject *get_driver_version(PyObject *module, PyObject *Py_UNUSED(none))
     int version = 0;
     ModuleState *state = module_state(module);
     if (gpu_cuDriverGetVersion(state, &version) < 0) return NULL;
-    return errors_give_notice() < 0 ? NULL : PyLong_FromLong(version);
+    return errors_warn_of_notice() < 0 ? NULL : PyLong_FromLong(version);
 }
 
 PyDoc_STRVAR(live_objects_doc, "_live_objects()\n--\n\n"

@@ -73,7 +73,7 @@ void arena_free(Arena *arena)
 {
     for (ArenaBlock *block = arena->newest, *older; block; block = older) {
         older = block->older;
-        chunks_give(arena->chunks, block, block->size);
+        chunks_return(arena->chunks, block, block->size);
     }
     arena->newest = NULL;
     arena->next = arena->end = NULL;

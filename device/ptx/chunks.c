@@ -44,7 +44,7 @@ void *chunks_take(Chunks *chunks, size_t *size)
     return kept ? kept : malloc(*size);
 }
 
-void chunks_give(Chunks *chunks, void *memory, size_t size)
+void chunks_return(Chunks *chunks, void *memory, size_t size)
 {
     FreeChunk *chunk = memory;
     unsigned shift = shift_of(size);

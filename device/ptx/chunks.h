@@ -26,6 +26,6 @@ typedef struct Chunks {
  * when memory is out. Without chunks (NULL) nothing is kept. */
 void *chunks_take(Chunks *chunks, size_t *size);
 /* Gives back what was taken, with its size; NULL is fine. */
-void chunks_give(Chunks *chunks, void *chunk, size_t size);
+void chunks_return(Chunks *chunks, void *chunk, size_t size);
 
 #endif

@@ -49,11 +49,11 @@ void ptx_vector_grow(PtxParser *p, PtxVector *vector, size_t item_size)
     size_t bytes = vector->bytes ? vector->bytes * 2 : 32 * item_size;
     void *items = chunks_take(p->options.chunks, &bytes);
     if (!items || bytes / item_size > UINT32_MAX) {
-        chunks_give(p->options.chunks, items, bytes);
+        chunks_return(p->options.chunks, items, bytes);
         ptx_fail_memory(p);
     }
     if (vector->count) memcpy(items, vector->items, vector->count * item_size);
-    chunks_give(p->options.chunks, vector->items, vector->bytes);
+    chunks_return(p->options.chunks, vector->items, vector->bytes);
     vector->items = items;
     vector->bytes = bytes;
     vector->capacity = (uint32_t)(bytes / item_size);
@@ -108,7 +108,7 @@ static void ptx_scratch_free(PtxParser *p)
                             &p->files,    &p->forms,    &p->insns,  &p->registers,  &p->variables,
                             &p->labels,   &p->operands, &p->bytes,  &p->relocations};
     for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++)
-        chunks_give(p->options.chunks, vectors[i]->items, vectors[i]->bytes);
+        chunks_return(p->options.chunks, vectors[i]->items, vectors[i]->bytes);
     ptx_names_free(p);
 }
 

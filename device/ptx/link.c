@@ -318,7 +318,7 @@ static PtxModule *new_whole(const Counts *counts, uint32_t part_count)
     return NULL;
 }
 
-static void tell_out_of_memory(PtxModule *const *parts, PtxLog *log)
+static void report_out_of_memory(PtxModule *const *parts, PtxLog *log)
 {
     ptx_report(parts[0], log, PTX_OUT_OF_MEMORY, 0, 0, "out of memory while linking");
 }
@@ -339,7 +339,7 @@ bool ptx_link_fits(PtxModule *const *parts, uint32_t count, PtxLog *log)
 {
     Counts counts = count_all(parts, count);
     Link link = {parts, count, NULL, log};
-    if (!resolve_all(&link, &counts)) tell_out_of_memory(parts, log);
+    if (!resolve_all(&link, &counts)) report_out_of_memory(parts, log);
     return !log->errors;
 }
 
@@ -350,7 +350,7 @@ PtxModule *ptx_link(PtxModule *const *parts, uint32_t count, PtxLog *log)
     Link link = {parts, count, whole, log};
     if (!whole || !resolve_all(&link, &counts)) {
         ptx_module_free(whole);
-        tell_out_of_memory(parts, log);
+        report_out_of_memory(parts, log);
         return NULL;
     }
     if (log->errors) {

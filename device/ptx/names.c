@@ -56,7 +56,7 @@ static void ptx_names_grow(PtxParser *p)
 
 void ptx_names_free(PtxParser *p)
 {
-    chunks_give(p->options.chunks, p->names.slots, p->names.size * sizeof(PtxSlot));
+    chunks_return(p->options.chunks, p->names.slots, p->names.size * sizeof(PtxSlot));
 }
 
 /* A number at the end, of at most 7 digits and without leading zeros, makes a name one of a range. */

@@ -19,7 +19,7 @@ bool captured_close(ModuleState *state, Captured *captured)
     return true;
 }
 
-unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph)
+unsigned long long captured_query(ModuleState *state, CUstream stream, CUgraph *graph)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
@@ -31,12 +31,12 @@ unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *gr
 
 bool captured_holds(ModuleState *state, CUstream stream)
 {
-    return captured_some(state) && captured_ask(state, stream, NULL) != 0;
+    return captured_some(state) && captured_query(state, stream, NULL) != 0;
 }
 
 bool captured_is(ModuleState *state, CUstream stream)
 {
-    unsigned long long id = captured_some(state) ? captured_ask(state, stream, NULL) : 0;
+    unsigned long long id = captured_some(state) ? captured_query(state, stream, NULL) : 0;
     return id != 0 && id != CAPTURED_LEGACY;
 }
 
@@ -121,7 +121,7 @@ int captured_put(KeptObjects *kept, PyObject *object)
 int captured_keep_objects(ModuleState *state, CUstream stream, PyObject *const *objects, Py_ssize_t count)
 {
     if (!captured_last(state)) return 0;
-    unsigned long long id = captured_ask(state, stream, NULL);
+    unsigned long long id = captured_query(state, stream, NULL);
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
     Captured *captured = state->captured;
     while (captured && captured->id != id) captured = captured->next;
@@ -148,7 +148,7 @@ void captured_note_failure(ModuleState *state, CUresult result, const char *rout
     }
 }
 
-void captured_tell_end(const ModuleState *state, const Captured *captured, char *text, size_t size)
+void captured_describe_end(const ModuleState *state, const Captured *captured, char *text, size_t size)
 {
     static const char advice[] = "the default stream, which waits for blocking streams: capture a stream "
                                  "made with stream_flags.NON_BLOCKING";

@@ -91,10 +91,10 @@ void captured_note_failure(ModuleState *state, CUresult result, const char *rout
 
 /* Writes what ended the capture and what to do about it. With NULL, any capture known to have ended is
  * taken. */
-void captured_tell_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
+void captured_describe_end(const ModuleState *state, const Captured *captured, char *text, size_t size);
 
 /* Asks the driver in which capture a stream takes part; 0 for none. graph may be NULL. */
-unsigned long long captured_ask(ModuleState *state, CUstream stream, CUgraph *graph);
+unsigned long long captured_query(ModuleState *state, CUstream stream, CUgraph *graph);
 #define CAPTURED_BROKEN ((unsigned long long)-1) /* one that can only end in an error */
 #define CAPTURED_LEGACY ((unsigned long long)-2) /* of the legacy stream: one that it would wait for */
 

@@ -123,7 +123,7 @@ int captured_notice(ModuleState *state, PyObject *object, CUstream stream)
 {
     CUgraph graph = NULL;
     if (!stream || stream == CU_STREAM_LEGACY || host_function_runs()) return 0;
-    unsigned long long id = captured_ask(state, stream, &graph);
+    unsigned long long id = captured_query(state, stream, &graph);
     if (id == 0 || id == CAPTURED_LEGACY) return 0;
     if (id == CAPTURED_BROKEN || !graph || is_known(state, id)) return 1;
     return add_foreign_capture(state, object, stream, id, graph) < 0 ? -1 : 1;
@@ -146,7 +146,7 @@ bool captured_last(ModuleState *state)
     for (Captured *captured; (captured = next_foreign(state, round));) {
         PyObject *capsule = Py_NewRef(captured->graph);
         ((ForeignCapture *)captured)->round = round;
-        bool ended = captured_ask(state, captured->stream, NULL) != captured->id;
+        bool ended = captured_query(state, captured->stream, NULL) != captured->id;
         if (ended && captured_close(state, captured)) Py_DECREF(capsule); /* the list's */
         Py_DECREF(capsule);
     }

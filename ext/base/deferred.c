@@ -26,7 +26,7 @@ static int release_in_main_thread(void *type)
 }
 
 /* Python's list of such calls may be full: then another thread releases. */
-static void ask_main_thread(ModuleState *state)
+static void signal_main_thread(ModuleState *state)
 {
     if (state->deferred_asked) return;
     PyObject *type = Py_NewRef((PyObject *)state->Context_type);
@@ -73,7 +73,7 @@ static void defer(ModuleState *state, destructor function, PyObject *object, boo
     *item = (Deferred){state->deferred, function, object, owned, NULL};
     state->deferred = item;
     state_unlock(state);
-    if (!captured_some(state)) ask_main_thread(state);
+    if (!captured_some(state)) signal_main_thread(state);
 }
 
 Deferred *deferred_new(ModuleState *state, PyObject *object)

@@ -58,9 +58,9 @@ bool errors_is_loss(CUresult result)
 }
 
 /* The driver's text for a result newer than our table. The driver is loaded, for it returned the result. */
-static const char *ask(ModuleState *state, CUresult result,
-                       CUresult (*call)(ModuleState *state, CUresult result, const char **text),
-                       const char *otherwise)
+static const char *driver_text(ModuleState *state, CUresult result,
+                               CUresult (*call)(ModuleState *state, CUresult result, const char **text),
+                               const char *otherwise)
 {
     const char *text = NULL;
     call(state, result, &text);
@@ -70,13 +70,13 @@ static const char *ask(ModuleState *state, CUresult result,
 const char *errors_name(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
-    return row ? row->name : ask(state, result, once_cuGetErrorName, "CUDA_ERROR");
+    return row ? row->name : driver_text(state, result, once_cuGetErrorName, "CUDA_ERROR");
 }
 
 const char *errors_text(ModuleState *state, CUresult result)
 {
     const ErrorRow *row = find_row(result);
-    return row ? row->text : ask(state, result, once_cuGetErrorString, "unrecognized error code");
+    return row ? row->text : driver_text(state, result, once_cuGetErrorString, "unrecognized error code");
 }
 
 static PyObject *exception_class(ModuleState *state, ErrorClass cls)
@@ -217,7 +217,7 @@ static void drop_kept_fault(ModuleState *state)
 }
 
 /* Whether the log describes a fault: NVIDIA's driver logs that line for every call after one. */
-static bool says_something(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
+static bool describes_fault(const char *log) { return *log && !strstr(log, "Sticky error detected"); }
 
 /* The CPU device's text for work that the program itself canceled (cancel in wait.c); the user knows why
  * later calls fail. */
@@ -231,9 +231,9 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
     if (atomic_load(&state->fault_shown) || state->kept_fault.result != CUDA_SUCCESS) return;
     read_log(state, log, sizeof log);
     if (is_of_interrupt(log)) return;
-    if ((!says_something(log) && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
+    if ((!describes_fault(log) && state->fault_before) || state->kept_fault.result != CUDA_SUCCESS) return;
     state->kept_fault = (KeptFault){result, routine, NULL};
-    size_t size = says_something(log) ? strlen(log) + 1 : 0;
+    size_t size = describes_fault(log) ? strlen(log) + 1 : 0;
     if (size && (state->kept_fault.log = PyMem_RawMalloc(size))) memcpy(state->kept_fault.log, log, size);
 }
 
@@ -241,8 +241,8 @@ static void keep_fault(ModuleState *state, CUresult result, const char *routine)
 static void read_fault(ModuleState *state, char *log, size_t size)
 {
     const char *kept = state->kept_fault.log;
-    bool own = says_something(log) && kept;
-    if (!says_something(log) && kept) snprintf(log, size, "%s", kept);
+    bool own = describes_fault(log) && kept;
+    if (!describes_fault(log) && kept) snprintf(log, size, "%s", kept);
     if (!own) drop_kept_fault(state);
     atomic_store(&state->fault_shown, true);
     state->fault_before = true;
@@ -251,7 +251,7 @@ static void read_fault(ModuleState *state, char *log, size_t size)
 /* ---- Exceptions ---- */
 
 /* "unspecified launch failure" says nothing about the fault. */
-static bool says_it_all(CUresult result, const char *log)
+static bool replaces_message(CUresult result, const char *log)
 {
     return result == CUDA_ERROR_LAUNCH_FAILED && *log && driver_fault_advice();
 }
@@ -267,11 +267,11 @@ static PyObject *raise_lost(ModuleState *state, CUresult result, const char *rou
 }
 
 /* What ended the capture in which a call was made, after what is said already. */
-static void tell_end(const ModuleState *state, char *given)
+static void append_capture_end(const ModuleState *state, char *given)
 {
     size_t used = strlen(given);
     if (used) used += (size_t)snprintf(given + used, DETAIL_SIZE - used, " - ");
-    if (used < DETAIL_SIZE) captured_tell_end(state, NULL, given + used, DETAIL_SIZE - used);
+    if (used < DETAIL_SIZE) captured_describe_end(state, NULL, given + used, DETAIL_SIZE - used);
 }
 
 PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine, const char *detail, ...)
@@ -289,7 +289,7 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     }
     if (state->captured && result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
         && strcmp(routine, "cuStreamEndCapture") != 0) /* whose message names the capture */
-        tell_end(state, given);
+        append_capture_end(state, given);
     if (!*caller && !problem
         && (cls == CLASS_KERNEL || cls == CLASS_LAUNCH || result == CUDA_ERROR_NOT_SUPPORTED))
         read_log(state, log, sizeof log);
@@ -299,11 +299,11 @@ PyObject *raise_driver(ModuleState *state, CUresult result, const char *routine,
     const char *lost = cls == CLASS_KERNEL ? lost_text(state) : NULL;
     if (lost) return raise_lost(state, result, routine, lost);
     const char *text = problem ? problem : errors_text(state, result), *said = log;
-    if (says_it_all(result, log)) text = log, said = "";
+    if (replaces_message(result, log)) text = log, said = "";
     snprintf(message, sizeof message, "%s failed: %s%s%s%s%s%s%s", routine, text, *given ? " - " : "", given,
              *said ? " - " : "", said, *caller ? " - " : "", caller);
     if (cls == CLASS_KERNEL) {
-        launch_site_tell(state, message + strlen(message), sizeof message - strlen(message));
+        launch_site_describe(state, message + strlen(message), sizeof message - strlen(message));
         lost_note(state, message);
     }
     raise_message(state, result, routine, message);
@@ -369,7 +369,7 @@ void report_kept_fault(ModuleState *state)
     if (report_is_due(result)) report_unraisable(state, result, state->kept_fault.routine, while_releasing);
 }
 
-int errors_give_notice(void)
+int errors_warn_of_notice(void)
 {
     const char *notice = driver_take_notice();
     return notice ? PyErr_WarnEx(PyExc_RuntimeWarning, notice, 1) : 0;

@@ -52,7 +52,7 @@ const char *errors_name(ModuleState *state, CUresult result);
 const char *errors_text(ModuleState *state, CUresult result);
 
 /* Issues the RuntimeWarning that the CPU device stands in for a GPU, once. -1 when it became an exception. */
-int errors_give_notice(void);
+int errors_warn_of_notice(void);
 
 /* Brings *position to the end of the driver's log: what follows belongs to later calls. */
 void errors_skip_log(ModuleState *state);

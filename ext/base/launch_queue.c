@@ -322,7 +322,7 @@ static bool take_queue(ModuleState *state, CUstream stream, CUcontext context, C
 
 /* The stream's work may go on, but the driver may give the same handle to a new stream, whose launches are
  * counted from 0. */
-void queue_stream_gone(ModuleState *state, CUstream stream)
+void queue_stream_destroyed(ModuleState *state, CUstream stream)
 {
     CUevent mark;
     if (take_queue(state, stream, NULL, &mark)) destroy_mark(state, mark);

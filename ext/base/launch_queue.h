@@ -108,7 +108,7 @@ uint64_t queue_begin_wait(struct ModuleState *state);
 void queue_end_wait(struct ModuleState *state, CUcontext context, CUstream stream, uint64_t begin);
 
 /* The stream is about to be destroyed, in its context. */
-void queue_stream_gone(struct ModuleState *state, CUstream stream);
+void queue_stream_destroyed(struct ModuleState *state, CUstream stream);
 
 /* The next call on any stream is asked for by queue_find_capacity: as there is another context, whose
  * default stream is not this one. */

@@ -161,7 +161,7 @@ static const LaunchSite *find_site(const LaunchSites *sites, uint64_t number)
     return NULL;
 }
 
-void launch_site_tell(ModuleState *state, char *out, size_t size)
+void launch_site_describe(ModuleState *state, char *out, size_t size)
 {
     uint64_t number = state->sites ? state->sites->numbers->failed() : 0;
     const LaunchSite *site = number ? find_site(state->sites, number) : NULL;

@@ -21,6 +21,6 @@ static inline void launch_site_note(ModuleState *state)
 }
 
 /* " (launched by file.py, line 12)" for the launch that ended the current context; else "". */
-void launch_site_tell(ModuleState *state, char *out, size_t size);
+void launch_site_describe(ModuleState *state, char *out, size_t size);
 
 #endif

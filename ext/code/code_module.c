@@ -15,7 +15,7 @@
 static PyObject *raise_load(ModuleState *state, CUresult result, const char *routine, JitRequest *request,
                             PyObject *message_handler)
 {
-    if (!PyErr_Occurred() && jit_request_tell(request, message_handler, false) < 0) return NULL;
+    if (!PyErr_Occurred() && jit_request_call_handler(request, message_handler, false) < 0) return NULL;
     if (request->error[0]) return raise_driver(state, result, routine, "%s", request->error);
     return raise_driver(state, result, routine, NULL);
 }
@@ -38,7 +38,7 @@ PyObject *code_module_load(ModuleState *state, const void *image, size_t size, P
     else
         raise_load(state, result, routine, &request, message_handler);
     self = owner_finish(self, result, routine, &state->live_Module);
-    if (self && jit_request_tell(&request, message_handler, true) < 0) Py_CLEAR(self);
+    if (self && jit_request_call_handler(&request, message_handler, true) < 0) Py_CLEAR(self);
     jit_request_close(&request);
     return self;
 }

@@ -32,6 +32,6 @@ int jit_request_open(JitRequest *request, PyObject *options, bool log_verbose);
 void jit_request_close(JitRequest *request);
 
 /* Calls message_handler(ok, info, error); None and NULL are not handlers. -1 with its exception. */
-int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok);
+int jit_request_call_handler(JitRequest *request, PyObject *message_handler, bool ok);
 
 #endif

@@ -73,7 +73,7 @@ void jit_request_close(JitRequest *request)
     request->info = request->error = NULL;
 }
 
-int jit_request_tell(JitRequest *request, PyObject *message_handler, bool ok)
+int jit_request_call_handler(JitRequest *request, PyObject *message_handler, bool ok)
 {
     if (!message_handler || message_handler == Py_None) return 0;
     PyObject *info = PyUnicode_DecodeUTF8(request->info, (Py_ssize_t)strlen(request->info), "replace");

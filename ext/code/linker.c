@@ -166,7 +166,7 @@ static bool is_open(LinkerObject *linker)
 /* A failed step ends the linker: the handler hears of it, the exception carries the log. */
 static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
 {
-    if (!PyErr_Occurred() && jit_request_tell(linker->request, linker->message_handler, false) < 0)
+    if (!PyErr_Occurred() && jit_request_call_handler(linker->request, linker->message_handler, false) < 0)
         return NULL;
     if (linker->request->error[0])
         return raise_driver(linker->state, result, routine, "%s", linker->request->error);
@@ -263,7 +263,8 @@ static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
     PyObject *module = result == CUDA_SUCCESS ? code_module_load(linker->state, step.image, step.size, NULL,
                                                                  NULL, "cuModuleLoadData")
                                               : fail(linker, result, "cuLinkComplete");
-    if (module && jit_request_tell(linker->request, linker->message_handler, true) < 0) Py_CLEAR(module);
+    if (module && jit_request_call_handler(linker->request, linker->message_handler, true) < 0)
+        Py_CLEAR(module);
     if (result == CUDA_SUCCESS) release(linker);
     linker->busy = false;
     return module;

@@ -397,7 +397,7 @@ ContextObject *context_hold(ContextObject *context)
     return context_keep(context);
 }
 
-/* Neither references nor objects are left. Nobody takes one of a context that is detached. */
+/* Neither references nor objects are left. No thread takes a reference to a detached context. */
 static void finish_context(ContextObject *context)
 {
     PyTypeObject *type = Py_TYPE((PyObject *)context);
@@ -521,7 +521,7 @@ bool context_lend(ContextObject *context, ContextScope *scope)
     return true;
 }
 
-void context_take_back(ContextScope *scope)
+void context_lend_end(ContextScope *scope)
 {
     if (scope->pushed) restore_current(scope->context->state, scope->before);
 }

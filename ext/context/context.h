@@ -86,7 +86,7 @@ void context_leave_scope(ContextScope *scope);
 /* Makes the context current for Python code, which must not run within a scope. The context may end
  * meanwhile; calls in it fail then. False as for context_enter_scope. */
 bool context_lend(ContextObject *context, ContextScope *scope);
-void context_take_back(ContextScope *scope);
+void context_lend_end(ContextScope *scope);
 
 /* For a few instructions without the GIL on memory that is freed with the context, which is not destroyed
  * between context_stay and context_go. False when it is gone: then context_go is not called. */

@@ -37,7 +37,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
     if (!gate_is_initialized() && settings_misspelled(driver_settings_read(), wrong, sizeof wrong)
         && PyErr_WarnEx(PyExc_UserWarning, wrong, 1) < 0)
         return -1;
-    if (!settings_are_good(wrong, sizeof wrong)) {
+    if (!settings_are_valid(wrong, sizeof wrong)) {
         raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuInit", "%s", wrong);
         return -1;
     }
@@ -50,7 +50,7 @@ int context_init_driver(ModuleState *state, unsigned flags)
         raise_driver(state, result, "cuInit", problem ? "%s" : NULL, problem);
     if (result != CUDA_SUCCESS) return -1;
     context_note_initialized(state);
-    return errors_give_notice();
+    return errors_warn_of_notice();
 }
 
 int context_init_default(ModuleState *state)

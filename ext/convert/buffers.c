@@ -20,7 +20,7 @@ int buffers_check_array(PyArrayObject *array, const char *what, bool writable)
     return convert_native(PyArray_DESCR(array), what);
 }
 
-static int lend_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
+static int get_from_array(PyArrayObject *array, const char *what, bool writable, HostBuffer *out)
 {
     if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
         PyErr_Format(PyExc_ValueError, "%s: ndarray is not contiguous", what);
@@ -41,7 +41,7 @@ PyObject *buffers_view(PyObject *object, const char *what)
 }
 
 /* The memoryview holds the buffer, so that the object cannot resize it meanwhile. */
-static int lend_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
+static int get_from_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
     PyObject *view = buffers_view(object, what);
     if (!view) return -1;
@@ -62,8 +62,8 @@ static int lend_buffer(PyObject *object, const char *what, bool writable, HostBu
 static int get_buffer(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
     *out = (HostBuffer){.owner = NULL};
-    return PyArray_Check(object) ? lend_array((PyArrayObject *)object, what, writable, out)
-                                 : lend_buffer(object, what, writable, out);
+    return PyArray_Check(object) ? get_from_array((PyArrayObject *)object, what, writable, out)
+                                 : get_from_buffer(object, what, writable, out);
 }
 
 int buffers_read(PyObject *object, const char *what, HostBuffer *out)
@@ -109,11 +109,11 @@ int buffers_read_logical(PyObject *object, const char *what, HostBuffer *out)
     *out = (HostBuffer){.owner = NULL};
     if (PyArray_Check(object)) {
         PyObject *packed = (PyObject *)PyArray_GETCONTIGUOUS((PyArrayObject *)object);
-        int status = packed ? lend_array((PyArrayObject *)packed, what, false, out) : -1;
+        int status = packed ? get_from_array((PyArrayObject *)packed, what, false, out) : -1;
         Py_XDECREF(packed);
         return status;
     }
-    if (!PyObject_CheckBuffer(object)) return lend_buffer(object, what, false, out);
+    if (!PyObject_CheckBuffer(object)) return get_from_buffer(object, what, false, out);
     return copy_to_bytes(object, out);
 }
 

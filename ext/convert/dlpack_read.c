@@ -9,12 +9,12 @@
 
 /* ---- What gives a tensor back ---- */
 
-static void give_back_plain(DLPackPlain *managed)
+static void end_plain(DLPackPlain *managed)
 {
     if (managed->deleter) managed->deleter(managed);
 }
 
-static void give_back_versioned(DLPackVersioned *managed)
+static void end_versioned(DLPackVersioned *managed)
 {
     if (managed->deleter) managed->deleter(managed);
 }
@@ -24,7 +24,7 @@ static void plain_destructor(PyObject *capsule)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    give_back_plain(PyCapsule_GetPointer(capsule, OWNER_PLAIN));
+    end_plain(PyCapsule_GetPointer(capsule, OWNER_PLAIN));
     PyErr_Restore(type, value, traceback);
 }
 
@@ -32,7 +32,7 @@ static void versioned_destructor(PyObject *capsule)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    give_back_versioned(PyCapsule_GetPointer(capsule, OWNER_VERSIONED));
+    end_versioned(PyCapsule_GetPointer(capsule, OWNER_VERSIONED));
     PyErr_Restore(type, value, traceback);
 }
 
@@ -112,11 +112,12 @@ static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignA
     PyObject *type, *value, *traceback;
     if (dlpack_read_versioned(state, managed, out, form) == 0) return 0;
     PyErr_Fetch(&type, &value, &traceback);
-    give_back_versioned(managed);
+    end_versioned(managed);
     PyErr_Restore(type, value, traceback);
     return -1;
 }
 
+/* Takes the tensor over: the form's owner deletes it, or it is deleted here on failure. */
 static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignForm *form)
 {
     if (read_tensor(state, &managed->tensor, out, form) == 0) {
@@ -126,7 +127,7 @@ static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *ou
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    give_back_plain(managed);
+    end_plain(managed);
     PyErr_Restore(type, value, traceback);
     return -1;
 }
@@ -209,7 +210,7 @@ int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retaine
     if (check_answer(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
     DLPackDevice device = managed->tensor.device;
     if (device.kind == DLPACK_CPU) {
-        give_back_versioned(managed);
+        end_versioned(managed);
         *out = (ForeignArray){.on_host = true};
         return 0;
     }

@@ -90,7 +90,7 @@ static CUresult unmap_resource(MappingObject *mapping, CUstream stream)
 }
 
 /* Unmaps on the stream of map(), or on the default stream when that stream can no longer be used. */
-static void unmap_late(PyObject *self)
+static void unmap_deferred(PyObject *self)
 {
     MappingObject *mapping = mapping_cast(self);
     PyObject *type, *value, *trace;
@@ -121,7 +121,7 @@ static PyObject *mapping_unmap(PyObject *self, FAST_PARAMETERS)
     if (atomic_exchange(&mapping->unmapped, true))
         return raise_logic(mapping->state, "OpenGL object %u was already unmapped", mapping->object->name);
     if (host_function_runs()) {
-        deferred_free(mapping->state, unmap_late, self);
+        deferred_free(mapping->state, unmap_deferred, self);
         Py_RETURN_NONE;
     }
     return none_or_raise(mapping->state, unmap_resource(mapping, stream), "cuGraphicsUnmapResources");
@@ -133,7 +133,7 @@ static void mapping_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (mapping->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(mapping->state, mapping_dealloc, self)) return;
-    if (!atomic_exchange(&mapping->unmapped, true)) unmap_late(self);
+    if (!atomic_exchange(&mapping->unmapped, true)) unmap_deferred(self);
     Py_XDECREF(mapping->stream);
     Py_DECREF((PyObject *)mapping->object);
     type->tp_free(self);

@@ -140,7 +140,7 @@ static CUresult unregister_resource(RegisteredObject *object)
     return result;
 }
 
-static void unregister_late(PyObject *self)
+static void unregister_deferred(PyObject *self)
 {
     RegisteredObject *object = registered_cast(self);
     report_driver(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
@@ -163,7 +163,7 @@ static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none)
                    : raise_logic(object->state, "the OpenGL object %u is mapped: unmap() it first",
                                  object->name);
     if (host_function_runs()) {
-        deferred_free(object->state, unregister_late, self);
+        deferred_free(object->state, unregister_deferred, self);
         Py_RETURN_NONE;
     }
     return none_or_raise(object->state, unregister_resource(object), "cuGraphicsUnregisterResource");
@@ -172,7 +172,7 @@ static PyObject *registered_unregister(PyObject *self, PyObject *Py_UNUSED(none)
 static void unregister_last(PyObject *self)
 {
     if (atomic_exchange(&registered_cast(self)->mappings, REGISTERED_GONE) != REGISTERED_GONE)
-        unregister_late(self);
+        unregister_deferred(self);
 }
 
 static void registered_dealloc(PyObject *self) { owner_dealloc(self, registered_dealloc, unregister_last); }

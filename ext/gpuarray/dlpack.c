@@ -235,7 +235,7 @@ static int read_pair(PyObject *value, const char *what, long out[2])
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int read_wanted_device(PyObject *value, Request *request)
+static int read_requested_device(PyObject *value, Request *request)
 {
     long wanted[2] = {0, 0};
     if (!value || value == Py_None) return 0;
@@ -257,7 +257,7 @@ static int read_request(GPUArrayObject *array, PyObject *const given[4], Request
     if (find_device(array, &request->device) < 0 || read_stream(given[0], request) < 0) return -1;
     if (given[1] && given[1] != Py_None && read_pair(given[1], "max_version", version) < 0) return -1;
     request->versioned = version[0] >= DLPACK_MAJOR;
-    if (read_wanted_device(given[2], request) < 0) return -1;
+    if (read_requested_device(given[2], request) < 0) return -1;
     if (given[3] && given[3] != Py_None) {
         int copy = PyObject_IsTrue(given[3]);
         if (copy < 0) return -1;

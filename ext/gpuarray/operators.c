@@ -66,7 +66,7 @@ static PyObject *divide_with_remainder(PyObject *a, PyObject *b)
 }
 
 /* a ** 2, a ** 0.5 and a ** -1 of floats, as NumPy has it: exact, and without pow(); b ** 2 of booleans,
- * which is int8. NULL: none of these. */
+ * which is int8. The name of that function, borrowed; NULL if it is none of these. */
 static PyObject *simple_power(ModuleState *state, PyObject *base, PyObject *exponent)
 {
     if (!gpuarray_check(state, base) || (!PyFloat_CheckExact(exponent) && !PyLong_CheckExact(exponent)))

@@ -62,7 +62,7 @@ static int copy_staged(ModuleState *state, Side to, Side from, size_t size)
     Staging staging;
     if (!staging_take(state, &staging)) return 1;
     int failed = staging_to_host(state, &staging, (void *)to.address, from.address, size);
-    staging_give(&staging);
+    staging_return(&staging);
     return failed;
 }
 

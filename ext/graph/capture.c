@@ -193,7 +193,7 @@ static PyObject *raise_end(CaptureObject *capture, CUresult result)
 {
     char text[240];
     if (result == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
-        captured_tell_end(capture->state, &capture->captured, text, sizeof text);
+        captured_describe_end(capture->state, &capture->captured, text, sizeof text);
         return raise_driver(capture->state, result, "cuStreamEndCapture", "%s", text);
     }
     if (result == CUDA_ERROR_STREAM_CAPTURE_UNJOINED)

@@ -83,7 +83,7 @@ int launch_args_check_allocation(FunctionObject *function, Py_ssize_t position,
     return 0;
 }
 
-static bool allocation_is_fine(const FunctionObject *function, const DeviceAllocationObject *allocation)
+static bool allocation_is_usable(const FunctionObject *function, const DeviceAllocationObject *allocation)
 {
     return allocation->context == function->context
            && !atomic_load_explicit(&allocation->freed, memory_order_relaxed);
@@ -99,7 +99,7 @@ static inline int read_kind(FunctionObject *function, Py_ssize_t position, PyObj
         if (gpuarray_check_whole(gpuarray_cast(argument)) < 0) return -1;
     } else if (kind->how == ARGUMENT_ALLOCATION)
         allocation = device_allocation_cast(argument);
-    if (allocation && !allocation_is_fine(function, allocation)
+    if (allocation && !allocation_is_usable(function, allocation)
         && launch_args_check_allocation(function, position, allocation) < 0)
         return -1;
     *out = (ArgumentValue){(const char *)argument + kind->where, kind->size, kind->alignment};
@@ -294,10 +294,10 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
     if (type == state->GPUArray_type) {
         DeviceAllocationObject *allocation = gpuarray_cast(argument)->allocation;
         *out = gpuarray_cast(argument)->pointer;
-        if (allocation && allocation_is_fine(function, allocation)) return 0;
+        if (allocation && allocation_is_usable(function, allocation)) return 0;
     } else if (type == state->PooledDeviceAllocation_type || type == state->DeviceAllocation_type) {
         *out = device_allocation_cast(argument)->pointer;
-        if (allocation_is_fine(function, device_allocation_cast(argument))) return 0;
+        if (allocation_is_usable(function, device_allocation_cast(argument))) return 0;
     } else if (PyLong_CheckExact(argument)) {
         *out = PyLong_AsUnsignedLongLong(argument);
         if (*out != (CUdeviceptr)-1 || !PyErr_Occurred()) return 0;
@@ -471,7 +471,7 @@ static inline bool is_plain(const FunctionObject *function, PyObject *argument, 
     if (kind->how == ARGUMENT_ARRAY && gpuarray_cast(argument)->is_interleaved) return false;
     const DeviceAllocationObject *allocation =
         kind->how == ARGUMENT_ARRAY ? gpuarray_cast(argument)->allocation : device_allocation_cast(argument);
-    return !allocation || allocation_is_fine(function, allocation);
+    return !allocation || allocation_is_usable(function, allocation);
 }
 
 /* Reads an argument that has no fast path. */

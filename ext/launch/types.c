@@ -10,7 +10,7 @@
 static bool is_on(void)
 {
     const char *text = getenv("PYCUDA_CHECK_ARGUMENTS"); /* core/settings.def has the row */
-    return text && *text ? strcmp(text, "1") == 0 : driver_tells_types();
+    return text && *text ? strcmp(text, "1") == 0 : driver_knows_parameter_types();
 }
 
 static void set_type(FunctionObject *function, uint32_t position, ParameterType type)

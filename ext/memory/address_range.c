@@ -269,8 +269,8 @@ PyDoc_STRVAR(map_doc,
              "\nNotes\n-----\n"
              "Calls cuMemMap, cuMemSetAccess.");
 
-static CUresult give_access(AddressRangeObject *range, size_t offset, size_t size, CUdevice device,
-                            unsigned access)
+static CUresult set_driver_access(AddressRangeObject *range, size_t offset, size_t size, CUdevice device,
+                                  unsigned access)
 {
     CUmemAccessDesc wanted = {{CU_MEM_LOCATION_TYPE_DEVICE, device}, access};
     return try_cuMemSetAccess(range->state, range->pointer + offset, size, &wanted, 1);
@@ -298,7 +298,7 @@ static PyObject *map_part(AddressRangeObject *range, PhysicalMemoryObject *physi
     CUresult result = try_cuMemMap(state, address, size, 0, physical->handle, 0);
     if (result == CUDA_SUCCESS && access != CU_MEM_ACCESS_FLAGS_PROT_NONE) {
         routine = "cuMemSetAccess";
-        result = give_access(range, part->offset, size, physical->device, access);
+        result = set_driver_access(range, part->offset, size, physical->device, access);
         if (result != CUDA_SUCCESS) once_cuMemUnmap(state, address, size);
     }
     if (result == CUDA_SUCCESS) {
@@ -365,7 +365,7 @@ static CUresult wait_as_asked(AddressRangeObject *range, const char **routine)
         return atomic_load(&range->context->dead) ? CUDA_ERROR_CONTEXT_IS_DESTROYED
                                                   : CUDA_ERROR_NOT_INITIALIZED;
     CUresult result = captured_wait_for_context(range->state, routine);
-    context_take_back(&scope);
+    context_lend_end(&scope);
     return result;
 }
 
@@ -418,7 +418,7 @@ static PyObject *set_access_claimed(AddressRangeObject *range, const Part *part,
 {
     Mapping mapping;
     for (size_t at = 0; next_mapping(range, part, at, &mapping); at = mapping.offset + mapping.size) {
-        CUresult result = give_access(range, mapping.offset, mapping.size, device, access);
+        CUresult result = set_driver_access(range, mapping.offset, mapping.size, device, access);
         if (result != CUDA_SUCCESS) return raise_driver(range->state, result, "cuMemSetAccess", NULL);
     }
     Py_RETURN_NONE;

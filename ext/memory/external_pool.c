@@ -24,7 +24,7 @@ static int call_allocate(MemoryPool *pool, size_t size, CUstream stream, CUdevic
     }
     PyObject *answer = PyObject_CallMethod(pool->resource, "allocate", "nK", (Py_ssize_t)(size ? size : 1),
                                            (unsigned long long)(uintptr_t)stream);
-    context_take_back(&scope);
+    context_lend_end(&scope);
     if (!answer) return -1;
     *pointer = PyLong_AsUnsignedLongLong(answer);
     Py_DECREF(answer);
@@ -43,7 +43,7 @@ static int allocate_or_collect(MemoryPool *pool, size_t size, CUstream stream, C
 }
 
 /* One of the two steps of pool_begin_uncaptured. */
-static int step_aside(MemoryPool *pool, bool begin, CUstream *stream)
+static int make_or_end_uncaptured(MemoryPool *pool, bool begin, CUstream *stream)
 {
     ContextScope scope;
     CUresult result = CUDA_ERROR_INVALID_CONTEXT;
@@ -61,10 +61,11 @@ static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *point
     CaptureMode before;
     CUstream aside = NULL;
     captured_relax(pool->state, &before);
-    int failed = step_aside(pool, true, &aside);
+    int failed = make_or_end_uncaptured(pool, true, &aside);
     if (!failed) {
         failed = allocate_or_collect(pool, size, aside, pointer);
-        if (step_aside(pool, false, &aside) < 0) failed = -1; /* or the first exception, which stays */
+        if (make_or_end_uncaptured(pool, false, &aside) < 0)
+            failed = -1; /* or the first exception, which stays */
     }
     captured_restore(pool->state, &before);
     return failed;
@@ -83,7 +84,7 @@ static PyObject *give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstre
     PyObject *owner = PyObject_CallMethod(pool->resource, "deallocate", "KnK", (unsigned long long)pointer,
                                           (Py_ssize_t)size, (unsigned long long)(uintptr_t)stream);
     if (!owner) PyErr_WriteUnraisable(pool->resource);
-    context_take_back(&scope);
+    context_lend_end(&scope);
     if (owner == Py_None) Py_CLEAR(owner);
     PyErr_Restore(type, value, trace);
     return owner;
@@ -133,7 +134,7 @@ static bool order_release(MemoryPool *pool, PoolBlock *block, bool in_order)
 }
 
 /* If the context was destroyed so was the memory, and the allocator is not called. */
-void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order)
+void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order)
 {
     CUresult result;
     if (order_release(pool, block, in_order)) {

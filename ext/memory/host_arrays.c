@@ -118,6 +118,7 @@ FAMILY(aligned, "aligned memory", "", "alignment=4096", "alignment : int\n    By
 FAMILY(managed, "managed memory", "", "mem_flags=1", "mem_flags : mem_attach_flags\n    1 is GLOBAL.",
        "a ManagedAllocation", CALLS("cuMemAllocManaged"))
 
+/* A view of the array whose base is the page-lock: both end with it. */
 static PyObject *register_array(ModuleState *state, PyArrayObject *array, unsigned flags)
 {
     int writable = PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE;

@@ -74,18 +74,18 @@ static PyObject *new_pooled_host(MemoryPool *pool, size_t size)
     return (PyObject *)allocation;
 }
 
-static void give_back(PyObject *self)
+static void return_block(PyObject *self)
 {
     PooledHostObject *allocation = pooled_host_cast(self);
     LIVE_LESS(allocation->memory.state, PooledHostAllocation);
-    memory_pool_give(allocation->pool, allocation->block);
+    memory_pool_return(allocation->pool, allocation->block);
     allocation->block = NULL;
 }
 
 static void pooled_host_dealloc(PyObject *self)
 {
     PooledHostObject *allocation = pooled_host_cast(self);
-    if (!owner_dealloc_begin(self, pooled_host_dealloc, give_back)) return;
+    if (!owner_dealloc_begin(self, pooled_host_dealloc, return_block)) return;
     if (allocation->pool) memory_pool_drop(allocation->pool);
     owner_dealloc_end(self);
 }
@@ -98,7 +98,7 @@ static int pooled_host_traverse(PyObject *self, visitproc visit, void *arg)
 
 static PyObject *pooled_host_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
-    if (owner_release(self, give_back)) Py_RETURN_NONE;
+    if (owner_release(self, return_block)) Py_RETURN_NONE;
     return raise_driver(host_memory_cast(self)->state, CUDA_ERROR_INVALID_HANDLE,
                         "pooled_host_allocation::free", "it was already freed");
 }

@@ -153,7 +153,7 @@ static PyObject *ordered_pool_reset_high(PyObject *self, PyObject *Py_UNUSED(non
     if (set_value(self, CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH, 0) < 0
         || set_value(self, CU_MEMPOOL_ATTR_USED_MEM_HIGH, 0) < 0)
         return NULL;
-    pool_forget_high(&pool_of(self)->core);
+    pool_reset_peaks(&pool_of(self)->core);
     Py_RETURN_NONE;
 }
 

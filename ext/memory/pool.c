@@ -52,7 +52,7 @@ static MemoryPool *next_pool(ModuleState *state, MemoryPool *before)
 
 /* ---- Life ---- */
 
-/* core/settings.def has the row. */
+/* PYCUDA_POOL=0 (core/settings.def). */
 static bool is_switched_off(void)
 {
     const char *text = getenv("PYCUDA_POOL");
@@ -206,7 +206,7 @@ static void drop_block(MemoryPool *pool, PoolBlock *block, bool in_order)
     CUresult result, waited = CUDA_SUCCESS;
     const char *routine = NULL;
     if (pool->resource && !forked_after_init()) {
-        external_memory_give(pool, block, in_order);
+        external_memory_return(pool, block, in_order);
         return;
     }
     if (context_enter_scope(pool->context, &scope)) {
@@ -233,7 +233,7 @@ static void end_use(MemoryPool *pool, PoolBlock *block)
     (void)result;
 }
 
-void memory_pool_give(MemoryPool *pool, PoolBlock *block)
+void memory_pool_return(MemoryPool *pool, PoolBlock *block)
 {
     if (pool->core.marked) end_use(pool, block);
     if (forked_after_init() || pool_put(&pool->core, block)) return;
@@ -417,7 +417,7 @@ PoolBlock *memory_pool_allocate(MemoryPool *pool, size_t size, PyObject *object,
 
 /* ---- Shortage, streams and contexts ---- */
 
-static void give_back(ModuleState *state)
+static void release_held_of_device(ModuleState *state)
 {
     CUdevice device;
     CUresult result = once_cuCtxGetDevice(state, &device);
@@ -426,7 +426,7 @@ static void give_back(ModuleState *state)
 
 /* Pools of green contexts and of the primary one hear of each other's streams. In a scope for each pool, as
  * the last drop of a pool may run Python code. */
-static bool tell_stream_gone(ContextObject *context, CUstream stream)
+static bool note_stream_destroyed(ContextObject *context, CUstream stream)
 {
     ModuleState *state = context->state;
     ContextScope scope;
@@ -438,7 +438,7 @@ static bool tell_stream_gone(ContextObject *context, CUstream stream)
             noted = false;
             continue;
         }
-        CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_gone(&pool->core, stream));
+        CALL_CORE(state, result, BLOCKS_ONCE, pool_stream_destroyed(&pool->core, stream));
         context_leave_scope(&scope);
         (void)result; /* never fails */
     }
@@ -455,7 +455,8 @@ static MemoryPool *find_driver_pool(ContextObject *context)
     return pool;
 }
 
-/* The context is destroyed or released next, and blocks in use lose their memory. Nobody else is in it. */
+/* The context is destroyed or released next, and blocks in use lose their memory. No other thread is in
+ * it. */
 static void end_driver_pools(ContextObject *context)
 {
     ContextScope scope;
@@ -476,7 +477,7 @@ static void end_driver_pools(ContextObject *context)
 
 int pool_setup(PyObject *Py_UNUSED(module), ModuleState *state)
 {
-    state->stream_gone = tell_stream_gone;
+    state->stream_gone = note_stream_destroyed;
     if (context_on_last(state, end_driver_pools) < 0) return -1;
-    return device_memory_on_shortage(state, give_back);
+    return device_memory_on_shortage(state, release_held_of_device);
 }

@@ -85,7 +85,7 @@ int pool_allocate_if_pool_method(ModuleState *state, PyObject *allocate, size_t 
 /* external_pool.c, of pools that have a resource, in no scope: asks it for memory (NULL with an exception);
  * gives memory back after the work that the block's stream or event stands for, or after all (reports). */
 PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stream);
-void external_memory_give(MemoryPool *pool, PoolBlock *block, bool in_order);
+void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order);
 
 /* An active block of this stream, whose object is NULL for the default one. When the driver has no more:
  * garbage is collected, the pool releases its held blocks, the largest first, then every other pool of the
@@ -100,7 +100,7 @@ int pool_stream(MemoryPool *pool, PyObject *stream, CUstream *out);
 PoolBlock *memory_pool_raise_beyond_limit(MemoryPool *pool, size_t size);
 
 /* Gives an active block back; cannot fail, reports. */
-void memory_pool_give(MemoryPool *pool, PoolBlock *block);
+void memory_pool_return(MemoryPool *pool, PoolBlock *block);
 
 /* The same when its order is not known anymore: the driver gets it and waits for all work. */
 void memory_pool_discard(MemoryPool *pool, PoolBlock *block);

@@ -119,7 +119,7 @@ static PyObject *pool_reset_high_marks(PyObject *self, PyObject *Py_UNUSED(none)
 {
     MemoryPool *pool = pool_of(self);
     if (!pool) return NULL;
-    if (!forked_after_init()) pool_forget_high(&pool->core);
+    if (!forked_after_init()) pool_reset_peaks(&pool->core);
     Py_RETURN_NONE;
 }
 

@@ -282,12 +282,12 @@ static bool gather_streams(PooledAllocationObject *allocation)
     return result == CUDA_SUCCESS;
 }
 
-static void give_back(PyObject *self)
+static void return_block(PyObject *self)
 {
     PooledAllocationObject *allocation = pooled_cast(self);
     LIVE_LESS(allocation->memory.state, PooledDeviceAllocation);
     if (!allocation->lent && gather_streams(allocation))
-        memory_pool_give(allocation->pool, allocation->block);
+        memory_pool_return(allocation->pool, allocation->block);
     else
         memory_pool_discard(allocation->pool, allocation->block);
     allocation->block = NULL;
@@ -308,7 +308,7 @@ static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream
     if (atomic_load(&allocation->memory.freed)) return false; /* the GIL keeps others away until it is set */
     atomic_store_explicit(&allocation->memory.freed, true, memory_order_release);
     if (last) name_last_stream(allocation, last, handle);
-    deferred_free(allocation->memory.state, give_back, (PyObject *)allocation);
+    deferred_free(allocation->memory.state, return_block, (PyObject *)allocation);
     return true;
 }
 

@@ -31,7 +31,7 @@ bool staging_take(ModuleState *state, Staging *out)
 }
 
 /* When the context was destroyed meanwhile, the block was freed with it, and no caller asks for it again. */
-void staging_give(const Staging *staging)
+void staging_return(const Staging *staging)
 {
     atomic_store(&staging->context->staging, staging->block);
     context_drop(staging->context);
@@ -54,7 +54,7 @@ int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdevi
     return 0;
 }
 
-/* The context is destroyed or released next. Nobody else is in it. */
+/* The context is destroyed or released next. No other thread is in it. */
 static void end_staging(ContextObject *context)
 {
     ContextScope scope;

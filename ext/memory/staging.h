@@ -20,10 +20,10 @@ typedef struct Staging {
     void *block;
 } Staging;
 
-/* Takes the block of the current context, until staging_give. False, without an exception, when there is none
- * to be had. */
+/* Takes the block of the current context, until staging_return. False, without an exception, when there is
+ * none to be had. */
 bool staging_take(ModuleState *state, Staging *out);
-void staging_give(const Staging *staging);
+void staging_return(const Staging *staging);
 
 /* Waits for the default stream, copies to the block and from there. -1 with an exception. */
 int staging_to_host(ModuleState *state, const Staging *staging, void *to, CUdeviceptr from, size_t size);

@@ -49,7 +49,7 @@ static void destroy_stream(PyObject *self)
     if (!stream->state->stream_gone(stream->context, stream->handle)
         || !context_enter_scope(stream->context, &scope))
         return;
-    queue_stream_gone(stream->state, stream->handle);
+    queue_stream_destroyed(stream->state, stream->handle);
     CUresult result = once_cuStreamDestroy(stream->state, stream->handle);
     context_leave_scope(&scope);
     report_driver(stream->state, result, "cuStreamDestroy");

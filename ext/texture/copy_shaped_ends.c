@@ -44,7 +44,7 @@ static size_t bytes_after(PyArrayObject *array)
 }
 
 /* The base address of any buffer, strided or not; size is how far the memory goes from there. */
-static int lend_strided(PyObject *object, const char *what, bool writable, HostBuffer *out)
+static int get_strided(PyObject *object, const char *what, bool writable, HostBuffer *out)
 {
     if (PyArray_Check(object)) {
         PyArrayObject *array = (PyArrayObject *)object;
@@ -100,7 +100,7 @@ static void hold(ShapedCopyObject *self, ShapedSide side, PyObject *object, size
 int shaped_set_host(ShapedCopyObject *self, ShapedSide side, PyObject *buffer)
 {
     HostBuffer host;
-    if (lend_strided(buffer, side_names[side], side == SHAPED_DST, &host) < 0) return -1;
+    if (get_strided(buffer, side_names[side], side == SHAPED_DST, &host) < 0) return -1;
     if (side == SHAPED_DST)
         self->copy.dstHost = host.pointer;
     else

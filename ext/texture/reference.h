@@ -69,7 +69,7 @@ typedef struct Reference {
 } Reference;
 
 /* The references of a module that were requested, and the lock of their variables. The thread that has it
- * may take it again, for Python code may run on the way. Nobody waits for it with the GIL, so that it may
+ * may take it again, for Python code may run on the way. No thread waits for it with the GIL, so that it may
  * be kept in driver calls. */
 typedef struct References {
     Reference *first; /* owned */

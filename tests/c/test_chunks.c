@@ -21,15 +21,15 @@ static void sizes(void)
         CHECK(chunk != NULL);
         CHECK_EQUAL(size, cases[i].got);
         if (chunk) memset(chunk, 0x5a, size);
-        chunks_give(&chunks, chunk, size);
+        chunks_return(&chunks, chunk, size);
     }
     size_t huge = SIZE_MAX / 2;
     CHECK(chunks_take(&chunks, &huge) == NULL);
-    chunks_give(&chunks, NULL, 0);
+    chunks_return(&chunks, NULL, 0);
     size_t size = 10000;
     void *alone = chunks_take(NULL, &size);
     CHECK(alone != NULL);
-    chunks_give(NULL, alone, size);
+    chunks_return(NULL, alone, size);
 }
 
 /* What was given last is taken first, by those that want that size; a sanitized build keeps nothing. */
@@ -37,13 +37,13 @@ static void kept(void)
 {
     size_t size = 20000, smaller = 10000;
     void *first = chunks_take(&chunks, &size);
-    chunks_give(&chunks, first, size);
+    chunks_return(&chunks, first, size);
     if (!chunks.kept) return;
     void *other = chunks_take(&chunks, &smaller), *again = chunks_take(&chunks, &size);
     CHECK(other != first);
     CHECK(again == first);
-    chunks_give(&chunks, other, smaller);
-    chunks_give(&chunks, again, size);
+    chunks_return(&chunks, other, smaller);
+    chunks_return(&chunks, again, size);
 }
 
 static void limit(void)
@@ -52,7 +52,7 @@ static void limit(void)
     size_t size = 1 << 20;
     for (int i = 0; i < 64; i++) taken[i] = chunks_take(&chunks, &size);
     CHECK(chunks.kept <= CHUNKS_KEPT);
-    for (int i = 0; i < 64; i++) chunks_give(&chunks, taken[i], size);
+    for (int i = 0; i < 64; i++) chunks_return(&chunks, taken[i], size);
     CHECK(chunks.kept <= CHUNKS_KEPT);
 }
 
@@ -67,7 +67,7 @@ static void *take_and_give(void *argument)
         if (!chunk) return (void *)1;
         memset(chunk, mark, size);
         for (size_t i = 0; i < size; i += 512) clashes += chunk[i] != mark;
-        chunks_give(&chunks, chunk, size);
+        chunks_return(&chunks, chunk, size);
     }
     return (void *)clashes;
 }

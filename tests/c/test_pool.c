@@ -342,7 +342,7 @@ static void test_trim(void)
     CHECK_EQUAL(pool_trim_to(&pool, 0), CUDA_SUCCESS);
     check_statistics(&pool, 0, 1, largest, 8000);
     CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, most);
-    pool_forget_high(&pool);
+    pool_reset_peaks(&pool);
     CHECK_EQUAL(pool_statistics(&pool).managed_bytes_high, largest);
     CHECK(pool_put(&pool, blocks[3]));
     end(&pool);
@@ -529,7 +529,7 @@ static void test_a_stream_ends(void)
     PoolBlock *first = get(&pool, 100, stream_a), *second = get(&pool, 9000, stream_a);
     PoolBlock *other = get(&pool, 100, stream_b);
     CHECK(pool_put(&pool, first) && pool_put(&pool, second) && pool_put(&pool, other));
-    pool_stream_gone(&pool, stream_a);
+    pool_stream_destroyed(&pool, stream_a);
     CHECK_EQUAL(records, 1);
     CHECK(get(&pool, 9000, stream_a) == second);
     CHECK(waits == 1 && last_waiter == stream_a && last_waited_for == stream_a);
@@ -550,7 +550,7 @@ static void test_a_stream_ends_without_an_event(void)
     PoolBlock *block = get(&pool, 100, stream_a);
     CHECK(pool_put(&pool, block));
     record_result = CUDA_ERROR_UNKNOWN;
-    pool_stream_gone(&pool, stream_a);
+    pool_stream_destroyed(&pool, stream_a);
     CHECK_EQUAL(synchronized, 1);
     CHECK(get(&pool, 100, stream_b) == block);
     CHECK_EQUAL(waits, 0);

@@ -33,7 +33,7 @@ static void keep_line(char *line)
     free(old);
 }
 
-static void tell_callbacks(unsigned level, const char *text)
+static void call_callbacks(unsigned level, const char *text)
 {
     LogCallback callbacks[LOG_CALLBACKS];
     char copy[LOG_TEXT];
@@ -59,7 +59,7 @@ static void log_entry(unsigned level, const char *format, va_list list)
         if (driver_settings()->log_printed) fprintf(stderr, "CPU device: %s", line);
         keep_line(line);
     }
-    tell_callbacks(level, text);
+    call_callbacks(level, text);
 }
 
 void log_error(const char *format, ...)

@@ -39,7 +39,7 @@ void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes)
     if (is_counted(kind)) atomic_fetch_sub(&device->memory_used, bytes);
 }
 
-void memory_tell_short(Device *device, uint64_t size)
+void memory_log_shortage(Device *device, uint64_t size)
 {
     log_error("out of memory: %llu bytes requested, %llu of %llu in use on device %d (PYCUDA_CPU_MEMORY sets "
               "the size)",
@@ -67,7 +67,7 @@ CUresult memory_allocate_inside(Context *context, const MemoryRequest *request, 
         pools_reclaim(device);
         result = memory_try(device, &whole, whole.size, out);
     }
-    if (result) memory_tell_short(device, whole.size);
+    if (result) memory_log_shortage(device, whole.size);
     return result;
 }
 

@@ -24,7 +24,7 @@ CUresult memory_try(Device *device, const MemoryRequest *request, uint64_t charg
 bool memory_charge(Device *device, MemoryKind kind, uint64_t bytes);
 void memory_uncharge(Device *device, MemoryKind kind, uint64_t bytes);
 /* Tells the log that there is no memory for that many bytes. */
-void memory_tell_short(Device *device, uint64_t size);
+void memory_log_shortage(Device *device, uint64_t size);
 
 /* Work of the context needs reserved addresses that have lost their memory since it was requested: the
  * context fails, with the error that is returned. */

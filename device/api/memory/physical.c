@@ -139,7 +139,7 @@ static CUresult take_pages(Physical *physical)
         pools_reclaim(physical->device);
         result = take(physical);
     }
-    if (result == CUDA_ERROR_OUT_OF_MEMORY) memory_tell_short(physical->device, physical->size);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) memory_log_shortage(physical->device, physical->size);
     if (!result) physical->object.release = release_physical;
     return result;
 }

@@ -29,7 +29,7 @@ static DevicePools *pools_of(Device *device, PoolKind kind)
     return pools->standard ? pools : NULL;
 }
 
-static CUresult pool_tell(Device *device, PoolKind kind, CUmemoryPool *out, bool current)
+static CUresult answer_pool(Device *device, PoolKind kind, CUmemoryPool *out, bool current)
 {
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     if (!device) return CUDA_ERROR_INVALID_DEVICE;
@@ -44,13 +44,13 @@ static CUresult pool_tell(Device *device, PoolKind kind, CUmemoryPool *out, bool
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *out, CUdevice ordinal)
 {
     TRY(driver_check());
-    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, false);
+    return answer_pool(driver_device(ordinal), POOL_DEVICE, out, false);
 }
 
 CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
 {
     TRY(driver_check());
-    return pool_tell(driver_device(ordinal), POOL_DEVICE, out, true);
+    return answer_pool(driver_device(ordinal), POOL_DEVICE, out, true);
 }
 
 /* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
@@ -83,7 +83,7 @@ static CUresult pool_at(CUmemoryPool *out, const CUmemLocation *location, CUmemA
     TRY(driver_check());
     if (!location) return CUDA_ERROR_INVALID_VALUE;
     TRY(locate(location, type, &device, &kind));
-    return pool_tell(device, kind, out, current);
+    return answer_pool(device, kind, out, current);
 }
 
 CUresult cuMemGetDefaultMemPool(CUmemoryPool *out, CUmemLocation *location, CUmemAllocationType type)

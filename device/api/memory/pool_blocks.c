@@ -380,7 +380,7 @@ static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size
         hand_out(block, stream, task, wait);
     else
         free(task);
-    if (!block) memory_tell_short(pool->device, size);
+    if (!block) memory_log_shortage(pool->device, size);
     return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -599,7 +599,7 @@ CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUd
         *address = block->base;
     }
     pthread_mutex_unlock(&blocks_lock);
-    if (!block) memory_tell_short(pool->device, size);
+    if (!block) memory_log_shortage(pool->device, size);
     *out = block;
     return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }

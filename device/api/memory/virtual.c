@@ -365,7 +365,7 @@ static CUresult check_access(const CUmemAccessDesc *wanted)
     return known ? check_location(&wanted->location) : CUDA_ERROR_INVALID_VALUE;
 }
 
-static void give_access(Mapping *mapping, const CUmemAccessDesc *wanted)
+static void set_mapping_access(Mapping *mapping, const CUmemAccessDesc *wanted)
 {
     uint64_t bit = UINT64_C(1) << wanted->location.id;
     mapping->readers &= ~bit;
@@ -384,7 +384,7 @@ static CUresult set_access_locked(uint64_t address, uint64_t size, const CUmemAc
         return CUDA_ERROR_INVALID_VALUE;
     }
     for (Mapping *m = first; m && m->base < address + size; m = m->next)
-        for (size_t i = 0; i < count; i++) give_access(m, &wanted[i]);
+        for (size_t i = 0; i < count; i++) set_mapping_access(m, &wanted[i]);
     return show_locked(r) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 

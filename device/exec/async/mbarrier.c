@@ -151,7 +151,7 @@ static void wake(const Place *p, bool result)
 }
 
 /* Completes the phase if nothing is pending. */
-static void settle(Place *p)
+static void complete_phase_if_done(Place *p)
 {
     Mbarrier *m = &p->state;
     bool over = m->pending == 0 && m->tx == 0;
@@ -262,7 +262,7 @@ static bool tx_step(Place *p)
     if (!fetch(p) || !add_bytes(p, complete ? -bytes : bytes)) return false;
     release_clock(p);
     if (complete)
-        settle(p);
+        complete_phase_if_done(p);
     else
         store_state(p);
     return true;
@@ -283,7 +283,7 @@ static bool arrive_step(Place *p)
     release_clock(p);
     p->state.pending -= count;
     if (insn->mods & MBARRIER_DROP) p->state.threads -= count;
-    settle(p);
+    complete_phase_if_done(p);
     return true;
 }
 
@@ -294,7 +294,7 @@ bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, 
         || !add_bytes(&p, -(int64_t)bytes))
         return false;
     release_clock(&p);
-    settle(&p);
+    complete_phase_if_done(&p);
     return true;
 }
 

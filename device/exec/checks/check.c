@@ -59,7 +59,7 @@ static bool read_unwritten(const CheckedAccess *x, bool shared, uint64_t first)
 }
 
 /* Whether the old value is read: by loads, and by atomic operations other than exchanges and stores. */
-static bool looks(const CheckedAccess *x)
+static bool reads_old_value(const CheckedAccess *x)
 {
     bool blind = x->form->blind || x->form->kind == ACCESS_WRITE;
     return x->kind == ACCESS_READ || (x->kind == ACCESS_ATOMIC && !blind);
@@ -120,7 +120,7 @@ static bool access_shared(const CheckedAccess *x, uint32_t offset)
     uint8_t value[VALUE_MOST];
     uint64_t first;
     if (checker->checks & CHECK_INIT_SHARED) {
-        if (looks(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
+        if (reads_old_value(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
             return read_unwritten(x, true, first);
         if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
     }
@@ -192,7 +192,7 @@ static bool access_global(const CheckedAccess *x)
     struct MemoryMap *memory = block->grid->launch->memory;
     uint64_t first;
     if (checker->checks & CHECK_INIT && memory) {
-        if (looks(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
+        if (reads_old_value(x) && memory_map_unwritten(memory, x->address, x->bytes, &first))
             return read_unwritten(x, false, first);
         if (x->kind != ACCESS_READ) memory_map_written(memory, x->address, x->bytes);
     }
@@ -214,7 +214,7 @@ static bool access_other(const CheckedAccess *x, const Block *other, uint64_t of
     uint64_t first;
     if (x->kind == ACCESS_ATOMIC) forget_order(x->warp->block, other);
     if (!checker || !(checker->checks & CHECK_INIT_SHARED)) return true;
-    if (looks(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
+    if (reads_old_value(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
         return read_unwritten(x, true, first);
     if (x->kind != ACCESS_READ) unwritten_clear(&checker->unwritten, offset, x->bytes);
     return true;

@@ -37,7 +37,7 @@ static const char *plain_name(const char *name, size_t *length)
 }
 
 /* " (tile + 64)", or nothing where no variable lies there. */
-static void tell_variable(const Block *block, uint64_t offset, char *out, size_t capacity)
+static void describe_variable(const Block *block, uint64_t offset, char *out, size_t capacity)
 {
     const CodeFunction *kernel = block->grid->function;
     out[0] = '\0';
@@ -57,14 +57,14 @@ static void tell_variable(const Block *block, uint64_t offset, char *out, size_t
                  (unsigned long long)(offset - kernel->shared_size));
 }
 
-static void tell_thread(const Warp *warp, int lane, char *out, size_t capacity)
+static void describe_thread(const Warp *warp, int lane, char *out, size_t capacity)
 {
     const SpecialRow *tid = &warp->rows[WARP_ROW_TID];
     snprintf(out, capacity, "(%u,%u,%u)", tid[0].lane[lane], tid[1].lane[lane], tid[2].lane[lane]);
 }
 
 /* ", 16 bytes into the device memory at 0x... of 4096 bytes", or a variable's name where it is one's. */
-static void tell_range(const Block *block, uint64_t address, char *out, size_t capacity)
+static void describe_range(const Block *block, uint64_t address, char *out, size_t capacity)
 {
     const CodeModule *module = block->grid->function->module;
     MemoryRange range;
@@ -94,8 +94,8 @@ void race_report(const RaceAccess *access, int lane, uint32_t offset, const Race
     char variable[128], thread[48], place[256];
     bool same_warp = other->warp == access->warp->index;
     bool at_once = same_warp && other->insn == access->insn && other_kind == ACCESS_WRITE;
-    tell_variable(block, offset, variable, sizeof variable);
-    tell_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
+    describe_variable(block, offset, variable, sizeof variable);
+    describe_thread(&block->warps[other->warp], other_lane, thread, sizeof thread);
     place_of(block, other->insn, place, sizeof place);
     exec_fault(
         access->warp, access->insn, lane, CUDA_ERROR_LAUNCH_FAILED,
@@ -116,7 +116,7 @@ static const Insn *insn_at(const CodeModule *module, uint32_t number)
 }
 
 /* "block (1,0,0), thread (2,0,0)" */
-static void tell_other(const Grid *grid, const GlobalMark *mark, char *out, size_t capacity)
+static void describe_other(const Grid *grid, const GlobalMark *mark, char *out, size_t capacity)
 {
     const uint32_t *blocks = grid->launch->grid, *threads = grid->launch->block;
     uint64_t block = (uint64_t)mark->unit * grid->cluster_size + mark->rank;
@@ -141,8 +141,8 @@ void global_race_report(const GlobalAccess *access, uint64_t address, const Glob
     Block *block = access->warp->block;
     const Insn *insn = insn_at(block->grid->function->module, other->place);
     char where[192], other_thread[112], place[256];
-    tell_range(block, address, where, sizeof where);
-    tell_other(block->grid, other, other_thread, sizeof other_thread);
+    describe_range(block, address, where, sizeof where);
+    describe_other(block->grid, other, other_thread, sizeof other_thread);
     place_of(block, insn, place, sizeof place);
     exec_fault(
         access->warp, access->insn, access->lane, CUDA_ERROR_LAUNCH_FAILED,
@@ -157,8 +157,8 @@ void check_report_copy(const RaceAccess *access, uint32_t offset, const Insn *co
 {
     Block *block = access->warp->block;
     char variable[128], name[48], place[256];
-    tell_variable(block, offset, variable, sizeof variable);
-    tell_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
+    describe_variable(block, offset, variable, sizeof variable);
+    describe_thread(&block->warps[thread / WARP_LANES], (int)(thread % WARP_LANES), name, sizeof name);
     place_of(block, copy, place, sizeof place);
     exec_fault(
         access->warp, access->insn, __builtin_ctz(access->lanes), CUDA_ERROR_LAUNCH_FAILED,
@@ -174,9 +174,9 @@ void check_report_unwritten(Warp *warp, const Insn *insn, int lane, bool shared,
 {
     char where[192];
     if (shared)
-        tell_variable(warp->block, first, where, sizeof where);
+        describe_variable(warp->block, first, where, sizeof where);
     else
-        tell_range(warp->block, first, where, sizeof where);
+        describe_range(warp->block, first, where, sizeof where);
     exec_fault(warp, insn, lane, CUDA_ERROR_LAUNCH_FAILED,
                "%llu-byte read of uninitialized memory: %s 0x%llx%s%s: %s", (unsigned long long)bytes,
                shared ? "offset" : "the byte at", (unsigned long long)first,

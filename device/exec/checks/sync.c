@@ -30,7 +30,7 @@ static bool has_returned(const Group *g)
 }
 
 /* A count of whole warps, the same for all that come. Without one it is all threads of the block. */
-static bool count_is_good(Warp *warp, const Insn *insn, int l)
+static bool count_is_valid(Warp *warp, const Insn *insn, int l)
 {
     const Block *block = warp->block;
     uint32_t number = ROW(const uint32_t, warp, insn->a)[l], count = block->threads, others = count;
@@ -51,10 +51,10 @@ static bool count_is_good(Warp *warp, const Insn *insn, int l)
     return false;
 }
 
-static bool counts_are_good(Warp *warp, const Insn *insn)
+static bool counts_are_valid(Warp *warp, const Insn *insn)
 {
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
-        if (!count_is_good(warp, insn, __builtin_ctz(rest))) return false;
+        if (!count_is_valid(warp, insn, __builtin_ctz(rest))) return false;
     return true;
 }
 
@@ -64,7 +64,7 @@ bool check_arrival(Warp *warp, const Insn *insn)
 {
     Checker *checker = warp->block->checker;
     if (!(checker->checks & CHECK_SYNC)) return true;
-    if (!counts_are_good(warp, insn)) return false;
+    if (!counts_are_valid(warp, insn)) return false;
     for (uint32_t n = 0; is_aligned(insn) && n < warp->group_count; n++) {
         const Group *g = &warp->groups[n];
         if (g == warp->current) continue;

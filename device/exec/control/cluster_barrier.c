@@ -26,7 +26,7 @@ static void release_warp(Warp *warp)
 }
 
 /* Ends the phase when all threads have arrived. */
-static void settle(Cluster *cluster)
+static void complete_phase_if_done(Cluster *cluster)
 {
     uint32_t live = 0;
     if (!cluster->arrived) return;
@@ -57,7 +57,7 @@ const Insn *cluster_arrive(Warp *warp, const Insn *insn)
     warp->arrived |= warp->mask;
     cluster->arrived += lane_count(warp->mask);
     if (warp->block->checker) check_cluster_arrive(warp);
-    settle(cluster);
+    complete_phase_if_done(cluster);
     if (warp->group_count > 1) group_refresh(warp);
     return insn + 1;
 }
@@ -90,5 +90,5 @@ void cluster_exit(Warp *warp, uint32_t lanes)
     cluster->arrived -= lane_count(warp->arrived & lanes);
     warp->arrived &= ~lanes;
     warp->complete &= ~lanes;
-    settle(cluster);
+    complete_phase_if_done(cluster);
 }

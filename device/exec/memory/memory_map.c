@@ -406,7 +406,7 @@ static bool overlaps_locked(const MemoryMap *map, uint64_t address, uint64_t siz
     return false;
 }
 
-static bool meets(const Region *region, uint64_t base, uint64_t size)
+static bool overlaps_region(const Region *region, uint64_t base, uint64_t size)
 {
     return base < region->start + region->size && base + size > region->start;
 }
@@ -417,7 +417,8 @@ bool memory_map_register(MemoryMap *map, uint64_t base, const MemoryRequest *req
     Entry *entry = calloc(1, sizeof *entry);
     if (!entry) return false;
     pthread_rwlock_wrlock(&map->lock);
-    bool reserved = meets(&map->own, base, request->size) || meets(&map->shared, base, request->size);
+    bool reserved =
+        overlaps_region(&map->own, base, request->size) || overlaps_region(&map->shared, base, request->size);
     bool ok = !reserved && reserve_locked(map, 1) && !overlaps_locked(map, base, request->size);
     if (ok) {
         entry->range = entry->host_range = range_of_request(map, base, request);
@@ -454,7 +455,8 @@ static Entry *new_parts(const MemoryRange *parts, size_t count)
 
 static bool can_divide_locked(MemoryMap *map, uint64_t base, uint64_t size, size_t count)
 {
-    if (meets(&map->own, base, size) || meets(&map->shared, base, size) || !reserve_locked(map, count))
+    if (overlaps_region(&map->own, base, size) || overlaps_region(&map->shared, base, size)
+        || !reserve_locked(map, count))
         return false;
     for (size_t i = count_upto_locked(map, base + size - 1); i-- > 0;) {
         const MemoryRange *range = &map->entries[i]->range;

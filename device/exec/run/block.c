@@ -185,7 +185,7 @@ BlockResult block_run(Block *block, Worker *worker)
             return BLOCK_STOPPED;
         }
         if (ran && waiting) mbarrier_expire(block);
-        grid_ask_help(block->grid);
+        grid_call_help_if_long(block->grid);
         if (block->asleep) return BLOCK_WAITING;
         if (waiting && has_spun(block, worker)) return BLOCK_WAITING;
     }
@@ -339,7 +339,7 @@ void block_begin(Block *block, uint64_t linear)
     if (block->checker) checker_begin(block);
 }
 
-void block_give_back(Worker *worker, Block *block)
+void block_release(Worker *worker, Block *block)
 {
     for (uint32_t k = 0; k < block->warp_count; k++) store_return(&block->warps[k], worker);
     block->next = worker->free_blocks;

@@ -18,10 +18,10 @@ enum { STUCK_PASSES = 65536, STUCK_LOOK = 1024 };
 
 /* --- the blocks ---------------------------------------------------------------------------------------- */
 
-void cluster_give_back(Worker *worker, Block *leader)
+void cluster_release_blocks(Worker *worker, Block *leader)
 {
     const Cluster *cluster = &leader->own;
-    for (uint32_t r = cluster->size; r-- > 0;) block_give_back(worker, cluster->blocks[r]);
+    for (uint32_t r = cluster->size; r-- > 0;) block_release(worker, cluster->blocks[r]);
 }
 
 /* Block states fitted to the grid, for a cluster; the first one, or NULL if out of memory. */
@@ -31,7 +31,7 @@ Block *cluster_take(Worker *worker, Grid *grid)
     while (leader && leader->own.size < grid->cluster_size) {
         Block *block = block_take(worker, grid);
         if (!block) {
-            cluster_give_back(worker, leader);
+            cluster_release_blocks(worker, leader);
             return NULL;
         }
         block->cluster = &leader->own;

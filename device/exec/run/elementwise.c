@@ -152,6 +152,6 @@ bool elementwise_run(Block *block, Worker *worker)
     if (!prepare(&s)) return false;
     compute_elements(&s);
     block->live = 0;
-    grid_ask_help(block->grid);
+    grid_call_help_if_long(block->grid);
     return true;
 }

@@ -213,14 +213,14 @@ static Block *run_in_place(Grid *grid, Worker *worker, Block *block, BlockResult
         if (!take_number(grid, worker, &number)) break;
         cluster_begin(block, number);
     }
-    cluster_give_back(worker, block);
+    cluster_release_blocks(worker, block);
     if (worker->live) atomic_fetch_sub(&grid->resident, 1);
     return NULL;
 }
 
 static void drop_all(Worker *worker)
 {
-    for (Block *block; (block = pop_first(worker)) != NULL;) cluster_give_back(worker, block);
+    for (Block *block; (block = pop_first(worker)) != NULL;) cluster_release_blocks(worker, block);
 }
 
 /* Why a worker stopped: a canceled grid has failed. True when its blocks are to be resumed later. */
@@ -285,7 +285,7 @@ static void help(PoolJob *job)
 
 /* Work that is worth waking threads for at once: blocks of many instructions; loops are found out as they
  * run. */
-static bool looks_long(const Grid *grid)
+static bool is_long_grid(const Grid *grid)
 {
     return grid->cluster_count > 1 && grid->block_count * grid->warps * grid->function->insn_count > 20000;
 }
@@ -338,7 +338,7 @@ static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *chil
     fill_param_rows(launch->function, launch->params, rows);
     run->grid.started_ns = exec_now_ns();
     begin_work(worker, GRID_CANCEL);
-    if (looks_long(&run->grid)) grid_call_help(&run->grid);
+    if (is_long_grid(&run->grid)) grid_call_help(&run->grid);
     return run;
 }
 

@@ -355,5 +355,5 @@ void lockstep_run(Block *block, Worker *worker)
     for (uint32_t k = 0; i != start && k < block->warp_count; k++)
         if (!resume_warp(x, &block->warps[k], i, rows, count)) break;
     reset_pointers(x);
-    grid_ask_help(block->grid);
+    grid_call_help_if_long(block->grid);
 }

@@ -8,7 +8,7 @@ typedef enum { BLOCK_DONE, BLOCK_WAITING, BLOCK_STOPPED } BlockResult;
 Block *block_take(Worker *worker, Grid *grid);
 void block_begin(Block *block, uint64_t linear);
 BlockResult block_run(Block *block, Worker *worker);
-void block_give_back(Worker *worker, Block *block);
+void block_release(Worker *worker, Block *block);
 /* The block and its cluster are deadlocked: the fault names the threads that wait and where. */
 void block_fault_stuck(Block *block);
 /* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
@@ -27,7 +27,7 @@ void lockstep_free(struct Lockstep *lockstep);
 Block *cluster_take(Worker *worker, Grid *grid);
 void cluster_begin(Block *leader, uint64_t number);
 BlockResult cluster_run(Block *leader, Worker *worker);
-void cluster_give_back(Worker *worker, Block *leader);
+void cluster_release_blocks(Worker *worker, Block *leader);
 
 /* Runs the grid without what it launches, which is gathered. */
 void grid_run_blocks(WorkerPool *pool, const GridLaunch *launch, struct Children *children, ExecFault *fault);
@@ -40,7 +40,7 @@ enum { HELP_AFTER_NS = 15000 };
 Worker *worker_acquire(WorkerPool *pool);
 void worker_release(WorkerPool *pool, Worker *worker);
 /* Lets the pool's threads join in, once the grid has run for long enough to be worth it. */
-void grid_ask_help(Grid *grid);
+void grid_call_help_if_long(Grid *grid);
 /* The same, at once. */
 void grid_call_help(Grid *grid);
 /* Lets that many of the pool's threads join in the job: puts it into the list and wakes them. */

@@ -110,7 +110,7 @@ void grid_call_help(Grid *grid)
     worker_pool_call(grid->pool, &grid->job, grid->cluster_count - 1);
 }
 
-void grid_ask_help(Grid *grid)
+void grid_call_help_if_long(Grid *grid)
 {
     if (grid->called || grid->cluster_count == 1) return;
     if (exec_now_ns() - grid->started_ns > HELP_AFTER_NS) grid_call_help(grid);

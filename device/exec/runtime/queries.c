@@ -5,7 +5,7 @@
 #include "exec/runtime/runtime.h"
 
 /* Asks the driver and stores an answer of that size. */
-static uint64_t ask(RuntimeCall *c, const RuntimeQuestion *question, uint64_t where, uint32_t size)
+static uint64_t answer_query(RuntimeCall *c, const RuntimeQuestion *question, uint64_t where, uint32_t size)
 {
     DeviceRuntime *runtime = runtime_launch(c)->runtime;
     uint64_t answer = 0;
@@ -13,16 +13,16 @@ static uint64_t ask(RuntimeCall *c, const RuntimeQuestion *question, uint64_t wh
     return error ? (uint64_t)error : runtime_store(c, where, answer, size);
 }
 
-static uint64_t ask_number(RuntimeCall *c, RuntimeSubject subject)
+static uint64_t answer_number(RuntimeCall *c, RuntimeSubject subject)
 {
-    return ask(c, &(RuntimeQuestion){.subject = subject}, c->values[0], sizeof(int));
+    return answer_query(c, &(RuntimeQuestion){.subject = subject}, c->values[0], sizeof(int));
 }
 
-uint64_t runtime_GetDevice(RuntimeCall *c) { return ask_number(c, ASK_DEVICE); }
-uint64_t runtime_GetDeviceCount(RuntimeCall *c) { return ask_number(c, ASK_DEVICE_COUNT); }
-uint64_t runtime_RuntimeGetVersion(RuntimeCall *c) { return ask_number(c, ASK_VERSION); }
-uint64_t runtime_DeviceGetCacheConfig(RuntimeCall *c) { return ask_number(c, ASK_CACHE_CONFIG); }
-uint64_t runtime_DeviceGetSharedMemConfig(RuntimeCall *c) { return ask_number(c, ASK_SHARED_CONFIG); }
+uint64_t runtime_GetDevice(RuntimeCall *c) { return answer_number(c, ASK_DEVICE); }
+uint64_t runtime_GetDeviceCount(RuntimeCall *c) { return answer_number(c, ASK_DEVICE_COUNT); }
+uint64_t runtime_RuntimeGetVersion(RuntimeCall *c) { return answer_number(c, ASK_VERSION); }
+uint64_t runtime_DeviceGetCacheConfig(RuntimeCall *c) { return answer_number(c, ASK_CACHE_CONFIG); }
+uint64_t runtime_DeviceGetSharedMemConfig(RuntimeCall *c) { return answer_number(c, ASK_SHARED_CONFIG); }
 
 uint64_t runtime_GraphSetConditional(RuntimeCall *c)
 {
@@ -34,13 +34,13 @@ uint64_t runtime_DeviceGetAttribute(RuntimeCall *c)
 {
     RuntimeQuestion question = {
         .subject = ASK_ATTRIBUTE, .number = (int)c->values[1], .device = (int)c->values[2]};
-    return ask(c, &question, c->values[0], sizeof(int));
+    return answer_query(c, &question, c->values[0], sizeof(int));
 }
 
 uint64_t runtime_DeviceGetLimit(RuntimeCall *c)
 {
     RuntimeQuestion question = {.subject = ASK_LIMIT, .number = (int)c->values[1]};
-    return ask(c, &question, c->values[0], sizeof(uint64_t));
+    return answer_query(c, &question, c->values[0], sizeof(uint64_t));
 }
 
 /* The members of cudaFuncAttributes that every version has, by the driver's number of the attribute. What
@@ -53,7 +53,7 @@ uint64_t runtime_FuncGetAttributes(RuntimeCall *c)
     for (uint32_t k = 0; k < sizeof members && !result && !c->faulted; k++) {
         uint32_t size = k < LARGE_MEMBERS ? sizeof(uint64_t) : sizeof(int);
         RuntimeQuestion question = {.subject = ASK_FUNCTION, .function = c->values[1], .number = members[k]};
-        result = ask(c, &question, at, size);
+        result = answer_query(c, &question, at, size);
         at += size;
     }
     return result;
@@ -65,7 +65,7 @@ uint64_t runtime_OccupancyMaxActiveBlocksPerMultiprocessor(RuntimeCall *c)
                                 .function = c->values[1],
                                 .number = (int)c->values[2],
                                 .shared = c->values[3]};
-    return ask(c, &question, c->values[0], sizeof(int));
+    return answer_query(c, &question, c->values[0], sizeof(int));
 }
 
 uint64_t runtime_OccupancyMaxActiveBlocksPerMultiprocessorWithFlags(RuntimeCall *c)

@@ -34,7 +34,7 @@ static bool may_touch(const Transfer *transfer, const TransferSide *side, const 
     if (launch->memory && memory_map_find_span(launch->memory, side->address, span, &range)
         && range_is_open(launch, &range, write))
         return true;
-    exec_tell_nearest(launch, side->address, span, write, near, sizeof near);
+    exec_describe_nearest(launch, side->address, span, write, near, sizeof near);
     fault->code = CUDA_ERROR_ILLEGAL_ADDRESS;
     snprintf(fault->text, sizeof fault->text, "%s called by kernel %s: invalid %s %llu bytes at 0x%llx: %s",
              transfer->name, transfer->kernel, write ? "write of" : "read of", (unsigned long long)span,

@@ -68,8 +68,8 @@ static const char *closed(const MemoryRange *range)
                                         : "nothing is mapped there (cuMemMap)";
 }
 
-void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
-                       size_t capacity)
+void exec_describe_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
+                           size_t capacity)
 {
     struct MemoryMap *memory = launch->memory;
     MemoryRange near;
@@ -125,7 +125,7 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
     if (address & (size - 1))
         return exec_fault(warp, insn, lane, CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned %s %u bytes at 0x%llx",
                           access_verb(insn, write), size, (unsigned long long)address);
-    exec_tell_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
+    exec_describe_nearest(warp->block->grid->launch, address, size, write, near, sizeof near);
     return exec_fault(warp, insn, lane, CUDA_ERROR_ILLEGAL_ADDRESS, "invalid %s %u bytes at 0x%llx: %s",
                       access_verb(insn, write), size, (unsigned long long)address, near);
 }

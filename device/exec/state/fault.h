@@ -26,8 +26,8 @@ const Insn *exec_fault_access(Warp *warp, const Insn *insn, int lane, uint64_t a
 const Insn *exec_fault_window(Warp *warp, const Insn *insn, int lane, const char *space, uint64_t offset,
                               uint32_t size, uint64_t limit, bool write);
 /* "12 bytes past the end of the device memory at 0x... of 4096 bytes" and the like. */
-void exec_tell_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
-                       size_t capacity);
+void exec_describe_nearest(const GridLaunch *launch, uint64_t address, uint64_t size, bool write, char *out,
+                           size_t capacity);
 /* Writes "file:line (PTX line n)", without debug lines "PTX line n", of code without lines "instruction n".
  * Returns out. */
 const char *exec_place(const CodeFunction *function, const Insn *insn, char *out, size_t size);

@@ -220,7 +220,7 @@ void select_take_parameters(Select *s)
     if (!s->tree->is_entry) move_registers(s, s->tree->params, s->tree->param_count, s->params, false);
 }
 
-void select_give_results(Select *s)
+void select_return_results(Select *s)
 {
     if (!s->tree->is_entry) move_registers(s, s->tree->returns, s->tree->return_count, s->returns, true);
 }

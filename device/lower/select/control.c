@@ -49,7 +49,7 @@ void select_brx(Select *s)
 /* ret and exit */
 void select_end(Select *s)
 {
-    if (s->insn->form->opcode == PTX_OP_ret) select_give_results(s);
+    if (s->insn->form->opcode == PTX_OP_ret) select_return_results(s);
     LowerInsn *insn = select_emit(s, s->insn->form->opcode == PTX_OP_ret ? OP_ret : OP_exit);
     take_guard(s, insn);
     if (s->guard == REF_ABSENT) insn->flags = FLAG_ENDS;

@@ -168,7 +168,7 @@ static void select_body(Select *s)
     place_labels(s, starts);
     s->guard = REF_ABSENT;
     s->guard_flag = 0;
-    select_give_results(s);
+    select_return_results(s);
     lower_new_insn(s->f, OP_ret, s->line)->flags = FLAG_ENDS;
 }
 

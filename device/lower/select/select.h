@@ -119,7 +119,7 @@ Ref select_param_row(Select *s, uint32_t offset, unsigned bytes, RegisterClass c
 /* Gives a .param variable that is an argument or result of calls its place in the frame called. */
 void select_call_places(Select *s);
 void select_take_parameters(Select *s); /* of a function with registers as parameters, at its start */
-void select_give_results(Select *s);    /* before it returns */
+void select_return_results(Select *s);    /* before it returns */
 /* Places of variables in local memory and of kernel parameters in their buffer. */
 void select_frame(Select *s);
 /* Layout of a call's results, then arguments, in the frame called: fills places, returns the bytes. */
