@@ -29,7 +29,9 @@ def without_checks() -> Iterator[None]:
     numpy.linalg and pycuda.linalg can be captured in a graph.
 
     Some results depend on what the host would read: ``numpy.linalg.eig`` gives complex arrays always,
-    ``numpy.linalg.lstsq`` gives residuals whatever the rank, and ``pycuda.linalg`` takes infinities and NaNs.
+    ``numpy.linalg.lstsq`` gives residuals whatever the rank, ``numpy.polyfit`` does not warn of it,
+    ``numpy.roots`` takes the first coefficient for one that is not 0, and ``pycuda.linalg`` takes infinities
+    and NaNs.
 
     Examples
     --------

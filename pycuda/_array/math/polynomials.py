@@ -16,6 +16,7 @@ from pycuda._array.core.creation import arange, eye, full, ones
 from pycuda._array.core.elementwise import apply, users_level
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array, is_number, refused
+from pycuda._array.linear import checks
 from pycuda._array.linear.eigenvalues import eigvals
 from pycuda._array.linear.least_squares import lstsq
 from pycuda._array.linear.products import convolve, outer
@@ -147,16 +148,24 @@ def poly(seq_of_zeros) -> GPUArray:
     return result
 
 
+def _without_zeros(p) -> tuple[GPUArray, int]:
+    """(the coefficients from the first to the last that is not 0, how many come after that)"""
+    places = p.nonzero()[0].get()
+    if not len(places):
+        return p[:0], 0
+    first, last = int(places[0]), int(places[-1])
+    return p[first : last + 1], len(p) - last - 1
+
+
 def roots(p) -> GPUArray:
-    """The roots: eigenvalues of the companion matrix. Waits for the coefficients."""
+    """The roots: eigenvalues of the companion matrix. Waits for the coefficients, unless nothing is checked:
+    then the first one must not be 0."""
     p = _coefficients(p)
     if p.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
-    places = p.nonzero()[0].get()
-    if not len(places):
+    p, at_zero = _without_zeros(p) if checks.are_wanted() else (p, 0)
+    if not len(p):
         return new((0,), np.float64)
-    at_zero = len(p) - int(places[-1]) - 1
-    p = p[int(places[0]) : int(places[-1]) + 1]
     if p.dtype.kind not in "fc":
         p = p.astype(np.float64)
     if len(p) == 1:
@@ -216,7 +225,8 @@ def _covariance(powers, scale, residuals, points: int, scaled: bool, several: bo
 
 
 def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
-    """The polynomial of this degree with the least squares of errors. Waits for the rank."""
+    """The polynomial of this degree with the least squares of errors. Waits for the rank, unless nothing is
+    checked."""
     x, y = (apply("add", as_array(each), 0.0) for each in (x, y))
     _checked_points(x, y, deg)
     count = int(deg) + 1
@@ -231,7 +241,7 @@ def polyfit(x, y, deg, rcond=None, full=False, w=None, cov=False):
     result = apply("divide", found, _columns(scale, found))
     if full:
         return result, residuals, rank, values, rcond
-    if int(rank) != count:
+    if checks.are_wanted() and int(rank) != count:
         warnings.warn(
             "Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=users_level()
         )

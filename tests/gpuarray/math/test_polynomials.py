@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+import pycuda.driver as drv
 from pycuda import gpuarray
+from pycuda.linalg import without_checks
 
 pytestmark = pytest.mark.usefixtures("primary_context")
 
@@ -77,6 +79,40 @@ def test_fits(dtype, columns):
     check(lambda x, y: np.polyfit(x, y, 2, full=True)[:2], x, y)
     with pytest.warns(np.exceptions.RankWarning):
         np.polyfit(gpuarray.to_gpu(0 * x + 1), gpuarray.to_gpu(y), 2)
+
+
+def captured(call, *arrays):
+    """The result of the call in a graph, for other contents of the arrays than at its capture."""
+    there, stream = [gpuarray.to_gpu(np.ones_like(each)) for each in arrays], drv.Stream()
+    with without_checks():
+        out = gpuarray.zeros_like(call(*map(gpuarray.to_gpu, arrays)))
+        with stream, stream.capture() as graph:
+            out[...] = call(*there)
+    for one, each in zip(there, arrays, strict=True):
+        one.set(each)
+    graph.instantiate().launch(stream)
+    stream.synchronize()
+    return out.get()
+
+
+def test_roots_and_fits_are_captured_without_checks():
+    for p in ([1, -6.0, 11, -6], [2.0, 0, 3], [1j, 2, 3], [1.0, -3, 2, 0, 0]):
+        found, want = captured(np.roots, np.array(p)), np.roots(p)
+        np.testing.assert_allclose(np.sort_complex(found), np.sort_complex(want), atol=1e-12)
+    x = np.linspace(0, 3, 30)
+    y = 2 * x**2 - x + 5
+    np.testing.assert_allclose(captured(lambda x, y: np.polyfit(x, y, 2), x, y), [2, -1, 5], atol=1e-10)
+    weighted = captured(lambda x, y, w: np.polyfit(x, y, 1, w=w), x, y, x + 1)
+    np.testing.assert_allclose(weighted, np.polyfit(x, y, 1, w=x + 1), atol=1e-10)
+    _, cov = np.polyfit(x, y + np.sin(9 * x), 2, cov=True)
+    found = captured(lambda x, y: np.polyfit(x, y, 2, cov=True)[1], x, y + np.sin(9 * x))
+    np.testing.assert_allclose(found, cov, rtol=1e-8)
+
+
+def test_roots_without_checks():
+    with without_checks():
+        assert np.isnan(np.roots(gpuarray.to_gpu(np.array([0.0, 1, 2]))).get()).all()
+        assert np.roots(gpuarray.to_gpu(np.array([5.0]))).shape == (0,)
 
 
 def test_refusals():
