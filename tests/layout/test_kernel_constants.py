@@ -32,6 +32,7 @@ ROWS = [
     ("builtin.rank", "PARTITION_THREADS", "sort/pycuda-rank.hpp", "PARTITION_THREADS"),
     ("builtin.rank", "THREADS", "sort/pycuda-rank.hpp", "RANK_THREADS"),
     ("builtin.reduction", "THREADS", "reduce/pycuda-axis-reduce.hpp", "THREADS"),
+    ("builtin.search", "NEIGHBORS", "sort/pycuda-search.hpp", "NEIGHBORS"),
     ("builtin.search", "SEARCHED", "sort/pycuda-search.hpp", "SEARCHED"),
     ("builtin.search", "THREADS", "sort/pycuda-search.hpp", "SEARCH_THREADS"),
     ("builtin.select", "THREADS", "select/pycuda-select.hpp", "SELECT_THREADS"),

@@ -54,3 +54,8 @@ def aside(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
     after what was queued there before. It is done when this returns.
     """
     return _beside_captures(_run, _before_capture(stream), work, arguments)
+
+
+def aside_after(before: _driver.Event | None, work: Callable[..., Any], *arguments: Any) -> Any:
+    """The same, after an event that last_work() gave."""
+    return _beside_captures(_run, before, work, arguments)

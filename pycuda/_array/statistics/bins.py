@@ -190,17 +190,27 @@ def _monotonic(bins) -> int:
     return 1 if rises else -1
 
 
+_SEARCHED_AT_ONCE = 1 << 20  # values, whose search takes longer than to make a stream
+
+
 def digitize(x, bins, right=False) -> GPUArray:
     """The number of the bin that each value is in. Where the edges are on the device they are read, for which
-    the call waits.
+    the call waits; of many values not for their search.
     """
     x = as_array(x)
     if x.dtype.kind == "c":
         raise TypeError("x may not be complex")
-    bins = bins if isinstance(bins, _driver.GPUArray) else np.asarray(bins)
-    direction = _monotonic(bins.get() if isinstance(bins, _driver.GPUArray) else bins)
-    edges = bins if isinstance(bins, _driver.GPUArray) else on_device(bins)
-    side = "left" if right else "right"
+    there, side = isinstance(bins, _driver.GPUArray), "left" if right else "right"
+    bins = bins if there else np.asarray(bins)
+    if there and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
+        before = captures.last_work(None)
+        found = searchsorted(bins, x, side)  # in vain where the edges decrease
+        direction = _monotonic(captures.aside_after(before, bins.get))
+    else:
+        direction, found = _monotonic(bins.get() if there else bins), None
+    if direction > 0 and found is not None:
+        return found
+    edges = bins if there else on_device(bins)
     if direction > 0:
         return searchsorted(edges, x, side)
     return apply("subtract", edges.size, searchsorted(edges[::-1].copy(), x, side))

@@ -9,7 +9,7 @@ from pycuda._kernels.builtin.sort import Order, compile
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
-THREADS, SEARCHED = 512, 4  # pycuda-search.hpp
+THREADS, SEARCHED, NEIGHBORS = 512, 4, 2  # pycuda-search.hpp
 _MOST_SHARED = 32 << 10  # bytes of keys
 
 _SOURCE = """#include "sort/pycuda-search.hpp"
@@ -63,7 +63,7 @@ def _launch(function, keys: Order, table, sorter, values, out, invert: bool, str
 
 
 def _is_aligned(values) -> bool:
-    return values._address % min(16, SEARCHED * values.itemsize) == 0
+    return values._address % min(16, NEIGHBORS * values.itemsize) == 0
 
 
 def find_places(keys: Order, right: bool, table, sorter, values, out, stream) -> None:

@@ -10,7 +10,9 @@
 
 namespace pycuda {
 
-enum { SEARCH_THREADS = 512, SEARCHED = 4 }; // SEARCHED: values that a thread searches at a time
+// The values that a thread searches at a time, and how many of them are neighbors: what a warp stores at a
+// time, of results of 8 bytes, then fills whole sectors.
+enum { SEARCH_THREADS = 512, SEARCHED = 4, NEIGHBORS = 2 };
 
 // The sorter, if there is one, has the places of the sorted keys. There is at least one key.
 template <class Order> struct SearchTable {
@@ -81,25 +83,29 @@ __device__ __forceinline__ void find_places(const typename Order::Bits (&values)
     for (int k = 0; k < SEARCHED; k++) places[k] = min(places[k], table.length);
 }
 
-// out[i] = result(value, place, found) for each value; they are aligned for SEARCHED of them where ALIGNED.
+// out[i] = result(value, place, found) for each value; NEIGHBORS of them are aligned where ALIGNED.
 template <class Order, bool RIGHT, bool ALIGNED, class Out, class Result>
 __device__ __forceinline__ void search_values(const SearchTable<Order> &table,
                                               const typename Order::Raw *values, Out *out,
                                               const SearchPlan &plan, Result result)
 {
+    enum { GROUP = SEARCH_THREADS * NEIGHBORS, STEP = SEARCH_THREADS * SEARCHED };
     extern __shared__ ulonglong2 tree_memory[];
     auto *const tree = reinterpret_cast<typename Order::Bits *>(tree_memory);
     fill_tree(tree, table, plan);
-    const index_t stride = (index_t)gridDim.x * (SEARCH_THREADS * SEARCHED);
-    for (index_t i = ((index_t)blockIdx.x * SEARCH_THREADS + threadIdx.x) * SEARCHED; i < plan.count;
-         i += stride) {
-        const int there = (int)min((index_t)SEARCHED, plan.count - i);
+    for (index_t begin = blockIdx.x * (index_t)STEP; begin < plan.count; begin += gridDim.x * (index_t)STEP) {
+        const index_t mine = begin + threadIdx.x * NEIGHBORS;
+        const bool whole = begin + STEP <= plan.count;
         alignas(16) typename Order::Raw raw[SEARCHED];
-        if (ALIGNED && there == SEARCHED)
-            load_packed<SEARCHED>(raw, reinterpret_cast<const char *>(values + i));
-        else
 #pragma unroll
-            for (int k = 0; k < SEARCHED; k++) raw[k] = values[i + min(k, there - 1)];
+        for (int k = 0; k < SEARCHED; k += NEIGHBORS) {
+            const index_t i = mine + k / NEIGHBORS * GROUP;
+            if (ALIGNED && whole)
+                load_packed<NEIGHBORS>(raw + k, reinterpret_cast<const char *>(values + i));
+            else
+#pragma unroll
+                for (int j = 0; j < NEIGHBORS; j++) raw[k + j] = values[min(i + j, plan.count - 1)];
+        }
         typename Order::Bits bits[SEARCHED];
         index_t places[SEARCHED];
         bool found[SEARCHED];
@@ -109,12 +115,16 @@ __device__ __forceinline__ void search_values(const SearchTable<Order> &table,
         alignas(16) Out results[SEARCHED];
 #pragma unroll
         for (int k = 0; k < SEARCHED; k++) results[k] = result(bits[k], places[k], found[k]);
-        if (there == SEARCHED)
-            store_packed<SEARCHED>(reinterpret_cast<char *>(out + i), results);
-        else
 #pragma unroll
-            for (int k = 0; k < SEARCHED; k++)
-                if (k < there) out[i + k] = results[k];
+        for (int k = 0; k < SEARCHED; k += NEIGHBORS) {
+            const index_t i = mine + k / NEIGHBORS * GROUP;
+            if (whole)
+                store_packed<NEIGHBORS>(reinterpret_cast<char *>(out + i), results + k);
+            else
+#pragma unroll
+                for (int j = 0; j < NEIGHBORS; j++)
+                    if (i + j < plan.count) out[i + j] = results[k + j];
+        }
     }
 }
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pycuda import gpuarray
+from pycuda._array.statistics import bins
 
 pytestmark = [
     pytest.mark.usefixtures("primary_context"),
@@ -249,11 +250,17 @@ def test_wrong_names_of_bins():
 
 def test_digitize():
     host = rng.normal(size=(5, 8))
-    for bins in ([-1, 0, 0.5, 2], [2, 0.5, 0, -1], [0], [1, 1, 2]):
+    for edges in ([-1, 0, 0.5, 2], [2, 0.5, 0, -1], [0], [1, 1, 2]):
         for right in (False, True):
-            same(lambda a, b=bins, r=right: np.digitize(a, b, r), host)
-            same(lambda a, b, r=right: np.digitize(a, b, r), host, np.array(bins, float))
+            same(lambda a, b=edges, r=right: np.digitize(a, b, r), host)
+            same(lambda a, b, r=right: np.digitize(a, b, r), host, np.array(edges, float))
     same(lambda a: np.digitize(a, [1, 0, 2]), host)
+
+
+@pytest.mark.parametrize("edges", [[-1, 0, 2], [2, 0, -1], [1, 0, 2], [], [[1]]])
+def test_digitize_reads_edges_while_it_searches(monkeypatch, edges):
+    monkeypatch.setattr(bins, "_SEARCHED_AT_ONCE", 0)
+    same(lambda a, b: np.digitize(a, b), rng.normal(size=(5, 8)), np.array(edges, float))
 
 
 def test_counting_floats_of_two_axes():
