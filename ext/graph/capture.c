@@ -275,16 +275,16 @@ static PyObject *before_capture(PyObject *module, PyObject *stream)
     return event ? event : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(beside_captures_doc,
-             "_beside_captures(function, /, *args)\n--\n\n"
+PyDoc_STRVAR(outside_captures_doc,
+             "_outside_captures(function, /, *args)\n--\n\n"
              "Call a function that makes what captured work uses, with calls that the modes of\n"
              "captures forbid this thread.");
 
-static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssize_t count)
+static PyObject *outside_captures(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     ModuleState *state = module_state(module);
     CaptureMode before;
-    if (count < 1) return PyErr_Format(PyExc_TypeError, "_beside_captures takes a function");
+    if (count < 1) return PyErr_Format(PyExc_TypeError, "_outside_captures takes a function");
     captured_relax(state, &before);
     PyObject *result = PyObject_Vectorcall(args[0], args + 1, (size_t)count - 1, NULL);
     captured_restore(state, &before);
@@ -294,7 +294,7 @@ static PyObject *beside_captures(PyObject *module, PyObject *const *args, Py_ssi
 PyMethodDef graph_capture_functions[] = {
     {"_is_captured", is_captured, METH_O, is_captured_doc},
     {"_before_capture", before_capture, METH_O, before_capture_doc},
-    {"_beside_captures", AS_METHOD(beside_captures), METH_FASTCALL, beside_captures_doc},
+    {"_outside_captures", AS_METHOD(outside_captures), METH_FASTCALL, outside_captures_doc},
     {NULL, NULL, 0, NULL},
 };
 

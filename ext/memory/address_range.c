@@ -356,7 +356,8 @@ static bool is_still_mapped(AddressRangeObject *range, const Mapping *mapping)
     return mapped != 0;
 }
 
-/* The same as wait_for_work, where a signal may end it. */
+/* Waits for the work of the range's context, as the program asked for; a signal may end it. *routine: the
+ * call. */
 static CUresult wait_as_asked(AddressRangeObject *range, const char **routine)
 {
     ContextScope scope;

@@ -124,7 +124,8 @@ static int add_used(PooledAllocationObject *allocation, PyObject *stream, CUstre
     return 0;
 }
 
-/* The same for a block whose stream is captured: waits for the work queued there before the capture. */
+/* Makes a stream wait for the work of a block whose own stream is captured: for what was queued there before
+ * the capture. */
 static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream handle)
 {
     ModuleState *state = pool->state;

@@ -230,7 +230,7 @@ def _headers_in(folder: str) -> list[tuple]:
 
 @functools.cache
 def _cuda_std() -> list[tuple]:
-    """The same of the headers of the C++ library."""
+    """The headers of the C++ library by name, each with its file's signature."""
     return sorted(_headers_in(_CUDA_STD))
 
 

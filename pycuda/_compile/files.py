@@ -35,7 +35,7 @@ def absolute(path: str) -> str:
 
 
 def real(path: str) -> str:
-    """The same after symbolic links."""
+    """The path without symbolic links; the path itself where the system cannot follow them."""
     with passing:
         return os.path.realpath(path)
     return path

@@ -43,8 +43,8 @@ def signature(path: str):
 
 
 def stamp(path: str):
-    """The same within one process: all that says that a file is another, for one of the same size whose time
-    was set back. Other machines number and date a copy of the same file otherwise.
+    """What changes when a file does, within one process: more than signature(), for a file of the same size
+    whose time was set back. It differs for copies of the same file. None when there is no such file.
     """
     with passing:
         status = os.stat(path)

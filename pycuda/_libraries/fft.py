@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pycuda import _driver
-from pycuda._driver import _beside_captures, _is_captured, _LibraryFunction
+from pycuda._driver import _is_captured, _LibraryFunction, _outside_captures
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from .data_types import CUDA_DATA_TYPES
@@ -179,7 +179,7 @@ def _plan(transform: Transform, stream) -> _Plan:
     if found is None and _is_captured(stream):
         found = _made_before(transform)
     if found is None:
-        found = plans[transform] = _beside_captures(_Plan, transform)
+        found = plans[transform] = _outside_captures(_Plan, transform)
         found.used = next(_uses)
         _evict()
     found.used = next(_uses)

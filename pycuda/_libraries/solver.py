@@ -85,7 +85,7 @@ def _jacobi_parameters() -> int:
 
 @functools.cache
 def _version() -> int:
-    """That of the library: 11703 for 11.7.3."""
+    """The library's version: 11703 for 11.7.3."""
     found = np.zeros(1, np.int32)
     _function("cusolverGetVersion")(found)
     return int(found[0])
@@ -155,7 +155,8 @@ def _factorize(name: str, arrays, info, arguments, asked=None) -> None:
 
 
 def _factorize_stacks(name: str, arrays, info, arguments) -> None:
-    """The same with a function that takes stacks, whose last argument is the number of matrices."""
+    """Calls a function that takes stacks of matrices, whose last argument is their number; arguments as in
+    _factorize."""
     stream = _driver.current_stream()
     handle = _handle(stream)
     for (*places, place), number in _stacks(info.size, *arrays, info):

@@ -109,7 +109,7 @@ CUresult cuMipmappedArrayCreate(CUmipmappedArray *out, const CUDA_ARRAY3D_DESCRI
                        NULL, context);
 }
 
-/* Colors of other interfaces are elements like all others. */
+/* CUDA_ARRAY3D_COLOR_ATTACHMENT makes no difference here. */
 CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *out, CUexternalMemory memory,
                                                  const CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC *part)
 {

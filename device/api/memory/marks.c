@@ -26,7 +26,7 @@ static void note_oldest_locked(void)
     atomic_store(&oldest, waits(&waiting) ? waiting.next->given : UINT64_MAX);
 }
 
-static void leave_locked(Mark *mark)
+static void unlink_locked(Mark *mark)
 {
     mark->next->previous = mark->previous;
     mark->previous->next = mark->next;
@@ -60,7 +60,7 @@ void marks_use(void *opaque, size_t size)
     bool fresh = !waits(mark);
     mark->used = size;
     if (fresh || size > mark->shown) show_locked(mark, size);
-    if (!fresh && size == mark->shown) leave_locked(mark);
+    if (!fresh && size == mark->shown) unlink_locked(mark);
     note_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
     if (fresh && mark->range.kind == MEMORY_DEVICE)
@@ -72,7 +72,7 @@ void marks_end(void *opaque)
     Mark *mark = opaque;
     if (!mark) return;
     pthread_mutex_lock(&marks_lock);
-    leave_locked(mark);
+    unlink_locked(mark);
     mark->used = 0;
     mark->given = queue_given();
     mark->next = &waiting;
@@ -87,7 +87,7 @@ void marks_drop(void *opaque)
     Mark *mark = opaque;
     if (!mark) return;
     pthread_mutex_lock(&marks_lock);
-    leave_locked(mark);
+    unlink_locked(mark);
     note_oldest_locked();
     pthread_mutex_unlock(&marks_lock);
     free(mark);
@@ -108,7 +108,7 @@ void marks_settle(cuuint64_t ticket)
     pthread_mutex_lock(&marks_lock);
     while (waits(&waiting) && waiting.next->given < ticket && is_over(waiting.next)) {
         Mark *mark = waiting.next;
-        leave_locked(mark);
+        unlink_locked(mark);
         show_locked(mark, mark->used);
     }
     note_oldest_locked();

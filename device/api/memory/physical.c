@@ -100,7 +100,8 @@ static Physical *new_physical(Device *device, uint64_t size, CUmemAllocationHand
     return physical;
 }
 
-static CUresult take_hidden(Physical *physical)
+/* Gives the object pages at an address of the memory map that the program does not know. */
+static CUresult map_hidden(Physical *physical)
 {
     MemoryRequest request = {
         .size = physical->size,
@@ -133,7 +134,7 @@ static CUresult take_file(Physical *physical)
 
 static CUresult take_pages(Physical *physical)
 {
-    CUresult (*take)(Physical *) = physical->handle_types ? take_file : take_hidden;
+    CUresult (*take)(Physical *) = physical->handle_types ? take_file : map_hidden;
     CUresult result = take(physical);
     if (result == CUDA_ERROR_OUT_OF_MEMORY) {
         pools_reclaim(physical->device);

@@ -382,7 +382,7 @@ static bool start_worker(Stream *stream)
     return started;
 }
 
-/* Makes sure that someone will run the queue. */
+/* Wakes the stream's worker, or starts it, unless it runs. */
 static void call_worker_locked(Stream *stream)
 {
     if (stream->worker_asleep)
@@ -405,8 +405,8 @@ static bool depend(Task *task, Dependency dependency)
     return true;
 }
 
-/* The same under the lock, with a reference of its own. Where memory is short the lock opens until the
- * dependency is done: then false. */
+/* Adds a dependency to the task under the queue's lock, with a reference of its own. Without memory for it
+ * the dependency is waited for here, with the lock released: then false. */
 static bool depend_locked(Task *task, Dependency dependency)
 {
     object_hold(OBJECT(dependency.stream));

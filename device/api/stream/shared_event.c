@@ -84,7 +84,7 @@ static bool is_gone(pid_t process)
     return state && (state[1] == ' ' && (state[2] == 'Z' || state[2] == 'X'));
 }
 
-/* Whether the caller that asked for that record cannot get there anymore. */
+/* Whether the process that submitted that record has ended: then it is never reached. */
 static bool is_lost(const SharedEvent *event, uint64_t number)
 {
     uint64_t asker = atomic_load(&event->askers[number % PLACES]);

@@ -44,7 +44,7 @@ BOTH(bra_back, return --w->fuel == 0 ? group_yield(w, i->target) : i->target;)
 
 /* Lanes part: those that do not jump. They run a short piece that is jumped over at once, like one guarded
  * instruction, and no group comes of it. */
-static const Insn *part_ways(Warp *w, const Insn *i, uint32_t taken)
+static const Insn *diverge_lanes(Warp *w, const Insn *i, uint32_t taken)
 {
     const uint32_t mask = w->mask;
     const Insn *next = i + 1;
@@ -60,7 +60,7 @@ HANDLER(bra_p, full)
     uint32_t taken = pred_lanes(w, i->a, i->mods);
     if (taken == 0) return i + 1;
     if (taken == FULL_MASK) return i->target;
-    return part_ways(w, i, taken);
+    return diverge_lanes(w, i, taken);
 }
 
 HANDLER(bra_p, part)
@@ -68,7 +68,7 @@ HANDLER(bra_p, part)
     uint32_t taken = pred_lanes(w, i->a, i->mods) & w->mask;
     if (taken == 0) return i + 1;
     if (taken == w->mask) return i->target;
-    return part_ways(w, i, taken);
+    return diverge_lanes(w, i, taken);
 }
 
 static const Insn *branch_back(Warp *w, const Insn *i)

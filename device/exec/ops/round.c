@@ -61,6 +61,7 @@ ROUNDED(cvt_round_f32_f64, cvt_f32_f64)
 #else
 #define FMA_DIRECTED(a, b, c) (f32)((f64)(a) * (b) + (c))
 #endif
+/* fma.f32 with a rounding mode; to_nearest: the handler without one. */
 static const Insn *fma_directed(OpFn to_nearest, Warp *w, const Insn *i)
 {
     f32 *d = ROW(f32, w, i->d);
@@ -75,7 +76,7 @@ static const Insn *fma_directed(OpFn to_nearest, Warp *w, const Insn *i)
 HANDLER(fma_round_f32, full) { return fma_directed(EXEC_NAME(op_fma_f32_full), w, i); }
 HANDLER(fma_round_f32, part) { return fma_directed(EXEC_NAME(op_fma_f32_part), w, i); }
 
-/* The same for pairs of floats. */
+/* fma.f32x2 with a rounding mode. */
 static const Insn *fma_directed_pairs(OpFn to_nearest, Warp *w, const Insn *i)
 {
     b64 *d = ROW(b64, w, i->d);

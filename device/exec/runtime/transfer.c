@@ -17,7 +17,7 @@ static bool span_of(const Transfer *transfer, const TransferSide *side, uint64_t
            && !__builtin_add_overflow(*span, side->address, &end);
 }
 
-bool transfer_is_sound(const Transfer *transfer)
+bool transfer_is_valid(const Transfer *transfer)
 {
     uint64_t span;
     return span_of(transfer, &transfer->to, &span)

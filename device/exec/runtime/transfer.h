@@ -17,7 +17,7 @@ typedef struct Transfer {
 } Transfer;
 
 /* Whether both sides end at an address at all. */
-bool transfer_is_sound(const Transfer *transfer);
+bool transfer_is_valid(const Transfer *transfer);
 /* Moves the bytes; *fault is filled when the launch may not touch them. */
 void transfer_run(const Transfer *transfer, const GridLaunch *launch, ExecFault *fault);
 

@@ -37,7 +37,7 @@ static uint64_t submit_transfer(RuntimeCall *c, uint64_t stream, Transfer *trans
     if (is_empty(transfer)) return 0;
     if (rows_overlap(transfer, &transfer->to) || (!transfer->fill && rows_overlap(transfer, &transfer->from)))
         return RUNTIME_INVALID_PITCH;
-    if (!transfer_is_sound(transfer)) return RUNTIME_INVALID_VALUE;
+    if (!transfer_is_valid(transfer)) return RUNTIME_INVALID_VALUE;
     transfer->kernel = grid->function->name;
     return (uint64_t)children_transfer(grid->children, grid->launch, transfer, order, queue);
 }

@@ -63,8 +63,8 @@ static bool find_reads(LowerFunction *f, const CodeFunction *code, CodeLockstep 
     return x.fits;
 }
 
-/* What a loop reads is read again in its next round. */
-static bool look_through_loops(const CodeFunction *code, CodeLockstep *lockstep)
+/* Rows that a loop reads are needed until its end. True if something changed. */
+static bool extend_over_loops(const CodeFunction *code, CodeLockstep *lockstep)
 {
     bool changed = false;
     for (const Insn *i = code->insns; i < code->insns + code->insn_count; i++) {
@@ -85,6 +85,6 @@ void lower_lockstep(Lower *lower, LowerFunction *f, CodeFunction *code)
     if (code->frame_size > LOCKSTEP_ROWS * LOCKSTEP_UNIT || !loads_in_a_loop(code)) return;
     CodeLockstep *lockstep = ARENA_ZEROS(lower->keep, CodeLockstep, 1);
     if (!find_reads(f, code, lockstep)) return;
-    while (look_through_loops(code, lockstep)) {}
+    while (extend_over_loops(code, lockstep)) {}
     code->lockstep = lockstep;
 }

@@ -135,7 +135,7 @@ static const PtxOperand *elements_of(const PtxOperand *o, uint32_t *count)
     return o->kind == PTX_OPERAND_VECTOR ? o->items : o;
 }
 
-/* The widest register class among the elements: they must agree. */
+/* The register class of the elements' registers; false if they differ. */
 static bool vector_class(Select *s, const PtxOperand *elements, uint32_t count, PtxType type,
                          RegisterClass *class)
 {

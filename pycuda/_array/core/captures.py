@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pycuda import _driver
-from pycuda._driver import _before_capture, _beside_captures, _is_captured
+from pycuda._driver import _before_capture, _is_captured, _outside_captures
 
 
 def is_captured(stream: Any = None) -> bool:
@@ -49,13 +49,13 @@ def _run(before: _driver.Event | None, work: Callable[..., Any], arguments: tupl
     return result
 
 
-def aside(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
+def in_own_stream(stream: Any, work: Callable[..., Any], *arguments: Any) -> Any:
     """The result of what a function queues on the current stream, which is not the captured stream and comes
     after what was queued there before. It is done when this returns.
     """
-    return _beside_captures(_run, _before_capture(stream), work, arguments)
+    return _outside_captures(_run, _before_capture(stream), work, arguments)
 
 
-def aside_after(before: _driver.Event | None, work: Callable[..., Any], *arguments: Any) -> Any:
-    """The same, after an event that last_work() gave."""
-    return _beside_captures(_run, before, work, arguments)
+def in_own_stream_after(before: _driver.Event | None, work: Callable[..., Any], *arguments: Any) -> Any:
+    """As in_own_stream(), after an event that last_work() returned."""
+    return _outside_captures(_run, before, work, arguments)

@@ -39,4 +39,6 @@ def _copy(host, stream=None) -> GPUArray:
 def on_device(host, stream=None) -> GPUArray:
     """A copy of a host array, there when this returns."""
     host = np.asarray(host, order="C")
-    return captures.aside(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)
+    return (
+        captures.in_own_stream(stream, _copy, host) if captures.is_captured(stream) else _copy(host, stream)
+    )

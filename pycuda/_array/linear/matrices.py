@@ -22,7 +22,7 @@ def complex_dtype(dtype) -> np.dtype:
 
 
 def common_dtype(*arrays) -> np.dtype:
-    """That in which NumPy gives results for these: single precision only if all have it, and double for
+    """The dtype in which NumPy gives results for these: single precision only if all have it, and double for
     integers. TypeError for half.
     """
     for each in arrays:

@@ -466,7 +466,7 @@ class PseudoRandom(Generator):
         if count <= self._ready:
             return
         if captures.is_captured(stream):
-            captures.aside(stream, self._prepare, count, None)
+            captures.in_own_stream(stream, self._prepare, count, None)
             return
         last = min(self._count(), 1 << (count - 1).bit_length())
         by_sequence: Any = 0

@@ -281,7 +281,8 @@ def is_plain(given, wanted) -> bool:
 
 
 def _spread_in(name, a, axis, dtype, ddof, keepdims, stream, allocator) -> GPUArray:
-    """The same in any dtype, by NumPy's steps: the mean is one of that dtype, and so is the result."""
+    """A variance (or its root) in a dtype that the kernels do not compute, by NumPy's steps: the mean is of
+    that dtype, and so is the result."""
 
     def divided(total, count):
         """The quotient, converted to the dtype by unsafe casting."""

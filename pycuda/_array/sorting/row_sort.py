@@ -154,7 +154,8 @@ class Work:
         return [keys, *((out, buffer)[(passes - k) % 2] for k in range(1, passes + 1))]
 
     def _value_buffers(self, carried, allocator) -> list:
-        """The same for values."""
+        """The array that each pass reads values from, and the one that the last pass writes to; 0 for
+        none."""
         passes, out = self.order.passes, self.values_out
         first = 0 if self.values is None else self.values
         if out is None:

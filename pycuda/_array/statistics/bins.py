@@ -205,7 +205,7 @@ def digitize(x, bins, right=False) -> GPUArray:
     if there and bins.ndim == 1 and x.size >= _SEARCHED_AT_ONCE:
         before = captures.last_work(None)
         found = searchsorted(bins, x, side)  # in vain where the edges decrease
-        direction = _monotonic(captures.aside_after(before, bins.get))
+        direction = _monotonic(captures.in_own_stream_after(before, bins.get))
     else:
         direction, found = _monotonic(bins.get() if there else bins), None
     if direction > 0 and found is not None:

@@ -210,7 +210,8 @@ def _vectors(loop: Loop, name: str, vector: int) -> str:
 
 
 def _rows(loop: Loop, name: str, axes: int, vector: int) -> str:
-    """The same for rows of dense arrays. p.marked: operands that have one element for a row."""
+    """The kernel for rows of dense arrays, by accesses of `vector` elements. p.marked: operands that have one
+    element for a row."""
     outputs = loop.function.outputs
     inputs = [k for k, scalar in enumerate(loop.scalars) if k >= outputs and not scalar]
     vectors = "".join(f"    pycuda::Vector<T{k}, V> v{k};\n" for k in [*range(outputs), *inputs])

@@ -160,10 +160,10 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
 
 
 def grid(count: int) -> tuple[int, int]:
-    """Of pick and check. A count that no grid is large enough for is refused by the driver."""
+    """The grid of pick and check. A count that no grid is large enough for is refused by the driver."""
     return ceil_div(count, THREADS * TOGETHER), 1
 
 
 def offsets_grid(count: int) -> tuple[int, int]:
-    """Of offsets, whose threads take as many elements as needed."""
+    """The grid of offsets, whose threads take as many elements as needed."""
     return min(ceil_div(count, THREADS), _LARGEST_GRID), 1

@@ -122,7 +122,7 @@ class _Tile(NamedTuple):
         return self.side * _QUAD * self.across
 
     def width(self, lines: int, itemsize: int) -> int:
-        """Of the vectors by which an operand is read that has so many lines in the tile."""
+        """Elements of the vectors by which an operand is read that has so many lines in the tile."""
         return min(lines * self.depth // self.side**2, elements_per_access(itemsize), _QUAD)
 
 

@@ -312,8 +312,8 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
 
 
 def strided_apart(arguments, text: Text, signature, uses, same) -> str:
-    """The same for arrays that do not overlap, as `streaming` takes them: elements of several rounds are
-    read at once.
+    """The strided kernel for arrays that do not overlap, except as in streaming(): elements of several rounds
+    are read at once.
     """
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     written = {first for vector, first in zip(vectors, same, strict=True) if uses[vector.name].written}

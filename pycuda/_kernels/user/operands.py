@@ -77,7 +77,7 @@ def missing(kernel: str, arguments, given: int) -> TypeError:
 
 
 def _stepped(given: range) -> range:
-    """The same indices, with a step that threads multiply by their numbers: 64 bits hold what comes out."""
+    """The range with a step that threads may multiply by their numbers without overflow of 64 bits."""
     if len(given[:2]) < 2:
         return range(given.start, given.start + len(given[:2]))
     if abs(given.step) > 1 << 40:

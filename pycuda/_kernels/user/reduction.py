@@ -88,7 +88,8 @@ def _parts(arguments, uses, shape: Shape):
 
 
 def _strided_parts(arguments, signature):
-    """The same for a Walk's signature; and the structure that describes the arrays."""
+    """(declarations, the parts of the source, the structure that describes the arrays) for arrays of a Walk's
+    signature."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     structure, names = layout_of(vectors, signature)
     through = {v.name for v, group in zip(vectors, signature[2], strict=True) if group is not None}
