@@ -1,8 +1,10 @@
 """Gather and scatter: elements of arrays moved by index, for indexing, take and put.
 
-Indices on the host are checked there. Indices on the device are checked by the kernel, which skips an index
-that is out of bounds and sets a flag in host memory; so a call with such indices waits for its stream and
-cannot be captured, unless mode is "wrap" or "clip", which have no invalid indices.
+Indices on the host are checked there. Indices on the device are checked by the kernel that moves, which skips
+an index that is out of bounds and sets a flag in host memory; or by one before it where elements are
+assigned, so that none is if an index is wrong, and where indices are few for what is moved. So a call with
+such indices waits for its stream and cannot be captured, unless mode is "wrap" or "clip", which have no
+invalid indices.
 """
 
 from __future__ import annotations
@@ -44,7 +46,6 @@ class Positions(NamedTuple):
     mode: str
     length: int = 0  # of the axis
     step: int = 1  # its stride; with mode OFFSET what all are multiples of
-    checked: bool = False
 
 
 # ---- errors found on the device
@@ -113,7 +114,7 @@ class _Check:
             raise IndexError("index is out of bounds")
 
 
-def _plan_check(length: int, numbers, error) -> tuple:
+def _plan_check(length: int, numbers, error, refused) -> tuple:
     axes, _ = _collapse_axes(
         [(n, 0, step, 0) for n, step in zip(numbers.shape, numbers.strides, strict=True)], 3
     )
@@ -123,10 +124,19 @@ def _plan_check(length: int, numbers, error) -> tuple:
     return call, kernels.grid(numbers.size), _BLOCK, (plan,), None
 
 
-def _queue_check(numbers, length: int, check, stream) -> None:
-    """Queues a kernel that checks indices. What is launched after it is not waited for."""
-    launched((_plan_check, 1, length), (numbers, check.address), stream)
+def _queue_check(numbers, length: int, check, stream, refused=0) -> None:
+    """Queues a kernel that checks indices, also for the kernel that takes `refused`. Kernels after it are not
+    waited for."""
+    launched((_plan_check, 1, length), (numbers, check.address, refused), stream)
     check.record()
+
+
+def _queue_check_of_put(numbers, length: int, check, stream) -> GPUArray:
+    """The same; memory for the kernel after it, which writes nothing where an index is wrong."""
+    refused = new((1,), np.int32)
+    _driver.memset_d32_async(refused, 0, 1, stream)
+    _queue_check(numbers, length, check, stream, refused)
+    return refused
 
 
 def host_indices(indices, length: int, mode: str, axis: int = 0) -> np.ndarray:
@@ -194,17 +204,21 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
     if put:
         _check_writable(array)
     bits = (array._address | other._address) % kernels.LARGEST_WORD
-    numbers, mode, length, step, checked = positions
+    numbers, mode, length, step = positions
     plan = _plans(array.dtype, numbers.dtype, mode, length, step, tuple(axes), put, bits)
     if plan is None:
         if mode == "RAISE" and numbers.size:
             host_indices(numbers.get(stream=stream), length, "RAISE")
         return
     function, grid, block, rest = plan
-    with _Check("" if checked else mode, stream) as check:
-        if not checked and _is_checked_before(mode, numbers, other.nbytes):
+    with _Check(mode, stream) as check:
+        error = check.address
+        if put and mode == "RAISE":
+            error = _queue_check_of_put(numbers, length, check, stream)
+        elif _is_checked_before(mode, numbers, other.nbytes):
             _queue_check(numbers, length, check, stream)
-        function.prepared_async_call(grid, block, stream, array, numbers, check.address, other, *rest)
+            error = check.address
+        function.prepared_async_call(grid, block, stream, array, numbers, error, other, *rest)
 
 
 # ---- elements along one axis
@@ -254,17 +268,10 @@ def take_axis(a, numbers, axis: int = 0, mode: str = "RAISE", stream=None) -> GP
 # ---- several indices
 
 
-def combined_offsets(parts: list[Positions], shape, stream=None, write=False) -> Positions:
-    """Several positions of each element, which broadcast together, as offsets. write: all are checked now,
-    so that nothing is written where one is wrong.
-    """
+def combined_offsets(parts: list[Positions], shape, stream=None) -> Positions:
+    """Several positions of each element, which broadcast together, as offsets that are checked."""
     if len(parts) == 1:
-        (part,) = parts
-        if not write or part.mode != "RAISE" or part.array.size == 0:
-            return part
-        with _Check("RAISE", stream) as check:
-            _queue_check(part.array, part.length, check, stream)
-        return part._replace(checked=True)
+        return parts[0]
     offsets = new(shape, np.int64)
     grain = math.gcd(*(part.step for part in parts))
     if offsets.size == 0:

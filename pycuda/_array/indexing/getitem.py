@@ -182,12 +182,12 @@ class Target(NamedTuple):
         ]
 
 
-def resolve(a, index, stream=None, write=False) -> Target:
+def resolve(a, index, stream=None) -> Target:
     """The elements that an index with arrays selects, and the axes of the result. write: for an
     assignment."""
     read = _read(a, index)
     parts, shape = _parts(read, stream)
-    positions = combined_offsets(parts, shape, stream, write)
+    positions = combined_offsets(parts, shape, stream)
     used = {axis for axes, *_ in read.picked for axis in axes}
     view = read.view
     kept = [(view.shape[axis], (view.strides[axis], 0)) for axis in range(view.ndim) if axis not in used]

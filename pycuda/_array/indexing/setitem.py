@@ -36,6 +36,6 @@ def setitem(a, index, value) -> None:
     """a[index] = value for an index with arrays."""
     if not _assign_masked(a, index, value):
         _check_writable(a)
-        target = resolve(a, index, write=True)
+        target = resolve(a, index)
         values = values_for(value, a, target.shape, refusal=_REFUSAL)
         indexed_copy(target.view, target.positions, target.axes(values), values, True)

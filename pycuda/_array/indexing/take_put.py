@@ -17,7 +17,6 @@ from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import (
     Positions,
     axes_of_take,
-    combined_offsets,
     host_indices,
     indexed_copy,
     is_remembered_take,
@@ -183,7 +182,6 @@ def put(
             else values[repeated]
         )
     values = values_for(values, flat, (indices.size,), stream)
-    positions = combined_offsets([positions], (indices.size,), stream, write=True)
     step = 0 if values.size == 1 else values.strides[0]
     indexed_copy(flat, positions, [(indices.size, 0, positions.array.strides[0], step)], values, True, stream)
     if not overlap(flat, self):

@@ -30,9 +30,9 @@ pick(char *array, const char *numbers, int *error, char *other, pycuda::Picking<
 """
 _CHECK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
-check(const char *numbers, int *error, pycuda::Picking<{axes}> plan)
+check(const char *numbers, int *error, int *refused, pycuda::Picking<{axes}> plan)
 {{
-    pycuda::check<{number}, {axes}, {together}>(numbers, error, plan);
+    pycuda::check<{number}, {axes}, {together}>(numbers, error, refused, plan);
 }}
 """
 _GATHER = """#include "array/pycuda-gather.hpp"
@@ -83,9 +83,9 @@ def pick(element: str, number: str, mode: str, put: bool, axes: int):
 
 @context_dependent_memoize
 def check(number: str, axes: int):
-    """Function(numbers, error, plan): reports numbers that no element has."""
+    """Function(numbers, error, refused, plan): reports numbers that no element has."""
     text = _CHECK.format(number=number, axes=axes, **_SIZES)
-    return compiled(text).get_function("check")._prepare_strided(f"PP{_walk_size(axes)}s")
+    return compiled(text).get_function("check")._prepare_strided(f"PPP{_walk_size(axes)}s")
 
 
 @context_dependent_memoize

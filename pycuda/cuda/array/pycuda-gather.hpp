@@ -87,13 +87,14 @@ __device__ __forceinline__ void find_numbers(const char *from, const Picking<D> 
     }
 }
 
-// PUT: array[index] = other; otherwise other = array[index], 0 where the index is out of bounds. All loads of
-// a thread come before its stores. Without `error` indices out of bounds are not reported.
+// PUT: array[index] = other, unless *error; otherwise other = array[index], 0 where the index is out of
+// bounds, which is reported if there is `error`. All loads of a thread come before its stores.
 template <class T, class I, Mode MODE, bool PUT, int D, int U>
 __device__ __forceinline__ void pick(char *array, const char *numbers, int *error, char *other,
                                      const Picking<D> &plan)
 {
     int wrong = 0;
+    const bool refused = PUT && error && *error;
     for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
         enum { N = decltype(count)::value };
         I indices[N];
@@ -114,15 +115,15 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, int *erro
 #pragma unroll
         for (int u = 0; u < N; u++) {
             char *const to = PUT ? array + at[u][0] : other + at[u][2];
-            if (!PUT || at[u][1]) *reinterpret_cast<T *>(to) = moved[u];
+            if (!PUT || (at[u][1] && !refused)) *reinterpret_cast<T *>(to) = moved[u];
         }
     });
-    if (MODE == RAISE && wrong && error) *error = 1;
+    if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
 
-// Reports an index that is out of bounds.
+// Reports an index that is out of bounds: to the host, and if there is `refused` to kernels after this one.
 template <class I, int D, int U>
-__device__ __forceinline__ void check(const char *numbers, int *error, const Picking<D> &plan)
+__device__ __forceinline__ void check(const char *numbers, int *error, int *refused, const Picking<D> &plan)
 {
     int wrong = 0;
     for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
@@ -134,6 +135,7 @@ __device__ __forceinline__ void check(const char *numbers, int *error, const Pic
             element_number<RAISE>(indices[u], plan.length, &wrong);
     });
     if (wrong) *error = 1;
+    if (wrong && refused) *refused = 1;
 }
 
 // Rows that are gathered from: bytes from one to the next in the array and in the indices.

@@ -33,6 +33,8 @@ def drawn(data, rng, dtype, rows, columns):
 def drawn_indices(data, rng, length, shape, wrong=False):
     """(host, device) of indices of both signs, of any strides."""
     dtype = np.dtype(data.draw(st.sampled_from(INDICES)))
+    if wrong and length > np.iinfo(dtype).max:
+        dtype = np.dtype("i4")
     least = 0 if dtype.kind == "u" else -length
     found = rng.integers(least, length, shape).astype(dtype)
     if wrong and found.size:
