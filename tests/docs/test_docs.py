@@ -31,8 +31,9 @@ def test_program(run_python, program, output):
             pytest.skip(f"{package} is not installed")
     if "np.fft." in program:
         needs_library("cufft")
-    # Without the folder of tests, whose names are not to be found as packages.
-    done = run_python(f"import sys; sys.path.remove({str(ROOT / 'tests')!r})\n{program}")
+    # Without the folder of tests, whose names are not to be found as packages; with skcuda's distribution.
+    paths = f"sys.path.remove({str(ROOT / 'tests')!r}); sys.path.append({str(ROOT / 'skcuda')!r})"
+    done = run_python(f"import sys; {paths}\n{program}")
     if "LibraryNotFound" in done.stderr:
         pytest.skip(done.stderr.strip().rpartition("\n")[2])
     assert done.returncode == 0 and not done.stderr, done.stderr
