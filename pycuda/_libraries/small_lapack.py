@@ -38,9 +38,13 @@ def getrf(a, pivots, info) -> None:
 
 
 def potrf(a, upper, info) -> None:
-    side = a.shape[-1]
+    side, element = a.shape[-1], elements.stored(a.dtype)
+    if lanes := kernels.lanes(side):
+        function = kernels.cholesky_by_lanes(element, lanes)
+        _launch(function, *kernels.plan_lanes(info.size, side), a, info, side, int(upper), info.size)
+        return
     plan = kernels.plan(info.size, side, side, a.itemsize)
-    _launch(kernels.cholesky(elements.stored(a.dtype)), *plan, a, info, side, int(upper))
+    _launch(kernels.cholesky(element), *plan, a, info, side, int(upper))
 
 
 def _solve(a, pivots, b, transposed: int, exchanged: int, triangles) -> None:
@@ -60,8 +64,11 @@ def _solve_strided(a, b, info, identity: bool) -> None:
         a = a.copy("C")
         axes = [(info.size, side * side * a.itemsize)]
     strides = *a.strides[-2:], axes[0][1] if axes else 0
+    element = elements.stored(a.dtype)
+    lanes = kernels.lanes(side)
     *plan, packed = kernels.plan_strided(info.size, side, columns, a.itemsize, strides, identity)
-    _launch(kernels.strided(elements.stored(a.dtype)), *plan, a, b, info, packed)
+    function = kernels.strided_by_lanes(element, lanes) if lanes else kernels.strided(element)
+    _launch(function, *plan, a, b, info, packed)
 
 
 def gesv(a, x, info) -> None:

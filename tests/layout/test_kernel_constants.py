@@ -15,6 +15,7 @@ ROWS = [
     ("builtin.convolve", "THREADS", "array/pycuda-convolve.hpp", "SLIDE_THREADS"),
     ("builtin.cross", "THREADS", "array/pycuda-cross.hpp", "CROSS_THREADS"),
     ("builtin.gather", "STAGED_THREADS", "array/pycuda-gather.hpp", "STAGED_THREADS"),
+    ("builtin.factorize", "LANES_THREADS", "array/pycuda-factorize-lanes.hpp", "LANES_THREADS"),
     ("builtin.histogram", "THREADS", "array/pycuda-histogram.hpp", "COUNT_THREADS"),
     ("builtin.interp", "THREADS", "array/pycuda-interp.hpp", "INTERP_THREADS"),
     ("builtin.interp", "_ROUNDS", "array/pycuda-interp.hpp", "INTERP_ROUNDS"),

@@ -1,5 +1,5 @@
-"""Kernels that factor small matrices and solve systems by their triangles (pycuda-factorize.hpp): a block has
-one matrix in shared memory.
+"""Kernels that factor small matrices and solve systems by their triangles: a block has one matrix in shared
+memory (pycuda-factorize.hpp), or some lanes of a warp have one in registers (pycuda-factorize-lanes.hpp).
 """
 
 from __future__ import annotations
@@ -7,15 +7,17 @@ from __future__ import annotations
 import struct
 
 from pycuda._kernels.builtin import elements
-from pycuda._kernels.plans.axes import ceil_div
+from pycuda._kernels.plans.axes import ceil_div, power_at_least
 from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 _WARP, _THREADS = 32, 256
+LANES_THREADS = 128
+_LEAST_LANES, _MOST_LANES = 4, 16  # kernels of more take long to compile
 _MATRIX = 36 << 10  # bytes of shared memory for the matrix, and for it with right-hand sides
 _MOST = 48 << 10
 
-_SOURCE = """{include}#include "array/pycuda-factorize.hpp"
+_SOURCE = """{include}#include "array/pycuda-factorize{which}.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads}) work({parameters})
 {{
@@ -24,9 +26,9 @@ extern "C" __global__ void __launch_bounds__({threads}) work({parameters})
 """
 
 
-def _kernel(element: str, parameters: str, body: str, arguments: str):
+def _kernel(element: str, parameters: str, body: str, arguments: str, which="", threads=_THREADS):
     text = _SOURCE.format(
-        threads=_THREADS, include=elements.include(element), parameters=parameters, body=body
+        threads=threads, which=which, include=elements.include(element), parameters=parameters, body=body
     )
     return compiled(text).get_function("work")._prepare_strided(arguments)
 
@@ -59,10 +61,26 @@ def strided(element: str):
     return _kernel(element, parameters, "solve_strided(a, b, info, plan)", f"PPP{_STRIDED.size}s")
 
 
+@context_dependent_memoize
+def strided_by_lanes(element: str, lanes: int):
+    """Function(a, b, info, plan)."""
+    parameters = f"const char *a, {element} *b, int *info, Strided plan"
+    body = f"solve_by_lanes<{element}, {lanes}>(a, b, info, plan)"
+    return _kernel(element, parameters, body, f"PPP{_STRIDED.size}s", "-lanes", LANES_THREADS)
+
+
+@context_dependent_memoize
+def cholesky_by_lanes(element: str, lanes: int):
+    """Function(a, info, side, upper, count)."""
+    parameters = f"{element} *a, int *info, int side, int upper, int count"
+    body = f"cholesky_by_lanes<{element}, {lanes}>(a, info, side, upper, count)"
+    return _kernel(element, parameters, body, "PPiii", "-lanes", LANES_THREADS)
+
+
 # ---- how a launch is divided
 
 _SYSTEMS = struct.Struct("q9i4x")
-_STRIDED = struct.Struct("3q3i4x")
+_STRIDED = struct.Struct("3q4i")
 
 
 def _bytes(rows: int, columns: int, itemsize: int) -> int:
@@ -80,6 +98,16 @@ def _block(rows: int, columns: int) -> tuple[int, int, int]:
     return (_WARP if max(rows, columns) <= _WARP else _THREADS), 1, 1
 
 
+def lanes(side: int) -> int:
+    """The lanes of a warp that have one matrix; 0 for those that take a block."""
+    return 0 if side > _MOST_LANES else max(power_at_least(side), _LEAST_LANES)
+
+
+def plan_lanes(count: int, side: int):
+    """(grid, block, shared memory)"""
+    return (ceil_div(count * lanes(side), LANES_THREADS), 1), (LANES_THREADS, 1, 1), 0
+
+
 def plan(count: int, rows: int, columns: int, itemsize: int):
     """(grid, block, shared memory) of a factorization."""
     return (count, 1), _block(rows, columns), _bytes(rows, columns, itemsize)
@@ -92,7 +120,9 @@ def fits_with_sides(side: int, columns: int, itemsize: int) -> bool:
 
 def plan_strided(count: int, side: int, columns: int, itemsize: int, strides, identity: bool):
     """(grid, block, shared memory, plan). strides: in bytes, of rows, columns and matrices."""
-    packed = _STRIDED.pack(*strides, side, columns, identity)
+    packed = _STRIDED.pack(*strides, side, columns, identity, count)
+    if lanes(side):
+        return *plan_lanes(count, side), packed
     return (count, 1), _block(side, columns), _bytes(side, side + 2 * columns, itemsize), packed
 
 

@@ -257,7 +257,7 @@ template <class T> __device__ void solve(const T *a, const index_t *pivots, T *b
 // Systems a x = b of matrices of any strides, which are in bytes.
 struct Strided {
     index_t row, column, matrix;
-    int side, columns, identity; // identity: b is the identity
+    int side, columns, identity, count; // identity: b is the identity; count: of matrices
 };
 
 // b becomes x: the triangle U and what elimination makes of b are next to each other in shared memory.
