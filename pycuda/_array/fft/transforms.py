@@ -318,7 +318,7 @@ def _finished(result, factor: float, dtype, out) -> GPUArray:
     if factor != 1:
         apply("multiply", result, factor, out=result)
     if out is None:
-        return result.astype(dtype, copy=False)
+        return result if result.dtype == dtype else result.astype(dtype)
     return out if result is out else write_back(result, out)
 
 

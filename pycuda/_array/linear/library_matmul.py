@@ -16,8 +16,10 @@ from pycuda._libraries import blas
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-# What our own kernel does in less time than a call of the library takes.
-_LEAST_WORK = 1 << 22
+# Multiplications that our own kernel does in less time than the library, by the letter of a dtype: in all,
+# and in each matrix of a stack.
+_OWN_WORK = {"f": (1 << 27, 1 << 21), "d": (1 << 26, 1 << 16), "F": (1 << 22, 0), "D": (1 << 22, 0)}
+_OWN_WORK_OF_HALVES = 1 << 22, 1 << 21
 # Calls for one product whose axes before the last two are not a single one.
 _MOST_CALLS = 64
 
@@ -102,12 +104,19 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     return matrices if _layout(_form(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
+def _is_faster_by_own_kernel(a: GPUArray, b: GPUArray, c: GPUArray) -> bool:
+    in_all, in_each = _OWN_WORK.get(c.dtype.char, _OWN_WORK_OF_HALVES)
+    inner = a.shape[-1]
+    is_stack = math.prod(b.shape[:-2]) > 1
+    return c.size * inner <= in_all or (is_stack and c.shape[-2] * c.shape[-1] * inner <= in_each)
+
+
 def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[bool, Calls | None]:
     """c = a @ b, with the last two axes as matrices: (whether it is queued, the calls if there were no
     copies). False, and c is as it was, where the library is not there, does not take the operands or the
     stream, or takes longer than our own kernel.
     """
-    if c.size * a.shape[-1] < _LEAST_WORK or not blas.has(c.dtype):
+    if not blas.has(c.dtype) or _is_faster_by_own_kernel(a, b, c):
         return False, None
     if stream is None:
         stream = _driver.current_stream()

@@ -30,7 +30,7 @@ if _driver._is_cpu_device():
     host.is_possible = lambda: False
 else:
     finding.need("cublas")
-library_matmul._LEAST_WORK = 1
+library_matmul._is_faster_by_own_kernel = lambda a, b, c: False
 made, gemm = [], blas.gemm
 
 def gemm_after_the_rest(product, dtype, addresses, stream):
