@@ -35,7 +35,8 @@ template <class Bits> __device__ __forceinline__ unsigned digit_at(Bits key, con
     return (unsigned)(key >> plan.shift) & ((1u << plan.bits) - 1);
 }
 
-// The counters of a block. Of the first digit there is one count for all ranks; several counters share it.
+// The counters of a block. Of the first digit there is one count for all ranks; several counters next to each
+// other share it.
 template <class Order, RankPass PASS> struct RankCounter {
     typedef typename Order::Bits Bits;
     unsigned *counters;
@@ -46,7 +47,7 @@ template <class Order, RankPass PASS> struct RankCounter {
     __device__ __forceinline__ bool count(Bits key)
     {
         if (PASS == FIRST_DIGIT) {
-            atomicAdd(counters + threadIdx.x % MOST_RANKS * RANK_VALUES + digit_at(key, plan), 1u);
+            atomicAdd(counters + digit_at(key, plan) * MOST_RANKS + threadIdx.x % MOST_RANKS, 1u);
             return true;
         }
         bool agrees = false;
@@ -164,10 +165,10 @@ __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typen
     __syncthreads();
     const int counted = PASS == FIRST_DIGIT ? 1 : plan.sought;
     for (unsigned k = thread; k < counted * RANK_VALUES; k += RANK_THREADS) {
-        unsigned sum = counters[k];
-        if (PASS == FIRST_DIGIT)
+        enum { COPIES = PASS == FIRST_DIGIT ? MOST_RANKS : 1 };
+        unsigned sum = 0;
 #pragma unroll
-            for (int copy = 1; copy < MOST_RANKS; copy++) sum += counters[copy * RANK_VALUES + k];
+        for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + copy];
         if (sum) atomicAdd(counts + k, sum);
     }
     __threadfence();
