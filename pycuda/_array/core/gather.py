@@ -233,14 +233,16 @@ def axes_of_take(a, axis: int, numbers, strides):
     return [(length, *pair, step) for length, pair, step in zip(lengths, pairs, strides, strict=True)]
 
 
+def _launch_of_take(mode: str, axis: int, a, numbers, shape, axes) -> tuple:
+    bits, length, step = a._address % kernels.LARGEST_WORD, a.shape[axis], a.strides[axis]
+    function, grid, block, rest = _planned(a.dtype, numbers.dtype, mode, length, step, axes, False, bits)
+    return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
+
+
 def _plan_take(axis: int, mode: str, a, numbers, error) -> tuple:
     shape = (*a.shape[:axis], *numbers.shape, *a.shape[axis + 1 :])
     axes = axes_of_take(a, axis, numbers, _packed_strides(shape, a.itemsize))
-    bits = a._address % kernels.LARGEST_WORD
-    function, grid, block, rest = _planned(
-        a.dtype, numbers.dtype, mode, a.shape[axis], a.strides[axis], axes, False, bits
-    )
-    return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
+    return _launch_of_take(mode, axis, a, numbers, shape, axes)
 
 
 def is_remembered_take(a, numbers, allocator) -> bool:
@@ -263,6 +265,27 @@ def take_axis(a, numbers, axis: int = 0, mode: str = "RAISE", stream=None) -> GP
         if _is_checked_before(mode, numbers, a.nbytes // length * numbers.size):
             _queue_check(numbers, length, check, stream)
         return launched((_plan_take, 2, axis, mode), (a, numbers, check.address), stream)
+
+
+def axes_along(a, axis: int, numbers, shape, strides):
+    """The axes for indexed_copy() to a result of this shape and strides, by an index for each place along the
+    other axes."""
+    steps, places = broadcast_strides(a, shape), broadcast_strides(numbers, shape)
+    return [
+        (n, 0 if each == axis else steps[each], places[each], strides[each]) for each, n in enumerate(shape)
+    ]
+
+
+def _plan_take_along(axis: int, mode: str, shape, a, numbers, error) -> tuple:
+    axes = axes_along(a, axis, numbers, shape, _packed_strides(shape, a.itemsize))
+    return _launch_of_take(mode, axis, a, numbers, shape, axes)
+
+
+def take_along(a, numbers, axis: int, mode: str, shape, stream=None) -> GPUArray:
+    """The elements along an axis by an index for each place along the others: a new array of this shape."""
+    with _Check(mode, stream) as check:
+        key = _plan_take_along, 2, axis, mode, shape
+        return launched(key, (a, numbers, check.address), stream)
 
 
 # ---- several indices

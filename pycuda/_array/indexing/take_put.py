@@ -10,17 +10,18 @@ import numpy as np
 from pycuda import _driver
 from pycuda._array.core.assign import values_for
 from pycuda._array.core.axes import INDEX, normalized_axes
-from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.creation import arange
 from pycuda._array.core.decorators import takes_arrays, writes_array
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import (
     Positions,
+    axes_along,
     axes_of_take,
     host_indices,
     indexed_copy,
     is_remembered_take,
     read_mode,
+    take_along,
     take_axis,
 )
 from pycuda._array.core.memory import new, on_device, overlap, write_back
@@ -139,13 +140,11 @@ def take_along_axis(
         )
     )
     shape = tuple(indices.shape[axis] if each == axis else n for each, n in enumerate(others))
+    if is_remembered_take(a, indices, a.allocator):
+        return take_along(a, indices, axis, mode, shape, stream)
     positions = _along(indices, a, axis, mode, stream)
     result = new(shape, a.dtype, a.allocator)
-    steps, places = broadcast_strides(a, shape), broadcast_strides(positions.array, shape)
-    axes = [
-        (n, 0 if each == axis else steps[each], places[each], result.strides[each])
-        for each, n in enumerate(shape)
-    ]
+    axes = axes_along(a, axis, positions.array, shape, result.strides)
     indexed_copy(a, positions, axes, result, False, stream)
     return result
 
