@@ -51,7 +51,7 @@ PEERS = """ "C, CUDA" is plain CUDA C++ and CUB
 ORDER = [
     "Host time of one launch", "Host time of an array", "Host time of graphs", "Host time of one allocation",
     "From source", "Import", "The first calls", "Random", "Sorting", "Operations", "Axes", "Sparse", "Linear",
-    "Arrays", "CPU device",
+    "Products", "Arrays", "CPU device",
 ]  # fmt: skip
 # What a table does not show, by how its title begins.
 NOTES = {
@@ -111,6 +111,11 @@ def sections(results):
         notes = "".join(f"{text}\n\n" for text in said if text)
         drawn = picture(name, f"The table below as dots,\n{points(table)[0]} for each row and library")
         drawn += "\n" if drawn else ""
+        if table["title"].startswith("Products") and (measured := curves(results, "products")):
+            shown = "".join(
+                picture(f"products-{each}", f"GFLOP/s of {each} by side") for each in measured["work"]
+            )
+            drawn = f"```{{container}} figures\n{shown}```\n\n"
         yield f"\n## {table['title']}\n\n{notes}{drawn}{markdown(table['header'], table['rows'])}"
 
 

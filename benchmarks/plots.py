@@ -20,6 +20,7 @@ LIBRARIES = [
     (r"\bSSE4", "pycuda, SSE4", "#8ecae6", "v"),
     (r"\bAVX2", "pycuda, AVX2", "#1f8fe0", "o"),
     (r"\bAVX-512", "pycuda, AVX-512", "#0b5fa5", "^"),
+    (r"own kernels", "pycuda, own kernels", "#0b5fa5", "^"),
     (r"PyCUDA \d", "PyCUDA", "#e8590c", "s"),
     (r"(?i)\bcupy", "CuPy", "#2b9348", "D"),
     (r"\btorch", "torch", "#d6336c", "X"),
@@ -152,8 +153,10 @@ def draw_table(plt, path, table):
     save(plt, figure, path)
 
 
-def draw_work(plt, path, name, rates, copy):
-    """GB/s of one kind of work against the number of elements."""
+def draw_work(plt, path, name, rates, copy=None):
+    """GB/s of one kind of work against the number of elements; without a copy, GFLOP/s of products against
+    the side of their matrices.
+    """
     from matplotlib.ticker import FuncFormatter, LogLocator
 
     figure, axis = plt.subplots(figsize=(3.6, 2.9), layout="constrained")
@@ -162,13 +165,14 @@ def draw_work(plt, path, name, rates, copy):
             label, color, marker = library(series)
             sizes = [int(n) for n in by_size]
             axis.loglog(sizes, list(by_size.values()), color=color, marker=marker, markersize=4, label=label)
-    sizes = [int(n) for n in copy]
-    axis.loglog(sizes, list(copy.values()), color=INK, linestyle=":", label="the driver's copy")
+    if copy:
+        sizes = [int(n) for n in copy]
+        axis.loglog(sizes, list(copy.values()), color=INK, linestyle=":", label="the driver's copy")
     axis.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda n, _: f"$2^{{{round(n).bit_length() - 1}}}$"))
     axis.minorticks_off()
-    axis.set_xlabel("elements (float32)")
-    axis.set_ylabel("GB/s, more is better")
+    axis.set_xlabel("elements (float32)" if copy else "rows, columns")
+    axis.set_ylabel(f"{'GB/s' if copy else 'GFLOP/s'}, more is better")
     axis.set_title(name, fontsize=10)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7, frameon=False, labelcolor=INK)
@@ -181,9 +185,9 @@ def tables(results):
     return {name: table for name, table in found.items() if "title" in table}
 
 
-def curves(results):
-    """What bandwidth.py measured at every size, or None."""
-    path = results / "bandwidth.data.json"
+def curves(results, name="bandwidth"):
+    """What a benchmark measured at every size, or None."""
+    path = results / f"{name}.data.json"
     return json.loads(path.read_text()) if path.exists() else None
 
 
@@ -205,6 +209,9 @@ def draw(results, pictures):
     if measured := curves(results):
         for name, rates in measured["work"].items():
             draw_work(plt, pictures / f"bandwidth-{name}.svg", name, rates, measured["copy"])
+    if measured := curves(results, "products"):
+        for name, rates in measured["work"].items():
+            draw_work(plt, pictures / f"products-{name}.svg", name, rates)
     return len(list(pictures.glob("*.svg")))
 
 
