@@ -42,7 +42,7 @@ static CUresult next_fault(int row)
 }
 
 /* These may report an earlier error and still release their argument. */
-static bool releases(int row)
+static bool is_release(int row)
 {
     static const char *const words[] = {"Destroy", "Free", "Unload", "Unregister", "Release", "MemUnmap"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -60,7 +60,7 @@ static CUresult note(int row, CUresult result)
     static CUresult faulty_##name params \
     { \
         CUresult fault = next_fault(ROW_##name); \
-        if (fault && releases(ROW_##name)) (void)note(ROW_##name, real.name args); \
+        if (fault && is_release(ROW_##name)) (void)note(ROW_##name, real.name args); \
         return fault ? fault : note(ROW_##name, real.name args); \
     }
 #include "abi/cuda_functions.def"

@@ -22,7 +22,7 @@ static bool holds(const Buffer *buffer, uint64_t offset, uint64_t size)
 }
 
 /* False when the buffer ends before. */
-static bool take(const Buffer *buffer, uint64_t offset, void *to, size_t size)
+static bool read_at(const Buffer *buffer, uint64_t offset, void *to, size_t size)
 {
     if (!holds(buffer, offset, size)) return false;
     memcpy(to, buffer->bytes + offset, size);
@@ -44,12 +44,12 @@ static bool fat_is_whole(const Buffer *buffer)
     static const char what[] = "the fat binary";
     FatHeader header;
     FatEntry entry;
-    if (!take(buffer, 0, &header, sizeof header) || header.header_size < sizeof header
+    if (!read_at(buffer, 0, &header, sizeof header) || header.header_size < sizeof header
         || !holds(buffer, header.header_size, header.size))
         return refuse_truncated(buffer, what);
     uint64_t at = header.header_size, end = at + header.size;
     while (end - at >= sizeof entry) {
-        if (!take(buffer, at, &entry, sizeof entry) || entry.header_size < sizeof entry
+        if (!read_at(buffer, at, &entry, sizeof entry) || entry.header_size < sizeof entry
             || entry.header_size > end - at || entry.size > end - at - entry.header_size)
             return refuse_truncated(buffer, what);
         at += entry.header_size + entry.size;
@@ -72,7 +72,7 @@ static bool count_sections(const Buffer *buffer, const Elf64_Ehdr *header, uint6
     Elf64_Shdr first;
     *count = header->e_shnum;
     if (*count || !header->e_shoff) return true;
-    if (!take(buffer, header->e_shoff, &first, sizeof first)) return false;
+    if (!read_at(buffer, header->e_shoff, &first, sizeof first)) return false;
     *count = first.sh_size;
     return true;
 }
@@ -86,7 +86,7 @@ static bool sections_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
     if (count > buffer->size / sizeof section || !holds(buffer, header->e_shoff, count * sizeof section))
         return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!take(buffer, header->e_shoff + i * sizeof section, &section, sizeof section)) return false;
+        if (!read_at(buffer, header->e_shoff + i * sizeof section, &section, sizeof section)) return false;
         if (section.sh_type != SHT_NOBITS && section.sh_type != SHT_NULL
             && !holds(buffer, section.sh_offset, section.sh_size))
             return false;
@@ -101,7 +101,7 @@ static bool segments_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
     if (count && header->e_phentsize != sizeof segment) return false;
     if (!holds(buffer, header->e_phoff, count * sizeof segment)) return false;
     for (uint64_t i = 0; i < count; i++) {
-        if (!take(buffer, header->e_phoff + i * sizeof segment, &segment, sizeof segment)
+        if (!read_at(buffer, header->e_phoff + i * sizeof segment, &segment, sizeof segment)
             || !holds(buffer, segment.p_offset, segment.p_filesz))
             return false;
     }
@@ -111,7 +111,7 @@ static bool segments_are_whole(const Buffer *buffer, const Elf64_Ehdr *header)
 static bool elf_is_whole(const Buffer *buffer)
 {
     Elf64_Ehdr header;
-    bool whole = take(buffer, 0, &header, sizeof header) && header.e_ident[EI_CLASS] == ELFCLASS64
+    bool whole = read_at(buffer, 0, &header, sizeof header) && header.e_ident[EI_CLASS] == ELFCLASS64
                  && sections_are_whole(buffer, &header) && segments_are_whole(buffer, &header);
     return whole || refuse_truncated(buffer, "the ELF file");
 }
@@ -121,7 +121,7 @@ static bool elf_is_whole(const Buffer *buffer)
 static bool link_is_whole(const Buffer *buffer)
 {
     uint64_t size;
-    bool whole = take(buffer, CPU_LINK_MAGIC_BYTES, &size, sizeof size) && size <= buffer->size;
+    bool whole = read_at(buffer, CPU_LINK_MAGIC_BYTES, &size, sizeof size) && size <= buffer->size;
     return whole || refuse_truncated(buffer, "the linked image");
 }
 
@@ -129,7 +129,7 @@ bool image_is_whole(const void *image, size_t size, char *why, size_t why_size)
 {
     const Buffer buffer = {image, size, why, why_size};
     uint32_t magic;
-    if (!take(&buffer, 0, &magic, sizeof magic)) return true;
+    if (!read_at(&buffer, 0, &magic, sizeof magic)) return true;
     if (magic == FAT_WRAPPER_MAGIC) return refuse_wrapper(&buffer);
     if (magic == FAT_MAGIC) return fat_is_whole(&buffer);
     if (memcmp(image, ELFMAG, SELFMAG) == 0) return elf_is_whole(&buffer);

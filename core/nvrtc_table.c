@@ -42,7 +42,7 @@ bool nvrtc_load(NvrtcTable *table, const char *path, char *problem, size_t probl
 }
 
 /* Notes the first failure. True when the call succeeded. */
-static bool check(NvrtcProduct *product, int result, const char *call)
+static bool note_result(NvrtcProduct *product, int result, const char *call)
 {
     if (result == NVRTC_SUCCESS) return true;
     if (!product->failed) {
@@ -70,13 +70,13 @@ static bool fetch_code(const NvrtcTable *table, NvrtcProgram program, NvrtcOutpu
     const SizeFn sizes[] = {table->nvrtcGetPTXSize, table->nvrtcGetCUBINSize};
     const CodeFn codes[] = {table->nvrtcGetPTX, table->nvrtcGetCUBIN};
     size_t size = 0;
-    if (!sizes[want] || !codes[want]) return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
-    if (!check(product, sizes[want](program, &size), names[want])) return false;
+    if (!sizes[want] || !codes[want]) return note_result(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
+    if (!note_result(product, sizes[want](program, &size), names[want])) return false;
     if (size == 0)      /* a virtual architecture has no binary */
-        return check(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
+        return note_result(product, NVRTC_ERROR_INVALID_INPUT, names[want]);
     product->code = malloc(size + 1);
-    if (!product->code) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
-    if (!check(product, codes[want](program, product->code), names[want])) return false;
+    if (!product->code) return note_result(product, NVRTC_ERROR_OUT_OF_MEMORY, names[want]);
+    if (!note_result(product, codes[want](program, product->code), names[want])) return false;
     product->code[size] = '\0';
     product->code_size = want == NVRTC_PTX && product->code[size - 1] == '\0' ? size - 1 : size;
     return true;
@@ -94,11 +94,11 @@ static bool compile(const NvrtcTable *table, NvrtcProgram program, const NvrtcJo
     if (job->abandoned && table->nvrtcSetFlowCallback) /* since CUDA 12.8: else it cannot be stopped */
         table->nvrtcSetFlowCallback(program, is_abandoned, job->abandoned);
     for (int i = 0; i < job->expression_count; i++)
-        if (!check(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
-                   "nvrtcAddNameExpression"))
+        if (!note_result(product, table->nvrtcAddNameExpression(program, job->expressions[i]),
+                         "nvrtcAddNameExpression"))
             return false;
-    return check(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
-                 "nvrtcCompileProgram");
+    return note_result(product, table->nvrtcCompileProgram(program, job->option_count, job->options),
+                       "nvrtcCompileProgram");
 }
 
 /* The program owns them: the product gets copies. */
@@ -107,14 +107,14 @@ static bool fetch_lowered(const NvrtcTable *table, NvrtcProgram program, const N
 {
     static const char call[] = "nvrtcGetLoweredName";
     product->lowered = calloc((size_t)job->expression_count + 1, sizeof *product->lowered);
-    if (!product->lowered) return check(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
+    if (!product->lowered) return note_result(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
     for (int i = 0; i < job->expression_count; i++) {
         const char *name = NULL;
-        if (!check(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name), call))
+        if (!note_result(product, table->nvrtcGetLoweredName(program, job->expressions[i], &name), call))
             return false;
         product->lowered[product->lowered_count] = strdup(name);
         if (!product->lowered[product->lowered_count++])
-            return check(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
+            return note_result(product, NVRTC_ERROR_OUT_OF_MEMORY, call);
     }
     return true;
 }
@@ -123,8 +123,8 @@ bool nvrtc_compile(const NvrtcTable *table, const NvrtcJob *job, NvrtcProduct *p
 {
     NvrtcProgram program = NULL;
     *product = (NvrtcProduct){0};
-    if (!check(product, table->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL),
-               "nvrtcCreateProgram"))
+    if (!note_result(product, table->nvrtcCreateProgram(&program, job->source, job->name, 0, NULL, NULL),
+                     "nvrtcCreateProgram"))
         return false;
     bool done = compile(table, program, job, product);
     fetch_log(table, program, product);

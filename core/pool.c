@@ -363,7 +363,7 @@ static PoolBlock *new_block(const Pool *pool, size_t size, CUstream stream)
 }
 
 /* False when that is beyond the limit. */
-static bool reserve(Pool *pool, size_t capacity)
+static bool reserve_bytes(Pool *pool, size_t capacity)
 {
     lock_pool(pool);
     bool beyond = is_beyond_locked(pool, capacity);
@@ -380,7 +380,7 @@ static void unreserve(Pool *pool, size_t capacity)
 }
 
 /* Adds a new block, whose bytes were reserved against the limit. */
-static void include(Pool *pool, PoolBlock *block, CUdeviceptr pointer, size_t size)
+static void include_block(Pool *pool, PoolBlock *block, CUdeviceptr pointer, size_t size)
 {
     PoolStatistics *now = &pool->now;
     block->pointer = pointer;
@@ -399,7 +399,7 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
     PoolBlock *block = new_block(pool, size, stream);
     if (!block) return result;
-    if (reserve(pool, block->capacity)) {
+    if (reserve_bytes(pool, block->capacity)) {
         result = pool->source->allocate(pool, &pointer, block->capacity, stream);
         if (result != CUDA_SUCCESS) unreserve(pool, block->capacity);
     }
@@ -409,7 +409,7 @@ IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **
     }
     if (pool->marked) block->heap = memory_marks_block(pointer, block->capacity);
     if (pool->marks) block->mark = pool->marks->make(pointer);
-    include(pool, block, pointer, size);
+    include_block(pool, block, pointer, size);
     mark_use(pool, block);
     *out = block;
     return CUDA_SUCCESS;
@@ -419,8 +419,8 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 {
     PoolBlock *block = new_block(pool, size, stream);
     if (!block) return NULL;
-    if (reserve(pool, block->capacity)) {
-        include(pool, block, pointer, size);
+    if (reserve_bytes(pool, block->capacity)) {
+        include_block(pool, block, pointer, size);
         return block;
     }
     free(block);

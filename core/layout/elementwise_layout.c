@@ -14,6 +14,7 @@ typedef struct Head {
 } Head;
 _Static_assert(sizeof(Head) % LAYOUT_SLOT == 0, "slots are aligned");
 
+/* Granlund and Montgomery's division by multiplication, with shift = ceil(log2(divisor)). */
 Divider divider_of(uint32_t divisor)
 {
     uint32_t shift = 0;

@@ -151,7 +151,7 @@ static CUresult check_joined(Capture *capture)
 }
 
 /* The streams are ordinary ones again; *streams gets their references. */
-static void dissolve(Capture *capture, CaptureMember **left)
+static void dissolve_capture(Capture *capture, CaptureMember **left)
 {
     Capture **link = &captures;
     while (*link != capture) link = &(*link)->next;
@@ -186,7 +186,7 @@ static CUresult end_capture(Stream *stream, CUgraph *out, Ending *ending)
     CUresult result = capture->invalid ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : check_joined(capture);
     Graph *graph = capture->graph;
     bool given = capture->given;
-    dissolve(capture, &ending->left);
+    dissolve_capture(capture, &ending->left);
     if (!result) *out = graph;
     if (result) graph_retire(graph);
     if (!given && !result) graph->owned = false;
@@ -217,7 +217,7 @@ CUresult cuStreamEndCapture(CUstream handle, CUgraph *out)
 }
 
 /* A stream that is gone ends its capture, if that began with it; else what it did is to be joined yet. */
-static CUresult leave(Stream *stream, Ending *ending)
+static CUresult leave_capture(Stream *stream, Ending *ending)
 {
     CaptureMember *member = member_of(stream);
     if (!member) return CUDA_SUCCESS;
@@ -225,7 +225,7 @@ static CUresult leave(Stream *stream, Ending *ending)
     if (capture->origin == stream) {
         ending->dead = capture->graph;
         if (!capture->given) graph_retire(capture->graph);
-        dissolve(capture, &ending->left);
+        dissolve_capture(capture, &ending->left);
         return CUDA_SUCCESS;
     }
     for (size_t i = 0; i < member->front.count; i++)
@@ -244,14 +244,14 @@ void capture_leave(Stream *stream)
 {
     Ending ending = {0};
     if (!stream_is_captured(stream)) return;
-    WITH_GRAPHS(leave(stream, &ending));
+    WITH_GRAPHS(leave_capture(stream, &ending));
     finish_ending(&ending);
 }
 
 /* ---- Commands ---- */
 
 /* The part of a stream whose capture is valid. */
-static CUresult enter(const Stream *stream, CaptureMember **out)
+static CUresult enter_member(const Stream *stream, CaptureMember **out)
 {
     *out = member_of(stream);
     if (!*out) return CUDA_ERROR_ILLEGAL_STATE; /* it ended a moment ago */
@@ -271,7 +271,7 @@ static CUresult add_node(Stream *stream, Work *work)
                                                  .type = CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC};
     CaptureMember *member;
     Node *node;
-    CUresult result = enter(stream, &member);
+    CUresult result = enter_member(stream, &member);
     if (result) {
         work_free(work);
         return result;
@@ -365,7 +365,7 @@ static CUresult record_event(Stream *stream, Event *event)
 {
     CaptureMember *member;
     EventCapture *capture = event_capture(event);
-    TRY(enter(stream, &member));
+    TRY(enter_member(stream, &member));
     const NodeSet *front = &member->front;
     if (!node_set_replace(&capture->before, front->nodes, front->data, front->count))
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -391,7 +391,7 @@ static CUresult wait_event(Stream *stream, Event *event)
 {
     CaptureMember *member;
     const EventCapture *recorded = event_capture(event);
-    TRY(enter(stream, &member));
+    TRY(enter_member(stream, &member));
     Capture *other = find_capture(recorded->capture);
     if (!other) return invalidate_capture(stream, CUDA_ERROR_STREAM_CAPTURE_ISOLATION);
     if (other != member->capture) {

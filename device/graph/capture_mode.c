@@ -18,7 +18,7 @@ CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *mode)
 }
 
 /* Whether the capture forbids this thread what may be unsafe. */
-static bool forbids(const Capture *capture)
+static bool forbids_unsafe(const Capture *capture)
 {
     bool own = pthread_equal(capture->thread, pthread_self());
     if (own) return capture->mode != CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -29,7 +29,7 @@ static CUresult check_thread(void)
 {
     CUresult result = CUDA_SUCCESS;
     for (Capture *capture = captures_locked(); capture; capture = capture->next) {
-        if (!forbids(capture)) continue;
+        if (!forbids_unsafe(capture)) continue;
         capture->invalid = true;
         result = CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     }
@@ -38,13 +38,13 @@ static CUresult check_thread(void)
 
 CUresult capture_check_thread(void)
 {
-    bool some = atomic_load_explicit(&capture_count, memory_order_relaxed)
-                && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
-    return some ? WITH_GRAPHS(check_thread()) : CUDA_SUCCESS;
+    bool may_be_forbidden = atomic_load_explicit(&capture_count, memory_order_relaxed)
+                            && thread_mode != CU_STREAM_CAPTURE_MODE_RELAXED;
+    return may_be_forbidden ? WITH_GRAPHS(check_thread()) : CUDA_SUCCESS;
 }
 
 /* Whether one of the capture's streams is in the context and, for the legacy stream, synchronizes with it. */
-static bool touches(const Capture *capture, const Context *context, bool blocking)
+static bool synchronizes_with_context(const Capture *capture, const Context *context, bool blocking)
 {
     for (const CaptureMember *member = capture->members; member; member = member->next)
         if (member->stream->object.context == context && (!blocking || member->stream->blocking)) return true;
@@ -55,7 +55,7 @@ static CUresult check_streams(const Context *context, bool blocking, bool invali
 {
     CUresult result = CUDA_SUCCESS;
     for (Capture *capture = captures_locked(); capture; capture = capture->next) {
-        if (!touches(capture, context, blocking)) continue;
+        if (!synchronizes_with_context(capture, context, blocking)) continue;
         if (invalidate) capture->invalid = true;
         result = error;
     }

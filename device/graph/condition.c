@@ -98,7 +98,7 @@ static bool valid_size(const CUDA_CONDITIONAL_NODE_PARAMS *params)
 }
 
 /* One that no node has yet, made for the graph or, of a body, for one that it is in. */
-static Condition *take(const Graph *graph, CUgraphConditionalHandle wanted)
+static Condition *take_condition(const Graph *graph, CUgraphConditionalHandle wanted)
 {
     Condition *condition = NULL;
     for (; graph && !condition; graph = graph->outer) {
@@ -116,7 +116,7 @@ CUresult condition_work(Work *work, CUgraph handle, CUDA_CONDITIONAL_NODE_PARAMS
     if (!valid_size(params)) return CUDA_ERROR_INVALID_VALUE;
     graphs_lock();
     Graph *graph = graph_of(handle);
-    Condition *condition = take(graph, params->handle);
+    Condition *condition = take_condition(graph, params->handle);
     graphs_unlock(CUDA_SUCCESS);
     if (!condition) return CUDA_ERROR_INVALID_VALUE;
     work_begin(work, CU_GRAPH_NODE_TYPE_CONDITIONAL, condition->context);

@@ -80,8 +80,8 @@ static bool same_data(const Edge *edge, const CUgraphEdgeData *data)
 }
 
 /* Checks all edges, then adds or removes them. */
-static CUresult change(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
-                       const CUgraphEdgeData *data, size_t count, bool add)
+static CUresult change_edges(CUgraph handle, const CUgraphNode *from, const CUgraphNode *to,
+                             const CUgraphEdgeData *data, size_t count, bool add)
 {
     const Graph *graph = graph_of(handle);
     if (!graph || !graph_has_all(graph, from, count) || !graph_has_all(graph, to, count))
@@ -106,14 +106,14 @@ CUresult cuGraphAddDependencies_v2(CUgraph graph, const CUgraphNode *from, const
                                    const CUgraphEdgeData *data, size_t count)
 {
     TRY(driver_check());
-    return WITH_GRAPHS(change(graph, from, to, data, count, true));
+    return WITH_GRAPHS(change_edges(graph, from, to, data, count, true));
 }
 
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode *from, const CUgraphNode *to,
                                       const CUgraphEdgeData *data, size_t count)
 {
     TRY(driver_check());
-    return WITH_GRAPHS(change(graph, from, to, data, count, false));
+    return WITH_GRAPHS(change_edges(graph, from, to, data, count, false));
 }
 
 /* A query without data for edges fails where edges have data. */

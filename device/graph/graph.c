@@ -17,16 +17,16 @@ CUresult graphs_unlock(CUresult result)
 }
 
 /* The registry's own reference stays while the lock is held: objects of graphs retire under it. */
-static void *borrow(const void *handle, ObjectKind kind)
+static void *borrow_graph(const void *handle, ObjectKind kind)
 {
     Object *object = object_get(handle, kind);
     if (object) object_put(object);
     return object;
 }
 
-Graph *graph_of(CUgraph handle) { return borrow(handle, OBJECT_GRAPH); }
+Graph *graph_of(CUgraph handle) { return borrow_graph(handle, OBJECT_GRAPH); }
 
-Node *node_of(CUgraphNode handle) { return borrow(handle, OBJECT_GRAPH_NODE); }
+Node *node_of(CUgraphNode handle) { return borrow_graph(handle, OBJECT_GRAPH_NODE); }
 
 uint64_t graph_mark(void)
 {
@@ -184,7 +184,7 @@ CUresult cuGraphCreate(CUgraph *out, unsigned int flags)
 }
 
 /* *dead: to be put once the lock is open. */
-static CUresult destroy(CUgraph handle, Graph **dead)
+static CUresult destroy_graph(CUgraph handle, Graph **dead)
 {
     Graph *graph = graph_of(handle);
     if (!graph || graph->owned) return CUDA_ERROR_INVALID_VALUE;
@@ -198,7 +198,7 @@ CUresult cuGraphDestroy(CUgraph handle)
 {
     Graph *dead = NULL;
     TRY(driver_check());
-    CUresult result = WITH_GRAPHS(destroy(handle, &dead));
+    CUresult result = WITH_GRAPHS(destroy_graph(handle, &dead));
     if (dead) PUT(dead);
     return result;
 }

@@ -239,7 +239,7 @@ CUresult program_new(const Graph *graph, Program **out, Node **error_node, CUgra
 }
 
 /* Gives the memory of the first `count` steps up. */
-static void yield(const Program *program, size_t count)
+static void free_memory_of_steps(const Program *program, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         if (program->steps[i]->work.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
@@ -252,7 +252,7 @@ bool program_claim(const Program *program)
         if (program->steps[i]->work.type != CU_GRAPH_NODE_TYPE_MEM_ALLOC) continue;
         unsigned *instances = &program->steps[i]->work.memory->instances;
         if (*instances) {
-            yield(program, i);
+            free_memory_of_steps(program, i);
             return false;
         }
         *instances = 1;
@@ -260,4 +260,4 @@ bool program_claim(const Program *program)
     return true;
 }
 
-void program_yield(const Program *program) { yield(program, program->count); }
+void program_yield(const Program *program) { free_memory_of_steps(program, program->count); }

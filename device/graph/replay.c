@@ -96,7 +96,7 @@ static bool do_step(ReplayTask *task, const Step *step, Stream *stream)
 }
 
 /* One step of the innermost program, or its end. */
-static bool advance(ReplayTask *task, Stream *stream)
+static bool advance_step(ReplayTask *task, Stream *stream)
 {
     Frame *frame = &task->frames[task->depth - 1];
     if (frame->next == frame->program->count) {
@@ -133,7 +133,7 @@ static void run_replay(Task *self, Stream *stream)
         /* A launch that has begun is ended first: its grid notices the error itself. */
         bool stopped = !task->run.grid && (context_error(context) || atomic_load(&context->canceled));
         if (stopped) return;
-        if (!advance(task, stream)) {
+        if (!advance_step(task, stream)) {
             self->unfinished = true;
             return;
         }

@@ -20,7 +20,7 @@ static bool same_operations(const ValuesWork *a, const ValuesWork *b)
 }
 
 /* Whether a step may do the other work from now on. */
-static CUgraphExecUpdateResult compatible(const Work *now, const Work *then)
+static CUgraphExecUpdateResult is_compatible(const Work *now, const Work *then)
 {
     if (now->type != then->type) return CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED;
     switch (now->type) {
@@ -94,7 +94,7 @@ static CUresult set_locked(CUgraphExec exec_handle, CUgraphNode node_handle, Wor
         result = CUDA_ERROR_INVALID_VALUE;
     else if (work->type == CU_GRAPH_NODE_TYPE_KERNEL)
         result = work_keep_shape(work, &node->work);
-    if (!result && compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
+    if (!result && is_compatible(&exec->program->steps[index]->work, work)) result = CUDA_ERROR_INVALID_VALUE;
     if (!result) return set_step(exec, index, work);
     work_free(work);
     return result;
@@ -253,7 +253,7 @@ static bool pair_graph(const Program *program, const Graph *graph, uint64_t oute
         }
         const Step *step = *next < program->count ? program->steps[*next] : NULL;
         CUgraphExecUpdateResult result =
-            !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : compatible(&step->work, &node->work);
+            !step ? CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED : is_compatible(&step->work, &node->work);
         if (!result && step->shape != shape) result = CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
         if (result)
             same = report_difference(out, result, node,
@@ -333,7 +333,7 @@ static CUresult set_child(Exec *exec, const Graph *now, const Graph *then)
     if (count_steps(then) != count_steps(now) || now->count != then->count) return CUDA_ERROR_INVALID_VALUE;
     for (size_t i = 0; i < now->count; i++) {
         const Node *from = now->nodes[i], *to = then->nodes[i];
-        if (from->before.count != to->before.count || compatible(&from->work, &to->work))
+        if (from->before.count != to->before.count || is_compatible(&from->work, &to->work))
             return CUDA_ERROR_INVALID_VALUE;
     }
     for (size_t i = 0; i < now->count; i++) {

@@ -14,7 +14,7 @@ struct CUuserObject_st {
 };
 
 /* Takes away `count` references; the last calls the destructor. */
-static void drop(UserObject *object, unsigned count)
+static void drop_references(UserObject *object, unsigned count)
 {
     if (atomic_fetch_sub(&object->count, count) != count) return;
     bool before = driver_enter_callback(true);
@@ -42,7 +42,7 @@ void user_references_drop(UserReferences *references)
 {
     for (size_t i = 0; i < references->count; i++) {
         UserObject *object = references->list[i].object;
-        if (references->list[i].count) drop(object, references->list[i].count);
+        if (references->list[i].count) drop_references(object, references->list[i].count);
         PUT(object);
     }
     free(references->list);
@@ -88,7 +88,7 @@ CUresult cuUserObjectRelease(CUuserObject handle, unsigned int count)
     UserObject *object;
     TRY(enter_object(handle, count, &object));
     bool valid = count <= atomic_load(&object->count);
-    if (valid) drop(object, count);
+    if (valid) drop_references(object, count);
     PUT(object);
     return valid ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -144,7 +144,7 @@ CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject handle, unsigned i
     UserObject *object;
     TRY(enter_object(handle, count, &object));
     CUresult result = WITH_GRAPHS(release_from_graph(graph, object, count));
-    if (!result) drop(object, count);
+    if (!result) drop_references(object, count);
     PUT(object);
     return result;
 }

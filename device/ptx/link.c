@@ -40,7 +40,7 @@ static int by_name(const void *left, const void *right)
 }
 
 /* 0: only a declaration; 3: a strong definition. */
-static int rank(const Symbol *symbol)
+static int definition_rank(const Symbol *symbol)
 {
     if (!symbol->defined) return 0;
     if (symbol->linkage == PTX_LINKAGE_COMMON) return 1;
@@ -50,16 +50,16 @@ static int rank(const Symbol *symbol)
 /* Whether `one` is the definition rather than `other`, of the same name: of common symbols, the larger. */
 static bool overrides(const Symbol *one, const Symbol *other)
 {
-    if (rank(one) != rank(other)) return rank(one) > rank(other);
-    return rank(one) == 1 && one->size > other->size;
+    if (definition_rank(one) != definition_rank(other)) return definition_rank(one) > definition_rank(other);
+    return definition_rank(one) == 1 && one->size > other->size;
 }
 
 /* The definition among symbols of one name; the first declaration when there is none. */
-static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t count)
+static const Symbol *choose_definition(const Link *link, const Symbol *symbols, uint32_t count)
 {
     const Symbol *best = symbols;
     for (uint32_t i = 1; i < count; i++) {
-        if (rank(best) == 3 && rank(&symbols[i]) == 3)
+        if (definition_rank(best) == 3 && definition_rank(&symbols[i]) == 3)
             ptx_link_error(link->log, "Multiple definition of '%s' in '%s', first defined in '%s'",
                            symbols[i].name, symbols[i].home->name, best->home->name);
         if (overrides(&symbols[i], best)) best = &symbols[i];
@@ -68,13 +68,13 @@ static const Symbol *choose(const Link *link, const Symbol *symbols, uint32_t co
 }
 
 /* Sorts the symbols and calls take() for each with the one that its name means. */
-static void resolve(const Link *link, Symbol *symbols, uint32_t count,
-                    void (*take)(const Link *link, const Symbol *symbol, const Symbol *meant))
+static void resolve_names(const Link *link, Symbol *symbols, uint32_t count,
+                          void (*take)(const Link *link, const Symbol *symbol, const Symbol *meant))
 {
     if (count) qsort(symbols, count, sizeof *symbols, by_name);
     for (uint32_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && !strcmp(symbols[i].name, symbols[next].name);) next++;
-        const Symbol *meant = choose(link, &symbols[i], next - i);
+        const Symbol *meant = choose_definition(link, &symbols[i], next - i);
         for (uint32_t k = i; k < next; k++) take(link, &symbols[k], meant);
     }
 }
@@ -329,8 +329,8 @@ static bool resolve_all(const Link *link, const Counts *counts)
     uint32_t most = counts->functions > counts->globals ? counts->functions : counts->globals;
     Symbol *symbols = calloc(most + 1, sizeof *symbols);
     if (!symbols) return false;
-    resolve(link, symbols, collect_functions(link, symbols), take_function);
-    resolve(link, symbols, collect_variables(link, symbols), take_variable);
+    resolve_names(link, symbols, collect_functions(link, symbols), take_function);
+    resolve_names(link, symbols, collect_variables(link, symbols), take_variable);
     free(symbols);
     return true;
 }

@@ -72,7 +72,7 @@ static void add_word(const char *text, PtxWordKind kind, unsigned number)
 }
 
 /* "%" and the parts, kept with a NUL. */
-static const char *join(const char *name, const char *digits, const char *rest)
+static const char *join_name(const char *name, const char *digits, const char *rest)
 {
     const char *parts[] = {"%", name, digits, rest}, *text = vocabulary.text + vocabulary.text_length;
     for (int i = 0; i < 4; i++) {
@@ -96,14 +96,14 @@ static void add_specials(PtxSpecial special)
 {
     const PtxSpecialInfo *info = &ptx_specials[special];
     if (!info->numbered) {
-        add_special(special, 0, join(info->name, "", ""));
+        add_special(special, 0, join_name(info->name, "", ""));
         return;
     }
     for (unsigned i = 0; i < info->components; i++) {
         char digits[] = {(char)('0' + i / 10), (char)('0' + i % 10), 0};
         bool inside = special == PTX_SPECIAL_pm64_;
         add_special(special, i,
-                    join(inside ? "pm" : info->name, i > 9 ? digits : digits + 1, inside ? "_64" : ""));
+                    join_name(inside ? "pm" : info->name, i > 9 ? digits : digits + 1, inside ? "_64" : ""));
     }
 }
 

@@ -29,7 +29,7 @@ static void unlock_queues(ModuleState *state)
 /* ---- Queues ---- */
 
 /* How many streams may have one channel, of the eight that a process has unless it asks for others. */
-static long sharing(const LaunchQueues *queues)
+static long streams_per_channel(const LaunchQueues *queues)
 {
     enum { CHANNELS = 8 };
     return 1 + ((long)queues->count - 1) / CHANNELS;
@@ -168,7 +168,7 @@ static void poll_queue_mark(ModuleState *state, const Owner *owner, MarkPoll *ou
     lock_queues(state);
     LaunchQueue *queue = open_locked(&state->queues, owner);
     long queued = queue ? queue->queued : 0;
-    bool free = queue && pending(queue) < SURELY_FREE / sharing(&state->queues);
+    bool free = queue && pending(queue) < SURELY_FREE / streams_per_channel(&state->queues);
     *out = (MarkPoll){.seen = {.captured = false}};
     if (queue) borrow_mark_locked(queue, &out->mark);
     unlock_queues(state);
@@ -193,7 +193,8 @@ static void poll_queue_mark(ModuleState *state, const Owner *owner, MarkPoll *ou
 static bool grant_locked(LaunchQueues *queues, LaunchQueue *queue, const Owner *owner, CUstream stream,
                          long calls)
 {
-    long most = queue->look_at - queue->queued, free = SURELY_FREE / sharing(queues) - pending(queue);
+    long most = queue->look_at - queue->queued,
+         free = SURELY_FREE / streams_per_channel(queues) - pending(queue);
     bool one_context = owner->stream || !owner->context;
     if (most < calls || !one_context) most = calls;
     if (most > free) most = free;
@@ -268,7 +269,7 @@ bool queue_take_mark(ModuleState *state, CUstream stream, QueueMark *out)
     if (!find_owner(state, stream, &owner)) return false;
     lock_queues(state);
     LaunchQueue *queue = open_locked(queues, &owner);
-    bool full = queue && queue->marked && pending(queue) >= SURELY_FULL / sharing(queues);
+    bool full = queue && queue->marked && pending(queue) >= SURELY_FULL / streams_per_channel(queues);
     if (full) borrow_mark_locked(queue, out);
     unlock_queues(state);
     return full;

@@ -20,7 +20,7 @@ static CUcontext current_handle(ModuleState *state)
 }
 
 /* The link to its record. */
-static LostContext **find(ModuleState *state, CUcontext handle)
+static LostContext **find_link(ModuleState *state, CUcontext handle)
 {
     LostContext **link = &state->lost;
     while (*link && (*link)->handle != handle) link = &(*link)->next;
@@ -30,7 +30,7 @@ static LostContext **find(ModuleState *state, CUcontext handle)
 const char *lost_text(ModuleState *state)
 {
     CUcontext handle = state->lost ? current_handle(state) : NULL;
-    const LostContext *lost = handle ? *find(state, handle) : NULL;
+    const LostContext *lost = handle ? *find_link(state, handle) : NULL;
     return lost ? lost->text : NULL;
 }
 
@@ -38,7 +38,7 @@ void lost_note(ModuleState *state, const char *text)
 {
     CUcontext handle = current_handle(state);
     size_t size = strlen(text) + 1;
-    if (!handle || *find(state, handle)) return;
+    if (!handle || *find_link(state, handle)) return;
     LostContext *lost = PyMem_RawMalloc(sizeof *lost + size);
     if (!lost) return;
     lost->handle = handle;
@@ -55,7 +55,7 @@ const char *lost_advice(void)
 
 void lost_forget(ModuleState *state, CUcontext handle)
 {
-    LostContext **link = find(state, handle), *lost = *link;
+    LostContext **link = find_link(state, handle), *lost = *link;
     if (!lost) return;
     *link = lost->next;
     PyMem_RawFree(lost);

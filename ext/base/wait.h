@@ -49,7 +49,7 @@ WaitPlace wait_for_copy(ModuleState *state, const void *host, CUstream stream);
 bool wait_begin(ModuleState *state, WaitPlace *place, CUresult *result);
 /* Called after it: whether it is to be made again. */
 bool wait_again(ModuleState *state, CUresult *result);
-/* Called after the last of them. */
+/* Called after the last of them: notes which work is known to be done. */
 void wait_end(ModuleState *state, const WaitPlace *place, CUresult result);
 
 /* The same around a release, which cannot raise: the exception of a handler comes out of the next

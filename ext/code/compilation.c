@@ -39,7 +39,7 @@ static void destroy_locks(Compilation *self)
 
 /* A thread that takes no signals, with as much stack as a main thread has; false when there is none to be
  * had. */
-static bool start(Compilation *self)
+static bool start_thread(Compilation *self)
 {
     pthread_attr_t attributes;
     sigset_t all, before;
@@ -57,7 +57,7 @@ static bool start(Compilation *self)
 }
 
 /* Whether it is over, after so long at most. */
-static bool await(Compilation *self, uint64_t microseconds)
+static bool is_over_within(Compilation *self, uint64_t microseconds)
 {
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
@@ -78,12 +78,12 @@ static void join_thread(Compilation *self)
 }
 
 /* Frees what was left and is over. Only the main thread comes here. */
-static void collect(ModuleState *state, uint64_t microseconds)
+static void free_finished(ModuleState *state, uint64_t microseconds)
 {
     for (Compilation **link = &state->left; *link;) {
         Compilation *self = *link;
         bool over;
-        WITHOUT_GIL(over = await(self, microseconds));
+        WITHOUT_GIL(over = is_over_within(self, microseconds));
         if (!over) {
             link = &self->next;
             continue;
@@ -96,14 +96,14 @@ static void collect(ModuleState *state, uint64_t microseconds)
 
 void compilation_finish(ModuleState *state)
 {
-    while (state->left && wait_is_interruptible(state)) collect(state, POLL_SLICE_MICROSECONDS);
+    while (state->left && wait_is_interruptible(state)) free_finished(state, POLL_SLICE_MICROSECONDS);
 }
 
 static int wait_for(ModuleState *state, Compilation *self)
 {
     bool over = false;
     while (!over) {
-        WITHOUT_GIL(over = await(self, POLL_SLICE_MICROSECONDS));
+        WITHOUT_GIL(over = is_over_within(self, POLL_SLICE_MICROSECONDS));
         if (over || PyErr_CheckSignals() == 0) continue;
         atomic_store(&self->abandoned, true);
         self->next = state->left;
@@ -117,8 +117,8 @@ static int wait_for(ModuleState *state, Compilation *self)
 int compilation_run(ModuleState *state, Compilation *self)
 {
     bool apart = wait_is_interruptible(state);
-    if (apart) collect(state, 0);
-    if (apart && start(self)) return wait_for(state, self);
+    if (apart) free_finished(state, 0);
+    if (apart && start_thread(self)) return wait_for(state, self);
     self->job.abandoned = NULL;
     WITHOUT_GIL(self->compiled = nvrtc_compile(self->table, &self->job, &self->product));
     return 0;

@@ -164,7 +164,7 @@ static bool is_open(LinkerObject *linker)
 }
 
 /* A failed step ends the linker: the handler hears of it, the exception carries the log. */
-static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine)
+static PyObject *end_after_failure(LinkerObject *linker, CUresult result, const char *routine)
 {
     if (!PyErr_Occurred() && jit_request_call_handler(linker->request, linker->message_handler, false) < 0)
         return NULL;
@@ -174,11 +174,12 @@ static PyObject *fail(LinkerObject *linker, CUresult result, const char *routine
 }
 
 /* Returns None, or NULL with the exception of the failed step. */
-static PyObject *add(LinkerObject *linker, LinkFn call, LinkStep *step, const char *routine)
+static PyObject *add_input(LinkerObject *linker, LinkFn call, LinkStep *step, const char *routine)
 {
     linker->busy = true;
     CUresult result = take_step(linker, call, step);
-    PyObject *answer = result == CUDA_SUCCESS ? Py_NewRef(Py_None) : fail(linker, result, routine);
+    PyObject *answer =
+        result == CUDA_SUCCESS ? Py_NewRef(Py_None) : end_after_failure(linker, result, routine);
     linker->busy = false;
     return answer;
 }
@@ -213,7 +214,7 @@ static PyObject *add_data(PyObject *self, FAST_PARAMETERS)
                      .name = name,
                      .size = size};
     PyObject *answer = code_check_image(linker->state, bytes, "cuLinkAddData")
-                           ? add(linker, link_add_bytes, &step, "cuLinkAddData")
+                           ? add_input(linker, link_add_bytes, &step, "cuLinkAddData")
                            : NULL;
     Py_DECREF(bytes);
     return answer;
@@ -239,7 +240,7 @@ static PyObject *add_file(PyObject *self, FAST_PARAMETERS)
         || !PyUnicode_FSConverter(filename, &path))
         return NULL;
     LinkStep step = {.handle = linker->handle, .type = type, .bytes = PyBytes_AS_STRING(path)};
-    PyObject *answer = add(linker, link_add_path, &step, "cuLinkAddFile");
+    PyObject *answer = add_input(linker, link_add_path, &step, "cuLinkAddFile");
     Py_DECREF(path);
     return answer;
 }
@@ -262,7 +263,7 @@ static PyObject *link_module(PyObject *self, PyObject *Py_UNUSED(none))
     CUresult result = take_step(linker, link_complete, &step);
     PyObject *module = result == CUDA_SUCCESS ? code_module_load(linker->state, step.image, step.size, NULL,
                                                                  NULL, "cuModuleLoadData")
-                                              : fail(linker, result, "cuLinkComplete");
+                                              : end_after_failure(linker, result, "cuLinkComplete");
     if (module && jit_request_call_handler(linker->request, linker->message_handler, true) < 0)
         Py_CLEAR(module);
     if (result == CUDA_SUCCESS) release(linker);

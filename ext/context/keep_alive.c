@@ -48,7 +48,7 @@ static bool is_own(CUstream stream)
 /* Contexts are compared by handle: a primary context that was detached and retained again has another object.
  * A green context and the primary one use each other's streams; a wait for the primary one includes its green
  * ones. */
-static bool belongs(const KeepBatch *batch, const ContextObject *context, CUstream stream)
+static bool is_of_context(const KeepBatch *batch, const ContextObject *context, CUstream stream)
 {
     if (batch->context->handle == context->handle) return stream == KEEP_ALIVE_ALL || batch->stream == stream;
     if (!contexts_share_memory(batch->context, context)) return false;
@@ -61,7 +61,7 @@ KeepBatch *keep_alive_take(ModuleState *state, const ContextObject *context, CUs
     state_lock(state);
     for (KeepBatch **link = &state->kept; *link;) {
         KeepBatch *batch = *link;
-        if (!belongs(batch, context, stream)) {
+        if (!is_of_context(batch, context, stream)) {
             link = &batch->next;
             continue;
         }
@@ -111,7 +111,7 @@ static bool is_done(KeepBatch *batch)
 
 /* Takes the whole list, releases finished batches and puts back the rest. Nothing is done during a capture:
  * querying a captured stream ends the capture. */
-static void collect(ModuleState *state, bool sealed_only)
+static void release_finished(ModuleState *state, bool sealed_only)
 {
     KeepBatch *todo, *done = NULL, *rest = NULL, **tail = &rest;
     if (captured_some(state) && captured_last(state)) return;
@@ -141,7 +141,7 @@ static void collect(ModuleState *state, bool sealed_only)
 void keep_alive_collect(ModuleState *state)
 {
     deferred_release(state);
-    collect(state, false);
+    release_finished(state, false);
 }
 
 /* ---- Keeping ---- */
@@ -181,7 +181,7 @@ static KeepBatch *take_open(ModuleState *state, const ContextObject *context, CU
 {
     state_lock(state);
     KeepBatch **link = &state->kept;
-    while (*link && ((*link)->event || !belongs(*link, context, stream))) link = &(*link)->next;
+    while (*link && ((*link)->event || !is_of_context(*link, context, stream))) link = &(*link)->next;
     KeepBatch *batch = *link;
     if (batch) *link = batch->next;
     state_unlock(state);
@@ -230,7 +230,7 @@ int keep_alive_begin(ModuleState *state, ContextObject *context, CUstream stream
         int failed = seal_batch(batch, false);
         put_back(state, batch);
         if (failed) return -1;
-        collect(state, true);
+        release_finished(state, true);
         batch = NULL;
     }
     if (!batch && !(batch = new_batch(context, stream))) return -1;

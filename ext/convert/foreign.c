@@ -6,7 +6,7 @@
 #include "ext/base/driver_calls.h"
 
 /* An entry of the interface, a new reference; NULL without an exception when there is none. */
-static PyObject *entry(PyObject *interface, PyObject *name)
+static PyObject *interface_entry(PyObject *interface, PyObject *name)
 {
     PyObject *value = PyObject_GetItem(interface, name);
     if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
@@ -16,7 +16,7 @@ static PyObject *entry(PyObject *interface, PyObject *name)
 static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *out)
 {
     unsigned long long number = 0;
-    PyObject *data = entry(interface, state->str_data);
+    PyObject *data = interface_entry(interface, state->str_data);
     PyObject *address =
         data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) ? Py_NewRef(PyTuple_GET_ITEM(data, 0)) : NULL;
     int failed = address ? convert_bits(address, "the address in __cuda_array_interface__", 64, &number) : -1;
@@ -34,7 +34,7 @@ static int read_pointer(ModuleState *state, PyObject *interface, CUdeviceptr *ou
 static int read_stream(ModuleState *state, PyObject *interface, ForeignArray *out)
 {
     unsigned long long number = 0;
-    PyObject *stream = entry(interface, state->str_stream);
+    PyObject *stream = interface_entry(interface, state->str_stream);
     if (!stream && PyErr_Occurred()) return -1;
     out->unordered = !stream;
     out->has_stream = stream != Py_None;

@@ -25,7 +25,7 @@ bool foreign_is_possible(ModuleState *state, PyObject *object)
 }
 
 /* An entry of the interface, a new reference; NULL without an exception when it is None or not there. */
-static PyObject *entry(PyObject *interface, const char *name)
+static PyObject *interface_entry(PyObject *interface, const char *name)
 {
     PyObject *value = PyMapping_GetItemString(interface, name);
     if (!value && PyErr_ExceptionMatches(PyExc_KeyError)) PyErr_Clear();
@@ -55,12 +55,12 @@ static int read_numbers(PyObject *value, const char *what, Py_ssize_t *out)
 static PyArray_Descr *read_dtype(PyObject *interface)
 {
     PyArray_Descr *dtype = NULL;
-    PyObject *text = entry(interface, "typestr"), *fields = NULL;
+    PyObject *text = interface_entry(interface, "typestr"), *fields = NULL;
     if (!text || !PyUnicode_Check(text)) {
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_TypeError, "__cuda_array_interface__ has no \"typestr\" that is a str");
     } else if (PyArray_DescrConverter(text, &dtype) && dtype->type_num == NPY_VOID
-               && (fields = entry(interface, "descr"))) {
+               && (fields = interface_entry(interface, "descr"))) {
         Py_CLEAR(dtype);
         if (!PyArray_DescrConverter(fields, &dtype)) dtype = NULL;
     }
@@ -76,7 +76,7 @@ static PyArray_Descr *read_dtype(PyObject *interface)
 
 static int read_shape(PyObject *interface, ForeignForm *form)
 {
-    PyObject *shape = entry(interface, "shape"), *strides = NULL;
+    PyObject *shape = interface_entry(interface, "shape"), *strides = NULL;
     int ndim = form->ndim = read_numbers(shape, "shape", form->shape), status = ndim < 0 ? -1 : 0;
     Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
     if (!status && strides_count(ndim, form->shape, itemsize) < 0) {
@@ -84,7 +84,7 @@ static int read_shape(PyObject *interface, ForeignForm *form)
                                           "many elements");
         status = -1;
     }
-    if (!status) strides = entry(interface, "strides");
+    if (!status) strides = interface_entry(interface, "strides");
     if (status || PyErr_Occurred()) {
         status = -1;
     } else if (!strides) {
@@ -103,7 +103,7 @@ static int read_shape(PyObject *interface, ForeignForm *form)
 
 static int read_flags(PyObject *interface, ForeignForm *form)
 {
-    PyObject *data = entry(interface, "data"), *mask = entry(interface, "mask");
+    PyObject *data = interface_entry(interface, "data"), *mask = interface_entry(interface, "mask");
     if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) > 1)
         form->read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) > 0;
     if (mask && !PyErr_Occurred())

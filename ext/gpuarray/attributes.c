@@ -133,7 +133,8 @@ static PyObject *get_attribute(PyObject *self, void *name)
     return gpuarray_call_python(gpuarray_cast(self)->state, "indexing.attributes", name, self, NULL, 0, NULL);
 }
 
-/* .flat of a temporary copy gets the exception that assigning to the copy would raise. */
+/* a.flat. That of a temporary copy (z.real.flat) is given the exception that it raises when it is assigned
+ * to. */
 static PyObject *get_flat(PyObject *self, void *name)
 {
     PyObject *type = NULL, *problem = NULL, *trace = NULL;

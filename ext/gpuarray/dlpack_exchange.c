@@ -117,8 +117,8 @@ static void pass_exception(void *context,
 }
 
 /* May be called without the GIL. */
-static int allocate(DLPackTensor *like, DLPackVersioned **out, void *context,
-                    void (*set_error)(void *context, const char *kind, const char *message))
+static int allocate_tensor(DLPackTensor *like, DLPackVersioned **out, void *context,
+                           void (*set_error)(void *context, const char *kind, const char *message))
 {
     PyGILState_STATE held = PyGILState_Ensure();
     ModuleState *state = find_state();
@@ -132,7 +132,7 @@ static int allocate(DLPackTensor *like, DLPackVersioned **out, void *context,
 
 static const DLPackExchange table = {
     .version = {DLPACK_MAJOR, DLPACK_MINOR},
-    .allocate = allocate,
+    .allocate = allocate_tensor,
     .export_managed = export_managed,
     .import_managed = import_managed,
     .export_borrowed = export_borrowed,

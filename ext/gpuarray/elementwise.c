@@ -220,7 +220,7 @@ static const GPUArrayObject *find_common_layout(const Work *work)
 }
 
 /* The shape of the result: what the operands give, which `out` may widen but not be widened to. */
-static int broadcast(Work *work)
+static int broadcast_shape(Work *work)
 {
     if ((work->common_layout = find_common_layout(work))) {
         work->ndim = work->common_layout->ndim;
@@ -406,7 +406,7 @@ static int launch_plan(Work *work)
 }
 
 /* Making the kernel and the result may have run other code than ours. */
-static int launch(Work *work)
+static int launch_loop(Work *work)
 {
     if (atomic_load_explicit(&work->state->arrays_changed, memory_order_relaxed) != work->changed) {
         PyErr_SetString(PyExc_RuntimeError,
@@ -449,8 +449,8 @@ static PyObject *run_call(Work *work)
     if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_NotImplemented);
     if (!(work->context = context_current(work->state))) return NULL;
     if (!(work->loop = elementwise_find(work->context, &work->key))) return NULL;
-    if (broadcast(work) < 0 || pack_scalars(work) < 0) return NULL;
-    return make_results(work) < 0 || launch(work) < 0 ? NULL : take_results(work);
+    if (broadcast_shape(work) < 0 || pack_scalars(work) < 0) return NULL;
+    return make_results(work) < 0 || launch_loop(work) < 0 ? NULL : take_results(work);
 }
 
 PyObject *elementwise_call(ModuleState *state, const ElementwiseCall *call)

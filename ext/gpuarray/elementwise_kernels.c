@@ -99,7 +99,7 @@ static int take_answer(ElementwiseLoop *loop, const ElementwiseKey *key, PyObjec
 }
 
 /* Asks what the operation gives on these dtypes. One holder; NULL with an exception. */
-static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
+static ElementwiseLoop *resolve_loop(ModuleState *state, const ElementwiseKey *key)
 {
     PyObject *function = module_attribute(state, "resolve"), *pairs = operand_pairs(key), *outputs = NULL,
              *answer = NULL;
@@ -128,7 +128,7 @@ static ElementwiseLoop *resolve(ModuleState *state, const ElementwiseKey *key)
 }
 
 /* Replaces a loop that another thread may have inserted meanwhile. */
-static int insert(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
+static int insert_loop(ContextObject *context, const uint64_t *words, size_t length, ElementwiseLoop *loop)
 {
     void *before;
     bool done;
@@ -155,8 +155,8 @@ ElementwiseLoop *elementwise_find(ContextObject *context, const ElementwiseKey *
     if (loop) gil_count(&loop->holders, 1);
     GUARD_END();
     if (loop) return loop;
-    loop = resolve(context->state, key);
-    if (!loop || insert(context, words, length, loop) == 0) return loop;
+    loop = resolve_loop(context->state, key);
+    if (!loop || insert_loop(context, words, length, loop) == 0) return loop;
     elementwise_drop(loop);
     return NULL;
 }

@@ -79,7 +79,7 @@ static int reserve_axes(GPUArrayObject *array, int ndim)
 
 /* Describes the array and its axes. dtype is taken over, also on failure. -1 with an
  * exception, and the array is as it was. */
-static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
+static int set_form(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const Py_ssize_t *shape,
                     const Py_ssize_t *strides, char order)
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), size = strides_count(ndim, shape, itemsize);
@@ -99,7 +99,7 @@ static int describe(GPUArrayObject *array, PyArray_Descr *dtype, int ndim, const
     return 0;
 }
 
-/* describe() with the shape of an array in order 'C'. dtype is borrowed. */
+/* set_form() with the shape of an array in order 'C'. dtype is borrowed. */
 static int describe_like(GPUArrayObject *array, const GPUArrayObject *like, PyArray_Descr *dtype)
 {
     Py_ssize_t itemsize = PyDataType_ELSIZE(dtype), nbytes;
@@ -107,7 +107,7 @@ static int describe_like(GPUArrayObject *array, const GPUArrayObject *like, PyAr
         || (dtype != like->dtype && check_form(dtype, like->size) < 0)) {
         if (PyErr_Occurred()) return -1;
         Py_INCREF(dtype);
-        return describe(array, dtype, like->ndim, like->shape, NULL, 'C');
+        return set_form(array, dtype, like->ndim, like->shape, NULL, 'C');
     }
     array->strides = array->dims + GPUARRAY_INLINE_DIMS;
     array->elements = (int64_t *)(array->dims + 2 * GPUARRAY_INLINE_DIMS);
@@ -135,7 +135,7 @@ static Py_ssize_t bytes_needed(GPUArrayObject *array)
 int gpuarray_describe_again(GPUArrayObject *array, const GPUArrayObject *like)
 {
     atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
-    return describe(array, (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype), like->ndim, like->shape,
+    return set_form(array, (PyArray_Descr *)Py_NewRef((PyObject *)like->dtype), like->ndim, like->shape,
                     like->strides, 'C');
 }
 
@@ -206,7 +206,7 @@ static PyObject *call_allocator(GPUArrayObject *array, Py_ssize_t size)
 
 /* New memory for work on this stream (NULL, None: the default one), from the array's allocator. context: the
  * current one, or NULL to ask for it. -1 with an exception. */
-static int allocate(GPUArrayObject *array, ContextObject *context, PyObject *stream)
+static int allocate_memory(GPUArrayObject *array, ContextObject *context, PyObject *stream)
 {
     Py_ssize_t needed = bytes_needed(array);
     PyObject *memory;
@@ -239,7 +239,7 @@ static PyObject *gpuarray_tp_new(PyTypeObject *type, PyObject *Py_UNUSED(args), 
     if (!array) return NULL;
     array->state = state_of_type(type);
     array->shape = array->strides = array->dims;
-    if (describe(array, PyArray_DescrFromType(NPY_DOUBLE), 1, (Py_ssize_t[]){0}, NULL, 'C') < 0)
+    if (set_form(array, PyArray_DescrFromType(NPY_DOUBLE), 1, (Py_ssize_t[]){0}, NULL, 'C') < 0)
         Py_CLEAR(array);
     return (PyObject *)array;
 }
@@ -329,13 +329,13 @@ static int init_array(GPUArrayObject *array, Asked *asked, PyObject *const *give
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->form.dtype);
     if (array->gpudata || array->base)
         atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
-    int failed = describe(array, dtype, asked->form.rank, asked->form.shape,
+    int failed = set_form(array, dtype, asked->form.rank, asked->form.shape,
                           asked->strided ? asked->strides : NULL, asked->order);
     convert_form_clear(&asked->form);
     if (failed) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
     if (gpuarray_set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
-    return gpudata ? gpuarray_use_memory(array, gpudata) : allocate(array, NULL, NULL);
+    return gpudata ? gpuarray_use_memory(array, gpudata) : allocate_memory(array, NULL, NULL);
 }
 
 static int gpuarray_init(PyObject *self, PyObject *args, PyObject *kwargs)
@@ -382,7 +382,7 @@ PyObject *gpuarray_new_over(ModuleState *state, PyArray_Descr *dtype, int ndim, 
         Py_DECREF(dtype);
         return NULL;
     }
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0) {
+    if (set_form(array, dtype, ndim, shape, strides, 'C') < 0) {
         Py_DECREF(array);
         return NULL;
     }
@@ -415,9 +415,9 @@ PyObject *gpuarray_new_in(ModuleState *state, ContextObject *context, PyArray_De
         Py_DECREF(dtype);
         return NULL;
     }
-    if (describe(array, dtype, ndim, shape, strides, 'C') < 0
+    if (set_form(array, dtype, ndim, shape, strides, 'C') < 0
         || (allocator && gpuarray_set_allocator(array, allocator) < 0)
-        || allocate(array, context, stream) < 0)
+        || allocate_memory(array, context, stream) < 0)
         Py_CLEAR(array);
     return (PyObject *)array;
 }
@@ -429,7 +429,7 @@ PyObject *gpuarray_new_like(const GPUArrayObject *like, ContextObject *context, 
     if (array
         && (describe_like(array, like, dtype) < 0
             || (allocator && gpuarray_set_allocator(array, allocator) < 0)
-            || allocate(array, context, stream) < 0))
+            || allocate_memory(array, context, stream) < 0))
         Py_CLEAR(array);
     return (PyObject *)array;
 }

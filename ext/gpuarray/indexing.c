@@ -240,6 +240,7 @@ static int copy_to_view(GPUArrayObject *view, PyObject *value)
     return result ? 0 : -1;
 }
 
+/* Assigns by a function of a Python module of pycuda._array. -1 with an exception. */
 static int assign_by(ModuleState *state, const char *module, const char *name, PyObject *self,
                      PyObject *const *arguments, Py_ssize_t count)
 {

@@ -124,7 +124,7 @@ static PyArrayObject *host_array(GPUArrayObject *like, const Py_ssize_t *strides
 }
 
 /* Page-locked memory of `size` bytes as a 1-D array. */
-static PyObject *pagelocked(ModuleState *state, Py_ssize_t size)
+static PyObject *new_pagelocked(ModuleState *state, Py_ssize_t size)
 {
     PyObject *module = PyType_GetModule(state->_GPUArrayBase_type);
     return module ? PyObject_CallMethod(module, "pagelocked_empty", "ns", size, "u1") : NULL;
@@ -138,7 +138,7 @@ PyObject *transfer_new_host(GPUArrayObject *array, bool locked)
         strides_fill('C', array->ndim, array->shape, array->itemsize, strides);
     else
         strides_pack_like(array->ndim, array->shape, array->strides, array->itemsize, strides);
-    if (locked && array->nbytes && !(memory = pagelocked(array->state, array->nbytes))) return NULL;
+    if (locked && array->nbytes && !(memory = new_pagelocked(array->state, array->nbytes))) return NULL;
     PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)array->dtype);
     void *data = memory ? PyArray_DATA((PyArrayObject *)memory) : NULL;
     PyObject *host;

@@ -150,7 +150,7 @@ PyDoc_STRVAR(upload_doc, "upload($self, stream=None)\n--\n\n"
 
 /* Notes in the pools where their memory is used. What was noted stays true: an allocation that was noted on a
  * stream keeps the stream, but for one of others. */
-static int note(GraphExecObject *exec, PyObject *object, CUstream stream)
+static int note_memory_use(GraphExecObject *exec, PyObject *object, CUstream stream)
 {
     ModuleState *state = exec->state;
     bool ours = !object || object == Py_None || PyObject_TypeCheck(object, state->Stream_type);
@@ -195,7 +195,8 @@ static PyObject *exec_launch(PyObject *self, FAST_PARAMETERS)
     PyObject *object = stream_or_current(state, given[0]);
     if (launch_read_stream(state, object, &stream) < 0 || !context_check(exec->context, "cuGraphLaunch"))
         return NULL;
-    if ((exec->noted != stream || captured_some(state)) && note(exec, object, stream) < 0) return NULL;
+    if ((exec->noted != stream || captured_some(state)) && note_memory_use(exec, object, stream) < 0)
+        return NULL;
     if (exec->user || !keep_alive_has(state, exec->context, stream, self, exec->kept.dict)
         || !queue_has(&state->queues, stream, QUEUE_CALLS_OF_A_GRAPH))
         return launch_graph(exec, stream);

@@ -19,7 +19,8 @@ static bool is_kept(PyObject *list, FunctionObject *function, PyObject *const *a
 }
 
 /* Replaces the objects in a list that is not shared. */
-static void exchange(PyObject *list, FunctionObject *function, PyObject *const *args, Py_ssize_t count)
+static void exchange_objects(PyObject *list, FunctionObject *function, PyObject *const *args,
+                             Py_ssize_t count)
 {
     Py_INCREF(list);
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -65,7 +66,7 @@ int graph_keep_args(KeptObjects *kept, GraphNodeObject *node, FunctionObject *fu
     PyObject *list = node->list;
     bool own = list && Py_REFCNT(list) == 1 && PyList_GET_SIZE(list) == count;
     if (!own) return put_list(kept, node, function, args, count) < 0 ? -1 : 1;
-    exchange(list, function, args, count);
+    exchange_objects(list, function, args, count);
     return 1;
 }
 

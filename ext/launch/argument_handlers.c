@@ -137,7 +137,7 @@ static int copy_out(ModuleState *state, const HostBuffer *to, CUdeviceptr from, 
 typedef int (*BufferFn)(PyObject *object, const char *what, HostBuffer *out);
 
 /* One copy between the handler's array and its device memory. */
-static PyObject *transfer(PyObject *self, PyObject *stream_object, BufferFn borrow, bool in)
+static PyObject *copy_array(PyObject *self, PyObject *stream_object, BufferFn borrow, bool in)
 {
     HandlerObject *handler = handler_cast(self);
     CUstream stream;
@@ -192,7 +192,7 @@ static PyObject *pre_call(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *stream;
     if (READ_ARGUMENTS(pre_call_doc, INTO(&stream)) < 0) return NULL;
-    return transfer(self, stream, buffers_read, true);
+    return copy_array(self, stream, buffers_read, true);
 }
 
 static PyObject *out_pre_call(PyObject *self, FAST_PARAMETERS)
@@ -205,14 +205,14 @@ static PyObject *in_out_pre_call(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *stream;
     if (READ_ARGUMENTS(in_out_pre_call_doc, INTO(&stream)) < 0 || check_writable(self) < 0) return NULL;
-    return transfer(self, stream, buffers_read, true);
+    return copy_array(self, stream, buffers_read, true);
 }
 
 static PyObject *post_call(PyObject *self, FAST_PARAMETERS)
 {
     PyObject *stream;
     if (READ_ARGUMENTS(post_call_doc, INTO(&stream)) < 0) return NULL;
-    return transfer(self, stream, buffers_write, false);
+    return copy_array(self, stream, buffers_write, false);
 }
 
 static PyMemberDef handler_members[] = {

@@ -48,7 +48,7 @@ enum {
 };
 
 /* TypeError for an argument that cannot be passed. Returns -1. */
-static int refuse(FunctionObject *function, Py_ssize_t position, PyObject *argument)
+static int raise_type(FunctionObject *function, Py_ssize_t position, PyObject *argument)
 {
     const char *advice = "";
     if (PyBool_Check(argument))
@@ -137,7 +137,7 @@ static int read_other_scalar(LaunchArgs *launch, Py_ssize_t position, PyObject *
     int failed = convert_native(dtype, "a kernel's argument");
     if (!failed)
         failed = is_kernel_type(dtype) ? append_kept(&launch->keep, array)
-                                       : refuse(launch->function, position, argument);
+                                       : raise_type(launch->function, position, argument);
     size_t size = (size_t)PyDataType_ELSIZE(dtype);
     size_t alignment = (size_t)PyDataType_ALIGNMENT(dtype);
     if (alignment <= 1)     /* NumPy packs structures by default; C does not */
@@ -307,11 +307,11 @@ int launch_args_address(FunctionObject *function, Py_ssize_t position, PyObject 
     if (found == 0 && PyArray_Check(argument) && !managed_memory_of(function->state, argument))
         return refuse_host_array(function, position, false);
     if (found == 0 && (PyFloat_Check(argument) || argument == Py_None))
-        return refuse(function, position, argument);
+        return raise_type(function, position, argument);
     if (found == 0 && convert_pointer(function->state, argument, out) < 0) {
         if (!PyErr_ExceptionMatches(PyExc_TypeError)) return -1;
         PyErr_Clear();
-        return refuse(function, position, argument);
+        return raise_type(function, position, argument);
     }
     return found < 0 ? -1 : 0;
 }
@@ -322,7 +322,7 @@ static int read_ctypes(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
     int found = ctypes_argument(argument, &view, out);
     if (found > 0 && append_kept(&launch->keep, view) < 0) found = -1;
     Py_XDECREF(view);
-    return found > 0 ? 0 : found < 0 ? -1 : refuse(launch->function, position, argument);
+    return found > 0 ? 0 : found < 0 ? -1 : raise_type(launch->function, position, argument);
 }
 
 /* What has no row in the table. */
@@ -337,7 +337,7 @@ static int read_slowly(LaunchArgs *launch, Py_ssize_t position, PyObject *argume
         return read_handler(launch, position, argument, out);
     if (PyArray_Check(argument)) return read_ndarray(launch, position, argument, out);
     if (PyLong_Check(argument) || PyFloat_Check(argument) || argument == Py_None)
-        return refuse(function, position, argument);
+        return raise_type(function, position, argument);
     int found = texture_argument(state, argument, &address);
     if (found == 0) found = address_of_object(function, position, argument, launch->stream, &address);
     if (found == 0) return read_ctypes(launch, position, argument, out);

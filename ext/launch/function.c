@@ -31,8 +31,8 @@ static bool explain_shape(FunctionObject *function, const LaunchShape *shape, ch
 }
 
 /* Why the driver refused, as far as can be seen from outside. */
-static void explain(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
-                    CUstream stream, CUresult result, char *text, size_t size)
+static void explain_refusal(FunctionObject *function, const LaunchShape *shape, const LaunchExtras *extras,
+                            CUstream stream, CUresult result, char *text, size_t size)
 {
     CUcontext current = NULL;
     size_t used = strlen(text);
@@ -58,7 +58,7 @@ void function_raise_launch(FunctionObject *function, const LaunchShape *shape, c
         return;
     }
     snprintf(text, sizeof text, "kernel '%s'", function_name(function));
-    explain(function, shape, extras, stream, result, text, sizeof text);
+    explain_refusal(function, shape, extras, stream, result, text, sizeof text);
     raise_driver(function->state, result, routine, "%s", text);
 }
 

@@ -381,7 +381,7 @@ static PyObject *struct_pack(PyObject *object, PyObject *const *args, Py_ssize_t
 
 /* The place for the packed bytes in a buffer; a negative offset counts from its end. NULL with an exception.
  */
-static unsigned char *place(PackStructObject *self, const Py_buffer *buffer, Py_ssize_t offset)
+static unsigned char *buffer_place(PackStructObject *self, const Py_buffer *buffer, Py_ssize_t offset)
 {
     Py_ssize_t at = offset < 0 ? offset + buffer->len : offset;
     if (at >= 0 && at <= buffer->len && (size_t)(buffer->len - at) >= self->format.size)
@@ -402,7 +402,7 @@ static PyObject *struct_pack_into(PyObject *object, PyObject *const *args, Py_ss
     Py_ssize_t offset = PyNumber_AsSsize_t(args[1], PyExc_IndexError);
     if ((offset == -1 && PyErr_Occurred()) || PyObject_GetBuffer(args[0], &buffer, PyBUF_WRITABLE) < 0)
         return NULL;
-    unsigned char *out = place(self, &buffer, offset);
+    unsigned char *out = buffer_place(self, &buffer, offset);
     int failed = !out || write_all(self, args + 2, count - 2, out) < 0;
     PyBuffer_Release(&buffer);
     return failed ? NULL : Py_NewRef(Py_None);
@@ -440,7 +440,7 @@ static PyObject *struct_unpack_from(PyObject *object, FAST_PARAMETERS)
     if (given[1] && (offset = PyNumber_AsSsize_t(given[1], PyExc_IndexError)) == -1 && PyErr_Occurred())
         return NULL;
     if (PyObject_GetBuffer(given[0], &buffer, PyBUF_SIMPLE) < 0) return NULL;
-    unsigned char *in = place(self, &buffer, offset);
+    unsigned char *in = buffer_place(self, &buffer, offset);
     PyObject *values = in ? read_all(self, in) : NULL;
     PyBuffer_Release(&buffer);
     return values;

@@ -33,8 +33,8 @@ static int check_count(const char *method, Py_ssize_t given, Py_ssize_t wanted)
 }
 
 /* Writes into the parameter space, which grows as needed unless param_set_size fixed it. */
-static int put(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
-               size_t size)
+static int put_bytes(FunctionObject *function, StatefulLaunch *launch, size_t offset, const void *bytes,
+                     size_t size)
 {
     if (offset > sizeof launch->bytes || size > sizeof launch->bytes - offset) {
         PyErr_Format(PyExc_ValueError, "kernel '%s': the parameter space ends at %d bytes",
@@ -89,7 +89,8 @@ static PyObject *param_seti(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (!index) return NULL;
     unsigned value = (unsigned)PyLong_AsUnsignedLongMask(index);
     Py_DECREF(index);
-    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0) return NULL;
+    if (PyErr_Occurred() || put_bytes(function_cast(self), launch, offset, &value, sizeof value) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -100,7 +101,8 @@ static PyObject *param_setf(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (!launch || check_count("param_setf", count, 2) < 0 || convert_size(args[0], "offset", &offset) < 0)
         return NULL;
     float value = (float)PyFloat_AsDouble(args[1]);
-    if (PyErr_Occurred() || put(function_cast(self), launch, offset, &value, sizeof value) < 0) return NULL;
+    if (PyErr_Occurred() || put_bytes(function_cast(self), launch, offset, &value, sizeof value) < 0)
+        return NULL;
     Py_RETURN_NONE;
 }
 
@@ -112,7 +114,7 @@ static PyObject *param_setv(PyObject *self, PyObject *const *args, Py_ssize_t co
     if (!launch || check_count("param_setv", count, 2) < 0 || convert_size(args[0], "offset", &offset) < 0
         || PyObject_GetBuffer(args[1], &buffer, PyBUF_C_CONTIGUOUS) < 0)
         return NULL;
-    int failed = put(function_cast(self), launch, offset, buffer.buf, (size_t)buffer.len);
+    int failed = put_bytes(function_cast(self), launch, offset, buffer.buf, (size_t)buffer.len);
     PyBuffer_Release(&buffer);
     return failed ? NULL : Py_NewRef(Py_None);
 }
@@ -130,8 +132,8 @@ static int put_arguments(FunctionObject *function, StatefulLaunch *launch, const
         return -1;
     }
     for (Py_ssize_t i = 0; i < values->count; i++)
-        if (put(function, launch, function->layout.params[i].offset, values->params[i],
-                function->layout.params[i].size)
+        if (put_bytes(function, launch, function->layout.params[i].offset, values->params[i],
+                      function->layout.params[i].size)
             < 0)
             return -1;
     return 0;

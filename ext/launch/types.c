@@ -105,7 +105,7 @@ static const ParameterType *type_of(const FunctionObject *function, Py_ssize_t p
 }
 
 /* "float", "an integer of 4 bytes"; of elements "float *". */
-static const char *words(const ParameterType *type)
+static const char *type_words(const ParameterType *type)
 {
     switch (type->kind) {
     case 'f': return type->size == 8 ? "a double" : "a float";
@@ -124,7 +124,7 @@ static int raise_mismatch(FunctionObject *function, Py_ssize_t position, const c
     PyErr_Format(PyExc_TypeError,
                  "kernel '%s': argument %zd is %s, the kernel's parameter is %s%s. The kernel would misread "
                  "its bits (PYCUDA_CHECK_ARGUMENTS=0 turns this check off)",
-                 function_name(function), position, given, words(type),
+                 function_name(function), position, given, type_words(type),
                  type->kind != 'f' ? ""
                  : type->size == 8 ? ": pass numpy.float64"
                                    : ": pass numpy.float32");
@@ -132,7 +132,7 @@ static int raise_mismatch(FunctionObject *function, Py_ssize_t position, const c
 }
 
 /* Halves are passed as integers of 2 bytes by kernels that have no better type. */
-static bool agrees(const ParameterType *type, char given, size_t size)
+static bool type_agrees(const ParameterType *type, char given, size_t size)
 {
     switch (type->kind) {
     case 'f': return given == 'f';
@@ -160,7 +160,7 @@ int parameter_types_check(FunctionObject *function, Py_ssize_t position, PyObjec
         return parameter_types_check_elements(function, position, (PyObject *)gpuarray_cast(argument)->dtype);
     }
     char given = kind->how == ARGUMENT_VALUE ? kind_of_scalar(argument) : 'P';
-    if (agrees(type, given, kind->size)) return 0;
+    if (type_agrees(type, given, kind->size)) return 0;
     return raise_mismatch(function, position, Py_TYPE(argument)->tp_name, type);
 }
 
@@ -178,7 +178,7 @@ int parameter_types_check_elements(FunctionObject *function, Py_ssize_t position
     return PyErr_WarnFormat(PyExc_UserWarning, 1,
                             "kernel '%s': argument %zd is an array of %S, the kernel's parameter is %s "
                             "(PYCUDA_CHECK_ARGUMENTS=0 turns this check off)",
-                            function_name(function), position, dtype, words(type));
+                            function_name(function), position, dtype, type_words(type));
 }
 
 int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, const PackCode *code)
@@ -189,7 +189,7 @@ int parameter_types_check_code(FunctionObject *function, Py_ssize_t position, co
     };
     const ParameterType *type = type_of(function, position);
     char given = code->kind < sizeof kinds ? kinds[code->kind] : 0, name[32];
-    if (!type || !given || agrees(type, given, code->size)) return 0;
+    if (!type || !given || type_agrees(type, given, code->size)) return 0;
     PyOS_snprintf(name, sizeof name, "'%c' by its type", code->code);
     return raise_mismatch(function, position, name, type);
 }

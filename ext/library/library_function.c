@@ -101,9 +101,10 @@ static int convert_one(LibraryFunctionObject *self, PyObject *value, int positio
     return 0;
 }
 
-/* All integers and pointers: where we run, each takes a register or a slot of eight bytes on the stack, and a
- * function does not see those beyond its own. */
-static int made(LibraryAddress address, const uint64_t *w)
+/* Calls a function of up to MOST_ARGUMENTS parameters, all of them integers or pointers: on the processors
+ * that we run on each has a register or eight bytes of the stack, and more arguments than parameters do no
+ * harm. */
+static int call_address(LibraryAddress address, const uint64_t *w)
 {
     typedef uint64_t W;
     typedef int Function(W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W, W);
@@ -113,12 +114,12 @@ static int made(LibraryAddress address, const uint64_t *w)
 }
 
 /* A library loads code and allocates when it needs to, which a capture elsewhere would forbid. */
-IN_CALL static CUresult run(LibraryAddress address, const uint64_t *words, int *status)
+IN_CALL static CUresult call_relaxed(LibraryAddress address, const uint64_t *words, int *status)
 {
     CaptureMode mode;
     CUresult result = capture_mode_relax(&mode);
     if (result != CUDA_SUCCESS) return result;
-    *status = made(address, words);
+    *status = call_address(address, words);
     return capture_mode_restore(&mode);
 }
 
@@ -130,7 +131,7 @@ static int call_in_context(LibraryFunctionObject *self, Call *call)
     CUresult result;
     int status = 0;
     if (!context) return -1;
-    CALL_CORE(state, result, BLOCKS_ONCE, run(address, call->words, &status));
+    CALL_CORE(state, result, BLOCKS_ONCE, call_relaxed(address, call->words, &status));
     Py_DECREF(context);
     if (raise_unless(state, result, library_rows[self->function].name) < 0) return -1;
     return library_raise_unless(state, self->function, status);

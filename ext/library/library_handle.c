@@ -107,7 +107,7 @@ static void handle_dealloc(PyObject *self)
 }
 
 /* Called in a scope, in which captures forbid nothing: the library allocates memory for a handle. */
-static int create(LibraryHandleObject *self)
+static int create_handle(LibraryHandleObject *self)
 {
     ContextScope scope;
     if (!context_enter_scope(self->context, &scope)) {
@@ -139,7 +139,7 @@ static PyObject *handle_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
         || !(self = owner_new(state, type)))
         return NULL;
     handle_cast(self)->kind = kind;
-    if (create(handle_cast(self)) == 0) return owner_own(self, &state->live_LibraryHandle);
+    if (create_handle(handle_cast(self)) == 0) return owner_own(self, &state->live_LibraryHandle);
     Py_DECREF(self);
     return NULL;
 }

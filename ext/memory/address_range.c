@@ -103,7 +103,7 @@ static PartState look_at_locked(const AddressRangeObject *range, const Part *par
 }
 
 /* Claims all mappings of a part, which is whole. */
-static int claim(AddressRangeObject *range, const Part *part)
+static int claim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
     PartState found = look_at_locked(range, part);
@@ -124,7 +124,7 @@ static int claim(AddressRangeObject *range, const Part *part)
 }
 
 /* What is left of them is as the driver has it. */
-static void unclaim(AddressRangeObject *range, const Part *part)
+static void unclaim_part(AddressRangeObject *range, const Part *part)
 {
     state_lock(range->state);
     for (Mapping *m = range->mappings; m; m = m->next) {
@@ -144,7 +144,7 @@ static int convert_part(AddressRangeObject *range, PyObject *offset, PyObject *s
     if (convert_size(offset, "offset", &out->offset) < 0) return -1;
     if (size && size != Py_None && convert_size(size, "size", &length) < 0) return -1;
     if (out->offset <= range->size && length < range->size - out->offset) out->end = out->offset + length;
-    return claim(range, out);
+    return claim_part(range, out);
 }
 
 /* ---- Making and releasing ---- */
@@ -226,8 +226,8 @@ static bool free_range(AddressRangeObject *range)
     return end != USAGE_WAS_FREED;
 }
 
-/* Called after enter(); returns the result. */
-static PyObject *leave(AddressRangeObject *range, PyObject *result)
+/* Called after enter_range(); returns the result. */
+static PyObject *leave_range(AddressRangeObject *range, PyObject *result)
 {
     if (usage_end(&range->usage)) deferred_free(range->state, release_range, (PyObject *)range);
     return result;
@@ -235,14 +235,14 @@ static PyObject *leave(AddressRangeObject *range, PyObject *result)
 
 /* Called before calls that release the GIL, so that the addresses stay reserved. -1 with LogicError when the
  * range was freed or its context is gone. */
-static int enter(AddressRangeObject *range)
+static int enter_range(AddressRangeObject *range)
 {
     if (!usage_begin(&range->usage)) {
         raise_logic(range->state, "the AddressRange was freed");
         return -1;
     }
     if (context_check(range->context, "AddressRange")) return 0;
-    leave(range, NULL);
+    leave_range(range, NULL);
     return -1;
 }
 
@@ -302,7 +302,7 @@ static PyObject *map_part(AddressRangeObject *range, PhysicalMemoryObject *physi
         if (result != CUDA_SUCCESS) once_cuMemUnmap(state, address, size);
     }
     if (result == CUDA_SUCCESS) {
-        unclaim(range, part);
+        unclaim_part(range, part);
         Py_RETURN_NONE;
     }
     remove_mapping(range, part->offset);
@@ -330,7 +330,7 @@ static PyObject *range_map(PyObject *self, FAST_PARAMETERS)
         || !(physical = physical_memory_enter(range->state, physical_object)))
         return NULL;
     PyObject *done = NULL;
-    if (enter(range) == 0) done = leave(range, map_memory(range, offset, physical, access));
+    if (enter_range(range) == 0) done = leave_range(range, map_memory(range, offset, physical, access));
     physical_memory_leave(physical);
     return done;
 }
@@ -392,13 +392,13 @@ static PyObject *range_unmap(PyObject *self, FAST_PARAMETERS)
     PyObject *given[2], *done = NULL;
     Part part;
     if (convert_arguments(unmap_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || host_function_refuses(range->state, "cuMemUnmap") || enter(range) < 0)
+        || host_function_refuses(range->state, "cuMemUnmap") || enter_range(range) < 0)
         return NULL;
     if (convert_part(range, given[0], given[1], &part) == 0) {
         done = unmap_claimed(range, &part);
-        unclaim(range, &part);
+        unclaim_part(range, &part);
     }
-    return leave(range, done);
+    return leave_range(range, done);
 }
 
 PyDoc_STRVAR(set_access_doc,
@@ -433,14 +433,14 @@ static PyObject *range_set_access(PyObject *self, FAST_PARAMETERS)
     unsigned access = 0;
     CUdevice device;
     if (READ_ARGUMENTS(set_access_doc, INTO(&access), INTO(&device_object), INTO(&offset), INTO(&size)) < 0
-        || enter(range) < 0)
+        || enter_range(range) < 0)
         return NULL;
     if (physical_memory_device(range->state, device_object, &device) == 0
         && convert_part(range, offset, size, &part) == 0) {
         done = set_access_claimed(range, &part, device, access);
-        unclaim(range, &part);
+        unclaim_part(range, &part);
     }
-    return leave(range, done);
+    return leave_range(range, done);
 }
 
 PyDoc_STRVAR(get_access_doc, "get_access($self, device=None, offset=0)\n--\n\n"
@@ -468,9 +468,9 @@ static PyObject *range_get_access(PyObject *self, FAST_PARAMETERS)
     if (offset >= range->size)
         return PyErr_Format(PyExc_ValueError, "offset %zu is beyond the AddressRange of %zu bytes", offset,
                             range->size);
-    if (enter(range) < 0) return NULL;
+    if (enter_range(range) < 0) return NULL;
     CUresult result = try_cuMemGetAccess(range->state, &access, &location, range->pointer + offset);
-    leave(range, NULL);
+    leave_range(range, NULL);
     return result == CUDA_SUCCESS
                ? constants_member(range->state, range->state->mem_access_flags, (long)access)
                : raise_driver(range->state, result, "cuMemGetAccess", NULL);
@@ -493,8 +493,8 @@ static PyObject *range_free(PyObject *self, PyObject *Py_UNUSED(none))
 static PyObject *range_pointer(PyObject *self)
 {
     AddressRangeObject *range = range_cast(self);
-    if (enter(range) < 0) return NULL;
-    return leave(range, PyLong_FromUnsignedLongLong(range->pointer));
+    if (enter_range(range) < 0) return NULL;
+    return leave_range(range, PyLong_FromUnsignedLongLong(range->pointer));
 }
 
 static PyObject *range_get_pointer(PyObject *self, PyObject *Py_UNUSED(none)) { return range_pointer(self); }

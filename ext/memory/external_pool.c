@@ -75,7 +75,7 @@ static int allocate_uncaptured(MemoryPool *pool, size_t size, CUdeviceptr *point
 
 /* What owns the memory of this stream, when it is not back: to be released after the work there. Keeps a
  * pending exception. */
-static PyObject *give(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
+static PyObject *call_deallocate(MemoryPool *pool, CUdeviceptr pointer, size_t size, CUstream stream)
 {
     ContextScope scope;
     PyObject *type, *value, *trace;
@@ -139,7 +139,7 @@ void external_memory_return(MemoryPool *pool, PoolBlock *block, bool in_order)
     CUresult result;
     if (order_release(pool, block, in_order)) {
         CUstream stream = block->stream == POOL_NO_STREAM ? NULL : block->stream;
-        release_owner(pool, give(pool, block->pointer, block->capacity, stream), stream);
+        release_owner(pool, call_deallocate(pool, block->pointer, block->capacity, stream), stream);
     }
     CALL_CORE(pool->state, result, BLOCKS_ONCE, pool_drop(&pool->core, block, false));
     (void)result; /* of no call */
@@ -158,7 +158,7 @@ PoolBlock *external_memory_allocate(MemoryPool *pool, size_t size, CUstream stre
     if (!context_check(pool->context, "memory_pool::allocate")) return NULL; /* it has ended meanwhile */
     PoolBlock *block = pool_adopt(&pool->core, pointer, size, stream);
     if (block) return block;
-    release_owner(pool, give(pool, pointer, size ? size : 1, stream), stream);
+    release_owner(pool, call_deallocate(pool, pointer, size ? size : 1, stream), stream);
     return memory_pool_raise_beyond_limit(pool, size);
 }
 

@@ -46,7 +46,7 @@ typedef struct FillForm {
 } FillForm;
 
 /* Bytes from the first to the last one written; SIZE_MAX when that is not a size. */
-static size_t extent(const Fill *fill, int bits)
+static size_t filled_bytes(const Fill *fill, int bits)
 {
     size_t row, rows, bytes;
     if (fill->width == 0 || fill->height == 0) return 0;
@@ -93,7 +93,8 @@ static PyObject *fill_memory(PyObject *module, const FillForm *form, FAST_PARAME
     Kept kept;
     if (read_arguments(form, args, arg_count, keywords, &fill, &dest, &stream) < 0
         || (form->async && convert_stream(state, stream_or_current(state, stream), &fill.stream) < 0)
-        || convert_range_on(state, dest, "dest", extent(&fill, form->bits), fill.stream, &fill.dest) < 0)
+        || convert_range_on(state, dest, "dest", filled_bytes(&fill, form->bits), fill.stream, &fill.dest)
+               < 0)
         return NULL;
     if (fill.width == 0 || fill.height == 0) Py_RETURN_NONE;
     if (copy_begin(state, form->async, stream, &fill.stream, dest, NULL, &kept) < 0) return NULL;

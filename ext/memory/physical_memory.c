@@ -62,7 +62,7 @@ PyDoc_STRVAR(physical_doc,
              "Calls cuMemCreate; with the last reference cuMemRelease.");
 
 /* An object that owns nothing yet. */
-static PhysicalMemoryObject *empty(ModuleState *state, PyTypeObject *type)
+static PhysicalMemoryObject *new_empty(ModuleState *state, PyTypeObject *type)
 {
     PhysicalMemoryObject *memory = physical_memory_cast(type->tp_alloc(type, 0));
     if (!memory) return NULL;
@@ -114,7 +114,7 @@ static PyObject *physical_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         || physical_memory_device(state, device_object, &device) < 0)
         return NULL;
     deferred_release(state);
-    PhysicalMemoryObject *memory = empty(state, type);
+    PhysicalMemoryObject *memory = new_empty(state, type);
     if (!memory) return NULL;
     memory->size = size;
     memory->device = device;
@@ -142,7 +142,7 @@ static void release_handle(PyObject *self)
 }
 
 /* False when it was already freed. */
-static bool release(PhysicalMemoryObject *memory)
+static bool release_memory(PhysicalMemoryObject *memory)
 {
     UsageEnd end = usage_free(&memory->usage);
     if (end == USAGE_RELEASE_NOW) deferred_free(memory->state, release_handle, (PyObject *)memory);
@@ -170,7 +170,7 @@ static void physical_dealloc(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     if (memory->weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(memory->state, physical_dealloc, self)) return;
-    release(memory);
+    release_memory(memory);
     type->tp_free(self);
     Py_DECREF((PyObject *)type);
 }
@@ -226,7 +226,7 @@ static PyObject *physical_from_fd(PyObject *type, FAST_PARAMETERS)
     if (READ_ARGUMENTS(from_fd_doc, INTO(&descriptor), INTO(&size)) < 0) return NULL;
     if (descriptor < 0)
         return PyErr_Format(PyExc_ValueError, "fd must not be negative, as %d is", descriptor);
-    PhysicalMemoryObject *memory = empty(state, (PyTypeObject *)type);
+    PhysicalMemoryObject *memory = new_empty(state, (PyTypeObject *)type);
     if (!memory) return NULL;
     if (gpu_cuMemImportFromShareableHandle(state, &memory->handle, (void *)(intptr_t)descriptor,
                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
@@ -258,7 +258,7 @@ PyDoc_STRVAR(free_doc, "free($self)\n--\n\n"
 static PyObject *physical_free(PyObject *self, PyObject *Py_UNUSED(none))
 {
     PhysicalMemoryObject *memory = physical_memory_cast(self);
-    if (release(memory)) Py_RETURN_NONE;
+    if (release_memory(memory)) Py_RETURN_NONE;
     return raise_logic(memory->state, "the PhysicalMemory was already freed");
 }
 

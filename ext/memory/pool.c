@@ -307,7 +307,7 @@ IN_CALL static CUresult add_after_release(Pool *pool, Request *asked)
 
 /* In the pool's context. A thread that detaches the context waits for an attempt to end, so Python code runs
  * between two attempts, not within one; signal handlers do where the attempt waits for a queue. */
-static CUresult attempt(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
+static CUresult run_in_context(MemoryPool *pool, CUresult (*how)(Pool *, Request *), Request *asked)
 {
     ContextScope scope;
     CUresult result;
@@ -330,15 +330,15 @@ static bool is_beyond_limit(MemoryPool *pool, const Request *asked)
 static CUresult allocate_in_shortage(MemoryPool *pool, Request *asked)
 {
     CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-    if (is_beyond_limit(pool, asked)) result = attempt(pool, add_after_release, asked);
+    if (is_beyond_limit(pool, asked)) result = run_in_context(pool, add_after_release, asked);
     if (result != CUDA_ERROR_OUT_OF_MEMORY) return result;
     device_memory_collect(pool->state);
-    result = attempt(pool, take_or_add, asked);
+    result = run_in_context(pool, take_or_add, asked);
     if (result != CUDA_ERROR_OUT_OF_MEMORY || asked->block) return result;
-    result = attempt(pool, add_after_release, asked);
+    result = run_in_context(pool, add_after_release, asked);
     if (result != CUDA_ERROR_OUT_OF_MEMORY || is_beyond_limit(pool, asked)) return result;
     release_all_held(pool->state, pool->context->device);
-    return attempt(pool, take_or_add, asked);
+    return run_in_context(pool, take_or_add, asked);
 }
 
 static const char allocate_name[] = "memory_pool::allocate";
@@ -379,7 +379,7 @@ static PoolBlock *raise_failure(MemoryPool *pool, CUresult result, const Request
 static PoolBlock *allocate_slowly(MemoryPool *pool, size_t size, CUstream stream)
 {
     Request asked = {.size = size, .stream = stream};
-    CUresult result = attempt(pool, take_or_add, &asked);
+    CUresult result = run_in_context(pool, take_or_add, &asked);
     if (result == CUDA_ERROR_OUT_OF_MEMORY && !asked.block) /* else it could not be put in order */
         result = allocate_in_shortage(pool, &asked);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
@@ -394,8 +394,9 @@ static PoolBlock *allocate_under_capture(MemoryPool *pool, size_t size, CUstream
 {
     Request asked = {.size = size, .stream = stream};
     bool uncaptured = pool->core.source->ordered && captured_holds(pool->state, stream);
-    CUresult result = attempt(pool, uncaptured ? add_uncaptured : add_new, &asked);
-    if (result == CUDA_ERROR_OUT_OF_MEMORY && !uncaptured) result = attempt(pool, add_after_release, &asked);
+    CUresult result = run_in_context(pool, uncaptured ? add_uncaptured : add_new, &asked);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY && !uncaptured)
+        result = run_in_context(pool, add_after_release, &asked);
     report_driver(pool->state, asked.released, pool->core.source->release_name);
     return result == CUDA_SUCCESS ? asked.block : raise_failure(pool, result, &asked);
 }

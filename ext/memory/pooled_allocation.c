@@ -145,7 +145,7 @@ static int follow_captured(const MemoryPool *pool, CUstream stream, CUstream han
 /* The first launch on a stream that is not the block's: it comes after the block's previous use. Other
  * threads may launch with the allocation meanwhile, or free it: the driver sees a copy of the block, and its
  * stream is owned. */
-static int follow(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+static int wait_for_previous_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     MemoryPool *pool = allocation->pool;
     const PoolBlock block = *allocation->block;
@@ -194,11 +194,11 @@ static bool is_noted(PooledAllocationObject *allocation, CUstream handle)
 
 /* Notes a launch with the allocation on this stream: work of the block's previous use comes first, and the
  * block moves to this stream if it was bound to none. -1 with an exception. */
-static int note(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
+static int note_use(PooledAllocationObject *allocation, PyObject *stream, CUstream handle)
 {
     if (is_noted(allocation, handle)) return 0;
     Py_INCREF((PyObject *)allocation);
-    int status = follow(allocation, stream, handle);
+    int status = wait_for_previous_use(allocation, stream, handle);
     PyObject *old = NULL;
     if (status == 0 && !is_noted(allocation, handle)) {
         if (may_move(allocation, stream)) {
@@ -235,7 +235,7 @@ int pooled_note_allocation(DeviceAllocationObject *allocation, PyObject *stream,
     PyObject *object = (PyObject *)allocation;
     int captured = captured_keep(allocation->state, handle, &object, 1);
     if (captured || !allocation->pooled) return captured < 0 ? -1 : 0;
-    return note(pooled_cast((PyObject *)allocation), stream_or_null(stream), handle);
+    return note_use(pooled_cast((PyObject *)allocation), stream_or_null(stream), handle);
 }
 
 int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t count, PyObject *stream,
@@ -246,7 +246,8 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
     stream = stream_or_null(stream);
     for (Py_ssize_t i = 0; i < count; i++) {
         DeviceAllocationObject *allocation = allocation_of(state, objects[i]);
-        if (allocation && allocation->pooled && note(pooled_cast((PyObject *)allocation), stream, handle) < 0)
+        if (allocation && allocation->pooled
+            && note_use(pooled_cast((PyObject *)allocation), stream, handle) < 0)
             return -1;
     }
     return 0;
@@ -304,7 +305,7 @@ static void name_last_stream(PooledAllocationObject *allocation, PyObject *strea
 }
 
 /* last is NULL or the stream that was given. False when it was already freed. */
-static bool release(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
+static bool release_allocation(PooledAllocationObject *allocation, PyObject *last, CUstream handle)
 {
     if (atomic_load(&allocation->memory.freed)) return false; /* the GIL keeps others away until it is set */
     atomic_store_explicit(&allocation->memory.freed, true, memory_order_release);
@@ -320,7 +321,7 @@ static void allocation_dealloc(PyObject *self)
     if (allocation->memory.weak_references) PyObject_ClearWeakRefs(self);
     if (deferred_dealloc(state, allocation_dealloc, self)) return;
     if (allocation->pool) {
-        release(allocation, NULL, NULL);
+        release_allocation(allocation, NULL, NULL);
         memory_pool_drop(allocation->pool);
     }
     free_list_end(&state->free_pooled, state->PooledDeviceAllocation_type, self);
@@ -348,7 +349,7 @@ static PyObject *allocation_free(PyObject *self, FAST_PARAMETERS)
     if (convert_arguments(free_doc, args, arg_count, keywords, GIVEN(given)) < 0
         || pool_stream(allocation->pool, given[0], &handle) < 0)
         return NULL;
-    if (release(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
+    if (release_allocation(allocation, given[0] ? stream_or_null(given[0]) : NULL, handle)) Py_RETURN_NONE;
     return raise_driver(state, CUDA_ERROR_INVALID_HANDLE, "pooled_device_allocation::free",
                         "it was already freed");
 }

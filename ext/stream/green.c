@@ -70,7 +70,7 @@ static CUresult create_green(ModuleState *state, Making *making)
 }
 
 /* Takes what was made over, and the primary context's count. NULL with an exception. */
-static ContextObject *wrap(ModuleState *state, const Making *making, ContextObject *primary)
+static ContextObject *wrap_green(ModuleState *state, const Making *making, ContextObject *primary)
 {
     bool was_there;
     ContextObject *context =
@@ -91,7 +91,7 @@ static ContextObject *new_green(ModuleState *state, Making *making)
     if (!primary) return NULL;
     CUresult result = create_green(state, making);
     if (result == CUDA_SUCCESS)
-        context = wrap(state, making, primary);
+        context = wrap_green(state, making, primary);
     else
         raise_driver(state, result, making->routine,
                      "%zd resources: several must be distinct and come from one split", making->count);

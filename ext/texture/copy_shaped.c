@@ -116,7 +116,7 @@ typedef struct ShapedCall {
 } ShapedCall;
 
 /* GIL released while waiting; *routine is the driver function for messages. */
-static CUresult run(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
+static CUresult call_driver(ModuleState *state, ShapedKind kind, const ShapedCall *call, const char **routine)
 {
     if (kind == SHAPED_2D) {
         CUDA_MEMCPY2D flat = flat_copy(&call->copy);
@@ -150,7 +150,7 @@ static int find_contexts(ShapedCopyObject *self, ShapedCall *call)
 
 /* Everything that can fail before the driver is called. Another thread may set other ends meanwhile: this
  * call goes on with what it holds. */
-static int prepare(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
+static int prepare_call(ShapedCopyObject *self, PyObject *stream, ShapedCall *call)
 {
     if (shaped_check(self) < 0) return -1;
     call->copy = self->copy;
@@ -172,8 +172,9 @@ static PyObject *run_copy(ShapedCopyObject *self, PyObject *stream, bool unalign
     ShapedCall call = {.unaligned = unaligned};
     const char *routine = NULL;
     PyObject *answer = NULL;
-    if (prepare(self, stream, &call) == 0) {
-        CUresult result = is_empty(&call.copy) ? CUDA_SUCCESS : run(state, self->kind, &call, &routine);
+    if (prepare_call(self, stream, &call) == 0) {
+        CUresult result =
+            is_empty(&call.copy) ? CUDA_SUCCESS : call_driver(state, self->kind, &call, &routine);
         keep_alive_end(state, &call.kept);
         answer =
             result == CUDA_SUCCESS ? Py_NewRef(Py_None) : shaped_raise(state, &call.copy, result, routine);

@@ -88,7 +88,7 @@ static void set_device(ShapedCopyObject *self, ShapedSide side, CUdeviceptr addr
 }
 
 /* The reference to `object` is given away. */
-static void hold(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t size)
+static void set_end(ShapedCopyObject *self, ShapedSide side, PyObject *object, size_t size)
 {
     ShapedEnd *end = &self->ends[side];
     PyObject *before = end->object;
@@ -106,7 +106,7 @@ int shaped_set_host(ShapedCopyObject *self, ShapedSide side, PyObject *buffer)
     else
         self->copy.srcHost = host.pointer;
     set_type(self, side, CU_MEMORYTYPE_HOST);
-    hold(self, side, host.owner, host.size);
+    set_end(self, side, host.owner, host.size);
     return 0;
 }
 
@@ -119,7 +119,7 @@ int shaped_set_array(ShapedCopyObject *self, ShapedSide side, PyObject *array)
     else
         self->copy.srcArray = handle;
     set_type(self, side, CU_MEMORYTYPE_ARRAY);
-    hold(self, side, Py_NewRef(array), SIZE_MAX);
+    set_end(self, side, Py_NewRef(array), SIZE_MAX);
     return 0;
 }
 
@@ -130,7 +130,7 @@ int shaped_set_address(ShapedCopyObject *self, ShapedSide side, PyObject *pointe
     if (convert_pointer(self->state, pointer, &address) < 0) return -1;
     if (device_allocation_check(self->state, pointer)) size = device_allocation_cast(pointer)->size;
     set_device(self, side, address);
-    hold(self, side, PyLong_Check(pointer) ? NULL : Py_NewRef(pointer), size);
+    set_end(self, side, PyLong_Check(pointer) ? NULL : Py_NewRef(pointer), size);
     return 0;
 }
 
@@ -156,7 +156,7 @@ int shaped_set_unified(ShapedCopyObject *self, ShapedSide side, PyObject *buffer
         return -1;
     set_device(self, side, (CUdeviceptr)(uintptr_t)memory.pointer);
     set_type(self, side, CU_MEMORYTYPE_UNIFIED);
-    hold(self, side, memory.owner, memory.size);
+    set_end(self, side, memory.owner, memory.size);
     return 0;
 }
 
@@ -198,7 +198,7 @@ static bool add_product(size_t *sum, size_t a, size_t b)
 
 /* The byte after the last that the copy touches at this end, from its address on. SIZE_MAX when it is beyond
  * all memory. */
-static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
+static size_t end_of_copy(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
 {
     size_t rows = copy->Height - 1, bytes = copy->WidthInBytes;
     size_t height = end->height ? end->height : copy->Height + end->y;
@@ -213,7 +213,7 @@ static size_t reach(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end)
 static int check_size(const CUDA_MEMCPY3D_PEER *copy, const EndShape *end, ShapedSide side, size_t size)
 {
     if (!copy->WidthInBytes || !copy->Height || !copy->Depth || size == SIZE_MAX) return 0;
-    size_t bytes = reach(copy, end);
+    size_t bytes = end_of_copy(copy, end);
     if (bytes <= size) return 0;
     PyErr_Format(PyExc_ValueError, "%s: the copy reaches up to byte %zu, but the memory has %zu bytes",
                  side_names[side], bytes, size);

@@ -270,8 +270,8 @@ bool binding_is_stale(ModuleState *state, const Binding *binding)
 
 /* shape: what says its format, or NULL for linear memory, which has that of the reference. -1 with
  * MemoryError. */
-static int bind(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
-                const CUDA_ARRAY3D_DESCRIPTOR *shape)
+static int bind_resource(Reference *reference, PyObject *source, const CUDA_RESOURCE_DESC *resource,
+                         const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     Binding *binding = binding_copy(reference);
     if (!binding) return -1;
@@ -301,7 +301,7 @@ int reference_set_array(ReferenceObject *self, PyObject *array)
                      "the Array was not made with array3d_flags.SURFACE_LDST");
         return -1;
     }
-    return bind(self->reference, array, &resource, &shape);
+    return bind_resource(self->reference, array, &resource, &shape);
 }
 
 int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
@@ -314,7 +314,7 @@ int reference_set_mipmapped_array(ReferenceObject *self, PyObject *array)
         return -1;
     CUDA_ARRAY3D_DESCRIPTOR shape = mipmapped_array_cast(array)->shape;
     if (check_shape(self, shape_of(&shape), routine, "MipmappedArray") < 0) return -1;
-    return bind(self->reference, array, &resource, &shape);
+    return bind_resource(self->reference, array, &resource, &shape);
 }
 
 /* An attribute of the device that the reference's memory is on. */
@@ -386,7 +386,7 @@ int reference_set_linear(ReferenceObject *self, PyObject *memory, size_t bytes, 
     if (check_linear(self, bytes, *offset, allow_offset) < 0) return -1;
     resource.res.linear.devPtr = address - *offset;
     resource.res.linear.sizeInBytes = bytes + *offset;
-    return bind(self->reference, memory, &resource, NULL);
+    return bind_resource(self->reference, memory, &resource, NULL);
 }
 
 int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *descriptor, size_t pitch)
@@ -412,5 +412,5 @@ int reference_set_pitched(ReferenceObject *self, PyObject *memory, PyObject *des
                      alignment, pitch, step);
         return -1;
     }
-    return bind(self->reference, memory, &resource, &shape);
+    return bind_resource(self->reference, memory, &resource, &shape);
 }

@@ -70,7 +70,7 @@ static int make_object(ModuleState *state, const Reference *reference, Binding *
 }
 
 /* Freed memory is read by no kernel: such a binding is none. Unless another one has taken its place. */
-static int unbind(Reference *reference, const Binding *stale)
+static int unbind_freed(Reference *reference, const Binding *stale)
 {
     Binding *binding = binding_copy(reference);
     if (!binding) return -1;
@@ -89,7 +89,7 @@ static bool is_same_stream(const Reference *reference, CUstream stream)
 }
 
 /* Waits without the GIL. Signals are handled meanwhile if an exception can be raised: then -1. */
-static int acquire(PyThread_type_lock lock, bool may_leave)
+static int acquire_references(PyThread_type_lock lock, bool may_leave)
 {
     enum { SIGNALS_MICROSECONDS = 100000 };
     PyLockStatus status = PyThread_acquire_lock_timed(lock, 0, 0);
@@ -104,7 +104,7 @@ static int lock_references(References *references, bool may_leave)
 {
     unsigned long me = PyThread_get_thread_ident();
     bool mine = references->depth > 0 && references->owner == me;
-    if (!mine && acquire(references->lock, may_leave) < 0) return -1;
+    if (!mine && acquire_references(references->lock, may_leave) < 0) return -1;
     references->owner = me;
     references->depth++;
     references->turns++;
@@ -263,7 +263,7 @@ static int update(CodeModuleObject *module, Reference *reference, CUstream strea
     Binding *binding = binding_hold(reference);
     int status = 0;
     if (binding->source && binding_is_stale(module->state, binding))
-        status = unbind(reference, binding) < 0 ? -1 : 1;
+        status = unbind_freed(reference, binding) < 0 ? -1 : 1;
     else if (binding->source && !binding->object)
         status = make_object(module->state, reference, binding);
     if (status == 0) status = update_variable(module, reference, binding->object, stream, waits);

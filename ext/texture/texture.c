@@ -298,7 +298,7 @@ static int check_sampling(ModuleState *state, PyObject *source, const CUDA_RESOU
 }
 
 /* Why the driver refused, as far as can be seen from outside. */
-static const char *explain(CUresult result, const CUDA_RESOURCE_DESC *resource)
+static const char *explain_refusal(CUresult result, const CUDA_RESOURCE_DESC *resource)
 {
     bool memory =
         resource->resType == CU_RESOURCE_TYPE_LINEAR || resource->resType == CU_RESOURCE_TYPE_PITCH2D;
@@ -317,7 +317,8 @@ PyObject *texture_create(ModuleState *state, PyTypeObject *type, PyObject *sourc
     if (!self) return NULL;
     CUresult result = try_cuTexObjectCreate(state, &texture_cast(self)->handle, resource, sampling, view);
     if (result != CUDA_SUCCESS)
-        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name, explain(result, resource));
+        raise_driver(state, result, "cuTexObjectCreate", "%s%s%s", what, name,
+                     explain_refusal(result, resource));
     return owner_finish(self, result, "cuTexObjectCreate", &state->live_TextureObject);
 }
 

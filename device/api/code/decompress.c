@@ -33,7 +33,7 @@ static bool take_literals(Input *in, size_t length, uint8_t *out, size_t capacit
 }
 
 /* The copy may overlap what it writes: it repeats the last `distance` bytes. */
-static bool repeat(uint8_t *out, size_t written, size_t distance, size_t length, size_t capacity)
+static bool copy_match(uint8_t *out, size_t written, size_t distance, size_t length, size_t capacity)
 {
     if (!distance || distance > written || length > capacity) return false;
     for (size_t i = 0; i < length; i++) out[i] = out[i - distance];
@@ -57,7 +57,7 @@ bool decompress_lz4(const uint8_t *packed, size_t packed_size, uint8_t *out, siz
         in.at += 2;
         if (!read_length(&in, &match)) return false;
         match += SHORTEST_MATCH;
-        if (!repeat(out + written, written, distance, match, size - written)) return false;
+        if (!copy_match(out + written, written, distance, match, size - written)) return false;
         written += match;
     }
     return written == size;

@@ -89,7 +89,7 @@ static CUresult refuse_packing(PtxLog *log, CUresult error, const char *why)
 }
 
 /* The text of a compressed payload, with a final NUL, to memory that the image owns. */
-static CUresult unpack(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
+static CUresult decompress_payload(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
 {
     enum { LARGEST_TEXT = 1 << 30 };
     static const char damaged[] = ", and damaged or truncated";
@@ -134,7 +134,7 @@ static CUresult open_fat(const char *data, size_t limit, int capability, Image *
         return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
     image->count = 1;
-    if (choice.entry.compressed_size) return unpack(&choice.entry, choice.payload, image, log);
+    if (choice.entry.compressed_size) return decompress_payload(&choice.entry, choice.payload, image, log);
     image->parts[0] = (ImagePart){choice.payload, strnlen(choice.payload, choice.entry.size), NULL};
     return CUDA_SUCCESS;
 }

@@ -76,7 +76,8 @@ static CUresult add_part_locked(Linker *linker, const ImagePart *part, const cha
 
 /* Adds PTX, alone or in a fat binary; nothing else can be linked. The device runtime's library is built
  * in. */
-static CUresult add(Linker *linker, CUjitInputType type, const char *data, size_t size, const char *name)
+static CUresult add_input(Linker *linker, CUjitInputType type, const char *data, size_t size,
+                          const char *name)
 {
     Image image;
     PtxLog log = {0};
@@ -114,7 +115,7 @@ CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void *data, s
     TRY(jit_options_read(&ignored, count, options, values));
     TRY(linker_enter(handle, &linker));
     pthread_mutex_lock(&linker->lock);
-    CUresult result = add(linker, type, data, size, name);
+    CUresult result = add_input(linker, type, data, size, name);
     pthread_mutex_unlock(&linker->lock);
     PUT(linker);
     return result;

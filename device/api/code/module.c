@@ -98,7 +98,7 @@ static PtxModule *parse_image(const ImagePart *part, uint32_t max_registers, Ptx
 }
 
 /* One tree of all parts; NULL when one of them, or all of them together, make no sense. */
-static PtxModule *join(const Image *image, PtxLog *log)
+static PtxModule *join_parts(const Image *image, PtxLog *log)
 {
     PtxModule *trees[IMAGE_MAX_PARTS + 1], *whole = NULL;
     unsigned count = 0, wanted = image->count;
@@ -126,7 +126,7 @@ static CUresult compile_open(Module *module, const Image *image, PtxLog *log)
                       .checks = driver_settings()->checks,
                       .shared_most = (uint32_t)device_limits()->shared_optin,
                       .linked = image->linked};
-    PtxModule *tree = join(image, log);
+    PtxModule *tree = join_parts(image, log);
     if (!tree) return image->count ? module_result(log) : CUDA_ERROR_INVALID_IMAGE;
     module->code = lower_module(tree, &host, log);
     ptx_module_free(tree);

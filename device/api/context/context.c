@@ -143,7 +143,7 @@ bool context_close(Context *context)
 }
 
 /* The context that calls work in when this one is meant. */
-static CUresult inside(Context *context, Context **out)
+static CUresult working_context(Context *context, Context **out)
 {
     *out = context;
     if (!atomic_load(&context->live)) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
@@ -163,7 +163,7 @@ CUresult context_enter_any(Context **out)
     TRY(driver_check());
     if (!thread_state()) return CUDA_ERROR_OUT_OF_MEMORY;
     Context *top = context_on_top();
-    return top ? inside(top, out) : CUDA_ERROR_INVALID_CONTEXT;
+    return top ? working_context(top, out) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult context_enter(Context **out)
@@ -181,7 +181,7 @@ CUresult context_resolve(CUcontext handle, Context **out)
         return CUDA_SUCCESS;
     }
     TRY(context_named(handle, &named));
-    CUresult result = inside(named, out);
+    CUresult result = working_context(named, out);
     if (!result) context_retain(*out);
     context_put(named);
     return result;

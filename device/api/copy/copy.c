@@ -11,7 +11,7 @@
 enum { INLINE_BYTES = 1 << 16, STAGED_BYTES = 1 << 20 };
 
 /* Bytes from the first to one past the last; false when that overflows. */
-static bool extent(const CopyJob *job, const CopySide *side, uint64_t *bytes)
+static bool side_extent(const CopyJob *job, const CopySide *side, uint64_t *bytes)
 {
     uint64_t rows, layers;
     if (__builtin_mul_overflow(job->height - 1, side->pitch, &rows)) return false;
@@ -26,7 +26,7 @@ static bool check_side(const CopyJob *job, const CopySide *side, bool *pageable)
     MemoryMap *map = driver_memory();
     MemoryRange range;
     uint64_t bytes;
-    if (!side->address || !extent(job, side, &bytes)) return false;
+    if (!side->address || !side_extent(job, side, &bytes)) return false;
     *pageable = !memory_map_find_host(map, side->address, 1, &range);
     if (!*pageable && range.kind == MEMORY_MAPPED)
         return memory_map_find_host(map, side->address, bytes, &range) && (side != &job->to || range.writers);
@@ -82,7 +82,7 @@ static bool is_empty(const CopyJob *job) { return !job->width || !job->height ||
 static bool is_closed(const CopyJob *job, const CopySide *side)
 {
     uint64_t bytes;
-    return extent(job, side, &bytes) && memory_map_is_closed(driver_memory(), side->address, bytes);
+    return side_extent(job, side, &bytes) && memory_map_is_closed(driver_memory(), side->address, bytes);
 }
 
 CUresult copy_do(const CopyJob *job, Context *context)
@@ -134,7 +134,7 @@ static void free_copy(Task *self)
 }
 
 /* Copies a pageable source to a buffer, with its rows packed; false if out of memory. */
-static bool stage(CopyTask *task)
+static bool stage_source(CopyTask *task)
 {
     CopyJob *job = &task->job, aside = *job;
     task->staged = malloc(job->width * job->height * job->depth);
@@ -153,7 +153,7 @@ static CUresult submit_copy(Stream *stream, const CopyJob *job, bool staged)
     task->task.run = run_copy;
     task->task.release = free_copy;
     task->job = *job;
-    if (staged && !stage(task)) {
+    if (staged && !stage_source(task)) {
         free(task);
         return CUDA_ERROR_OUT_OF_MEMORY;
     }

@@ -35,7 +35,7 @@ static bool has_valid_attributes(const Batch *b)
 }
 
 /* *failed: the copy that cannot be, or SIZE_MAX. */
-static CUresult check(const Batch *b, size_t *failed)
+static CUresult check_copies(const Batch *b, size_t *failed)
 {
     *failed = SIZE_MAX;
     if (!b->to || !b->from || !b->sizes || !b->count || !has_valid_attributes(b))
@@ -67,7 +67,8 @@ CUresult cuMemcpyBatchAsync(CUdeviceptr *to, CUdeviceptr *from, size_t *sizes, s
     size_t ignored;
     Batch batch = {to, from, sizes, count, attributes, starts, attribute_count};
     TRY(stream_enter(handle, &stream)); /* it is not a node of a graph here */
-    CUresult result = stream->legacy ? CUDA_ERROR_INVALID_VALUE : check(&batch, failed ? failed : &ignored);
+    CUresult result =
+        stream->legacy ? CUDA_ERROR_INVALID_VALUE : check_copies(&batch, failed ? failed : &ignored);
     if (!result) result = queue_copies(stream, &batch);
     PUT(stream);
     return result;
@@ -125,7 +126,7 @@ static size_t unit_of(const ShapedCopy *copy)
     } while (0)
 
 /* arrays: as copy_resolve gives them. */
-static CUresult resolve(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
+static CUresult resolve_side(const ShapedCopy *copy, CopyJob *job, Array *arrays[2])
 {
     const size_t most = INT32_MAX;
     size_t unit = unit_of(copy);
@@ -153,7 +154,7 @@ static CUresult one_shape(const ShapedCopy *copy, Stream *stream)
 {
     CopyJob job = {0};
     Array *arrays[2];
-    CUresult result = resolve(copy, &job, arrays);
+    CUresult result = resolve_side(copy, &job, arrays);
     if (!result && stream)
         result = copy_queue(stream, &job, copy->order == ORDER_DURING_CALL);
     else if (!result && !copy_check(&job))

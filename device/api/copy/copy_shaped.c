@@ -51,7 +51,7 @@ static bool linear_side(const ShapedSide *shaped, const CopyJob *job, CopySide *
 }
 
 /* *array becomes the array with a reference, if the side has one. */
-static CUresult resolve(const ShapedSide *shaped, const CopyJob *job, CopySide *side, Array **array)
+static CUresult resolve_side(const ShapedSide *shaped, const CopyJob *job, CopySide *side, Array **array)
 {
     if (shaped->lod) return CUDA_ERROR_INVALID_VALUE;
     if (shaped->type == CU_MEMORYTYPE_ARRAY) {
@@ -69,8 +69,8 @@ static CUresult resolve_both(const ShapedSide *to, const ShapedSide *from, CopyJ
     arrays[0] = arrays[1] = NULL;
     if (job->width > MAX_PITCH || job->height > MAX_PITCH || job->depth > MAX_PITCH)
         return CUDA_ERROR_INVALID_VALUE;
-    CUresult result = resolve(to, job, &job->to, &arrays[0]);
-    return result ? result : resolve(from, job, &job->from, &arrays[1]);
+    CUresult result = resolve_side(to, job, &job->to, &arrays[0]);
+    return result ? result : resolve_side(from, job, &job->from, &arrays[1]);
 }
 
 static CUresult copy_shaped(const ShapedSide *to, const ShapedSide *from, CopyJob job, const CUstream *stream)

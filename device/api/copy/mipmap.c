@@ -49,7 +49,7 @@ static CUresult make_levels(MipmappedArray *mipmap, const CUDA_ARRAY3D_DESCRIPTO
 }
 
 /* Gives the registry the references to the levels. */
-static CUresult publish(MipmappedArray *mipmap)
+static CUresult publish_levels(MipmappedArray *mipmap)
 {
     for (unsigned k = 0; k < mipmap->levels; k++) mipmap->level[k]->storage += mipmap->storage;
     if (mipmap->level[0]->shape.Flags & CUDA_ARRAY3D_SPARSE)
@@ -90,7 +90,7 @@ static CUresult make_mipmap(CUmipmappedArray *out, const CUDA_EXTERNAL_MEMORY_MI
     CUresult result =
         part->levels > TEXTURE_MOST_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, &part->shape);
     if (!result) result = take_storage(mipmap, part, memory);
-    if (!result) result = publish(mipmap);
+    if (!result) result = publish_levels(mipmap);
     if (result) retire_levels(mipmap);
     for (unsigned k = 0; k < TEXTURE_MOST_LEVELS; k++)
         if (mipmap->level[k]) PUT(mipmap->level[k]);

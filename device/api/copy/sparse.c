@@ -269,7 +269,7 @@ static CUresult find_resource(const CUarrayMapInfo *info, MapStep *step)
 }
 
 /* The tiles along an axis; the last may end with the array. */
-static bool span(MapStep *step, int axis, uint64_t first, uint64_t count, uint64_t tile, uint64_t size)
+static bool set_span(MapStep *step, int axis, uint64_t first, uint64_t count, uint64_t tile, uint64_t size)
 {
     uint64_t end = first + count;
     step->from[axis] = (uint32_t)(first / tile);
@@ -289,12 +289,12 @@ static CUresult find_level(const CUarrayMapInfo *info, MapStep *step)
              layer = info->subresource.sparseLevel.layer;
     bool layered = t->depth == 1 && t->layers > 1;
     if (layer >= (layered ? t->layers : 1)) return log_sparse_error("it has no such layer");
-    bool fits = span(step, 0, info->subresource.sparseLevel.offsetX,
-                     info->subresource.sparseLevel.extentWidth, width, t->row / element)
-                && span(step, 1, info->subresource.sparseLevel.offsetY,
-                        info->subresource.sparseLevel.extentHeight, t->height, t->rows)
-                && span(step, 2, info->subresource.sparseLevel.offsetZ,
-                        info->subresource.sparseLevel.extentDepth, t->depth, layered ? 1 : t->layers);
+    bool fits = set_span(step, 0, info->subresource.sparseLevel.offsetX,
+                         info->subresource.sparseLevel.extentWidth, width, t->row / element)
+                && set_span(step, 1, info->subresource.sparseLevel.offsetY,
+                            info->subresource.sparseLevel.extentHeight, t->height, t->rows)
+                && set_span(step, 2, info->subresource.sparseLevel.offsetZ,
+                            info->subresource.sparseLevel.extentDepth, t->depth, layered ? 1 : t->layers);
     step->from[2] += layer;
     step->to[2] += layer;
     return fits ? CUDA_SUCCESS
@@ -312,8 +312,8 @@ static CUresult find_tail(const CUarrayMapInfo *info, MapStep *step)
     step->from[2] = layer;
     step->to[1] = 1;
     step->to[2] = layer + 1;
-    return span(step, 0, info->subresource.miptail.offset, info->subresource.miptail.size, SPARSE_TILE_BYTES,
-                (uint64_t)t->across * SPARSE_TILE_BYTES)
+    return set_span(step, 0, info->subresource.miptail.offset, info->subresource.miptail.size,
+                    SPARSE_TILE_BYTES, (uint64_t)t->across * SPARSE_TILE_BYTES)
                ? CUDA_SUCCESS
                : log_sparse_error("offset and size must be multiples of 64 KiB, within the mip tail");
 }

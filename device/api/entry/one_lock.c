@@ -14,7 +14,7 @@ static pthread_mutex_t one_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static atomic_int inside; /* calls, those that wait for the lock among them */
 
 /* Takes the lock, unless the driver takes no calls: in a host function, in a forked child. */
-static bool enter(void)
+static bool enter_driver(void)
 {
     bool entered = driver_check() == CUDA_SUCCESS;
     if (!entered) return false;
@@ -55,7 +55,7 @@ __attribute__((destructor)) static void tear_down(void)
 #define LOCKED(symbol, params, args) \
     static CUresult locked_##symbol params \
     { \
-        bool entered = enter(); \
+        bool entered = enter_driver(); \
         CUresult result = symbol args; \
         leave_driver(entered); \
         return result; \
@@ -74,7 +74,7 @@ __attribute__((destructor)) static void tear_down(void)
 #define WAITS(symbol, params, args) \
     static CUresult waits_##symbol params \
     { \
-        bool entered = enter(); \
+        bool entered = enter_driver(); \
         unlock(entered); \
         CUresult result = symbol args; \
         leave_unlocked(entered); \

@@ -37,7 +37,7 @@ static const ProcRow proc_rows[] = {
 };
 
 /* The newest row of that name up to version; *exists: whether the name exists in any version. */
-static const ProcRow *newest(const char *name, int version, bool *exists)
+static const ProcRow *newest_row(const char *name, int version, bool *exists)
 {
     const ProcRow *best = NULL;
     *exists = false;
@@ -70,7 +70,7 @@ static CUresult get_proc_address(const char *name, void **function, int version,
     if (!name || !function || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM || version > ours)
         return CUDA_ERROR_INVALID_VALUE;
     bool exists;
-    const ProcRow *row = newest(name, version, &exists);
+    const ProcRow *row = newest_row(name, version, &exists);
     *function = NULL;
     if (status)
         *status = row      ? CU_GET_PROC_ADDRESS_SUCCESS

@@ -34,7 +34,7 @@ static CUresult log_cluster_error(const CodeFunction *code, const char *why)
 }
 
 /* What the launch names agrees with what the kernel requires. */
-static bool agrees(const uint32_t given[3], const uint32_t required[3])
+static bool agrees_with_kernel(const uint32_t given[3], const uint32_t required[3])
 {
     bool named = given[0] || given[1] || given[2];
     return !named || !required[0]
@@ -51,7 +51,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
                    ? log_cluster_error(code, "the kernel needs a cluster, and none is given")
                    : CUDA_SUCCESS;
     if (!blocks_of(cluster)) return log_cluster_error(code, "a dimension of the cluster is 0");
-    if (!agrees(shape->cluster, code->cluster))
+    if (!agrees_with_kernel(shape->cluster, code->cluster))
         return log_cluster_error(
             code, "the cluster is not the one that the kernel was compiled for (.reqnctapercluster)");
     if (blocks_of(cluster) > 1 && driver_settings()->capability < DEVICE_CLUSTER_CAPABILITY) {

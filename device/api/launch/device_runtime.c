@@ -46,7 +46,7 @@ static uint64_t next_grid_id(void *closure)
 }
 
 /* The kernel of the same module whose code that is, with a reference; NULL when there is none. */
-static Function *sibling(const Function *function, const CodeFunction *code)
+static Function *find_kernel_of_code(const Function *function, const CodeFunction *code)
 {
     const Module *module = function->module;
     for (unsigned f = 0; f < module->function_count; f++)
@@ -60,7 +60,7 @@ static int accept_child(void *closure, const CodeFunction *code, const uint32_t 
     LaunchShape shape = {.grid = {grid[0], grid[1], grid[2]},
                          .block = {block[0], block[1], block[2]},
                          .dynamic_shared = shared};
-    Function *function = sibling(closure, code);
+    Function *function = find_kernel_of_code(closure, code);
     if (!function) return RUNTIME_INVALID_FUNCTION;
     int error = launch_check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;
     PUT(function);
@@ -79,7 +79,7 @@ static int answer_limit(const Context *context, int limit, uint64_t *answer)
 static int answer_of_function(const Function *caller, const RuntimeQuestion *question, uint64_t *answer)
 {
     const CodeFunction *code = (const CodeFunction *)(uintptr_t)question->function;
-    Function *function = sibling(caller, code);
+    Function *function = find_kernel_of_code(caller, code);
     CUresult result = CUDA_SUCCESS;
     int value = 0;
     if (!function) return RUNTIME_INVALID_FUNCTION;

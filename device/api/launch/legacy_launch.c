@@ -28,7 +28,7 @@ static LegacyLaunch *kept_locked(Function *function)
 }
 
 /* A function of a module: kernels of libraries are younger than this interface. */
-static CUresult enter(CUfunction handle, Function **out)
+static CUresult enter_function(CUfunction handle, Function **out)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -37,7 +37,7 @@ static CUresult enter(CUfunction handle, Function **out)
 }
 
 /* Copies bytes to a place of what the function keeps, up to its capacity. */
-static CUresult keep(Function *function, size_t place, const void *bytes, size_t size)
+static CUresult keep_bytes(Function *function, size_t place, const void *bytes, size_t size)
 {
     size_t capacity = sizeof(LegacyLaunch) + function->code->param_size;
     pthread_mutex_lock(&lock);
@@ -64,8 +64,8 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
 {
     Function *function;
     uint32_t block[3] = {(uint32_t)x, (uint32_t)y, (uint32_t)z};
-    TRY(enter(handle, &function));
-    if (is_block(block)) return keep(function, offsetof(LegacyLaunch, block), block, sizeof block);
+    TRY(enter_function(handle, &function));
+    if (is_block(block)) return keep_bytes(function, offsetof(LegacyLaunch, block), block, sizeof block);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -73,9 +73,9 @@ CUresult cuFuncSetBlockShape(CUfunction handle, int x, int y, int z)
 CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
 {
     Function *function;
-    TRY(enter(handle, &function));
+    TRY(enter_function(handle, &function));
     if (bytes <= (unsigned)function_max_dynamic_shared(function->code, &function->settings))
-        return keep(function, offsetof(LegacyLaunch, shared), &bytes, sizeof bytes);
+        return keep_bytes(function, offsetof(LegacyLaunch, shared), &bytes, sizeof bytes);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -83,8 +83,9 @@ CUresult cuFuncSetSharedSize(CUfunction handle, unsigned int bytes)
 CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 {
     Function *function;
-    TRY(enter(handle, &function));
-    if (size <= PARAMETERS_MOST) return keep(function, offsetof(LegacyLaunch, size), &size, sizeof size);
+    TRY(enter_function(handle, &function));
+    if (size <= PARAMETERS_MOST)
+        return keep_bytes(function, offsetof(LegacyLaunch, size), &size, sizeof size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -92,9 +93,9 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int size)
 {
     Function *function;
-    TRY(enter(handle, &function));
+    TRY(enter_function(handle, &function));
     if (bytes && offset >= 0 && offset <= PARAMETERS_MOST && size <= (unsigned)(PARAMETERS_MOST - offset))
-        return keep(function, offsetof(LegacyLaunch, parameters) + (size_t)offset, bytes, size);
+        return keep_bytes(function, offsetof(LegacyLaunch, parameters) + (size_t)offset, bytes, size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -104,7 +105,7 @@ CUresult cuParamSetTexRef(CUfunction handle, int unit, CUtexref texture)
 {
     Function *function;
     (void)unit;
-    TRY(enter(handle, &function));
+    TRY(enter_function(handle, &function));
     PUT(function);
     return reference_check_bound(texture);
 }
@@ -156,7 +157,7 @@ static CUresult launch_with_kept(Function *function, CUstream handle, int width,
 CUresult cuLaunchGridAsync(CUfunction handle, int width, int height, CUstream stream)
 {
     Function *function;
-    TRY(enter(handle, &function));
+    TRY(enter_function(handle, &function));
     CUresult result = launch_with_kept(function, stream, width, height);
     PUT(function);
     return result;

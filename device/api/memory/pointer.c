@@ -92,7 +92,7 @@ static CUresult answer_virtual(const VirtualFacts *facts, CUpointer_attribute at
 }
 
 /* Whether kernels of the context can use the memory: another device's takes peer access. */
-static bool reaches(Context *context, const MemoryRange *range)
+static bool is_reachable(Context *context, const MemoryRange *range)
 {
     if (is_host(range) || range->kind == MEMORY_MANAGED || range->device == context->device->ordinal)
         return true;
@@ -116,7 +116,7 @@ CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attribute, CUdevi
         memcpy(data, &found.value, found.size);
         return CUDA_SUCCESS;
     }
-    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !reaches(context, &range))
+    if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_POINTER && !entered && !is_reachable(context, &range))
         return CUDA_ERROR_INVALID_VALUE;
     TRY(answer_attribute(&range, attribute, address, &found));
     memcpy(data, &found.value, found.size);

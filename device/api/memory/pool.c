@@ -54,8 +54,8 @@ CUresult cuDeviceGetMemPool(CUmemoryPool *out, CUdevice ordinal)
 }
 
 /* What kind of pool lives there, and the device that keeps it: the first one for the host's. */
-static CUresult locate(const CUmemLocation *location, CUmemAllocationType type, Device **device,
-                       PoolKind *kind)
+static CUresult find_pool_place(const CUmemLocation *location, CUmemAllocationType type, Device **device,
+                                PoolKind *kind)
 {
     bool on_device = location->type == CU_MEM_LOCATION_TYPE_DEVICE;
     bool managed = type == CU_MEM_ALLOCATION_TYPE_MANAGED;
@@ -82,7 +82,7 @@ static CUresult pool_at(CUmemoryPool *out, const CUmemLocation *location, CUmemA
     PoolKind kind;
     TRY(driver_check());
     if (!location) return CUDA_ERROR_INVALID_VALUE;
-    TRY(locate(location, type, &device, &kind));
+    TRY(find_pool_place(location, type, &device, &kind));
     return answer_pool(device, kind, out, current);
 }
 
@@ -133,7 +133,7 @@ CUresult cuMemSetMemPool(CUmemLocation *location, CUmemAllocationType type, CUme
     PoolKind kind;
     TRY(driver_check());
     if (!location) return CUDA_ERROR_INVALID_VALUE;
-    TRY(locate(location, type, &device, &kind));
+    TRY(find_pool_place(location, type, &device, &kind));
     return make_current(device, kind, handle);
 }
 
@@ -143,7 +143,7 @@ CUresult cuMemPoolCreate(CUmemoryPool *out, const CUmemPoolProps *properties)
     PoolKind kind;
     TRY(driver_check());
     if (!out || !properties) return CUDA_ERROR_INVALID_VALUE;
-    TRY(locate(&properties->location, properties->allocType, &device, &kind));
+    TRY(find_pool_place(&properties->location, properties->allocType, &device, &kind));
     if (properties->handleTypes & ~(unsigned)pool_handle_types()) return CUDA_ERROR_NOT_SUPPORTED;
     if (properties->handleTypes && kind != POOL_DEVICE) return CUDA_ERROR_NOT_SUPPORTED;
     Pool *pool = pool_new(device, kind);

@@ -351,6 +351,7 @@ static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency w
     }
 }
 
+/* Allocates while the context is kept open. When memory is short, waits for frees that have not run. */
 static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size, CUdeviceptr *out)
 {
     Dependency pending, wait = {NULL, 0};

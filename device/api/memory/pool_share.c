@@ -145,7 +145,7 @@ CUresult cuMemPoolExportPointer(CUmemPoolPtrExportData *out, CUdeviceptr address
 }
 
 /* Whether the pointer comes from the process and the pool that were imported. */
-static bool belongs(const PoolShare *share, const IpcHandle *bytes)
+static bool is_of_export(const PoolShare *share, const IpcHandle *bytes)
 {
     return share && share->imported && ipc_is(bytes, IPC_POOL_MEMORY) && bytes->process == share->process
            && bytes->inode == share->inode && bytes->pool == share->number;
@@ -160,7 +160,7 @@ CUresult cuMemPoolImportPointer(CUdeviceptr *out, CUmemoryPool handle, CUmemPool
     if (!out || !data) return CUDA_ERROR_INVALID_VALUE;
     TRY(pool_enter(handle, &pool));
     memcpy(&bytes, data, sizeof bytes);
-    bool ours = belongs(pool->share, &bytes);
+    bool ours = is_of_export(pool->share, &bytes);
     CUresult result =
         ours ? ipc_map(context, &bytes, &pool->share->file, pool, true, out) : CUDA_ERROR_INVALID_VALUE;
     if (!ours) log_error("the pool was not imported, or the pointer is not of its memory");

@@ -42,7 +42,7 @@ static void store_value(const Operation *o)
 }
 
 /* "At least" is cyclic: of the two ways round, the shorter one counts. */
-static bool holds(const Operation *o)
+static bool condition_holds(const Operation *o)
 {
     uint64_t now = load_value(o), value = is_wide(o) ? o->value : (uint32_t)o->value;
     uint64_t mask = is_wide(o) ? UINT64_MAX : UINT32_MAX;
@@ -71,7 +71,7 @@ static bool can_access(const Operation *o, bool write)
 static void await_value(const Operation *o, const Stream *stream)
 {
     const struct timespec nap = {.tv_nsec = NAP_NANOSECONDS};
-    for (unsigned polls = 0; !holds(o) && !is_given_up(stream) && can_access(o, false); polls++)
+    for (unsigned polls = 0; !condition_holds(o) && !is_given_up(stream) && can_access(o, false); polls++)
         if (polls > POLLS) nanosleep(&nap, NULL);
 }
 

@@ -392,7 +392,7 @@ static void call_worker_locked(Stream *stream)
 }
 
 /* Adds a dependency to the task (its reference included); false if out of memory. */
-static bool depend(Task *task, Dependency dependency)
+static bool add_dependency(Task *task, Dependency dependency)
 {
     size_t count = task->dependency_count;
     if ((count & (count - 1)) == 0) { /* 0, 1, 2, 4 ...: the array is full */
@@ -410,7 +410,7 @@ static bool depend(Task *task, Dependency dependency)
 static bool depend_locked(Task *task, Dependency dependency)
 {
     object_hold(OBJECT(dependency.stream));
-    if (depend(task, dependency)) return true;
+    if (add_dependency(task, dependency)) return true;
     call_worker_locked(dependency.stream);
     wait_number_locked(dependency.stream, dependency.number);
     PUT(dependency.stream);
@@ -539,7 +539,7 @@ bool queue_wait(Stream *stream, uint64_t number)
 
 uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
 {
-    bool keep = dependency && depend(task, *dependency);
+    bool keep = dependency && add_dependency(task, *dependency);
     if (dependency && !keep) {
         wait_until(dependency->stream, dependency->number, 0);
         PUT(dependency->stream);

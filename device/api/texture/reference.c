@@ -27,7 +27,7 @@ CUresult reference_register(Context *context, bool surface, Reference **out)
 }
 
 /* A live one, with a reference. */
-static CUresult enter(const void *handle, bool surface, Reference **out)
+static CUresult enter_reference(const void *handle, bool surface, Reference **out)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
@@ -51,7 +51,7 @@ CUresult cuTexRefCreate(CUtexref *out)
 CUresult cuTexRefDestroy(CUtexref handle)
 {
     Reference *reference;
-    TRY(enter(handle, false, &reference));
+    TRY(enter_reference(handle, false, &reference));
     object_retire(OBJECT(reference));
     PUT(reference);
     return CUDA_SUCCESS;
@@ -62,7 +62,7 @@ CUresult cuTexRefDestroy(CUtexref handle)
 #define WITH_REFERENCE(handle, surface, valid, action) \
     do { \
         Reference *r; \
-        TRY(enter(handle, surface, &r)); \
+        TRY(enter_reference(handle, surface, &r)); \
         pthread_mutex_lock(&lock); \
         bool is_valid = (valid); \
         if (is_valid) action; \
@@ -76,7 +76,8 @@ CUresult cuTexRefDestroy(CUtexref handle)
 CUresult reference_check_bound(CUtexref handle)
 {
     Reference *r;
-    if (enter(handle, false, &r)) return CUDA_ERROR_INVALID_HANDLE; /* of one that was destroyed as well */
+    if (enter_reference(handle, false, &r))
+        return CUDA_ERROR_INVALID_HANDLE; /* of one that was destroyed as well */
     pthread_mutex_lock(&lock);
     bool bound = r->bound;
     pthread_mutex_unlock(&lock);
@@ -180,8 +181,8 @@ CUresult cuTexRefGetBorderColor(float *out, CUtexref handle)
 /* ---- Memory ---- */
 
 /* Binds it to elements of that shape, which it reads as such where the flags say so. */
-static CUresult bind(CUtexref handle, const CUDA_RESOURCE_DESC *resource,
-                     const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
+static CUresult bind_elements(CUtexref handle, const CUDA_RESOURCE_DESC *resource,
+                              const CUDA_ARRAY3D_DESCRIPTOR *shape, unsigned flags)
 {
     bool valid = flags <= CU_TRSA_OVERRIDE_FORMAT;
     WITH_TEXTURE(valid,
@@ -195,7 +196,7 @@ CUresult cuTexRefSetArray(CUtexref handle, CUarray array, unsigned int flags)
     CUDA_ARRAY3D_DESCRIPTOR shape;
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
     TRY(cuArray3DGetDescriptor_v2(&shape, array));
-    return bind(handle, &resource, &shape, flags);
+    return bind_elements(handle, &resource, &shape, flags);
 }
 
 CUresult cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray mipmap, unsigned int flags)
@@ -207,7 +208,7 @@ CUresult cuTexRefSetMipmappedArray(CUtexref handle, CUmipmappedArray mipmap, uns
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
     TRY(cuMipmappedArrayGetLevel(&first, mipmap, 0));
     TRY(cuArray3DGetDescriptor_v2(&shape, first));
-    return bind(handle, &resource, &shape, flags);
+    return bind_elements(handle, &resource, &shape, flags);
 }
 
 /* The memory begins at an aligned address: how far before what was asked for, *offset says. */
@@ -219,7 +220,7 @@ CUresult cuTexRefSetAddress_v2(size_t *offset, CUtexref handle, CUdeviceptr addr
     resource.res.linear.sizeInBytes = bytes + before < bytes ? bytes : bytes + before;
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
     if (before && !offset) return CUDA_ERROR_INVALID_VALUE;
-    TRY(bind(handle, &resource, NULL, 0));
+    TRY(bind_elements(handle, &resource, NULL, 0));
     if (offset) *offset = before;
     return CUDA_SUCCESS;
 }
@@ -237,7 +238,7 @@ CUresult cuTexRefSetAddress2D_v2(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *s
     resource.res.pitch2D.height = shape->Height ? shape->Height : 1;
     resource.res.pitch2D.pitchInBytes = pitch;
     CUDA_ARRAY3D_DESCRIPTOR elements = {.Format = shape->Format, .NumChannels = shape->NumChannels};
-    return bind(handle, &resource, &elements, CU_TRSA_OVERRIDE_FORMAT);
+    return bind_elements(handle, &resource, &elements, CU_TRSA_OVERRIDE_FORMAT);
 }
 
 CUresult cuTexRefSetAddress2D_v3(CUtexref handle, const CUDA_ARRAY_DESCRIPTOR *shape, CUdeviceptr address,
@@ -268,7 +269,7 @@ static CUresult get_array(CUarray *out, const void *handle, bool surface)
 {
     CUDA_RESOURCE_DESC resource;
     Reference *reference;
-    TRY(enter(handle, surface, &reference));
+    TRY(enter_reference(handle, surface, &reference));
     PUT(reference);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     *out = NULL;

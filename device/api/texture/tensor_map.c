@@ -30,7 +30,7 @@ static unsigned type_of(CUtensorMapDataType type)
 }
 
 /* An error for devices below the compute capability. */
-static CUresult enter(int capability)
+static CUresult check_capability(int capability)
 {
     Context *context;
     TRY(context_enter(&context));
@@ -84,7 +84,7 @@ static CUresult set_field(TensorMap *map, TensorField field, unsigned dimension,
 }
 
 /* Describes everything but the box. */
-static CUresult describe(TensorMap *map, const Tensor *t)
+static CUresult encode_tensor(TensorMap *map, const Tensor *t)
 {
     if (!t->dims || !t->steps || (t->rank > 1 && !t->strides))
         return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
@@ -104,7 +104,7 @@ static CUresult describe(TensorMap *map, const Tensor *t)
 }
 
 /* The address may be less aligned than its type says. */
-static CUresult give(CUtensorMap *out, const TensorMap *map, unsigned alignment)
+static CUresult store_map(CUtensorMap *out, const TensorMap *map, unsigned alignment)
 {
     const char *problem = tensor_map_problem(map);
     uintptr_t address = (uintptr_t)out;
@@ -123,12 +123,12 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *out, CUtensorMapDataType type, cuui
 {
     const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
     TensorMap map;
-    TRY(enter(TILED_CAPABILITY));
+    TRY(check_capability(TILED_CAPABILITY));
     TRY(check_kinds(&t, false));
-    TRY(describe(&map, &t));
+    TRY(encode_tensor(&map, &t));
     if (!box) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     for (unsigned d = 0; d < rank; d++) TRY(set_field(&map, TENSOR_BOX_DIM, d, box[d]));
-    return give(out, &map, TENSOR_MAP_ALIGN);
+    return store_map(out, &map, TENSOR_MAP_ALIGN);
 }
 
 static CUresult encode_images(CUtensorMap *out, const Tensor *t, TensorMode mode, const int *lower,
@@ -136,12 +136,12 @@ static CUresult encode_images(CUtensorMap *out, const Tensor *t, TensorMode mode
 {
     TensorMap map;
     TRY(check_kinds(t, true));
-    TRY(describe(&map, t));
+    TRY(encode_tensor(&map, t));
     if (!lower || !upper) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     const char *problem = tensor_map_set_im2col(&map, mode, lower, upper, channels, pixels);
     if (problem) return log_map_error(CUDA_ERROR_INVALID_VALUE, problem);
     /* An H100's driver (580.159) writes maps of this mode to any address. */
-    return give(out, &map, mode == TENSOR_IM2COL ? 1 : TENSOR_MAP_ALIGN);
+    return store_map(out, &map, mode == TENSOR_IM2COL ? 1 : TENSOR_MAP_ALIGN);
 }
 
 CUresult cuTensorMapEncodeIm2col(CUtensorMap *out, CUtensorMapDataType type, cuuint32_t rank, void *address,
@@ -152,7 +152,7 @@ CUresult cuTensorMapEncodeIm2col(CUtensorMap *out, CUtensorMapDataType type, cuu
                                  CUtensorMapFloatOOBfill fill)
 {
     const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
-    TRY(enter(TILED_CAPABILITY));
+    TRY(check_capability(TILED_CAPABILITY));
     return encode_images(out, &t, TENSOR_IM2COL, lower, upper, channels, pixels);
 }
 
@@ -164,7 +164,7 @@ CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *out, CUtensorMapDataType type,
                                      CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill)
 {
     const Tensor t = {type, rank, address, dims, strides, steps, interleave, swizzle, promotion, fill};
-    TRY(enter(WIDE_CAPABILITY));
+    TRY(check_capability(WIDE_CAPABILITY));
     if (mode > CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128)
         return log_map_error(CUDA_ERROR_INVALID_VALUE, "an invalid mode");
     if (swizzle != CU_TENSOR_MAP_SWIZZLE_64B && swizzle != CU_TENSOR_MAP_SWIZZLE_128B
@@ -177,7 +177,7 @@ CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *out, CUtensorMapDataType type,
 CUresult cuTensorMapReplaceAddress(CUtensorMap *tensor_map, void *address)
 {
     TensorMap map;
-    TRY(enter(TILED_CAPABILITY));
+    TRY(check_capability(TILED_CAPABILITY));
     if (!tensor_map) return log_map_error(CUDA_ERROR_INVALID_VALUE, "an argument is NULL");
     memcpy(&map, tensor_map, sizeof map);
     if (!tensor_map_is_one(&map))

@@ -80,7 +80,7 @@ static bool copy_or_reduce(const Bulk *x)
 }
 
 /* Writes to one place, and the bytes arrive there. */
-static bool deliver(const Bulk *x)
+static bool deliver_at(const Bulk *x)
 {
     if (x->bytes && !x->move(x)) return false;
     return x->insn->e == REF_ABSENT || mbarrier_receive(x->warp, x->insn, x->lane, x->barrier, x->bytes);
@@ -103,14 +103,14 @@ static bool deliver_to_blocks(const Bulk *x, uint32_t ranks)
             one.target = cluster_address(cluster->blocks[rank], target);
         if (cluster_block_of(x->warp->block, x->barrier, &barrier))
             one.barrier = cluster_address(cluster->blocks[rank], barrier);
-        if (!deliver(&one)) return false;
+        if (!deliver_at(&one)) return false;
     }
     return true;
 }
 
 bool bulk_deliver(const Bulk *x, uint32_t ranks)
 {
-    return x->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(x, ranks & 0xffff) : deliver(x);
+    return x->insn->mods & BULK_TO_BLOCKS ? deliver_to_blocks(x, ranks & 0xffff) : deliver_at(x);
 }
 
 static bool copy_lane(Warp *warp, const Insn *insn, int lane)

@@ -85,14 +85,14 @@ static bool read_state(Place *p)
 }
 
 /* False where a check finds a fault. */
-static bool check(const Place *p, AccessKind kind)
+static bool check_access_to(const Place *p, AccessKind kind)
 {
     const Block *block = p->block;
     return !block->checker
            || check_reach(p->warp, p->insn, p->lane, block->shared + p->offset, sizeof(uint64_t), kind);
 }
 
-static bool fetch(Place *p) { return locate(p) && read_state(p) && check(p, ACCESS_ATOMIC); }
+static bool fetch(Place *p) { return locate(p) && read_state(p) && check_access_to(p, ACCESS_ATOMIC); }
 
 /* Release: what the lane did before happens before what follows a wait for the phase. */
 static void release_clock(const Place *p)
@@ -109,7 +109,7 @@ static void store_state(const Place *p)
 /* --- waits --------------------------------------------------------------------------------------------- */
 
 /* Ends the wait of a group with a result. */
-static void release(Warp *warp, Group *g, bool result)
+static void release_group(Warp *warp, Group *g, bool result)
 {
     uint32_t *word = (uint32_t *)(void *)(warp->registers + g->frame + (g->pc->d & REF_OFFSET_MASK));
     if (result && warp->block->checker) check_acquire(warp, g->mask, warp->block, g->mbarrier);
@@ -127,7 +127,7 @@ static void release_all(Block *block, uint64_t offset, bool every, bool result, 
         for (uint32_t n = 0; n < warp->group_count; n++) {
             Group *g = &warp->groups[n];
             if (g->state != GROUP_MBARRIER || (!every && g->mbarrier != offset)) continue;
-            release(warp, g, result);
+            release_group(warp, g, result);
             *any = true;
         }
     }
@@ -142,7 +142,7 @@ bool mbarrier_expire(Block *block)
 }
 
 /* Releases the waiting lanes: the phase is complete, or they test it again. */
-static void wake(const Place *p, bool result)
+static void release_waiters(const Place *p, bool result)
 {
     bool any = false;
     if (!p->block->mbarrier_waits) return;
@@ -161,7 +161,7 @@ static void complete_phase_if_done(Place *p)
         cluster_advance(p->block->cluster);
     }
     store_state(p);
-    if (over) wake(p, true);
+    if (over) release_waiters(p, true);
 }
 
 /* True when the phase that the lane waits for is complete. */
@@ -239,10 +239,10 @@ static const Insn *each_lane(Warp *warp, const Insn *insn, bool (*step)(Place *)
 static bool init_step(Place *p)
 {
     uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
-    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check(p, ACCESS_WRITE)) return false;
+    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check_access_to(p, ACCESS_WRITE)) return false;
     p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
     store_state(p);
-    wake(p, false);
+    release_waiters(p, false);
     return true;
 }
 
@@ -251,7 +251,7 @@ static bool inval_step(Place *p)
     if (!fetch(p)) return false;
     p->state = (Mbarrier){0};
     store_state(p);
-    wake(p, false);
+    release_waiters(p, false);
     return true;
 }
 
@@ -290,7 +290,7 @@ static bool arrive_step(Place *p)
 bool mbarrier_receive(Warp *warp, const Insn *insn, int lane, uint64_t address, uint32_t bytes)
 {
     Place p = {.warp = warp, .insn = insn, .lane = lane};
-    if (!find_place(&p, address) || !read_state(&p) || !check(&p, ACCESS_ATOMIC)
+    if (!find_place(&p, address) || !read_state(&p) || !check_access_to(&p, ACCESS_ATOMIC)
         || !add_bytes(&p, -(int64_t)bytes))
         return false;
     release_clock(&p);

@@ -43,7 +43,7 @@ static bool walks(const TensorMap *map, unsigned d)
 
 /* The coordinate of a pixel, without its offset: from the corner to the end of the box, then again and again
  * from the box's begin; `number` becomes how often it has begun. */
-static int64_t walk(const TensorCopy *t, unsigned d, uint32_t *number)
+static int64_t pixel_coordinate(const TensorCopy *t, unsigned d, uint32_t *number)
 {
     int64_t first = box_first(&t->map, d), last = box_last(&t->map, d), step = t->map.steps[d] + 1;
     int64_t left = (last - t->corner[d]) / step + 1, turn = (last - first) / step + 1, n = *number;
@@ -60,7 +60,7 @@ static int64_t place_of(const TensorCopy *t, unsigned d, uint32_t *number)
         return t->corner[d] + (int64_t)at * (t->map.steps[d] + 1);
     }
     if (d == t->map.rank) return t->corner[d] + (int64_t)*number;
-    return (walks(&t->map, d) ? walk(t, d, number) : t->corner[d]) + t->offset[d - 1];
+    return (walks(&t->map, d) ? pixel_coordinate(t, d, number) : t->corner[d]) + t->offset[d - 1];
 }
 
 /* The address of element 0 of a row, if the row has any in the tensor. */
@@ -77,7 +77,7 @@ static bool find_row(const TensorCopy *t, uint32_t number, uint64_t *address)
 }
 
 /* The swizzled address of a byte of shared memory. */
-static uint64_t swizzled(unsigned mode, uint64_t address)
+static uint64_t swizzled_address(unsigned mode, uint64_t address)
 {
     const uint64_t bits = (1u << mode) - 1;
     return address ^ (address >> 7 & bits) << 4;
@@ -88,7 +88,7 @@ static void pass_row(const TensorCopy *t, uint8_t *box, uint64_t offset, uint32_
 {
     for (uint32_t at = 0; at < t->row; at += CHUNK) {
         uint64_t plain = offset + (uint64_t)number * t->row + at;
-        uint8_t *place = box + (swizzled(t->map.swizzle, plain) - offset);
+        uint8_t *place = box + (swizzled_address(t->map.swizzle, plain) - offset);
         if (t->store)
             memcpy(row + at, place, CHUNK);
         else
@@ -196,7 +196,7 @@ static unsigned operation_of(TensorReduction reduction, unsigned type)
 }
 
 /* The elements of the innermost dimension that are there; the step is ignored in it. */
-static void clip(TensorCopy *t)
+static void clip_row(TensorCopy *t)
 {
     int64_t corner = t->corner[0], size = (int64_t)t->map.dims[0] + 1, count = t->count[0];
     int64_t first = corner < 0 ? -corner : 0, end = size - corner;
@@ -262,7 +262,7 @@ static const char *prepare_copy(TensorCopy *t, const Insn *insn, const uint32_t 
     if (problem) return problem;
     t->row = t->count[0] * t->element;
     if (t->rows > UINT32_MAX / t->row) return "the box is too large";
-    clip(t);
+    clip_row(t);
     return t->op == OP_COUNT ? "this reduction of its elements is not supported" : corner_problem(t, rank);
 }
 

@@ -254,7 +254,7 @@ static uint64_t address_of(const Warp *w, const Insn *i, int l)
 
 /* The lanes of rest that are at one place with the first of them, as far as they are neighbors or a half
  * apart. */
-static uint32_t together(const uint64_t *address, uint32_t rest)
+static uint32_t lanes_at_one_place(const uint64_t *address, uint32_t rest)
 {
     int first = __builtin_ctz(rest);
     uint32_t lanes = 0;
@@ -283,7 +283,7 @@ static bool access_by_lanes(Warp *w, const Insn *i, GlobalCursor *cursor)
     if (i->mods & MEM_ATOMIC) x.kind = ACCESS_ATOMIC;
     for (int l = 0; l < WARP_LANES; l++) address[l] = address_of(w, i, l) + part.first * form->bytes;
     for (uint32_t rest = w->mask; rest; rest &= ~x.lanes) {
-        x.lanes = form->kind == ACCESS_READ ? together(address, rest) : rest & -rest;
+        x.lanes = form->kind == ACCESS_READ ? lanes_at_one_place(address, rest) : rest & -rest;
         x.address = address[__builtin_ctz(rest)];
         if (!check_access(&x)) return false;
     }

@@ -139,7 +139,7 @@ static void list_add(Race *race, uint32_t *list, const RaceAccess *access)
 /* --- cells ------------------------------------------------------------------------------------------ */
 
 /* A lane of the record whose access does not happen before the thread's; -1: there is none. */
-static int unordered(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
+static int unordered_lane(const Race *race, const RaceRecord *r, const RaceAccess *access, int lane)
 {
     uint32_t others = r->lanes & ~(r->warp == access->warp->index ? 1u << lane : 0);
     const VectorClock *clock = clock_of(&race->clocks, access->warp, lane);
@@ -169,7 +169,7 @@ static bool look_at(const Race *race, Look *look, int lane, uint32_t list, Acces
 {
     for (; list; list = race->records[list].next) {
         const RaceRecord *r = &race->records[list];
-        int other = unordered(race, r, look->access, lane);
+        int other = unordered_lane(race, r, look->access, lane);
         if (other < 0) continue;
         if (kind != ACCESS_WRITE || !is_silent(look->access, look->offset, look->bytes)) {
             race_report(look->access, lane, look->offset, r, other, kind);

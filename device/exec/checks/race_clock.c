@@ -83,7 +83,7 @@ void clocks_close(Clocks *c)
 }
 
 /* Joins a thread's clock, with its own time, into the clock at a place. */
-static void release(Clocks *c, uint32_t thread, VectorClock **place)
+static void release_clock(Clocks *c, uint32_t thread, VectorClock **place)
 {
     VectorClock *clock = clock_own(c, place);
     if (!clock) return;
@@ -96,7 +96,7 @@ static uint32_t thread_of(const Warp *warp, int lane) { return warp->index * WAR
 void clocks_release(Clocks *c, const Warp *warp, int lane, uint32_t word)
 {
     if (!c->of_word[word]) c->used[c->used_count++] = word;
-    release(c, thread_of(warp, lane), &c->of_word[word]);
+    release_clock(c, thread_of(warp, lane), &c->of_word[word]);
     if (!c->of_word[word]) c->used_count--;
 }
 
@@ -110,7 +110,7 @@ void clocks_acquire(Clocks *c, const Warp *warp, int lane, uint32_t word)
 void clocks_arrive(Clocks *c, const Warp *warp, uint32_t barrier)
 {
     for (uint32_t rest = warp->mask; rest; rest &= rest - 1)
-        release(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
+        release_clock(c, thread_of(warp, __builtin_ctz(rest)), &c->of_barrier[barrier]);
 }
 
 void clocks_drop_barrier(Clocks *c, uint32_t barrier) { clock_drop(c, &c->of_barrier[barrier]); }
@@ -134,7 +134,7 @@ void clocks_cluster_wait(Clocks *c, const Warp *warp, uint32_t lanes)
 /* --- synchronization ------------------------------------------------------------------------------ */
 
 /* The one clock that all of them share with no other lane; else NULL. */
-static VectorClock *common(const Clocks *c, const Rendezvous *m)
+static VectorClock *common_clock(const Clocks *c, const Rendezvous *m)
 {
     VectorClock *first = NULL;
     uint32_t count = 0;
@@ -163,7 +163,7 @@ static void join_clocks(Clocks *c, const Rendezvous *m, VectorClock *into)
 
 void clocks_synchronize(Clocks *c, const Rendezvous *m)
 {
-    VectorClock *clock = common(c, m);
+    VectorClock *clock = common_clock(c, m);
     bool fresh = !clock;
     if (fresh && !(clock = clock_new(c))) return;
     join_clocks(c, m, clock);

@@ -10,7 +10,7 @@ enum { UNKNOWN = UINT32_MAX, VISITING = UINT32_MAX - 1, UNVISITED = UINT32_MAX -
 static bool grows_freely(const Insn *insn) { return insn->op == OP_call_indirect || insn->op == OP_alloca; }
 
 /* Sums the largest callee; depth limits the recursion of this function itself. */
-static uint32_t measure(CodeFunction *function, int depth)
+static uint32_t measure_stack(CodeFunction *function, int depth)
 {
     uint32_t most = 0;
     if (function->stack_size == VISITING || depth == 0) return UNKNOWN;
@@ -22,7 +22,7 @@ static uint32_t measure(CodeFunction *function, int depth)
         if (grows_freely(insn)) size = UNKNOWN;
         if (insn->op == OP_call) {
             CodeFunction *callee = (CodeFunction *)(uintptr_t)insn->pointer;
-            size = callee->module == function->module ? measure(callee, depth - 1) : callee->stack_size;
+            size = callee->module == function->module ? measure_stack(callee, depth - 1) : callee->stack_size;
         }
         if (size > most) most = size;
     }
@@ -34,5 +34,5 @@ static uint32_t measure(CodeFunction *function, int depth)
 void exec_measure(CodeModule *module)
 {
     for (uint32_t k = 0; k < module->function_count; k++) module->functions[k]->stack_size = UNVISITED;
-    for (uint32_t k = 0; k < module->function_count; k++) measure(module->functions[k], 200);
+    for (uint32_t k = 0; k < module->function_count; k++) measure_stack(module->functions[k], 200);
 }

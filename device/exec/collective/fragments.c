@@ -30,7 +30,8 @@ static uint8_t *place_of(const Collective *all, unsigned lane, uint64_t address,
 }
 
 /* The bytes at a place, once a check has found no fault; else NULL. */
-static uint8_t *checked(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes, bool write)
+static uint8_t *checked_bytes(const Collective *all, unsigned lane, uint8_t *place, uint32_t bytes,
+                              bool write)
 {
     if (!place || !all->warp->block->checker) return place;
     AccessKind kind = write ? ACCESS_WRITE : ACCESS_READ;
@@ -70,7 +71,7 @@ static uint8_t *tile_row(const Collective *all, unsigned tile, unsigned row, boo
     unsigned lane = tile * TILE + row;
     uint8_t *place = place_of(all, lane, memory_offset(all->insn[lane], address_of(all, lane)),
                               TILE_ROW_BYTES, TILE_ROW_BYTES, write, false);
-    return checked(all, lane, place, TILE_ROW_BYTES, write);
+    return checked_bytes(all, lane, place, TILE_ROW_BYTES, write);
 }
 
 static void load_tiles(const Collective *all)
@@ -169,7 +170,7 @@ static uint8_t *stored_at(const Stored *s, unsigned lane, MatrixPlace at, uint32
     uint64_t offset = (line * s->stride + along) * s->bits / 8;
     uint8_t *place = s->block ? s->block + offset
                               : place_of(s->all, lane, s->address + offset, bytes, bytes, s->write, false);
-    return checked(s->all, lane, place, bytes, s->write);
+    return checked_bytes(s->all, lane, place, bytes, s->write);
 }
 
 /* One register from or to memory, element by element; those of less than a byte lie in one word. */
@@ -205,7 +206,7 @@ static void move_stored(const Collective *all, bool write)
 /* --- all of them --------------------------------------------------------------------------------------- */
 
 /* What Insn.pointer of the operation points to, in bytes; 0: nothing. */
-static size_t described(const Insn *insn)
+static size_t described_bytes(const Insn *insn)
 {
     switch (insn->op) {
     case OP_mma: return sizeof(MatrixProduct);
@@ -218,7 +219,7 @@ static size_t described(const Insn *insn)
 static bool is_one_form(const Collective *all)
 {
     const Insn *first = all->insn[0];
-    size_t size = described(first);
+    size_t size = described_bytes(first);
     for (unsigned l = 1; l < WARP_LANES; l++) {
         const Insn *insn = all->insn[l];
         if (insn == first) continue;

@@ -26,7 +26,7 @@ static unsigned metadata_of(const Collective *all, const MatrixProduct *p, unsig
 }
 
 /* The row of b that goes with element k of a row of a. */
-static unsigned chosen(const Collective *all, const MatrixProduct *p, unsigned row, unsigned k)
+static unsigned chosen_row(const Collective *all, const MatrixProduct *p, unsigned row, unsigned k)
 {
     const unsigned bits = matrix_type_bits(p->a.type), unit = matrix_unit_bits(&p->a), at = k * bits;
     const unsigned second = at / unit % 2, which = metadata_of(all, p, row, at) >> 2 * second & 3;
@@ -49,7 +49,7 @@ void matrix_multiply_sparse(const Collective *all, const MatrixProduct *p, const
     one.b.rows = p->a.columns;
     for (unsigned row = 0; row < p->a.rows; row++) {
         copy_columns(&x, 0, a, row * depth, depth);
-        for (unsigned k = 0; k < depth; k++) copy_columns(&y, k * n, b, chosen(all, p, row, k) * n, n);
+        for (unsigned k = 0; k < depth; k++) copy_columns(&y, k * n, b, chosen_row(all, p, row, k) * n, n);
         copy_columns(&sums, 0, c, row * n, n);
         matrix_multiply_values(&one, &x, &y, &sums);
         copy_columns(c, row * n, &sums, 0, n);

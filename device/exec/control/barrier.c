@@ -14,7 +14,7 @@ static bool barrier_full(const Block *block, const Barrier *barrier)
 }
 
 /* Writes the combined value into the destination of a waiting group's bar.red. */
-static void deliver(Warp *warp, const Group *g, const Barrier *barrier)
+static void deliver_reduction(Warp *warp, const Group *g, const Barrier *barrier)
 {
     const Insn *insn = g->pc;
     uint8_t *row = warp->registers + g->frame + (insn->d & REF_OFFSET_MASK);
@@ -42,7 +42,7 @@ static void barrier_free(Block *block, uint32_t number)
         for (uint32_t n = 0; n < warp->group_count; n++) {
             Group *g = &warp->groups[n];
             if (g->state != GROUP_BARRIER || g->barrier != number) continue;
-            deliver(warp, g, barrier);
+            deliver_reduction(warp, g, barrier);
             g->state = GROUP_READY;
             g->pc++;
             warp->parked = false;
@@ -71,7 +71,7 @@ static bool is_uniform(Ref ref)
 }
 
 /* The lanes of mask whose barrier number and count are those of lane l. */
-static uint32_t alike(Warp *warp, const Insn *insn, uint32_t mask, int l)
+static uint32_t lanes_at_same_barrier(Warp *warp, const Insn *insn, uint32_t mask, int l)
 {
     const uint32_t *number = ROW(const uint32_t, warp, insn->a), *count = ROW(const uint32_t, warp, insn->b);
     uint32_t same = 0;
@@ -107,8 +107,9 @@ const Insn *barrier_arrive(Warp *warp, const Insn *insn)
 {
     Block *block = warp->block;
     int first = __builtin_ctz(warp->mask);
-    uint32_t same =
-        is_uniform(insn->a) && is_uniform(insn->b) ? warp->mask : alike(warp, insn, warp->mask, first);
+    uint32_t same = is_uniform(insn->a) && is_uniform(insn->b)
+                        ? warp->mask
+                        : lanes_at_same_barrier(warp, insn, warp->mask, first);
     uint32_t number = ROW(const uint32_t, warp, insn->a)[first];
     uint32_t expected = insn->b == REF_ABSENT ? 0 : ROW(const uint32_t, warp, insn->b)[first];
     Barrier *barrier;

@@ -43,7 +43,7 @@ static void complete_phase_if_done(Cluster *cluster)
 }
 
 /* A lane has arrived already, or has not. */
-static const Insn *refuse(Warp *warp, const Insn *insn, uint32_t lanes, const char *what)
+static const Insn *phase_fault(Warp *warp, const Insn *insn, uint32_t lanes, const char *what)
 {
     return exec_fault(warp, insn, __builtin_ctz(lanes), CUDA_ERROR_LAUNCH_FAILED,
                       "%s: barrier.cluster.arrive and barrier.cluster.wait must alternate", what);
@@ -53,7 +53,8 @@ const Insn *cluster_arrive(Warp *warp, const Insn *insn)
 {
     Cluster *cluster = warp->block->cluster;
     uint32_t again = warp->mask & (warp->arrived | warp->complete);
-    if (again) return refuse(warp, insn, again, "a second arrival at the cluster's barrier without a wait");
+    if (again)
+        return phase_fault(warp, insn, again, "a second arrival at the cluster's barrier without a wait");
     warp->arrived |= warp->mask;
     cluster->arrived += lane_count(warp->mask);
     if (warp->block->checker) check_cluster_arrive(warp);
@@ -65,7 +66,8 @@ const Insn *cluster_arrive(Warp *warp, const Insn *insn)
 const Insn *cluster_wait(Warp *warp, const Insn *insn)
 {
     uint32_t missing = warp->mask & ~(warp->arrived | warp->complete), open = warp->mask & warp->arrived;
-    if (missing) return refuse(warp, insn, missing, "a wait at the cluster's barrier without an arrival");
+    if (missing)
+        return phase_fault(warp, insn, missing, "a wait at the cluster's barrier without an arrival");
     if (open && open != warp->mask) {
         group_fork(warp, open, insn);
         warp_set_mask(warp, warp->mask & ~open);

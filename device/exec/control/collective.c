@@ -36,7 +36,7 @@ static void gather_lanes(Warp *warp, const Group *like, Collective *all)
 }
 
 /* Carries out the operation once all members are here; true when groups were released. */
-static bool complete(Warp *warp, Group *like)
+static bool complete_if_all_here(Warp *warp, Group *like)
 {
     Collective all;
     Group key = *like;
@@ -57,7 +57,8 @@ static bool complete(Warp *warp, Group *like)
 void collective_exit(Warp *warp)
 {
     for (uint32_t k = 0; k < warp->group_count; k++) {
-        if (warp->groups[k].state == GROUP_SYNC && complete(warp, &warp->groups[k])) k = UINT32_MAX;
+        if (warp->groups[k].state == GROUP_SYNC && complete_if_all_here(warp, &warp->groups[k]))
+            k = UINT32_MAX;
     }
 }
 
@@ -127,7 +128,7 @@ const Insn *collective_enter(Warp *warp, const Insn *insn, Ref member_ref)
     g->state = GROUP_SYNC;
     g->member_mask = wanted;
     g->waited = ++warp->turn;
-    complete(warp, g);
+    complete_if_all_here(warp, g);
     return group_next(warp);
 }
 

@@ -14,7 +14,7 @@
 enum { LONGEST_NS = 1000000, COARSE_NS = 100000 };
 
 /* The time of the lane that sleeps longest. */
-static uint64_t duration(const Warp *warp, const Insn *insn)
+static uint64_t longest_duration(const Warp *warp, const Insn *insn)
 {
     const uint32_t *wanted = ROW(const uint32_t, warp, insn->a);
     uint32_t longest = 0;
@@ -33,7 +33,7 @@ static void note(Block *block, uint64_t until)
 const Insn *sleep_enter(Warp *warp, const Insn *insn)
 {
     Group *g = warp->current;
-    uint64_t wanted = duration(warp, insn);
+    uint64_t wanted = longest_duration(warp, insn);
     warp->spinning = true;
     if (!wanted) return group_yield(warp, insn + 1);
     g->pc = insn + 1;

@@ -27,7 +27,7 @@ void unwritten_close(Unwritten *u)
 }
 
 /* The part of [address, address + size) that lies in the range, counted from its start; false: none does. */
-static bool clip(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first, uint64_t *end)
+static bool clip_to_range(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first, uint64_t *end)
 {
     if (address < u->start) {
         uint64_t before = u->start - address;
@@ -65,7 +65,7 @@ static void change_bytes(uint8_t *first, uint8_t *end, bool set)
 static void change_range(const Unwritten *u, uint64_t address, uint64_t size, bool set)
 {
     uint64_t first, end;
-    if (!clip(u, address, size, &first, &end)) return;
+    if (!clip_to_range(u, address, size, &first, &end)) return;
     uint8_t *low = u->bits + first / BYTE, *high = u->bits + end / BYTE;
     uint8_t head = (uint8_t)(0xff << first % BYTE), tail = (uint8_t)((1u << end % BYTE) - 1);
     if (low == high) {
@@ -90,7 +90,7 @@ void unwritten_clear(const Unwritten *u, uint64_t address, uint64_t size)
 bool unwritten_find(const Unwritten *u, uint64_t address, uint64_t size, uint64_t *first)
 {
     uint64_t at, end;
-    if (!clip(u, address, size, &at, &end)) return false;
+    if (!clip_to_range(u, address, size, &at, &end)) return false;
     while (at < end) {
         uint8_t bits = __atomic_load_n(&u->bits[at / BYTE], __ATOMIC_RELAXED) >> at % BYTE;
         if (bits) {

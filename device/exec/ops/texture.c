@@ -203,7 +203,7 @@ static const Insn *run_txq(Warp *w, const Insn *i, bool surface)
 /* --- surfaces: imm is bytes of an element, mods the number of elements and what happens outside ------- */
 
 /* The place where a lane reads or writes; false: a fault. */
-static bool place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
+static bool texel_place(TexelAccess *a, int lane, uint32_t bytes, bool scaled, SurfacePlace *out)
 {
     u32 at[4];
     *out = (SurfacePlace){0, false};
@@ -258,7 +258,7 @@ static const Insn *run_elements(Warp *w, const Insn *i, bool store)
     for (int l = 0; l < WARP_LANES; l++) {
         SurfacePlace p;
         if (!w->lanes[l]) continue;
-        if (!place(&a, l, bytes * element_count(i), false, &p)) return NULL;
+        if (!texel_place(&a, l, bytes * element_count(i), false, &p)) return NULL;
         for (unsigned k = 0; k < element_count(i); k++) {
             u64 value = store ? get_element(&a, l, (int)k) : 0;
             void *at = (void *)(uintptr_t)(p.address + k * bytes);
@@ -277,7 +277,7 @@ static const Insn *run_sust_p(Warp *w, const Insn *i)
         SurfacePlace p;
         u32 words[4] = {0};
         if (!w->lanes[l]) continue;
-        if (!find_shaped(&a, l, true) || !place(&a, l, a.texture.element, true, &p)) return NULL;
+        if (!find_shaped(&a, l, true) || !texel_place(&a, l, a.texture.element, true, &p)) return NULL;
         for (unsigned k = 0; k < element_count(i); k++) words[k] = (u32)get_element(&a, l, (int)k);
         if (p.address) surface_pack(&a.texture, words, (uint8_t *)(uintptr_t)p.address);
     }
@@ -337,7 +337,7 @@ static const Insn *run_sured(Warp *w, const Insn *i)
         SurfacePlace p;
         if (!w->lanes[l]) continue;
         if (!find_shaped(&a, l, true) || (own && !fits_reduction(&a, l, bytes))) return NULL;
-        if (!place(&a, l, bytes, own, &p)) return NULL;
+        if (!texel_place(&a, l, bytes, own, &p)) return NULL;
         if (!p.address) continue;
         u64 value = get_element(&a, l, 0);
         bool is_signed = own ? a.texture.format == TEXTURE_S32 : (i->imm & SURFACE_SIGNED) != 0;

@@ -110,7 +110,7 @@ static void ask_help(LaunchTree *tree)
 }
 
 /* Runs grids that are ready until all are done; a helper leaves when none is. */
-static void work(LaunchTree *tree, bool helper)
+static void run_ready_grids(LaunchTree *tree, bool helper)
 {
     ExecFault fault;
     pthread_mutex_lock(&tree->lock);
@@ -133,7 +133,7 @@ static void work(LaunchTree *tree, bool helper)
     pthread_mutex_unlock(&tree->lock);
 }
 
-static void help(PoolJob *job) { work((LaunchTree *)job, true); }
+static void help(PoolJob *job) { run_ready_grids((LaunchTree *)job, true); }
 
 int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, ExecFault *fault)
 {
@@ -149,7 +149,7 @@ int descendants_run(Children *root, const GridLaunch *launch, WorkerPool *pool, 
         .started_ns = exec_now_ns(),
     };
     start_next_locked(&tree, root);
-    work(&tree, false);
+    run_ready_grids(&tree, false);
     worker_pool_finish(pool, &tree.job);
     pthread_mutex_destroy(&tree.lock);
     pthread_cond_destroy(&tree.changed);

@@ -37,7 +37,7 @@ static bool compute_step(Elementwise *s, const ElementwiseStep *step)
 }
 
 /* Whether the comparison gives the expected result in all threads. */
-static bool holds(const Elementwise *s, const ElementwiseStep *step)
+static bool comparison_holds(const Elementwise *s, const ElementwiseStep *step)
 {
     const uint8_t *bits = affine_bits[step->op];
     bool result;
@@ -49,7 +49,7 @@ static bool holds(const Elementwise *s, const ElementwiseStep *step)
 /* --- memory -------------------------------------------------------------------------------------------- */
 
 /* Finds the elements of all threads, which must be consecutive. */
-static bool locate(Elementwise *s, const ElementwiseStep *step)
+static bool locate_elements(Elementwise *s, const ElementwiseStep *step)
 {
     const Grid *grid = s->block->grid;
     const BlockAffine a = affine_at(s, step->a, 64);
@@ -81,13 +81,13 @@ static bool all_disjoint(const Elementwise *s, const ElementwiseStep *first, con
 }
 
 /* Makes all checks, before anything is written. */
-static bool prepare(Elementwise *s)
+static bool check_all(Elementwise *s)
 {
     const ElementwiseStep *first = s->code->steps, *end = first + s->code->step_count, *access = end;
     for (const ElementwiseStep *step = first; step < end; step++) {
-        const bool found = step->bytes                    ? locate(s, step)
+        const bool found = step->bytes                    ? locate_elements(s, step)
                            : affine_bits[step->op][0] > 1 ? compute_step(s, step)
-                                                          : holds(s, step);
+                                                          : comparison_holds(s, step);
         if (!found) return false;
         if (step->bytes && access == end) access = step;
     }
@@ -97,7 +97,7 @@ static bool prepare(Elementwise *s)
 /* --- elements ------------------------------------------------------------------------------------------ */
 
 /* The row has the value in each lane. */
-static void fill(uint8_t *buffer, const uint8_t *row, uint32_t size)
+static void fill_row(uint8_t *buffer, const uint8_t *row, uint32_t size)
 {
     const uint32_t bytes = size * WARP_LANES;
     for (uint32_t k = 0; k < PIECE; k += bytes) memcpy(buffer + k, row, bytes);
@@ -110,7 +110,7 @@ static void set_buffers(Elementwise *s)
         const ElementwiseOperand *operand = &s->code->operands[k];
         if (operand->kind < OPERAND_RESULT) continue;
         s->at[k] = s->buffers[used++];
-        if (operand->kind == OPERAND_VALUE) fill(s->at[k], value_row(s, operand->value), operand->size);
+        if (operand->kind == OPERAND_VALUE) fill_row(s->at[k], value_row(s, operand->value), operand->size);
     }
 }
 
@@ -149,7 +149,7 @@ bool elementwise_run(Block *block, Worker *worker)
     s.block = block;
     s.worker = worker;
     s.threads = block->threads;
-    if (!prepare(&s)) return false;
+    if (!check_all(&s)) return false;
     compute_elements(&s);
     block->live = 0;
     grid_call_help_if_long(block->grid);

@@ -234,7 +234,7 @@ static const Insn *take_branch(const Lockstep *x, const Insn *i)
 }
 
 /* Whether the instruction fits, and was done. */
-static bool compute(Lockstep *x, const Insn *i)
+static bool compute_insn(Lockstep *x, const Insn *i)
 {
     if (lockstep_classes[i->op] == LOCKSTEP_ACCESS) return do_load(x, i);
     if (!ref_is_register(i->d)) return false;
@@ -256,7 +256,7 @@ static const Insn *run_step(Lockstep *x, const Insn *i)
     case LOCKSTEP_SKIP: return i + 1;
     case LOCKSTEP_JUMP: return jump(x, i);
     case LOCKSTEP_BRANCH: return take_branch(x, i);
-    default: return compute(x, i) ? i + 1 : NULL;
+    default: return compute_insn(x, i) ? i + 1 : NULL;
     }
 }
 

@@ -7,7 +7,7 @@
 #include "exec/state/ranges.h"
 
 /* Takes the right to record the launch's fault: the first one wins. */
-static bool claim(Grid *grid)
+static bool claim_fault(Grid *grid)
 {
     bool first;
     pthread_mutex_lock(grid->fault_lock);
@@ -34,7 +34,7 @@ const char *exec_place(const CodeFunction *function, const Insn *insn, char *out
 void exec_fault_plain(Grid *grid, CUresult code, const char *format, ...)
 {
     va_list arguments;
-    if (!claim(grid)) return;
+    if (!claim_fault(grid)) return;
     grid->fault->code = code;
     va_start(arguments, format);
     vsnprintf(grid->fault->text, sizeof grid->fault->text, format, arguments);
@@ -61,7 +61,7 @@ const Insn *exec_fault(Warp *warp, const Insn *insn, int lane, CUresult code, co
 }
 
 /* Why the range is not accessible, or NULL. */
-static const char *closed(const MemoryRange *range)
+static const char *why_inaccessible(const MemoryRange *range)
 {
     if (range->state != MEMORY_CLOSED) return NULL;
     return range->kind == MEMORY_MAPPED ? "no device has access to it (cuMemSetAccess)"
@@ -107,7 +107,7 @@ void exec_describe_nearest(const GridLaunch *launch, uint64_t address, uint64_t 
     snprintf(out + strlen(out), capacity - strlen(out), " the %s%s at 0x%llx of %llu bytes",
              near.state == MEMORY_FREED ? "freed " : "", memory_kind_name(near.kind),
              (unsigned long long)near.base, (unsigned long long)near.size);
-    if (!refusal && address - near.base < near.size) refusal = closed(&near);
+    if (!refusal && address - near.base < near.size) refusal = why_inaccessible(&near);
     if (refusal) snprintf(out + strlen(out), capacity - strlen(out), ": %s", refusal);
 }
 

@@ -56,7 +56,8 @@ static double along(CubeAxis axis, const uint32_t v[3])
 }
 
 /* The coordinate, on an axis of this face, of a direction that meets another face. */
-static double beyond(const CubeAxis axes[3], CubeAxis axis, CubeAxis major, const uint32_t end[3])
+static double coordinate_beyond_edge(const CubeAxis axes[3], CubeAxis axis, CubeAxis major,
+                                     const uint32_t end[3])
 {
     double depth = along(axes[2], end), length = along(major, end), here = along(axis, end);
     if (axes[2].component == major.component) return 4; /* the face opposite: anywhere further off */
@@ -76,7 +77,7 @@ bool cube_step(const uint32_t direction[3], const uint32_t step[3], double out[2
     other = cube_point(end).face;
     for (int k = 0; k < 2; k++) {
         double at = other == face ? along(axes[k], end) / along(axes[2], end)
-                                  : beyond(axes, axes[k], face_axes[other][2], end);
+                                  : coordinate_beyond_edge(axes, axes[k], face_axes[other][2], end);
         out[k] = at - along(axes[k], direction) / along(axes[2], direction);
     }
     return other == face;

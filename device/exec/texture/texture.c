@@ -44,7 +44,7 @@ static int64_t fixed_coordinate(float x, float limit)
 static bool is_infinite(float x) { return x - x != 0; }
 
 /* A normalized coordinate is truncated to 21 bits of fraction, to more for axes of more than 2^14 texels. */
-static int64_t cut(const Texture *t, int axis, int64_t at)
+static int64_t truncate_coordinate(const Texture *t, int axis, int64_t at)
 {
     int bits = t->size[axis] <= 16384 ? 21 : 39 - __builtin_clz(t->size[axis] - 1);
     return at & -((int64_t)1 << (COORDINATE_BITS - bits));
@@ -54,12 +54,13 @@ static int64_t cut(const Texture *t, int axis, int64_t at)
  * repeat it. */
 static int64_t axis_position(const Texture *t, int axis, float x)
 {
-    if (has_faces(t->shape)) return cut(t, axis, (fixed_coordinate(x, 1) >> 1) + ONE / 2) * t->size[axis];
+    if (has_faces(t->shape))
+        return truncate_coordinate(t, axis, (fixed_coordinate(x, 1) >> 1) + ONE / 2) * t->size[axis];
     bool wrap = t->address[axis] == TEXTURE_WRAP, mirror = t->address[axis] == TEXTURE_MIRROR;
     if (!t->normalized) return fixed_coordinate(x, 0x1p32f);
-    if (!wrap && !mirror) return cut(t, axis, fixed_coordinate(x, 0x1p20f)) * t->size[axis];
+    if (!wrap && !mirror) return truncate_coordinate(t, axis, fixed_coordinate(x, 0x1p20f)) * t->size[axis];
     int64_t at = is_infinite(x) ? 0 : fixed_coordinate(x, 0x1p36f);
-    return cut(t, axis, at & ((mirror ? 2 : 1) * ONE - 1)) * t->size[axis];
+    return truncate_coordinate(t, axis, at & ((mirror ? 2 : 1) * ONE - 1)) * t->size[axis];
 }
 
 /* The texel that stands for one that may be outside: by clamping, and by the address mode of the axis. */

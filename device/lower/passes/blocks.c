@@ -149,7 +149,7 @@ static void lay_out(Graph *g)
 }
 
 /* The successors by their places in the order. */
-static void relink(Graph *g, const LowerBlock *old)
+static void relink_successors(Graph *g, const LowerBlock *old)
 {
     LowerFunction *f = g->f;
     uint32_t *start = ARENA_ARRAY(f->scratch, uint32_t, g->count + 1);
@@ -186,6 +186,6 @@ void lower_blocks(LowerFunction *f)
     g.count = lower_order(f->scratch, &graph, g.order);
     const LowerBlock *old = f->blocks;
     lay_out(&g);
-    relink(&g, old);
+    relink_successors(&g, old);
     relink_tables(f, old);
 }

@@ -224,7 +224,7 @@ static void note_sum(Contraction *c, Node *node)
 }
 
 /* Uses in a region. */
-static void scan(Contraction *c)
+static void scan_region(Contraction *c)
 {
     LowerFunction *f = c->f;
     for (c->insn = c->first; c->insn < c->end; c->insn++) {
@@ -367,7 +367,7 @@ void lower_contract(LowerFunction *f)
     for (uint32_t n = 0; n < f->insn_count; n++) find_role(&f->insns[n], &c.nodes[n]);
     find_crossing(&c);
     for (begin(&c); next_region(&c);) {
-        scan(&c);
+        scan_region(&c);
         mark_other_uses(&c);
         contract_sums(&c);
     }

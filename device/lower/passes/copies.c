@@ -41,7 +41,7 @@ static void find_fixed(Copies *c)
 }
 
 /* What a source operand may be read from instead. */
-static Ref substitute(Copies *c, Ref ref)
+static Ref substitute_source(Copies *c, Ref ref)
 {
     if (!ref_is_register(ref)) return ref;
     uint32_t r = ref_number(ref);
@@ -53,7 +53,7 @@ static Ref substitute(Copies *c, Ref ref)
 
 static void rewrite_sources(void *closure, Ref *ref, bool read, bool written)
 {
-    if (read && !written) *ref = substitute(closure, *ref);
+    if (read && !written) *ref = substitute_source(closure, *ref);
 }
 
 static void note_write(void *closure, Ref *ref, bool read, bool written)

@@ -165,7 +165,7 @@ static void flow_block(Needs *n, uint32_t block)
 }
 
 /* Without loops one sweep visits each block once; with loops it is repeated until nothing changes. */
-static void flow(Needs *n)
+static void propagate_needs(Needs *n)
 {
     const LowerFunction *f = n->f;
     bool loops = false;
@@ -212,7 +212,7 @@ void lower_dead(LowerFunction *f)
 {
     Needs n = {.f = f};
     make_sets(&n);
-    flow(&n);
+    propagate_needs(&n);
     for (uint32_t b = f->block_count; b-- > 0;) sweep_block(&n, b);
     close_ranks(f);
 }

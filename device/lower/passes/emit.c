@@ -25,7 +25,7 @@ static void find_merges(Emission *e)
 }
 
 /* Places the blocks; returns the number of decoded instructions. */
-static uint32_t measure(Emission *e)
+static uint32_t place_blocks(Emission *e)
 {
     const LowerFunction *f = e->f;
     uint32_t count = 0;
@@ -129,7 +129,7 @@ void lower_emit(Lower *lower, LowerFunction *f, CodeFunction *code)
 {
     Emission e = {.lower = lower, .f = f, .code = code};
     find_merges(&e);
-    code->insn_count = measure(&e);
+    code->insn_count = place_blocks(&e);
     code->insns = ARENA_ARRAY(lower->keep, Insn, code->insn_count);
     code->ref_count = f->ref_count;
     code->refs = ARENA_ARRAY(lower->keep, Ref, f->ref_count);

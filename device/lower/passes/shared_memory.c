@@ -72,7 +72,7 @@ static bool are_live_together(const Layout *l, const SharedVariable *a, const Sh
 }
 
 /* The lowest place that no variable met in some kernel has taken. */
-static void place(Layout *l, uint32_t index)
+static void place_variable(Layout *l, uint32_t index)
 {
     SharedVariable *v = &l->variables[index];
     uint64_t offset = 0;
@@ -211,7 +211,7 @@ void lower_shared_memory(Lower *lower)
         if (v->space == PTX_SPACE_SHARED && lower_owns(lower, v)) collect_module(&l, v);
     }
     for (uint32_t f = 0; f < tree->function_count; f++) collect_own(&l, &lower->functions[f]);
-    for (uint32_t i = 0; i < l.count; i++) place(&l, i);
+    for (uint32_t i = 0; i < l.count; i++) place_variable(&l, i);
     place_dynamic(&l);
     find_needs(lower);
     for (uint32_t f = 0; f < tree->function_count; f++) set_size(&l, &lower->functions[f]);

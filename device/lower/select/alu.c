@@ -211,7 +211,7 @@ bool select_has_operation(Select *s) { return recipe_of(s)->op != OP_COUNT; }
 
 /* Sources are flushed where the operation does not do it: slct's is what it tests, not what it chooses from.
  */
-static Ref flushed(Select *s, const Recipe *recipe, Ref source, uint32_t index)
+static Ref flush_sources(Select *s, const Recipe *recipe, Ref source, uint32_t index)
 {
     const PtxForm *form = s->insn->form;
     bool tested = form->opcode == PTX_OP_slct;
@@ -231,11 +231,11 @@ static Ref alu_source(Select *s, const Recipe *recipe, uint32_t index)
     if (half && form->types[0] == PTX_f32)
         return select_compute(s, type == PTX_f16 ? OP_cvt_f32_f16 : OP_cvt_f32_bf16, CLASS_32, source,
                               REF_ABSENT, REF_ABSENT);
-    return flushed(s, recipe, source, index);
+    return flush_sources(s, recipe, source, index);
 }
 
 /* A result in d after the last of what follows the operation. */
-static void finish(Select *s, const Recipe *recipe, Ref value, Ref d, RegisterClass class)
+static void finish_result(Select *s, const Recipe *recipe, Ref value, Ref d, RegisterClass class)
 {
     for (uint32_t i = 0; i < recipe->after_count; i++) {
         bool last = i + 1 == recipe->after_count;
@@ -272,7 +272,7 @@ void select_alu(Select *s)
     if (!recipe->after_count)
         insn->d = d;
     else
-        finish(s, recipe, insn->d, d, class);
+        finish_result(s, recipe, insn->d, d, class);
 }
 
 /* min, max: two or three sources. */
@@ -290,7 +290,7 @@ void select_minmax(Select *s)
     uint32_t count = s->insn->operand_count;
     Ref d = select_dest(s, operand_at(s, 0), class);
     for (uint32_t i = 2; i < count; i++) {
-        Ref other = flushed(s, recipe, select_source(s, &s->insn->operands[i], type), i);
+        Ref other = flush_sources(s, recipe, select_source(s, &s->insn->operands[i], type), i);
         bool last = i + 1 == count && !recipe->after_count;
         LowerInsn *insn = last ? select_emit(s, recipe->op) : select_temp(s, recipe->op, class);
         insn->flags |= FLAG_PURE;
@@ -299,5 +299,5 @@ void select_minmax(Select *s)
         if (last) insn->d = d;
         value = insn->d;
     }
-    finish(s, recipe, value, d, class);
+    finish_result(s, recipe, value, d, class);
 }

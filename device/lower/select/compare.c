@@ -99,7 +99,7 @@ static void fill_comparison(LowerInsn *insn, const Comparison *c)
 }
 
 /* The comparison as new predicates; a pair type gives one for each half. */
-static Ref compare(Select *s, const Comparison *c, Ref *high)
+static Ref compare_to_predicates(Select *s, const Comparison *c, Ref *high)
 {
     Ref second = is_pair_type(c->type) ? lower_new_register(s->f, CLASS_PREDICATE) : REF_ABSENT;
     LowerInsn *insn = select_temp(s, c->op, CLASS_PREDICATE);
@@ -123,7 +123,7 @@ static uint16_t combination_op(const PtxForm *form)
 }
 
 /* d = value op q, e = !value op q */
-static void combine(Select *s, Ref value, Ref d, Ref e)
+static void combine_predicates(Select *s, Ref value, Ref d, Ref e)
 {
     uint16_t op = combination_op(s->insn->form);
     bool has_third = op != OP_setp_both;
@@ -156,13 +156,13 @@ void select_setp(Select *s)
         insn->d = p;
         return;
     }
-    Ref high, low = compare(s, &c, &high);
+    Ref high, low = compare_to_predicates(s, &c, &high);
     if (!is_pair_type(c.type)) {
-        combine(s, low, p, q);
+        combine_predicates(s, low, p, q);
         return;
     }
-    combine(s, low, p, REF_ABSENT);
-    combine(s, high, q, REF_ABSENT);
+    combine_predicates(s, low, p, REF_ABSENT);
+    combine_predicates(s, high, q, REF_ABSENT);
 }
 
 /* What set writes where the comparison holds. */
@@ -182,11 +182,11 @@ static bool true_value(PtxType type, uint64_t *value)
 
 static void set_pair(Select *s, const Comparison *c, PtxType to)
 {
-    Ref high, low = compare(s, c, &high);
+    Ref high, low = compare_to_predicates(s, c, &high);
     if (combination_op(s->insn->form) != OP_setp_both) {
         Ref p = lower_new_register(s->f, CLASS_PREDICATE), q = lower_new_register(s->f, CLASS_PREDICATE);
-        combine(s, low, p, REF_ABSENT);
-        combine(s, high, q, REF_ABSENT);
+        combine_predicates(s, low, p, REF_ABSENT);
+        combine_predicates(s, high, q, REF_ABSENT);
         low = p;
         high = q;
     }
@@ -215,10 +215,10 @@ void select_set(Select *s)
         select_unsupported(s, "");
         return;
     }
-    Ref high, value = compare(s, &c, &high);
+    Ref high, value = compare_to_predicates(s, &c, &high);
     if (combination_op(form) != OP_setp_both) {
         Ref combined = lower_new_register(s->f, CLASS_PREDICATE);
-        combine(s, value, combined, REF_ABSENT);
+        combine_predicates(s, value, combined, REF_ABSENT);
         value = combined;
     }
     RegisterClass class = class_of(to);

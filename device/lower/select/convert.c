@@ -74,7 +74,7 @@ static void cut_bits(Conversion *c, unsigned from_bits, unsigned to_bits)
 }
 
 /* From a natural row of `from` to a natural row of more bits; 8 bits fill their 16-bit row by extension. */
-static void extend(Conversion *c, PtxType from, unsigned to_bits)
+static void extend_row(Conversion *c, PtxType from, unsigned to_bits)
 {
     bool with_sign = is_signed(from);
     unsigned bits = ptx_type_bits(from);
@@ -84,7 +84,7 @@ static void extend(Conversion *c, PtxType from, unsigned to_bits)
 }
 
 /* The bounds of `to` as a clamp in 64 bits. */
-static void saturate(Conversion *c, PtxType from, PtxType to)
+static void saturate_to(Conversion *c, PtxType from, PtxType to)
 {
     unsigned bits = ptx_type_bits(to);
     bool to_signed = is_signed(to);
@@ -93,7 +93,7 @@ static void saturate(Conversion *c, PtxType from, PtxType to)
                                  : (UINT64_C(1) << bits) - 1;
     uint64_t least = to_signed ? ~most : 0;
     Lower *lower = c->s->lower;
-    extend(c, from, 64);
+    extend_row(c, from, 64);
     if (!is_signed(from)) {
         step_with(c, OP_min_u64, PTX_u64, lower_constant(lower, CLASS_64, most, 0), 0);
         return;
@@ -106,14 +106,14 @@ static void integer_to_integer(Conversion *c)
 {
     unsigned from_bits = ptx_type_bits(c->from), to_bits = ptx_type_bits(c->to);
     if (c->sat && (to_bits < from_bits || is_signed(c->from) != is_signed(c->to))) {
-        saturate(c, c->from, c->to);
+        saturate_to(c, c->from, c->to);
         from_bits = 64;
     } else {
-        if (to_bits > 8) extend(c, c->from, to_bits);
+        if (to_bits > 8) extend_row(c, c->from, to_bits);
         if (to_bits > from_bits) from_bits = to_bits;
     }
     cut_bits(c, from_bits, to_bits);
-    if (to_bits == 8) extend(c, c->to, 16);
+    if (to_bits == 8) extend_row(c, c->to, 16);
 }
 
 /* ---- floats ---- */
@@ -188,7 +188,7 @@ static void integer_to_float(Conversion *c)
 {
     uint16_t round = rounding_op(c->form);
     PtxType from = ptx_type_bits(c->from) < 32 ? integer_type(32, is_signed(c->from)) : c->from;
-    extend(c, c->from, 32);
+    extend_row(c, c->from, 32);
     bool exact = c->to == PTX_f64 && ptx_type_bits(from) == 32;
     if (c->to == PTX_f16 || c->to == PTX_bf16)
         to_half(c, from);
@@ -264,7 +264,7 @@ static bool is_scalar(PtxType type)
 }
 
 /* A register wider than the type it holds: the result is extended to it. */
-static void deliver(Conversion *c)
+static void deliver_result(Conversion *c)
 {
     Select *s = c->s;
     const PtxOperand *to = operand_at(s, 0);
@@ -272,7 +272,8 @@ static void deliver(Conversion *c)
     RegisterClass have =
         to->kind == PTX_OPERAND_REGISTER ? select_class(s, REF_MAKE(REF_FRAME, to->reg)) : natural;
     if (have > natural && have <= CLASS_64)
-        extend(c, integer_type(natural == CLASS_16 ? 16 : 32, is_signed(c->to)), have == CLASS_64 ? 64 : 32);
+        extend_row(c, integer_type(natural == CLASS_16 ? 16 : 32, is_signed(c->to)),
+                   have == CLASS_64 ? 64 : 32);
     Ref d = select_dest(s, to, have);
     select_deliver(s, d, c->value);
 }
@@ -315,5 +316,5 @@ void select_cvt(Select *s)
     } else {
         integer_to_integer(&c);
     }
-    deliver(&c);
+    deliver_result(&c);
 }

@@ -20,7 +20,7 @@ static const uint16_t extracts[][3] = {EXTRACT(16, 8), EXTRACT(32, 8), EXTRACT(3
 static const uint16_t unpacks[][3] = {UNPACK(16, 8), UNPACK(32, 16), UNPACK(64, 32), UNPACK(128, 64)};
 
 /* mov d, {a, b, ...} */
-static void pack(Select *s, PtxType type)
+static void move_pack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 1);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
@@ -43,8 +43,8 @@ static void pack(Select *s, PtxType type)
 }
 
 /* One part of a value, by shifting. */
-static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
-                    unsigned index)
+static void extract_part(Select *s, const PtxOperand *item, Ref value, unsigned bits, unsigned part,
+                         unsigned index)
 {
     uint16_t op = FIND_OP(extracts, bits, part);
     if (op == OP_COUNT) {
@@ -60,7 +60,7 @@ static void extract(Select *s, const PtxOperand *item, Ref value, unsigned bits,
 }
 
 /* mov {a, b, ...}, d */
-static void unpack(Select *s, PtxType type)
+static void move_unpack(Select *s, PtxType type)
 {
     const PtxOperand *vector = operand_at(s, 0);
     unsigned bits = ptx_type_bits(type), part = bits / vector->count;
@@ -70,7 +70,7 @@ static void unpack(Select *s, PtxType type)
     if (!both && bits != 128) {
         for (uint32_t i = 0; i < vector->count; i++)
             if (vector->items[i].kind != PTX_OPERAND_SINK)
-                extract(s, &vector->items[i], value, bits, part, i);
+                extract_part(s, &vector->items[i], value, bits, part, i);
         return;
     }
     uint16_t op = FIND_OP(unpacks, bits, part);
@@ -109,9 +109,9 @@ void select_mov(Select *s)
     if (s->insn->form->vector > 1) {
         move_vector(s, type);
     } else if (from->kind == PTX_OPERAND_VECTOR) {
-        pack(s, type);
+        move_pack(s, type);
     } else if (to->kind == PTX_OPERAND_VECTOR) {
-        unpack(s, type);
+        move_unpack(s, type);
     } else {
         Ref value = select_source(s, from, type);
         select_deliver(s, select_dest(s, to, class_of(type)), value);

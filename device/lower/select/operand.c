@@ -135,7 +135,7 @@ static Ref function_address(Select *s, const PtxOperand *o)
 }
 
 /* A narrower or wider register than the type asks for: cut, or extended with zeros. */
-static Ref resize(Select *s, Ref ref, RegisterClass have, RegisterClass want, uint32_t column)
+static Ref resize_register(Select *s, Ref ref, RegisterClass have, RegisterClass want, uint32_t column)
 {
     static const uint16_t resizes[5][5] = {
         [CLASS_16][CLASS_32] = OP_cvt_u32_u16, [CLASS_16][CLASS_64] = OP_cvt_u64_u16,
@@ -174,14 +174,15 @@ Ref select_source(Select *s, const PtxOperand *o, PtxType type)
     }
     switch (o->kind) {
     case PTX_OPERAND_REGISTER:
-        return resize(s, register_ref(o), select_class(s, register_ref(o)), class, o->column);
+        return resize_register(s, register_ref(o), select_class(s, register_ref(o)), class, o->column);
     case PTX_OPERAND_IMMEDIATE: return lower_constant(s->lower, class, ptx_immediate_bits(o, type), 0);
     case PTX_OPERAND_SPECIAL:
-        return resize(s, read_special(s, o), class_of(ptx_specials[o->special].type), class, o->column);
+        return resize_register(s, read_special(s, o), class_of(ptx_specials[o->special].type), class,
+                               o->column);
     case PTX_OPERAND_VARIABLE:
         address = select_variable_address(s, o, class);
-        return ref_is_register(address) ? resize(s, address, CLASS_64, class, o->column) : address;
-    case PTX_OPERAND_FUNCTION: return resize(s, function_address(s, o), CLASS_64, class, o->column);
+        return ref_is_register(address) ? resize_register(s, address, CLASS_64, class, o->column) : address;
+    case PTX_OPERAND_FUNCTION: return resize_register(s, function_address(s, o), CLASS_64, class, o->column);
     default:
         select_error(s, o->column, "this operand is not supported by the CPU device");
         return lower_constant(s->lower, class, 0, 0);

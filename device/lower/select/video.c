@@ -51,7 +51,7 @@ static Video video_of(Select *s, RegisterClass class)
 }
 
 /* An operand as a whole word, whatever part of it is meant. */
-static Ref whole(Video *v, uint32_t index)
+static Ref whole_word(Video *v, uint32_t index)
 {
     PtxOperand operand = *operand_at(v->s, index);
     operand.selector = (PtxSelector){0};
@@ -67,7 +67,7 @@ static Ref video_destination(Video *v)
 }
 
 /* Bits of a word from `at` on, extended to 32. */
-static Ref field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
+static Ref extract_field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
 {
     if (bits == 32) return from;
     return select_compute(v->s, with_sign ? OP_bfe_s32 : OP_bfe_u32, CLASS_32, from, word(v, at),
@@ -75,7 +75,7 @@ static Ref field(Video *v, Ref from, unsigned at, unsigned bits, bool with_sign)
 }
 
 /* A word with the low bits of `part` put in from `at` on. */
-static Ref insert(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
+static Ref insert_field(Video *v, Ref into, Ref part, unsigned at, unsigned bits)
 {
     Ref d = select_compute(v->s, OP_bfi_b32, CLASS_32, part, into, word(v, at));
     if (!v->s->failed) v->s->f->insns[v->s->f->insn_count - 1].e = word(v, bits);
@@ -101,7 +101,7 @@ static void saturate(Video *v, Ref *value, unsigned bits)
 /* ---- the operations ---- */
 
 /* The mean, ties away from zero: a sum below zero is shifted as it is, others one up. */
-static Ref average(Video *v, Ref a, Ref b)
+static Ref rounded_mean(Video *v, Ref a, Ref b)
 {
     Ref sum = compute_2(v, OF_WIDTH(add_b), a, b),
         sign = compute_2(v, OF_WIDTH(shr_s), sum, word(v, width(v) - 1));
@@ -149,7 +149,7 @@ static Ref select_operation(Video *v, Ref a, Ref b)
     case PTX_OP_vmax2:
     case PTX_OP_vmax4: return compute_2(v, OF_WIDTH(max_s), a, b);
     case PTX_OP_vavrg2:
-    case PTX_OP_vavrg4: return average(v, a, b);
+    case PTX_OP_vavrg4: return rounded_mean(v, a, b);
     case PTX_OP_vshl: return select_shift(v, a, b, true);
     case PTX_OP_vshr: return select_shift(v, a, b, false);
     default: return select_compare(v, a, b);
@@ -165,7 +165,7 @@ static bool scalar_selector(const PtxSelector *selector)
 }
 
 /* Which bits of a word a selector means. */
-static unsigned selected(const PtxSelector *selector, unsigned *at)
+static unsigned selected_bits(const PtxSelector *selector, unsigned *at)
 {
     unsigned bits = selector->unit == 'b' ? 8 : selector->unit == 'h' ? 16 : 32;
     *at = selector->digits * bits;
@@ -200,8 +200,8 @@ static bool scalar_operands(Select *s)
 
 static Ref part_word(Video *v, uint32_t index, bool with_sign)
 {
-    unsigned at, bits = selected(&operand_at(v->s, index)->selector, &at);
-    return field(v, whole(v, index), at, bits, with_sign);
+    unsigned at, bits = selected_bits(&operand_at(v->s, index)->selector, &at);
+    return extract_field(v, whole_word(v, index), at, bits, with_sign);
 }
 
 static Ref widened_value(Video *v, Ref value, bool with_sign)
@@ -249,24 +249,24 @@ static Ref second_operation(Video *v, Ref value)
     OpPair smaller = with_sign ? OF_WIDTH(min_s) : OF_WIDTH(min_u);
     OpPair larger = with_sign ? OF_WIDTH(max_s) : OF_WIDTH(max_u);
     if (what == PTX_MOD_add)
-        return select_compute(v->s, OP_add_b32, CLASS_32, low_word(v, value), whole(v, 3), REF_ABSENT);
+        return select_compute(v->s, OP_add_b32, CLASS_32, low_word(v, value), whole_word(v, 3), REF_ABSENT);
     if (one_word) value = widened_value(v, low_word(v, value), true);
     return low_word(v, compute_2(v, what == PTX_MOD_min ? smaller : larger, value,
-                                 widened_value(v, whole(v, 3), with_sign)));
+                                 widened_value(v, whole_word(v, 3), with_sign)));
 }
 
 /* c, with the result in the part of it that is meant. As GPUs do it: .h1 gets the upper half of the result.
  */
-static Ref merged(Video *v, Ref value, unsigned at, unsigned bits)
+static Ref merge_result(Video *v, Ref value, unsigned at, unsigned bits)
 {
-    Ref c = whole(v, 3);
-    return bits == 16 && at == 16 ? insert(v, value, c, 0, 16) : insert(v, c, value, at, bits);
+    Ref c = whole_word(v, 3);
+    return bits == 16 && at == 16 ? insert_field(v, value, c, 0, 16) : insert_field(v, c, value, at, bits);
 }
 
 void select_video(Select *s)
 {
     Video v = video_of(s, CLASS_64);
-    unsigned at, bits = selected(&operand_at(s, 0)->selector, &at);
+    unsigned at, bits = selected_bits(&operand_at(s, 0)->selector, &at);
     if (!scalar_operands(s)) return;
     Ref a = widened_value(&v, part_word(&v, 1, v.a_signed), v.a_signed), b = part_word(&v, 2, v.b_signed);
     Ref value = select_operation(&v, a, shifts(&v) ? b : widened_value(&v, b, v.b_signed));
@@ -274,7 +274,7 @@ void select_video(Select *s)
     if (v.form->group[PTX_GROUP_OPERATION])
         value = second_operation(&v, value);
     else
-        value = bits < 32 ? merged(&v, low_word(&v, value), at, bits) : low_word(&v, value);
+        value = bits < 32 ? merge_result(&v, low_word(&v, value), at, bits) : low_word(&v, value);
     select_deliver(s, video_destination(&v), value);
 }
 
@@ -301,8 +301,8 @@ void select_vmad(Select *s)
     Ref a = widened_value(&v, part_word(&v, 1, v.a_signed), true),
         b = widened_value(&v, part_word(&v, 2, v.b_signed), true);
     Ref value = negated(&v, compute_2(&v, OF_WIDTH(mul_lo_b), a, b), minus);
-    value =
-        compute_2(&v, OF_WIDTH(add_b), value, negated(&v, widened_value(&v, whole(&v, 3), true), minus_c));
+    value = compute_2(&v, OF_WIDTH(add_b), value,
+                      negated(&v, widened_value(&v, whole_word(&v, 3), true), minus_c));
     if (ptx_has(v.form, PTX_MOD_po)) value = compute_2(&v, OF_WIDTH(add_b), value, constant(&v, 1));
     v.d_signed = v.a_signed || v.b_signed || minus || minus_c;
     unsigned scale = ptx_has(v.form, PTX_MOD_shr7) ? 7 : ptx_has(v.form, PTX_MOD_shr15) ? 15 : 0;
@@ -319,7 +319,7 @@ static Ref chosen_part(Video *v, uint32_t index, unsigned count, unsigned part, 
     const PtxSelector *selector = &operand_at(v->s, index)->selector;
     unsigned number = (index - 1) * count + part, bits = 32 / count;
     if (selector->unit) number = selector->digits >> 4 * (count - 1 - part) & 15;
-    return field(v, whole(v, 1 + number / count), number % count * bits, bits, with_sign);
+    return extract_field(v, whole_word(v, 1 + number / count), number % count * bits, bits, with_sign);
 }
 
 static bool part_selectors(Select *s, unsigned count)
@@ -364,12 +364,12 @@ static void select_parts(Select *s, unsigned count)
     if (!part_selectors(s, count)) return;
     unsigned written = written_parts(s, count), bits = 32 / count;
     bool added = ptx_has(v.form, PTX_MOD_add);
-    Ref result = whole(&v, 3);
+    Ref result = whole_word(&v, 3);
     for (unsigned part = 0; part < count; part++) {
         if (!(written >> part & 1)) continue;
         Ref value = one_part(&v, count, part);
         result = added ? compute_2(&v, OF_WIDTH(add_b), result, value)
-                       : insert(&v, result, value, part * bits, bits);
+                       : insert_field(&v, result, value, part * bits, bits);
     }
     select_deliver(s, video_destination(&v), result);
 }
@@ -402,12 +402,12 @@ void select_pack(Select *s)
     PtxType to = v.form->types[0];
     unsigned bits = ptx_type_bits(to);
     v.d_signed = is_signed(to);
-    Ref a = whole(&v, 1), b = whole(&v, 2);
+    Ref a = whole_word(&v, 1), b = whole_word(&v, 2);
     saturate(&v, &a, bits);
     saturate(&v, &b, bits);
-    Ref high = bits == 16
-                   ? word(&v, 0)
-                   : select_compute(s, OP_shl_b32, CLASS_32, whole(&v, 3), word(&v, 2 * bits), REF_ABSENT);
-    Ref value = insert(&v, insert(&v, high, b, 0, bits), a, bits, bits);
+    Ref high = bits == 16 ? word(&v, 0)
+                          : select_compute(s, OP_shl_b32, CLASS_32, whole_word(&v, 3), word(&v, 2 * bits),
+                                           REF_ABSENT);
+    Ref value = insert_field(&v, insert_field(&v, high, b, 0, bits), a, bits, bits);
     select_deliver(s, video_destination(&v), value);
 }
