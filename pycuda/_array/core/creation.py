@@ -16,7 +16,7 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.packed import packed_copy
-from pycuda._kernels.builtin import creation, rearrange
+from pycuda._kernels.builtin import creation
 from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import launched
 
@@ -274,7 +274,9 @@ def _triangle(m, k: int, lower: bool, stream) -> GPUArray:
         return new(m.shape if m.ndim > 1 else m.shape * 2, m.dtype, m.allocator)
     if m.strides[-1] != m.itemsize and m.shape[-1] > 1:
         m = packed_copy(m, stream)
-    return launched((rearrange.plan_triangle, 1, k, lower), (m,), stream)
+    from pycuda._kernels.builtin.rearrange import plan_triangle
+
+    return launched((plan_triangle, 1, k, lower), (m,), stream)
 
 
 @takes_arrays

@@ -14,7 +14,6 @@ from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.packed import packed
 from pycuda._array.shape.views import in_order
-from pycuda._kernels.builtin.rearrange import MOST_JOINED, plan_concatenate, plan_stack
 from pycuda._kernels.plans.caches import launched, launches
 
 if TYPE_CHECKING:
@@ -32,12 +31,14 @@ def _check_arrays(arrays) -> None:
             raise TypeError(f"only GPUArrays can be concatenated, not {type(array).__name__}")
 
 
-def _remembered(plan, arrays, axis, out, dtype, stream, allocator):
+def _remembered(stacked: bool, arrays, axis, out, dtype, stream, allocator):
     """(key of the launch for these arrays, the result where it was seen before). The key is None where there
     can be no such launch."""
-    if out is not None or dtype is not None or type(axis) is not int or len(arrays) > MOST_JOINED:
+    from pycuda._kernels.builtin import rearrange
+
+    if out is not None or dtype is not None or type(axis) is not int or len(arrays) > rearrange.MOST_JOINED:
         return None, None
-    key = plan, len(arrays), axis
+    key = rearrange.plan_stack if stacked else rearrange.plan_concatenate, len(arrays), axis
     return key, launches[key].launch(arrays, stream, allocator)
 
 
@@ -99,7 +100,7 @@ def concatenate(
         When there is no array, or shapes do not fit.
     """
     arrays = tuple(arrays)
-    key, result = _remembered(plan_concatenate, arrays, axis, out, dtype, stream, allocator)
+    key, result = _remembered(False, arrays, axis, out, dtype, stream, allocator)
     if result is not None:
         return result
     _check_arrays(arrays)
@@ -142,7 +143,7 @@ def stack(
 ) -> GPUArray:
     """Arrays of one shape along a new axis, as numpy.stack. ValueError when shapes differ."""
     arrays = tuple(arrays)
-    key, result = _remembered(plan_stack, arrays, axis, out, dtype, stream, allocator)
+    key, result = _remembered(True, arrays, axis, out, dtype, stream, allocator)
     if result is not None:
         return result
     _check_arrays(arrays)

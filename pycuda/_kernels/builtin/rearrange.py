@@ -9,11 +9,10 @@ import itertools
 import math
 import struct
 
-from pycuda._driver import _collapse_axes
+from pycuda._driver import _collapse_axes, _divider
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.plans.axes import axis_capacity, ceil_div, packed_axes, power_at_least, vector_width
 from pycuda._kernels.plans.caches import context_dependent_memoize
-from pycuda._kernels.plans.layout import divider
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
@@ -100,7 +99,8 @@ def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
     for length, inside, (before, _), stride in zip(shape, a.shape, widths, a.strides, strict=True):
         axes.append((length, inside, before, stride))
     packed = b"".join(
-        struct.pack("4q3I4x", length, *rest, length % _NARROW, *divider(length)) for length, *rest in axes
+        struct.pack("4q3I4x", length, *rest, length % _NARROW, *_divider(length % _NARROW))
+        for length, *rest in axes
     )
     element, number = elements.raw(a.dtype), "unsigned" if count < _NARROW else "index_t"
     if mode == "constant":
