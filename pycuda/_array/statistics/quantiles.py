@@ -57,19 +57,24 @@ def _sorted_rows(a, axis) -> _Rows:
     return found._replace(rows=sort(rows, -1))
 
 
+def _at(rows, places) -> GPUArray:
+    """The elements at these places of each row; a view where they are neighbors."""
+    if places.size and (places.size == 1 or (np.diff(places) == 1).all()):
+        return rows[..., int(places[0]) : int(places[-1]) + 1]
+    return rows.take(places, -1)
+
+
 def _elements(rows, *places) -> list[GPUArray]:
     """For each of the arrays of places the elements that sorting would bring there, along the last axis; then
     the element that sorting would bring to the end, or one that is NaN just where that is."""
-    numbers, where = np.unique(np.concatenate([np.ravel(each) for each in places]), return_inverse=True)
-    if ranks.can_find(rows, numbers.size):
-        groups = ranks.find_ranks(as_packed(rows), [int(number) for number in numbers])
-        last = groups[0][..., -1:]
-        found = concatenate([each[..., :-1] for each in groups], -1) if len(groups) > 1 else groups[0]
-    else:
+    if not ranks.can_find(rows, sum(each.size for each in places)):
         rows = sort(rows, -1)
-        found, last = rows.take(numbers, -1), rows[..., -1:]
-    parts = np.split(where.ravel(), np.cumsum([np.size(each) for each in places])[:-1])
-    return [*(found.take(each, -1) for each in parts), last]
+        return [*(_at(rows, each) for each in places), rows[..., -1:]]
+    numbers, where = np.unique(np.concatenate(places), return_inverse=True)
+    groups = ranks.find_ranks(as_packed(rows), numbers.tolist())
+    found = concatenate([each[..., :-1] for each in groups], -1) if len(groups) > 1 else groups[0]
+    parts = np.split(where.ravel(), np.cumsum([each.size for each in places])[:-1])
+    return [*(_at(found, each) for each in parts), groups[0][..., -1:]]
 
 
 def _with_nan(result, last) -> GPUArray:
