@@ -268,7 +268,7 @@ class ElementwiseKernel:
         with operands.Named(self.name):
             for vector in vectors:
                 sharing.check_written(vector)
-            return sharing.look(vectors, indices, reading.analysis.conditional)
+            return sharing.find_shared_memory(vectors, indices, reading.analysis.conditional)
 
     def _looping(self, walk: layout.Walk, indices: builtins.range | None = None, constant=()) -> _Plan:
         """PyCUDA's loop, over all elements or a range of indices. constant: names of vectors that the
@@ -300,8 +300,8 @@ class ElementwiseKernel:
         return _Plan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
 
     def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
-        """A plan with copies of some vectors, as `sharing.look` asks for them. None when these may be written
-        to after all, or when there may be no other module.
+        """A plan with copies of some vectors, as `sharing.find_shared_memory` asks for them. None when these
+        may be written to after all, or when there may be no other module.
         """
         reading = self._reading
         if reading.analysis.stateful:

@@ -70,7 +70,7 @@ CUresult cuImportExternalSemaphore(CUexternalSemaphore *out,
     return result;
 }
 
-/* Work that was queued still has it. */
+/* Queued work keeps a reference. */
 CUresult cuDestroyExternalSemaphore(CUexternalSemaphore handle)
 {
     Context *context;

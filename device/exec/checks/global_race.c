@@ -212,7 +212,8 @@ static bool access_word(const Look *look, Cell *cell)
     return true;
 }
 
-/* Bytes of a page; NULL: they are not looked at. */
+/* Checks and records an access to the bytes [from, end) of a page, which is NULL if it is not checked.
+ * False: a race, recorded. */
 static bool access_page(Page *page, const GlobalAccess *access, uint64_t from, uint64_t end)
 {
     Look look = {.access = access, .mark = mark_of(access)};

@@ -181,6 +181,7 @@ static void propagate_needs(Needs *n)
     }
 }
 
+/* Marks the block's dead instructions by OP_COUNT, from its end to its start. */
 static void sweep_block(Needs *n, uint32_t block)
 {
     const LowerBlock *b = &n->f->blocks[block];

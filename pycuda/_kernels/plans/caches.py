@@ -80,7 +80,7 @@ def launch_cache(
 
 class _Launches(dict):
     """The launches of the package's own kernels, by key: (make, number of arrays, what a call says besides
-    them), where make(*said, *arrays) is (plan, launch or None).
+    them), where make(*more, *arrays) is (plan, launch or None).
     """
 
     def __missing__(self, key: tuple) -> _LaunchCache:
@@ -99,16 +99,17 @@ def planned(key: tuple, arrays: tuple) -> Any:
     known = launches[key]
     plan = known.find(arrays)
     if plan is None:
-        make, _, *said = key
-        plan, launch = make(*said, *arrays)
+        make, _, *more = key
+        plan, launch = make(*more, *arrays)
         known.remember(arrays, plan, launch)
     return plan
 
 
 def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = None) -> Any:
-    """The new result of one launch over these values, the first of which are as many arrays as the key says;
-    True where there is no result. The key's make(*said, *values) is the launch, as _LaunchCache.remember()
-    takes it, for a result that has elements.
+    """The new array that one launch over these values writes; True if it writes none.
+
+    key: (make, number of arrays, *more); so many of the values, the first ones, are arrays. For a form of
+    call that is new make(*more, *values) returns the launch, as _LaunchCache.remember() takes it.
     """
     known = launches[key]
     result = known.launch(values, stream, allocator)
@@ -116,8 +117,8 @@ def launched(key: tuple, values: tuple, stream: Any = None, allocator: Any = Non
         return result
     launch = known.find(values)
     if launch is None:
-        make, _, *said = key
-        launch = make(*said, *values)
+        make, _, *more = key
+        launch = make(*more, *values)
         known.remember(values, launch, launch)
     call, grid, block, after, form = launch
     result = True if form is None else _driver.GPUArray(*form, allocator or values[0].allocator)

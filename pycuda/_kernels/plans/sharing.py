@@ -100,7 +100,7 @@ def _to_copy(vectors, j: int, k: int, conditional: bool) -> set[int]:
     return set()
 
 
-def look(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
+def find_shared_memory(vectors: list[Vector], indices: range, conditional: bool) -> Sharing:
     """What the vectors of a call for these indices, at least one, have in common. conditional: the text has
     conditions. ValueError for two that are written and share memory.
     """
