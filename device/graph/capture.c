@@ -265,6 +265,15 @@ static bool is_programmatic(const NodeSet *front, const Work *work)
            && front->nodes[0]->work.type == CU_GRAPH_NODE_TYPE_KERNEL;
 }
 
+static CUresult invalidate_capture(Stream *stream, CUresult error)
+{
+    const CaptureMember *member = member_of(stream);
+    if (member) member->capture->invalid = true;
+    return error;
+}
+
+/* Adds the work as a node after the stream's front, which then is this node alone. Owns the work, also on
+ * failure; a front that cannot become the node (out of memory) invalidates the capture. */
 static CUresult add_node(Stream *stream, Work *work)
 {
     static const CUgraphEdgeData programmatic = {.from_port = CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC,
@@ -280,17 +289,12 @@ static CUresult add_node(Stream *stream, Work *work)
     const NodeSet *front = &member->front;
     const CUgraphEdgeData *data = is_programmatic(front, work) ? &programmatic : front->data;
     TRY(graph_add(member->capture->graph, front->nodes, data, front->count, work, &node));
-    return node_set_replace(&member->front, &node, NULL, 1) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return node_set_replace(&member->front, &node, NULL, 1)
+               ? CUDA_SUCCESS
+               : invalidate_capture(stream, CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 static CUresult capture_add(Stream *stream, Work *work) { return WITH_GRAPHS(add_node(stream, work)); }
-
-static CUresult invalidate_capture(Stream *stream, CUresult error)
-{
-    const CaptureMember *member = member_of(stream);
-    if (member) member->capture->invalid = true;
-    return error;
-}
 
 /* A command that could not be captured for what it asks for leaves the capture as it is. */
 static CUresult add_made(Stream *stream, CUresult made, Work *work)

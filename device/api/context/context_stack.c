@@ -121,7 +121,8 @@ CUresult cuDeviceGetExecAffinitySupport(int *out, int type, CUdevice ordinal)
     return CUDA_SUCCESS;
 }
 
-/* All contexts have all multiprocessors. */
+/* Limits of multiprocessors are those of MPS, without which it is all of the device; the share of a green
+ * context is a resource (cuCtxGetDevResource), no affinity. */
 CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
 {
     CUdevice device;

@@ -53,7 +53,7 @@ static CUresult record_after(Stream **streams, size_t count, Stream *gate, Event
         if (streams[k] == gate) continue;
         object_hold(OBJECT(streams[k]));
         Dependency place = {streams[k], queue_last(streams[k])};
-        queue_submit_wait(gate, &place);
+        TRY(queue_submit_wait(gate, &place));
     }
     return event_record_in(gate, event);
 }

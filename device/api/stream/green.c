@@ -36,11 +36,11 @@ unsigned green_multiprocessors(const Stream *stream)
     return derived ? derived->range.count : (unsigned)driver_multiprocessors();
 }
 
-void green_adopt(GreenContext *green, Stream *stream)
+CUresult green_adopt(GreenContext *green, Stream *stream)
 {
     object_hold(OBJECT(green));
     stream->green = green;
-    queue_begin_after(stream, green->gate);
+    return queue_begin_after(stream, green->gate);
 }
 
 /* --- making, ending ----------------------------------------------------------------------------------- */

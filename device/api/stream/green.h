@@ -31,7 +31,7 @@ CUresult context_record_event(Context *base, GreenContext *green, CUevent event)
 /* What those streams get from now on waits for it. */
 CUresult context_wait_event(Context *base, GreenContext *green, CUevent event);
 /* --- api/stream/green.c --- */
-/* Makes a new stream one of the green context's. */
-void green_adopt(GreenContext *green, Stream *stream);
+/* Makes a new stream one of the green context's; an error if out of memory. */
+CUresult green_adopt(GreenContext *green, Stream *stream);
 
 #endif

@@ -113,8 +113,8 @@ CUresult stream_create(Context *context, GreenContext *green, CUstream *out, uns
     if (!out || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
     Stream *stream = stream_new(context, flags, queue_priority(priority));
     if (!stream) return CONTEXT_WITHOUT_MEMORY(context);
-    if (green) green_adopt(green, stream);
-    CUresult result = object_publish(OBJECT(stream));
+    CUresult result = green ? green_adopt(green, stream) : CUDA_SUCCESS;
+    if (!result) result = object_publish(OBJECT(stream));
     if (!result)
         *out = stream;
     else
