@@ -9,7 +9,7 @@ source.py     the extern "C" wrapping that keeps the user's line numbers
 textures.py, attributes.py  rewriting of what NVRTC does not take as nvcc does
 includes.py   which files a source includes, and their contents as part of the cache key
 options.py    nvcc's options as NVRTC's
-finder.py, libraries.py, pathfinder.py  NVRTC, nvcc, the CUDA headers and the libraries of this machine
+finder.py, libraries.py  NVRTC, nvcc, the CUDA headers and the libraries of this machine
 cache.py, files.py  compiled code on disk, and errors of files
 nvrtc.py      compiling in this process
 nvcc.py       compiling by the nvcc command

@@ -15,7 +15,7 @@ import re
 import sys
 from typing import NamedTuple
 
-from . import cache, pathfinder
+from . import cache
 from .files import absolute, is_of_system, passing, real
 from .includes import signature
 
@@ -106,6 +106,30 @@ def _toolkits():
         yield from (os.path.join(root, folder) for folder in _LIBRARY_FOLDERS)
 
 
+# ---- cuda-pathfinder, which is imported only when it is needed
+
+
+def library_path(name: str) -> str:
+    """The path of a library ("cublas"), which cuda-pathfinder loads. ImportError, RuntimeError or OSError
+    when it is not found.
+    """
+    from cuda.pathfinder import load_nvidia_dynamic_lib
+
+    path = load_nvidia_dynamic_lib(name).abs_path  # DynamicLibNotFoundError is a RuntimeError
+    if path is None:
+        raise OSError(f"lib{name} is loaded, but its path is not known")
+    return path
+
+
+def _pathfinder_folder(library: str) -> str | None:
+    """The folder of a library's headers, None when it is not found."""
+    with passing, contextlib.suppress(ImportError, RuntimeError, ValueError, LookupError):
+        from cuda.pathfinder import find_nvidia_header_directory
+
+        return find_nvidia_header_directory(library)
+    return None
+
+
 def _candidates():
     """Paths of NVRTC, the preferred first."""
     named = os.environ.get("PYCUDA_NVRTC")
@@ -116,7 +140,7 @@ def _candidates():
     for folder in dict.fromkeys(_toolkits()):
         yield from (path for _, path in _libraries_in(folder))
     with passing, contextlib.suppress(ImportError, RuntimeError):
-        yield pathfinder.library_path("nvrtc")
+        yield library_path("nvrtc")
     yield from ("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so")
 
 
@@ -154,7 +178,7 @@ def _header_folder(roots, row) -> str | None:
         for folder in (os.path.join(root, inside), os.path.join(os.path.dirname(root), wheel, "include")):
             if os.path.isfile(os.path.join(folder, marker)):
                 return folder
-    return pathfinder.header_folder(library)
+    return _pathfinder_folder(library)
 
 
 def _headers_of(path: str) -> list[str]:

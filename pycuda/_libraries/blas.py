@@ -11,9 +11,17 @@ from pycuda import _driver
 from pycuda._driver import _is_captured
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
-from .data_types import CUDA_DATA_TYPES
 from .finding import problem
 
+# cudaDataType_t, by the dtype's name.
+CUDA_DATA_TYPES = {
+    "float32": 0,
+    "float64": 1,
+    "float16": 2,
+    "complex64": 4,
+    "complex128": 5,
+    "bfloat16": 14,
+}
 # cublasComputeType_t and the dtype of alpha and beta, by the dtype of the operands. float32 is computed in
 # float32, never in TF32.
 _COMPUTED_IN_FLOAT, _COMPUTED_IN_DOUBLE = 68, 70

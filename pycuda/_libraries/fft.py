@@ -15,7 +15,7 @@ from pycuda import _driver
 from pycuda._driver import _is_captured, _LibraryFunction, _outside_captures
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
-from .data_types import CUDA_DATA_TYPES
+from .blas import CUDA_DATA_TYPES
 from .shortage import no_room
 
 _FORWARD, _INVERSE = -1, 1

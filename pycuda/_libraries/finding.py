@@ -6,7 +6,7 @@ import functools
 
 from pycuda import _driver
 from pycuda._compile.files import is_of_system
-from pycuda._compile.pathfinder import library_path
+from pycuda._compile.finder import library_path
 
 
 class LibraryNotFound(ImportError):

@@ -14,7 +14,7 @@ from pycuda import _driver
 from pycuda._kernels.plans.caches import ContextCache, current, of_stream
 
 from . import blas, finding
-from .data_types import CUDA_DATA_TYPES
+from .blas import CUDA_DATA_TYPES
 from .shortage import no_room
 
 if TYPE_CHECKING:

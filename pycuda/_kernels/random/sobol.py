@@ -15,7 +15,7 @@ import functools
 import numpy as np
 
 from pycuda._compile.files import passing
-from pycuda._compile.pathfinder import library_path
+from pycuda._compile.finder import library_path
 
 LIMIT = 20000  # dimensions of libcurand, after which they repeat
 
