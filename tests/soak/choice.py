@@ -3,6 +3,7 @@
 import os
 import random
 
+import algebra
 import pressing
 import steps
 
@@ -17,7 +18,8 @@ STEPS = [
     (steps.events, 3), (steps.contexts, 1), (pressing.crowd, 1), (pressing.detached_meanwhile, 1),
     (steps.primary, 1), (steps.drop, 6), (steps.keep_some, 2), (steps.cycles, 2), (steps.function_order, 3),
     (steps.function_drops, 4), (steps.function_does, 4), (steps.graphs, 3), (pressing.graphs_beside, 2),
-    (pressing.captures, 1), (steps.refused, 2), (steps.raised, 2), (steps.asked, 1),
+    (pressing.captures, 1), (algebra.products, 1), (algebra.transforms, 1), (algebra.systems, 1),
+    (algebra.captured_algebra, 1), (steps.refused, 2), (steps.raised, 2), (steps.asked, 1),
 ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from plan import make_plan
 from worker import BLOCK, Code, N, Planned, Worker, World
 
 import pycuda.driver as drv
+from pycuda.tools import clear_context_caches
 
 # Which threads make and release, for what is not there any more at the end of a clean program. What dies with
 # its context is not released itself: there may be fewer releases, never more. BEFORE is released before its
@@ -151,6 +152,7 @@ def clean(world, threads):
     while world.doomed:
         world.doomed.pop().detach()
     world.code = None
+    clear_context_caches()  # a context that goes on keeps the kernels of arrays
     gc.collect()
     if plan.contexts != "each":
         drv.Context.synchronize()
