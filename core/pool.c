@@ -15,16 +15,16 @@ static void lock_pool(Pool *pool) { spin_lock(&pool->lock); }
 
 static void unlock_pool(Pool *pool) { spin_unlock(&pool->lock); }
 
-static const PoolOrder in_order = {CUDA_SUCCESS, NULL};
+static const PoolError no_error = {CUDA_SUCCESS, NULL};
 
-/* A new event, or NULL with the error. */
-IN_CALL static PoolEvent *make_event(PoolOrder *order)
+/* A new event, or NULL with the error; without host memory it is an error of cuEventCreate as well. */
+IN_CALL static PoolEvent *make_event(PoolError *error)
 {
     PoolEvent *event = malloc(sizeof *event);
     CUresult result =
         event ? driver.cuEventCreate(&event->event, CU_EVENT_DISABLE_TIMING) : CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS) return event;
-    *order = (PoolOrder){result, "cuEventCreate"};
+    *error = (PoolError){result, "cuEventCreate"};
     free(event);
     return NULL;
 }
@@ -50,16 +50,16 @@ static void push_event(Pool *pool, PoolEvent *event)
 }
 
 /* An event after all work queued on the stream, with one reference. NULL with the error. */
-IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolOrder *order)
+IN_CALL static PoolEvent *record_event(Pool *pool, CUstream stream, PoolError *error)
 {
     lock_pool(pool);
     PoolEvent *event = pop_event_locked(pool);
     unlock_pool(pool);
-    if (!event && !(event = make_event(order))) return NULL;
+    if (!event && !(event = make_event(error))) return NULL;
     CUresult result = driver.cuEventRecord(event->event, stream);
     event->users = 1;
     if (result == CUDA_SUCCESS) return event;
-    *order = (PoolOrder){result, "cuEventRecord"};
+    *error = (PoolError){result, "cuEventRecord"};
     push_event(pool, event);
     return NULL;
 }
@@ -76,10 +76,10 @@ static void drop_event_locked(Pool *pool, PoolBlock *block)
     unuse_event_locked(pool, event);
 }
 
-IN_CALL static PoolOrder wait_event(CUstream stream, const PoolEvent *event)
+IN_CALL static PoolError wait_event(CUstream stream, const PoolEvent *event)
 {
     CUresult result = driver.cuStreamWaitEvent(stream, event->event, 0);
-    return result == CUDA_SUCCESS ? in_order : (PoolOrder){result, "cuStreamWaitEvent"};
+    return result == CUDA_SUCCESS ? no_error : (PoolError){result, "cuStreamWaitEvent"};
 }
 
 /* ---- The pool ---- */
@@ -317,36 +317,36 @@ static void hold_locked(Pool *pool, PoolBlock *block)
 }
 
 /* The host waits until the block's last work is done. */
-IN_CALL static void await_block(Pool *pool, PoolBlock *block, PoolOrder *order)
+IN_CALL static void await_block(Pool *pool, PoolBlock *block, PoolError *error)
 {
     if (!block->ready) return;
     CUresult result = driver.cuEventSynchronize(block->ready->event);
     if (result == CUDA_SUCCESS)
         drop_event(pool, block);
     else
-        *order = (PoolOrder){result, "cuEventSynchronize"};
+        *error = (PoolError){result, "cuEventSynchronize"};
 }
 
-IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order)
+IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolError *error)
 {
-    *order = in_order;
+    *error = no_error;
     pthread_mutex_lock(&pool->streams);
     PoolBlock *block = *out = take(pool, size, stream, true);
     if (block && !needs_no_wait(pool, block, stream)) {
-        if (!block->ready) block->ready = record_event(pool, block->stream, order);
-        if (block->ready && !pool->source->host_uses) *order = wait_event(stream, block->ready);
+        if (!block->ready) block->ready = record_event(pool, block->stream, error);
+        if (block->ready && !pool->source->host_uses) *error = wait_event(stream, block->ready);
     }
     pthread_mutex_unlock(&pool->streams);
-    if (block && pool->source->host_uses) await_block(pool, block, order);
-    if (block && order->result == CUDA_ERROR_NOT_READY) {
+    if (block && pool->source->host_uses) await_block(pool, block, error);
+    if (block && error->result == CUDA_ERROR_NOT_READY) {
         lock_pool(pool);
         hold_locked(pool, block);
         unlock_pool(pool);
         block = *out = NULL;
     }
     if (block) block->stream = stream;
-    if (block && order->result == CUDA_SUCCESS) mark_use(pool, block);
-    return order->result;
+    if (block && error->result == CUDA_SUCCESS) mark_use(pool, block);
+    return error->result;
 }
 
 /* ---- New blocks ---- */
@@ -430,35 +430,35 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 /* ---- More streams than one ---- */
 
 /* `later` waits for what is queued on `earlier`. */
-IN_CALL static PoolOrder order_after(Pool *pool, CUstream later, CUstream earlier)
+IN_CALL static PoolError order_after(Pool *pool, CUstream later, CUstream earlier)
 {
-    PoolOrder order = in_order;
-    PoolEvent *event = record_event(pool, earlier, &order);
-    if (!event) return order;
-    order = wait_event(later, event);
+    PoolError error = no_error;
+    PoolEvent *event = record_event(pool, earlier, &error);
+    if (!event) return error;
+    error = wait_event(later, event);
     push_event(pool, event);
-    return order;
+    return error;
 }
 
-IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order)
+IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolError *error)
 {
-    *order = block->ready    ? wait_event(other, block->ready)
+    *error = block->ready    ? wait_event(other, block->ready)
              : block->reused ? order_after(pool, other, block->stream)
-                             : in_order;
-    return order->result;
+                             : no_error;
+    return error->result;
 }
 
-IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order)
+IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolError *error)
 {
-    *order = order_after(pool, block->stream, other);
-    return order->result;
+    *error = order_after(pool, block->stream, other);
+    return error->result;
 }
 
-IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order)
+IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error)
 {
-    *order = in_order;
-    PoolEvent *event = record_event(pool, block->stream, order);
-    if (!event) return order->result;
+    *error = no_error;
+    PoolEvent *event = record_event(pool, block->stream, error);
+    if (!event) return error->result;
     drop_event(pool, block);
     block->ready = event;
     block->stream = POOL_NO_STREAM;
@@ -766,14 +766,14 @@ static void replace_stream_locked(Pool *pool, CUstream stream, PoolEvent *event)
  * that were taken meanwhile were ordered under the same lock. */
 IN_CALL CUresult pool_stream_destroyed(Pool *pool, CUstream stream)
 {
-    PoolOrder order;
+    PoolError error;
     PoolEvent *event = NULL;
     pthread_mutex_lock(&pool->streams);
     drop_done_pending(pool);
     lock_pool(pool);
     bool asked = any_after_locked(pool, stream) || find_pending_locked(pool, stream);
     unlock_pool(pool);
-    if (asked && !(event = record_event(pool, stream, &order))) driver.cuStreamSynchronize(stream);
+    if (asked && !(event = record_event(pool, stream, &error))) driver.cuStreamSynchronize(stream);
     lock_pool(pool);
     replace_stream_locked(pool, stream, event);
     if (event && --event->users == 0) push_event_locked(pool, event);

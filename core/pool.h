@@ -149,16 +149,16 @@ bool pool_is_beyond_limit(Pool *pool, size_t size);
  * is none among the newest, and in a marked pool. */
 PoolBlock *pool_take(Pool *pool, size_t size, CUstream stream);
 
-/* The result of ordering work: CUDA_SUCCESS, or the error and the driver call that failed. */
-typedef struct PoolOrder {
+/* What putting work in order gave: CUDA_SUCCESS, or the error and the driver call that failed. */
+typedef struct PoolError {
     CUresult result;
     const char *call;
-} PoolOrder;
+} PoolError;
 
 /* A held block for `size` bytes, now active on this stream, which waits for the block's last work. *out is
  * NULL when there is none. After an error only pool_drop may be called on the block; after
  * CUDA_ERROR_NOT_READY, when the wait was interrupted, it is held again. */
-IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolOrder *order);
+IN_CALL CUresult pool_take_after(Pool *pool, size_t size, CUstream stream, PoolBlock **out, PoolError *error);
 
 /* A block of new memory, active, of this stream. */
 IN_CALL CUresult pool_add(Pool *pool, size_t size, CUstream stream, PoolBlock **out);
@@ -169,12 +169,12 @@ PoolBlock *pool_adopt(Pool *pool, CUdeviceptr pointer, size_t size, CUstream str
 /* The active block is used on one more stream. pool_follow: that stream waits for what the block's own stream
  * waited for, or has queued. pool_join: the block's own stream waits for what the other has queued. The
  * caller owns both streams. */
-IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolOrder *order);
-IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolOrder *order);
+IN_CALL CUresult pool_follow(Pool *pool, const PoolBlock *block, CUstream other, PoolError *error);
+IN_CALL CUresult pool_join(Pool *pool, PoolBlock *block, CUstream other, PoolError *error);
 
 /* Replaces an active block's stream by an event, for a stream whose destruction will not be reported. To be
  * followed by pool_put. */
-IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolOrder *order);
+IN_CALL CUresult pool_seal(Pool *pool, PoolBlock *block, PoolError *error);
 
 /* Replaces such an event by the default stream: it waits for it, or the host does, for the event or for
  * everything. */

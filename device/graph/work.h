@@ -15,7 +15,7 @@ typedef struct CUgraphNode_st Node;
 typedef struct CUgraphExec_st Exec;
 typedef struct Condition Condition;
 
-enum { KERNEL_ATTRIBUTES = 17 };
+enum { KERNEL_ATTRIBUTES = 17 }; /* ids of attributes are less */
 
 /* What cuGraphKernelNodeSetAttribute has set. */
 typedef struct KernelAttributes {

@@ -209,7 +209,7 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *name, uint32_t line, uint32_t column)
     ptx_add_flush(p, &m, &rule->form);
     ptx_add_signatures(p, &m, rule);
     ptx_check_form(p, &rule->form, line, column);
-    ptx_check_gates(p, &rule->form, line, column);
+    ptx_check_versions(p, &rule->form, line, column);
     rule->accepts_special = rule->form.opcode == PTX_OP_mov || rule->form.opcode == PTX_OP_cvt;
     rule->form.id = p->forms.count;
     *(const PtxForm **)ptx_push(p, &p->forms, sizeof(PtxForm *)) = &rule->form;

@@ -2,9 +2,10 @@
  *
  * In pipeline order: lexer.c (text to tokens), names.c and vocabulary.c (interned names), symbols.c (scopes),
  * directives.c (module level), initializer.c and constant.c, statement.c (bodies), operand.c, form.c
- * (mnemonics) with form_rules.c and gates.c, check.c (operands against the rows). The parser goes forward
- * only, with one token of lookahead, `tok`. An error does not return: ptx_fail stores the message and jumps
- * to the one exit in entry.c; the arena and the scratch vectors know all memory, so nothing is lost.
+ * (mnemonics) with form_rules.c and version_checks.c, operand_rules.c and check.c (operands against the
+ * rows). The parser goes forward only, with one token of lookahead, `tok`. An error does not return: ptx_fail
+ * stores the message and jumps to the one exit in entry.c; the arena and the scratch vectors know all memory,
+ * so nothing is lost.
  */
 #ifndef DEVICE_PTX_PARSER_H
 #define DEVICE_PTX_PARSER_H
@@ -386,13 +387,13 @@ PtxRule *ptx_rule(PtxParser *p, PtxName *mnemonic, uint32_t line, uint32_t colum
 void ptx_rules_init(PtxParser *p);
 /* form_rules.c */
 void ptx_check_form(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
-/* gates.c */
-void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
+/* version_checks.c */
+void ptx_check_versions(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column);
 /* check_call.c */
 void ptx_check_call(PtxParser *p, const PtxInsn *insn);
 void ptx_check(PtxParser *p, const PtxRule *rule, const PtxInsn *insn);
 
-/* signature.c */
+/* operand_rules.c */
 extern const char *const ptx_row_operands[];
 void ptx_signature(PtxParser *p, const PtxForm *form, const char *text, PtxSignature *signature);
 

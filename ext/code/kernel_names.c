@@ -5,7 +5,7 @@
 #include "ext/base/errors.h"
 #include "ext/code/code_module.h"
 
-enum { LIST_BYTES = 400 };
+enum { LIST_BYTES = 400 }; /* of names in a message: a few lines */
 
 /* Whether a mangled name has this one as a part: its length is written before it. */
 static bool is_mangled(const char *mangled, const char *name)

@@ -199,7 +199,8 @@ int transfer_use(GPUArrayObject *array, TransferMode mode)
                : 0;
 }
 
-/* Room to keep both ends of a copy until the stream has done it, but for memory of pools. */
+/* Before an asynchronous copy is queued: reserves the references that keep both ends alive until the stream
+ * has done it (pooled memory needs none). 0, or -1 with an exception. */
 static int keep_both(GPUArrayObject *array, PyObject *other, TransferMode mode, Kept *kept)
 {
     *kept = (Kept){NULL, {NULL, NULL}};

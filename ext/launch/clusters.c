@@ -7,7 +7,8 @@
 
 /* --- how many fit -------------------------------------------------------------------------------------- */
 
-/* The driver looks at the blocks and, where there is one, at the shape of a cluster: the grid is one. */
+/* A launch for a query of occupancy. Only the block's size and the cluster's shape count for the driver, so
+ * the grid is a single cluster. */
 static CUlaunchConfig config_of(int threads, size_t shared, const unsigned grid[3])
 {
     return (CUlaunchConfig){.gridDimX = grid[0],

@@ -91,7 +91,7 @@ static PyObject *ipc_close(PyObject *self, PyObject *Py_UNUSED(none))
                         "it was already closed");
 }
 
-/* What the base class would do when a subclass calls it has been done by tp_new. */
+/* Does nothing: tp_new has opened the handle. A subclass may call super().__init__ with its arguments. */
 static int ipc_init(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args), PyObject *Py_UNUSED(kwargs))
 {
     return 0;

@@ -261,7 +261,7 @@ typedef struct Request {
     size_t size;
     CUstream stream;
     PoolBlock *block;
-    PoolOrder order; /* of a held block after its last work */
+    PoolError order; /* of a held block after its last work */
     CUresult released; /* the first error of what was freed for it */
 } Request;
 
@@ -288,7 +288,7 @@ IN_CALL static CUresult add_uncaptured(Pool *pool, Request *asked)
     CUresult ended = pool_end_uncaptured(uncaptured);
     if (result != CUDA_SUCCESS) return result;
     asked->block->stream = asked->stream;
-    if (ended != CUDA_SUCCESS) asked->order = (PoolOrder){ended, "cuStreamSynchronize"};
+    if (ended != CUDA_SUCCESS) asked->order = (PoolError){ended, "cuStreamSynchronize"};
     return ended;
 }
 

@@ -150,7 +150,7 @@ static int wait_for_previous_use(PooledAllocationObject *allocation, PyObject *s
     MemoryPool *pool = allocation->pool;
     const PoolBlock block = *allocation->block;
     ContextScope scope;
-    PoolOrder order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
+    PoolError order = {CUDA_ERROR_NOT_PERMITTED, "cuStreamWaitEvent"};
     CUresult result;
     if (host_function_refuses(pool->state, "cuStreamWaitEvent")) return -1;
     bool by_rule = !block.ready && !block.stream && follows_default_stream(pool->state, stream);
@@ -257,7 +257,7 @@ int pooled_note_objects(ModuleState *state, PyObject *const *objects, Py_ssize_t
 
 /* Makes the block's own stream wait for the other streams that used it, so that it can be freed there.
  * foreign: the stream's destruction will not be reported, so an event takes its place. */
-IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bool foreign, PoolOrder *order)
+IN_CALL static CUresult join_used_streams(PooledAllocationObject *allocation, bool foreign, PoolError *order)
 {
     Pool *pool = &allocation->pool->core;
     CUresult result = CUDA_SUCCESS;
@@ -272,7 +272,7 @@ static bool gather_streams(PooledAllocationObject *allocation)
 {
     MemoryPool *pool = allocation->pool;
     ContextScope scope;
-    PoolOrder order = {CUDA_SUCCESS, NULL};
+    PoolError order = {CUDA_SUCCESS, NULL};
     CUresult result;
     if (!allocation->used_count && !allocation->stream) return true;
     bool foreign = is_foreign(pool->state, allocation->stream);

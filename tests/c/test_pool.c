@@ -193,7 +193,7 @@ static void check_statistics(Pool *pool, size_t held, size_t active, size_t mana
 /* What a caller does to get memory; NULL when there is none. */
 static PoolBlock *get(Pool *pool, size_t size, CUstream stream)
 {
-    PoolOrder order;
+    PoolError order;
     PoolBlock *block = pool_take(pool, size, stream);
     if (!block) CHECK_EQUAL(pool_take_after(pool, size, stream, &block, &order), CUDA_SUCCESS);
     if (!block) return pool_add(pool, size, stream, &block) == CUDA_SUCCESS ? block : NULL;
@@ -462,7 +462,7 @@ static void test_the_own_stream_is_preferred(void)
 static void test_shared_bins(void)
 {
     Pool pool;
-    PoolOrder order;
+    PoolError order;
     PoolBlock *taken = NULL;
     start(&pool);
     PoolBlock *large = get(&pool, 1000, stream_a), *own = get(&pool, 600, stream_a);
@@ -503,7 +503,7 @@ static void test_shared_bins_are_not_searched_for_long(void)
 static void test_follow_and_join(void)
 {
     Pool pool;
-    PoolOrder order;
+    PoolError order;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
     CHECK_EQUAL(pool_follow(&pool, block, stream_b, &order), CUDA_SUCCESS);
@@ -561,7 +561,7 @@ static void test_a_stream_ends_without_an_event(void)
 static void test_seal(void)
 {
     Pool pool;
-    PoolOrder order;
+    PoolError order;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
     CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
@@ -586,7 +586,7 @@ static void test_memory_that_the_host_uses(void)
     CHECK(records == 1 && event_waits == 1 && waits == 0);
     CHECK(pool_put(&pool, block));
     event_result = CUDA_ERROR_UNKNOWN;
-    PoolOrder order;
+    PoolError order;
     CHECK_EQUAL(pool_take_after(&pool, 100, stream_b, &block, &order), CUDA_ERROR_UNKNOWN);
     CHECK_TEXT(order.call, "cuEventSynchronize");
     event_result = CUDA_SUCCESS;
@@ -598,7 +598,7 @@ static void test_memory_that_the_host_uses(void)
 static void test_marks(void)
 {
     Pool pool;
-    PoolOrder order;
+    PoolError order;
     PoolBlock *block;
     checker_listens = true;
     start(&pool);
@@ -635,7 +635,7 @@ static void test_marks(void)
 static void test_leaving_an_event(void)
 {
     Pool pool;
-    PoolOrder order;
+    PoolError order;
     start(&pool);
     PoolBlock *block = get(&pool, 100, stream_a);
     CHECK_EQUAL(pool_seal(&pool, block, &order), CUDA_SUCCESS);
@@ -657,7 +657,7 @@ static void test_order_that_fails(void)
         PoolBlock *block = get(&pool, 100, stream_a);
         CHECK(pool_put(&pool, block));
         PoolBlock *taken = NULL;
-        PoolOrder order;
+        PoolError order;
         CHECK(!pool_take(&pool, 100, stream_b));
         *(i ? &wait_result : &record_result) = CUDA_ERROR_UNKNOWN;
         CHECK_EQUAL(pool_take_after(&pool, 100, stream_b, &taken, &order), CUDA_ERROR_UNKNOWN);

@@ -30,8 +30,7 @@ struct CUctx_st {
 
     Stream *streams; /* all not yet destroyed, default streams too; under the queue's lock */
     Stream *legacy; /* the NULL stream, a reference; under the queue's lock */
-    Stream
-        *gate; /* for which later streams wait (queue_gate), a reference; under the queue's lock; or NULL */
+    Stream *barrier; /* later streams wait for it (queue_barrier), a reference or NULL; under that lock */
     bool closing; /* no more streams are made; under the queue's lock */
     _Atomic uint64_t grid_count, stream_count;
     DeviceHeap *heap; /* made at the first launch, under the driver's lock */

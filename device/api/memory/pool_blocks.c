@@ -225,7 +225,7 @@ static Block *make_locked(Pool *pool, Context *context, uint64_t size)
 }
 
 /* A block of any pool whose free has not run, but will have before anything new of the stream. */
-static Block *find_ceding_locked(const Device *device, Stream *stream)
+static Block *find_freed_later_locked(const Device *device, Stream *stream)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
@@ -236,10 +236,10 @@ static Block *find_ceding_locked(const Device *device, Stream *stream)
 
 /* A new block at another address, for which such blocks stop counting: they end before its range begins in
  * the stream. NULL if they are too few. */
-static Block *make_from_ceding_locked(Pool *pool, Stream *stream, uint64_t size)
+static Block *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     Block *made = NULL;
-    for (Block *block; !made && (block = find_ceding_locked(pool->device, stream)) != NULL;) {
+    for (Block *block; !made && (block = find_freed_later_locked(pool->device, stream)) != NULL;) {
         take_from_bin_locked(block);
         block->ceded = true;
         uncount_locked(block);
@@ -248,8 +248,9 @@ static Block *make_from_ceding_locked(Pool *pool, Stream *stream, uint64_t size)
     return made;
 }
 
-/* A block for an allocation in the stream: one to be reused at once, else new memory, else one that another
- * stream has to finish with. Still in its bin if it is reused. NULL if there is none. */
+/* A block for an allocation in the stream: one to be reused at once, else new memory, else new memory after
+ * unused blocks of the device were released, else in place of those that queued tasks will free, else one
+ * that another stream has to finish with. Still in its bin if it is reused. NULL if there is none. */
 static Block *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     if (size > pool->device->memory_size && pool->kind != POOL_HOST) return NULL;
@@ -259,8 +260,9 @@ static Block *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
     if (block) return block;
     trim_device_locked(pool->device, true);
     block = make_locked(pool, stream->object.context, size);
-    if (!block) block = make_from_ceding_locked(pool, stream, size);
-    return block || !atomic_load(may_wait) ? block : find_unused_locked(pool, stream, size, true);
+    if (!block) block = make_from_freed_later_locked(pool, stream, size);
+    if (block || !atomic_load(may_wait)) return block;
+    return find_unused_locked(pool, stream, size, true);
 }
 
 /* Takes the block out of its bin. The result is what its new owner has to wait for, with the block's

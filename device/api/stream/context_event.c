@@ -5,7 +5,7 @@
 #include "api/stream/event.h"
 #include "api/stream/green.h"
 
-/* Those of the context, or of the green one in it with its gate and the default stream, which is everybody's.
+/* Those of the context, or of the green one in it with its barrier and the default stream, which all share.
  * With references; NULL if out of memory. */
 static Stream **streams_of(Context *base, const GreenContext *green, size_t *count)
 {
@@ -20,7 +20,7 @@ static Stream **streams_of(Context *base, const GreenContext *green, size_t *cou
         found = queue_streams(base, all, capacity);
     } while (found > capacity);
     for (size_t k = 0; k < found; k++) {
-        if (!green || all[k]->legacy || all[k]->green == green || all[k] == green->gate)
+        if (!green || all[k]->legacy || all[k]->green == green || all[k] == green->barrier)
             all[kept++] = all[k];
         else
             PUT(all[k]);
@@ -35,7 +35,7 @@ static void put_streams(Stream **streams, size_t count)
     free(streams);
 }
 
-/* The streams, none of which is captured; else their captures end. */
+/* The streams, none of which is captured; else an error, and their captures are invalidated. */
 static CUresult enter_streams(Context *base, const GreenContext *green, Stream ***out, size_t *count)
 {
     CUresult result = CUDA_SUCCESS;
@@ -46,25 +46,25 @@ static CUresult enter_streams(Context *base, const GreenContext *green, Stream *
     return result;
 }
 
-/* Records it in a stream that waits for the others. */
-static CUresult record_after(Stream **streams, size_t count, Stream *gate, Event *event)
+/* Records it in the barrier, after a wait for each of the other streams. */
+static CUresult record_after(Stream **streams, size_t count, Stream *barrier, Event *event)
 {
     for (size_t k = 0; k < count; k++) {
-        if (streams[k] == gate) continue;
+        if (streams[k] == barrier) continue;
         object_hold(OBJECT(streams[k]));
         Dependency place = {streams[k], queue_last(streams[k])};
-        TRY(queue_submit_wait(gate, &place));
+        TRY(queue_submit_wait(barrier, &place));
     }
-    return event_record_in(gate, event);
+    return event_record_in(barrier, event);
 }
 
-/* Records the event in a new stream, if there is no gate. */
+/* For a whole context: records the event in a new stream, which waits for all of these streams. */
 static CUresult record_in_new(Context *base, Stream **streams, size_t count, Event *event)
 {
-    Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
-    if (!gate) return CUDA_ERROR_OUT_OF_MEMORY;
-    CUresult result = record_after(streams, count, gate, event);
-    queue_drop(gate);
+    Stream *barrier = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
+    if (!barrier) return CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = record_after(streams, count, barrier, event);
+    queue_drop(barrier);
     return result;
 }
 
@@ -76,7 +76,7 @@ CUresult context_record_event(Context *base, GreenContext *green, CUevent handle
     TRY(event_enter(handle, &event));
     CUresult result = enter_streams(base, green, &streams, &count);
     if (!result) {
-        result = green ? record_after(streams, count, green->gate, event)
+        result = green ? record_after(streams, count, green->barrier, event)
                        : record_in_new(base, streams, count, event);
         put_streams(streams, count);
     }
@@ -84,32 +84,32 @@ CUresult context_record_event(Context *base, GreenContext *green, CUevent handle
     return result;
 }
 
-/* The gate waits for the event, the streams for the gate. */
-static CUresult wait_behind(Stream **streams, size_t count, Stream *gate, Event *event)
+/* The barrier waits for the event, the streams for the barrier. */
+static CUresult wait_behind(Stream **streams, size_t count, Stream *barrier, Event *event)
 {
-    TRY(queue_wait_room(gate));
-    TRY(event_wait_in(gate, event));
+    TRY(queue_wait_room(barrier));
+    TRY(event_wait_in(barrier, event));
     for (size_t k = 0; k < count; k++)
-        if (streams[k] != gate) TRY(queue_begin_after(streams[k], gate));
+        if (streams[k] != barrier) TRY(queue_begin_after(streams[k], barrier));
     return CUDA_SUCCESS;
 }
 
 CUresult context_wait_event(Context *base, GreenContext *green, CUevent handle)
 {
     Event *event;
-    Stream **streams, *gate = NULL;
+    Stream **streams, *barrier = NULL;
     size_t count;
     TRY(event_enter(handle, &event));
     CUresult result = capture_check_event(event);
     if (!result) {
-        gate = green ? (Stream *)object_hold(OBJECT(green->gate)) : queue_gate(base);
-        result = gate ? enter_streams(base, green, &streams, &count) : CUDA_ERROR_OUT_OF_MEMORY;
+        barrier = green ? (Stream *)object_hold(OBJECT(green->barrier)) : queue_barrier(base);
+        result = barrier ? enter_streams(base, green, &streams, &count) : CUDA_ERROR_OUT_OF_MEMORY;
     }
     if (!result) {
-        result = wait_behind(streams, count, gate, event);
+        result = wait_behind(streams, count, barrier, event);
         put_streams(streams, count);
     }
-    if (gate) PUT(gate);
+    if (barrier) PUT(barrier);
     event_put(event);
     return result;
 }

@@ -40,7 +40,7 @@ CUresult green_adopt(GreenContext *green, Stream *stream)
 {
     object_hold(OBJECT(green));
     stream->green = green;
-    return queue_begin_after(stream, green->gate);
+    return queue_begin_after(stream, green->barrier);
 }
 
 /* --- making, ending ----------------------------------------------------------------------------------- */
@@ -48,16 +48,16 @@ CUresult green_adopt(GreenContext *green, Stream *stream)
 static void green_release(Object *object)
 {
     GreenContext *green = (GreenContext *)object;
-    if (green->gate) PUT(green->gate);
+    if (green->barrier) PUT(green->barrier);
     if (green->derived) context_put(green->derived);
 }
 
-/* The gate is a stream that the program has no handle of. */
-static Stream *make_gate(Context *base)
+/* A stream that the program has no handle of. NULL if out of memory. */
+static Stream *make_barrier(Context *base)
 {
-    Stream *gate = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
-    if (!gate || object_publish(OBJECT(gate)) == CUDA_SUCCESS) return gate;
-    queue_drop(gate);
+    Stream *barrier = stream_new(base, CU_STREAM_NON_BLOCKING, 0);
+    if (!barrier || object_publish(OBJECT(barrier)) == CUDA_SUCCESS) return barrier;
+    queue_drop(barrier);
     return NULL;
 }
 
@@ -66,8 +66,8 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
     GreenContext *green = object_new(OBJECT_GREEN_CONTEXT, sizeof *green, base, green_release);
     if (!green) return CUDA_ERROR_OUT_OF_MEMORY;
     green->range = *range;
-    green->gate = make_gate(base);
-    green->derived = green->gate ? context_new_derived(base, green, *range) : NULL;
+    green->barrier = make_barrier(base);
+    green->derived = green->barrier ? context_new_derived(base, green, *range) : NULL;
     atomic_store(&green->live, green->derived != NULL);
     CUresult result = green->derived ? object_publish(OBJECT(green)) : CUDA_ERROR_OUT_OF_MEMORY;
     if (!result) {
@@ -75,7 +75,7 @@ static CUresult make_green(Context *base, const SmRange *range, GreenContext **o
         *out = green;
     } else {
         if (green->derived) context_close_derived(green->derived);
-        if (green->gate) cuStreamDestroy_v2(green->gate);
+        if (green->barrier) cuStreamDestroy_v2(green->barrier);
     }
     PUT(green);
     return result;
@@ -111,8 +111,8 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
     CUresult result = queue_wait_context_anyway(base);
     if (!result && !object_retire(OBJECT(green))) result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (!result) {
-        object_retire(OBJECT(green->gate));
-        queue_close(green->gate);
+        object_retire(OBJECT(green->barrier));
+        queue_close(green->barrier);
         atomic_store(&green->live, false);
         context_leave_top(green->derived);
         context_close_derived(green->derived);

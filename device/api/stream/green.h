@@ -14,7 +14,7 @@ typedef struct CUgreenCtx_st {
     Context *derived;         /* a reference */
     unsigned long long id;
     SmRange range;
-    Stream *gate;           /* a reference; its new streams wait for what this one waits for */
+    Stream *barrier;           /* a reference; its new streams wait for what this one waits for */
 } GreenContext;
 
 /* That of the thread's current context, with a reference; NULL: it is none. */

@@ -80,7 +80,7 @@ static void stream_release(Object *object)
     Stream *stream = (Stream *)object;
     pthread_cond_destroy(&stream->work);
     pthread_cond_destroy(&stream->done);
-    for (int i = 0; i < STREAM_GATES; i++) object_put((Object *)(void *)stream->after[i].stream);
+    for (int i = 0; i < STREAM_BARRIERS; i++) object_put((Object *)(void *)stream->after[i].stream);
     object_put((Object *)(void *)stream->green);
     free(stream->attributes);
 }
@@ -130,56 +130,58 @@ static Stream *new_stream(Context *context, unsigned flags, int priority)
     return NULL;
 }
 
-static Stream *gate_of(Context *context)
+static Stream *barrier_of(Context *context)
 {
     pthread_mutex_lock(&queue_lock);
-    Stream *gate = context->gate;
-    if (gate) object_hold(OBJECT(gate));
+    Stream *barrier = context->barrier;
+    if (barrier) object_hold(OBJECT(barrier));
     pthread_mutex_unlock(&queue_lock);
-    return gate;
+    return barrier;
 }
 
-Stream *queue_gate(Context *context)
+Stream *queue_barrier(Context *context)
 {
-    Stream *gate = gate_of(context), *made = gate ? NULL : new_stream(context, CU_STREAM_NON_BLOCKING, 0);
-    if (!made) return gate;
+    Stream *barrier = barrier_of(context),
+           *made = barrier ? NULL : new_stream(context, CU_STREAM_NON_BLOCKING, 0);
+    if (!made) return barrier;
     pthread_mutex_lock(&queue_lock);
-    bool first = !context->gate && !context->closing;
-    if (first) context->gate = made;
+    bool first = !context->barrier && !context->closing;
+    if (first) context->barrier = made;
     pthread_mutex_unlock(&queue_lock);
     if (!first) queue_drop(made);
-    return gate_of(context);
+    return barrier_of(context);
 }
 
-/* The place for that gate among those that the stream waits for; NULL when there are others. */
-static Dependency *gate_place_locked(Stream *stream, const Stream *gate)
+/* The place for that barrier among those that the stream waits for; NULL when others have them all. */
+static Dependency *barrier_place_locked(Stream *stream, const Stream *barrier)
 {
-    for (int i = 0; i < STREAM_GATES; i++)
-        if (!stream->after[i].stream || stream->after[i].stream == gate) return &stream->after[i];
+    for (int i = 0; i < STREAM_BARRIERS; i++)
+        if (!stream->after[i].stream || stream->after[i].stream == barrier) return &stream->after[i];
     return NULL;
 }
 
-CUresult queue_begin_after(Stream *stream, Stream *gate)
+/* The new reference goes to stream->after, or to queue_submit_wait where other barriers have the places. */
+CUresult queue_begin_after(Stream *stream, Stream *barrier)
 {
-    Dependency place = {gate, queue_last(gate)};
-    if (queue_reached(gate, place.number)) return CUDA_SUCCESS;
-    object_hold(OBJECT(gate));
+    Dependency place = {barrier, queue_last(barrier)};
+    if (queue_reached(barrier, place.number)) return CUDA_SUCCESS;
+    object_hold(OBJECT(barrier));
     pthread_mutex_lock(&queue_lock);
-    Dependency *kept = gate_place_locked(stream, gate);
-    bool known = kept && kept->stream;
+    Dependency *kept = barrier_place_locked(stream, barrier);
+    bool had_reference = kept && kept->stream;
     if (kept) *kept = place;
     pthread_mutex_unlock(&queue_lock);
     if (!kept) return queue_submit_wait(stream, &place);
-    if (known) PUT(gate);
+    if (had_reference) PUT(barrier);
     queue_note_wait(stream, &place);
     return CUDA_SUCCESS;
 }
 
 Stream *stream_new(Context *context, unsigned flags, int priority)
 {
-    Stream *stream = new_stream(context, flags, priority), *gate = stream ? gate_of(context) : NULL;
-    CUresult result = gate ? queue_begin_after(stream, gate) : CUDA_SUCCESS;
-    if (gate) PUT(gate);
+    Stream *stream = new_stream(context, flags, priority), *barrier = stream ? barrier_of(context) : NULL;
+    CUresult result = barrier ? queue_begin_after(stream, barrier) : CUDA_SUCCESS;
+    if (barrier) PUT(barrier);
     if (!result) return stream;
     queue_drop(stream);
     return NULL;
@@ -429,11 +431,12 @@ static void depend_on_legacy_locked(Stream *stream, Task *task)
     }
 }
 
-/* Makes the task wait for the gates, which are released when no other gate can come before it. */
-static void depend_on_gates_locked(Stream *stream, Task *task)
+/* Makes the task wait for the barriers, which are released when no other barrier can come before it. */
+static void depend_on_barriers_locked(Stream *stream, Task *task)
 {
-    for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) depend_locked(task, stream->after[i]);
-    for (int i = 0; i < STREAM_GATES && stream->after[i].stream; i++) {
+    for (int i = 0; i < STREAM_BARRIERS && stream->after[i].stream; i++)
+        depend_locked(task, stream->after[i]);
+    for (int i = 0; i < STREAM_BARRIERS && stream->after[i].stream; i++) {
         PUT(stream->after[i].stream);
         stream->after[i].stream = NULL;
     }
@@ -545,7 +548,7 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
         PUT(dependency->stream);
     }
     pthread_mutex_lock(&queue_lock);
-    depend_on_gates_locked(stream, task);
+    depend_on_barriers_locked(stream, task);
     depend_on_legacy_locked(stream, task);
     task->next = NULL;
     task->number = queue_last(stream) + 1;
@@ -614,10 +617,10 @@ cuuint64_t queue_take_given(void)
 
 uint64_t queue_given(void) { return atomic_load(&tickets); }
 
-/* The gate that the next task of the stream would wait for, or NULL. */
-static Stream *closed_gate_locked(const Stream *stream, uint64_t *number)
+/* The barrier that the next task of the stream would wait for, or NULL. */
+static Stream *closed_barrier_locked(const Stream *stream, uint64_t *number)
 {
-    for (int i = 0; i < STREAM_GATES; i++) {
+    for (int i = 0; i < STREAM_BARRIERS; i++) {
         *number = stream->after[i].number;
         if (stream->after[i].stream && !queue_reached(stream->after[i].stream, *number))
             return stream->after[i].stream;
@@ -625,11 +628,11 @@ static Stream *closed_gate_locked(const Stream *stream, uint64_t *number)
     return NULL;
 }
 
-/* A stream that must be waited for first, with a reference, and the number of the task. The gates are those
- * of a new task. */
-static Stream *obstacle_locked(Stream *stream, bool gates, uint64_t ticket, uint64_t *number)
+/* A stream that must be waited for first, with a reference, and the number of the task. The barriers are
+ * those of a new task. */
+static Stream *obstacle_locked(Stream *stream, bool barriers, uint64_t ticket, uint64_t *number)
 {
-    Stream *found = gates ? closed_gate_locked(stream, number) : NULL;
+    Stream *found = barriers ? closed_barrier_locked(stream, number) : NULL;
     if (!found && has_task_locked(stream, ticket, number)) found = stream;
     if (stream->blocking)
         for (Stream *other = stream->object.context->streams; other && !found; other = other->next)
@@ -638,11 +641,11 @@ static Stream *obstacle_locked(Stream *stream, bool gates, uint64_t ticket, uint
     return found;
 }
 
-bool queue_idle(Stream *stream, bool gates)
+bool queue_idle(Stream *stream, bool barriers)
 {
     uint64_t number;
     pthread_mutex_lock(&queue_lock);
-    bool idle = is_idle(stream) && !(gates && closed_gate_locked(stream, &number));
+    bool idle = is_idle(stream) && !(barriers && closed_barrier_locked(stream, &number));
     if (idle && stream->blocking)
         for (const Stream *other = stream->object.context->streams; other && idle; other = other->next)
             idle = !synchronizes_with(stream, other);
@@ -650,13 +653,13 @@ bool queue_idle(Stream *stream, bool gates)
     return idle;
 }
 
-bool queue_wait_turn(Stream *stream, bool gates)
+bool queue_wait_turn(Stream *stream, bool barriers)
 {
     uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;
     while (reached) {
         pthread_mutex_lock(&queue_lock);
-        Stream *obstacle = obstacle_locked(stream, gates, ticket, &number);
+        Stream *obstacle = obstacle_locked(stream, barriers, ticket, &number);
         pthread_mutex_unlock(&queue_lock);
         if (!obstacle) break;
         if (!until) until = timeout_deadline(stream->object.context);
@@ -789,9 +792,9 @@ void queue_close_context(Context *context)
     }
     pthread_mutex_lock(&queue_lock);
     Stream *legacy = context->legacy;
-    Stream *gate = context->gate;
-    context->legacy = context->gate = NULL;
+    Stream *barrier = context->barrier;
+    context->legacy = context->barrier = NULL;
     pthread_mutex_unlock(&queue_lock);
     if (legacy) PUT(legacy);
-    if (gate) PUT(gate);
+    if (barrier) PUT(barrier);
 }

@@ -53,7 +53,7 @@ typedef struct Waited {
     uint64_t number;
 } Waited;
 
-enum { STREAM_WAITS = 8, STREAM_GATES = 2 };
+enum { STREAM_WAITS = 8, STREAM_BARRIERS = 2 };
 
 struct CUstream_st {
     Object object;
@@ -65,19 +65,19 @@ struct CUstream_st {
     unsigned long long id;
     struct StreamAttributes *attributes; /* what was set (stream_attributes.c), or NULL */
 
-    Dependency after[STREAM_GATES]; /* what its next task waits for: gates of its contexts; or NULLs */
+    Dependency after[STREAM_BARRIERS]; /* what its next task waits for: barriers of its contexts; or NULLs */
     Task *head, *tail;
     _Atomic uint64_t submitted, completed;
     bool running, worker_started, worker_asleep, closing, listed;
-    bool lent;                  /* the thread that runs the head may leave it half way */
-    _Atomic uint32_t stop;      /* GridStop, for the kernel that runs */
+    bool lent; /* the thread that runs the head may leave it half way */
+    _Atomic uint32_t stop; /* GridStop, for the kernel that runs */
     unsigned waiters;
     pthread_cond_t work, done;
-    Stream *next, *previous;    /* of the context's list */
+    Stream *next, *previous; /* of the context's list */
     Waited waited[STREAM_WAITS]; /* the last ones, each stream once */
     unsigned waited_next;
     _Atomic(struct CaptureMember *) captured; /* its part in a capture, NULL: in none (stream/capture.h) */
-    uint64_t search, searched;  /* queue_follows has looked through its tasks up to that one */
+    uint64_t search, searched; /* queue_follows has looked through its tasks up to that one */
 };
 
 /* A stream in its context's list; the caller's reference. NULL if out of memory, or when the context
@@ -85,10 +85,10 @@ struct CUstream_st {
 Stream *stream_new(Context *context, unsigned flags, int priority);
 /* Streams that are made later begin after what is submitted to this one. With a reference; NULL without
  * memory, or when the context closes. */
-Stream *queue_gate(Context *context);
-/* The next task of the stream waits for what the gate has been given so far. As long as there is none the
+Stream *queue_barrier(Context *context);
+/* The next task of the stream waits for what the barrier has been given so far. As long as there is none the
  * stream may be idle. */
-CUresult queue_begin_after(Stream *stream, Stream *gate);
+CUresult queue_begin_after(Stream *stream, Stream *barrier);
 /* The default stream with a reference; NULL when the context closes. */
 Stream *queue_legacy(Context *context);
 
@@ -110,11 +110,11 @@ bool queue_follows(Stream *stream, const Stream *other, uint64_t number);
 /* All waits: false when the thread's timeout ends first, or CUDA_ERROR_NOT_READY. */
 /* Waits until the stream's tasks up to that number are done, running them if need be. */
 bool queue_wait(Stream *stream, uint64_t number);
-/* Waits for all a new task of that stream would wait for: with the gates the caller may then do its work
+/* Waits for all a new task of that stream would wait for: with the barriers the caller may then do its work
  * itself, without them all is done that was given to the stream, or that it synchronizes with implicitly. */
-bool queue_wait_turn(Stream *stream, bool gates);
-/* Whether a new task of the stream could run at once, or without the gates. */
-bool queue_idle(Stream *stream, bool gates);
+bool queue_wait_turn(Stream *stream, bool barriers);
+/* Whether a new task of the stream could run at once, or without the barriers. */
+bool queue_idle(Stream *stream, bool barriers);
 /* A number of the work that the context has been given so far; and the last one of which all is done. */
 uint64_t queue_given(void);
 /* That of the task that the calling thread has submitted last; 0: none since it was requested. */

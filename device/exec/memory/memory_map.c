@@ -17,7 +17,7 @@
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
 
-enum { QUARANTINE_RANGES = 4096 };
+enum { QUARANTINE_RANGES = 4096 }; /* freed ranges that a late access is still attributed to */
 #define COMMIT_STEP (32 * MIB)
 #define HUGE_PAGE (2 * MIB)
 #define PAGE (4 * KIB)

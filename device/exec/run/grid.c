@@ -1,9 +1,9 @@
 /* Runs a grid: hands out its blocks in ascending order to the workers.
  *
  * A worker runs one block to its end before it takes the next; here a block stands for all of its cluster, by
- * its first one (cluster.c). When a block seems to wait for another one,
- * the worker starts further blocks and goes round them, so that grids whose blocks wait for each other come
- * to an end: all of them where the launch is cooperative, else as many as the device says it holds at a time.
+ * its first one (cluster.c). When a block seems to wait for another one, the worker starts further blocks and
+ * runs them in turn, so that grids whose blocks wait for each other come to an end: all of them where the
+ * launch is cooperative, else as many as the device says it holds at a time.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +17,12 @@
 #include "exec/state/clock.h"
 #include "exec/state/ranges.h"
 
-enum { SHARE_MOST = 32, SHARES_EACH = 64, STACK_DEFAULT = 65536, PARAM_ROWS_KEPT = 8192 };
+enum {
+    MAX_SHARE = 32, /* clusters that a worker takes at a time */
+    WORKER_SHARES = 64, /* how often each worker takes some, at least: the last to end is not far behind */
+    STACK_DEFAULT = 65536,
+    MAX_KEPT_PARAM_ROWS = 8192, /* bytes: 32 rows of 64-bit values; launches with more allocate them */
+};
 
 /* --- set-up -------------------------------------------------------------------------------------------- */
 
@@ -57,13 +62,13 @@ static size_t lane_stride(uint32_t size)
     return size ? (lines | 1) * 64 : 0;
 }
 
-/* Clusters that a worker takes at a time: several of many, so that the counter does not go to and fro for
- * each. */
+/* Clusters that a worker takes at a time: several of many, so that the counter's cache line does not bounce
+ * for each. */
 static uint32_t share_of(const Grid *grid)
 {
-    uint64_t share = grid->cluster_count / ((uint64_t)worker_pool_threads(grid->pool) * SHARES_EACH);
+    uint64_t share = grid->cluster_count / ((uint64_t)worker_pool_threads(grid->pool) * WORKER_SHARES);
     if (grid->launch->cooperative || share < 1) return 1;
-    return share < SHARE_MOST ? (uint32_t)share : SHARE_MOST;
+    return share < MAX_SHARE ? (uint32_t)share : MAX_SHARE;
 }
 
 static uint32_t cluster_blocks(const GridLaunch *launch)
@@ -296,7 +301,7 @@ struct GridRun {
     Children children;
     Worker *worker;
     bool blocks_done;
-    _Alignas(64) uint8_t rows[PARAM_ROWS_KEPT];
+    _Alignas(64) uint8_t rows[MAX_KEPT_PARAM_ROWS];
 };
 
 void grid_run_free(GridRun *run) { free(run); }
@@ -317,7 +322,9 @@ static GridRun *start(WorkerPool *pool, const GridLaunch *launch, Children *chil
     const char *name = launch->function->name;
     size_t size = ((size_t)launch->function->param_rows_size + 63) / 64 * 64;
     Worker *worker = acquire_leader(pool);
-    uint8_t *rows = !worker ? NULL : size <= PARAM_ROWS_KEPT ? worker->run->rows : aligned_alloc(64, size);
+    uint8_t *rows = !worker                       ? NULL
+                    : size <= MAX_KEPT_PARAM_ROWS ? worker->run->rows
+                                                  : aligned_alloc(64, size);
     fault->code = CUDA_SUCCESS;
     fault->text[0] = '\0';
     if (!rows) {

@@ -51,7 +51,8 @@ static int64_t truncate_coordinate(const Texture *t, int axis, int64_t at)
 }
 
 /* The position on the axis in texels, COORDINATE_BITS bits of fraction, folded into the texture by modes that
- * repeat it. */
+ * repeat it: those keep the fraction of x, mirroring also its parity. A cube's face has -1 to 1. The limits
+ * are outside of every texture, and keep x * ONE and the position within 63 bits. */
 static int64_t axis_position(const Texture *t, int axis, float x)
 {
     if (has_faces(t->shape))

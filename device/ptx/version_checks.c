@@ -3,15 +3,15 @@
 
 #include "ptx/parser.h"
 
-typedef struct PtxGate {
+typedef struct PtxVersionCheck {
     const char *words;
     uint16_t opcode, target;
     uint8_t version;
-} PtxGate;
+} PtxVersionCheck;
 
-static const PtxGate ptx_gates[] = {
-#define GATE(opcode, words, target, version) {words, PTX_OP_##opcode, target, version},
-#include "ptx/gates.def"
+static const PtxVersionCheck ptx_version_checks[] = {
+#define VERSION_CHECK(opcode, words, target, version) {words, PTX_OP_##opcode, target, version},
+#include "ptx/version_checks.def"
 };
 
 static bool ptx_has_word(const PtxForm *form, const char *word, size_t length)
@@ -34,18 +34,18 @@ static bool ptx_has_words(const PtxForm *form, const char *words)
     return true;
 }
 
-void ptx_check_gates(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
+void ptx_check_versions(PtxParser *p, const PtxForm *form, uint32_t line, uint32_t column)
 {
     const PtxModule *m = p->module;
-    for (size_t i = 0; i < sizeof ptx_gates / sizeof *ptx_gates; i++) {
-        const PtxGate *gate = &ptx_gates[i];
-        if (gate->opcode != form->opcode && gate->opcode != PTX_OP_NONE) continue;
-        if (m->target >= gate->target && m->version >= gate->version) continue;
-        if (!ptx_has_words(form, gate->words)) continue;
-        if (m->target < gate->target)
+    for (size_t i = 0; i < sizeof ptx_version_checks / sizeof *ptx_version_checks; i++) {
+        const PtxVersionCheck *needed = &ptx_version_checks[i];
+        if (needed->opcode != form->opcode && needed->opcode != PTX_OP_NONE) continue;
+        if (m->target >= needed->target && m->version >= needed->version) continue;
+        if (!ptx_has_words(form, needed->words)) continue;
+        if (m->target < needed->target)
             ptx_fail(p, line, column, "'%s' needs .target sm_%u or higher, not sm_%d", form->spelling,
-                     (unsigned)gate->target, m->target);
+                     (unsigned)needed->target, m->target);
         ptx_fail(p, line, column, "'%s' needs .version %d.%d or higher, not %d.%d", form->spelling,
-                 gate->version / 10, gate->version % 10, m->version / 10, m->version % 10);
+                 needed->version / 10, needed->version % 10, m->version / 10, m->version % 10);
     }
 }
