@@ -17,9 +17,9 @@ static NvtxRegionsUnregisterFn unregister_regions;
 /* ---- NVTX itself ---- */
 
 /* A tool may fill each slot of a module with a function; one is called here. */
-enum { LARGEST_MODULE = NVTX_CBID_CORE_SIZE };
-static NvtxFunctionPointer places[NVTX_CB_MODULE_SIZE][LARGEST_MODULE];
-static NvtxFunctionPointer *tables[NVTX_CB_MODULE_SIZE][LARGEST_MODULE + 1];
+enum { MAX_MODULE = NVTX_CBID_CORE_SIZE };
+static NvtxFunctionPointer places[NVTX_CB_MODULE_SIZE][MAX_MODULE];
+static NvtxFunctionPointer *tables[NVTX_CB_MODULE_SIZE][MAX_MODULE + 1];
 
 static const unsigned module_sizes[NVTX_CB_MODULE_SIZE] = {
     [NVTX_CB_MODULE_CORE] = NVTX_CBID_CORE_SIZE,     [NVTX_CB_MODULE_CUDA] = NVTX_CBID_CUDA_SIZE,

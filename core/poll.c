@@ -7,7 +7,7 @@
 
 enum {
     SPIN_MICROSECONDS = 5000, /* then a poll sleeps: in a short wait sleeping would delay the end too much */
-    SLEEP_MOST_MICROSECONDS = 2000
+    SLEEP_MAX_MICROSECONDS = 2000
 };
 
 uint64_t poll_microseconds(void)
@@ -21,7 +21,7 @@ static void pause_for(uint64_t elapsed)
 {
     uint64_t length = elapsed / 64;
     if (elapsed < SPIN_MICROSECONDS) return;
-    if (length > SLEEP_MOST_MICROSECONDS) length = SLEEP_MOST_MICROSECONDS;
+    if (length > SLEEP_MAX_MICROSECONDS) length = SLEEP_MAX_MICROSECONDS;
     struct timespec moment = {0, (long)length * 1000};
     nanosleep(&moment, NULL);
 }

@@ -64,14 +64,14 @@ bool setting_is_valid(const char *variable, char *problem, size_t size)
 
 extern char **environ; /* POSIX declares it in no header */
 
-enum { PREFIX = 7, LONGEST_NAME = 48 }; /* PYCUDA_ */
+enum { PREFIX = 7, MAX_NAME = 48 }; /* PYCUDA_ */
 
 static char upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c); }
 
 /* The edit distance: how many characters are inserted, removed, replaced or swapped with the next one. */
 static size_t distance(const char *a, size_t a_size, const char *b, size_t b_size)
 {
-    size_t space[3][LONGEST_NAME + 1], *before = space[0], *last = space[1], *row = space[2];
+    size_t space[3][MAX_NAME + 1], *before = space[0], *last = space[1], *row = space[2];
     for (size_t j = 0; j <= b_size; j++) last[j] = before[j] = j;
     for (size_t i = 1; i <= a_size; i++) {
         row[0] = i;
@@ -95,7 +95,7 @@ static bool compare_name(const char *name, size_t size, const char *known, size_
                          const char **nearest)
 {
     size_t known_size = strlen(known), longer = size > known_size ? size : known_size;
-    size_t apart = known_size > LONGEST_NAME ? longer : distance(name, size, known, known_size);
+    size_t apart = known_size > MAX_NAME ? longer : distance(name, size, known, known_size);
     if (apart < *least && longer > PREFIX && 5 * apart <= 2 * (longer - PREFIX))
         *least = apart, *nearest = known;
     return size == known_size && strncmp(name, known, size) == 0;
@@ -118,7 +118,7 @@ bool settings_misspelled(const char *const *others, char *text, size_t size)
     size_t used = 0;
     for (char **entry = environ; entry && *entry; entry++) {
         size_t name_size = strcspn(*entry, "=");
-        if (strncasecmp(*entry, "PYC", 3) != 0 || name_size <= PREFIX || name_size > LONGEST_NAME
+        if (strncasecmp(*entry, "PYC", 3) != 0 || name_size <= PREFIX || name_size > MAX_NAME
             || (!others && strncasecmp(*entry + PREFIX, "CPU_", 4) == 0))
             continue;
         const char *meant = name_meant(*entry, name_size, others);

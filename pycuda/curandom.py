@@ -21,7 +21,7 @@ from pycuda._array.random.generators import (
     Sobol,
     directions,
     fill_random,
-    scramble_constants,
+    scramble_constants_array,
     to_gpu,
     unique_seeds,
 )
@@ -319,12 +319,12 @@ def generate_scramble_constants32(count: SupportsIndex) -> GPUArray:
     GPUArray
         (count,) of uint32.
     """
-    return scramble_constants(_dimensions(count), 32)
+    return scramble_constants_array(_dimensions(count), 32)
 
 
 def generate_scramble_constants64(count: SupportsIndex) -> GPUArray:
     """The same as generate_scramble_constants32, with results of uint64."""
-    return scramble_constants(_dimensions(count), 64)
+    return scramble_constants_array(_dimensions(count), 64)
 
 
 def _dimensions(count: SupportsIndex) -> int:

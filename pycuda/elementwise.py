@@ -41,7 +41,7 @@ def __dir__() -> list[str]:
     return __all__
 
 
-_LARGEST_GRID = 2**31 - 1
+_MAX_GRID = 2**31 - 1
 
 
 class _Reading(NamedTuple):
@@ -194,16 +194,18 @@ class ElementwiseKernel:
         self._call(args, range, slice, stream)
 
     def _call(self, args, range_, slice_, stream) -> None:
-        """A call whose form was not seen before."""
+        """A call with layouts that were not seen before."""
         reading = self._read()
         if len(args) < len(reading.arguments):
             raise operands.missing(self.name, reading.arguments, len(args))
         args = args[: len(reading.arguments)]
-        forms = self._describe(args)
+        layouts = self._describe(args)
         if range_ is not None or slice_ is not None:
-            self._call_range(args, forms, operands.indices(self.name, range_, slice_, forms[0][0]), stream)
+            self._call_range(
+                args, layouts, operands.indices(self.name, range_, slice_, layouts[0][0]), stream
+            )
             return
-        _run(self._plan(args, forms, stream), args, stream)
+        _run(self._plan(args, layouts, stream), args, stream)
 
     def _read(self) -> _Reading:
         """The parsed arguments. They are parsed, and the cache of launches is made, at the first use: types
@@ -220,8 +222,8 @@ class ElementwiseKernel:
             self._launches = launch_cache(self._reading.positions, written=written)
         return self._reading
 
-    def _describe(self, args) -> list:
-        """The forms of the vectors among the arguments. TypeError as __call__ says."""
+    def _describe(self, args) -> list[tuple]:
+        """(shape, strides, dtype) of each vector among the arguments. TypeError as __call__ says."""
         reading = self._reading
         uses = reading.analysis.uses
         return [
@@ -229,22 +231,22 @@ class ElementwiseKernel:
             for value, argument in zip(reading.pick(args), reading.vectors, strict=True)
         ]
 
-    def _walk(self, forms, guarded: bool) -> layout.Walk:
+    def _walk(self, layouts, guarded: bool) -> layout.Walk:
         """How the kernel walks over vectors of these shapes and strides."""
         analysis = self._reading.analysis
         parts = [
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
-            for vector, (shape, strides, dtype) in zip(self._reading.vectors, forms, strict=True)
+            for vector, (shape, strides, dtype) in zip(self._reading.vectors, layouts, strict=True)
         ]
-        with operands.Named(self.name):
+        with operands.NamedErrors(self.name):
             return layout.arrange(
                 parts, order_free=analysis.order_free, guarded=guarded, plain_only=analysis.stateful
             )
 
-    def _plan(self, args, forms, stream) -> _Plan:
-        """The plan for arrays of these forms that lie to each other as these do, remembered."""
+    def _plan(self, args, layouts, stream) -> _Plan:
+        """The plan for arrays of these layouts that overlap as these do, remembered."""
         analysis = self._reading.analysis
-        walk = self._walk(forms, analysis.guarded)
+        walk = self._walk(layouts, analysis.guarded)
         if walk.size == 0:
             return _Plan(_nothing, (1, 1), (1, 1, 1), ())
         shared = self._sharing(args, walk, range(walk.size))
@@ -265,7 +267,7 @@ class ElementwiseKernel:
             sharing.Vector(vector.name, reading.analysis.uses[vector.name], array, linear[k])
             for k, (vector, array) in enumerate(zip(reading.vectors, reading.pick(args), strict=True))
         ]
-        with operands.Named(self.name):
+        with operands.NamedErrors(self.name):
             for vector in vectors:
                 sharing.check_written(vector)
             return sharing.find_shared_memory(vectors, indices, reading.analysis.conditional)
@@ -296,7 +298,7 @@ class ElementwiseKernel:
         except drv.CompileError:
             # What reads as read-only may be none after all: PyCUDA's loop has no such assumption.
             return None
-        grid = min(max(walk.size // shape.tile, 1), _LARGEST_GRID), 1
+        grid = min(max(walk.size // shape.tile, 1), _MAX_GRID), 1
         return _Plan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
 
     def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
@@ -308,8 +310,8 @@ class ElementwiseKernel:
             return None
         copies = tuple((reading.positions[k], count) for k, count in copies)
         args = _with_copies(copies, args, stream)
-        forms = [(array.shape, array.strides, array.dtype) for array in reading.pick(args)]
-        walk = self._walk(forms, guarded=reading.analysis.guarded or indices is not None)
+        layouts = [(array.shape, array.strides, array.dtype) for array in reading.pick(args)]
+        walk = self._walk(layouts, guarded=reading.analysis.guarded or indices is not None)
         same = self._sharing(args, walk, range(walk.size)).same if indices is None else None
         constant = tuple(reading.arguments[position].name for position, _ in copies)
         try:
@@ -318,26 +320,28 @@ class ElementwiseKernel:
             return None
         return plan._replace(copies=copies)
 
-    def _call_range(self, args, forms, indices: builtins.range, stream) -> None:
+    def _call_range(self, args, layouts, indices: builtins.range, stream) -> None:
         """Launches for the indices of a range alone."""
         analysis = self._reading.analysis
-        walk = self._walk(forms, guarded=True)
+        walk = self._walk(layouts, guarded=True)
         if not indices:
             return
         if not analysis.guarded:
-            self._check_range(forms, walk, indices)
+            self._check_range(layouts, walk, indices)
         copies = self._sharing(args, walk, indices).copies
         plan = self._copying(args, copies, stream, indices) if copies else None
         _run(plan or self._looping(walk, indices), args, stream)
 
-    def _check_range(self, forms, walk: layout.Walk, indices: builtins.range) -> None:
+    def _check_range(self, layouts, walk: layout.Walk, indices: builtins.range) -> None:
         """ValueError when an index is in no vector that is used with it."""
         low, high = min(indices[0], indices[-1]), max(indices[0], indices[-1])
-        for vector, (shape, strides, dtype) in zip(self._reading.vectors, forms, strict=True):
+        for vector, (shape, strides, dtype) in zip(self._reading.vectors, layouts, strict=True):
             use = self._reading.analysis.uses[vector.name]
             part = layout.Operand(vector.name, use, shape, strides, dtype.itemsize)
             length = (
-                part.size if part.size >= walk.size or not layout.broadcasts(part, forms[0][0]) else walk.size
+                part.size
+                if part.size >= walk.size or not layout.is_broadcast(part, layouts[0][0])
+                else walk.size
             )
             if use.indexed and (low < 0 or high >= length):
                 raise ValueError(

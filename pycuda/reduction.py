@@ -322,7 +322,7 @@ class ReductionKernel:
             layout.Operand(vector.name, uses[vector.name], each, strides, dtype.itemsize)
             for vector, (each, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
-        with operands.Named(self.name):
+        with operands.NamedErrors(self.name):
             division = axis_reduction.divide(parts, axes)
         allocator = getattr(self._pick(args)[0], "allocator", None) if allocator is None else allocator
         result = _driver.GPUArray(kept, self.dtype_out, allocator) if out is None else out
@@ -387,7 +387,7 @@ class ReductionKernel:
             layout.Operand(vector.name, analysis.uses[vector.name], shape, strides, dtype.itemsize)
             for vector, (shape, strides, dtype) in zip(self._vectors, forms, strict=True)
         ]
-        with operands.Named(self.name):
+        with operands.NamedErrors(self.name):
             walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=analysis.stateful)
         launch = self._function(walk.signature if walk.geometry else None)
         tile = self._shape.tile(walk.size)

@@ -182,7 +182,7 @@ class _ScanKernel:
 
     def _checked(self, ary, name: str, dtype):
         """(shape, stride in bytes). TypeError or ValueError for what cannot be scanned."""
-        argument = kernels.Named(name, dtype)
+        argument = kernels.NamedArray(name, dtype)
         shape, strides, _ = operands.describe(ary, argument, self._text.name)
         if len(shape) != 1:
             raise ValueError(f"{name} has {len(shape)} dimensions: a scan goes along one")

@@ -131,12 +131,12 @@ void loop_collapse(LoopPlan *plan, int order)
     merge_axes(plan);
 }
 
-enum { TILE_LEAST = 16 }; /* elements along both axes: in shorter ones tiles are mostly empty */
+enum { MIN_TILE = 16 }; /* elements along both axes: in shorter ones tiles are mostly empty */
 
 static bool is_contiguous_along(const LoopPlan *plan, int k, int axis)
 {
     const LoopOperand *operand = &plan->operands[k];
-    return strides_distance(operand->strides[axis]) == operand->itemsize && plan->shape[axis] >= TILE_LEAST;
+    return strides_distance(operand->strides[axis]) == operand->itemsize && plan->shape[axis] >= MIN_TILE;
 }
 
 bool loop_tile(LoopPlan *plan, uint64_t *transposed)

@@ -15,7 +15,7 @@
 
 /* What ptxas gives at most, on every target: static shared memory to a kernel that it makes machine code of,
  * and constants to a module. */
-enum { STATIC_SHARED_MOST = 0xc000, CONSTANTS_MOST = 0x10000 };
+enum { MAX_STATIC_SHARED = 0xc000, MAX_CONSTANTS = 0x10000 };
 
 /* What lowering asks of the driver. release may be NULL. */
 typedef struct LowerHost {
@@ -26,7 +26,7 @@ typedef struct LowerHost {
     void (*release)(void *closure, uint64_t address);
     Chunks *chunks;        /* where memory comes from and goes to, or NULL */
     bool as_written;       /* no FMA contraction: optimization level 0, code to be debugged */
-    unsigned checks;       /* CHECK_*: what the code shall be checked for */
+    unsigned checks;       /* CHECK_*: what the code is to be checked for */
     uint32_t shared_most;  /* static shared memory of a kernel that comes as PTX; 0: as of machine code */
     bool linked;           /* by the driver's linker: what no kernel reaches may lack a definition */
 } LowerHost;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { FIRST_BLOCK = 16 << 10, LARGEST_BLOCK = 256 << 10, ALIGN_MOST = 64, ALIGN_ANY = 16 };
+enum { FIRST_BLOCK = 16 << 10, MAX_BLOCK = 256 << 10, MAX_ALIGN = 64, ALIGN_ANY = 16 };
 
 typedef struct ArenaBlock {
     struct ArenaBlock *older;
@@ -19,9 +19,9 @@ static void *allocation_failed(const Arena *arena)
 static bool add_block(Arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 4) return false;
-    size_t least = sizeof(ArenaBlock) + size + ALIGN_MOST;
+    size_t least = sizeof(ArenaBlock) + size + MAX_ALIGN;
     size_t wanted = arena->newest ? arena->newest->size * 2 : FIRST_BLOCK;
-    if (wanted > LARGEST_BLOCK) wanted = LARGEST_BLOCK;
+    if (wanted > MAX_BLOCK) wanted = MAX_BLOCK;
     if (wanted < least) wanted = least;
     ArenaBlock *block = chunks_take(arena->chunks, &wanted);
     if (!block) return false;

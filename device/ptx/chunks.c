@@ -10,9 +10,9 @@ struct FreeChunk {
 
 /* The sanitizer finds no use of freed memory if it is kept here. */
 #ifdef __SANITIZE_ADDRESS__
-enum { MOST_KEPT = 0 };
+enum { MAX_KEPT = 0 };
 #else
-enum { MOST_KEPT = CHUNKS_KEPT };
+enum { MAX_KEPT = CHUNKS_KEPT };
 #endif
 
 static unsigned shift_of(size_t size)
@@ -50,7 +50,7 @@ void chunks_return(Chunks *chunks, void *memory, size_t size)
     unsigned shift = shift_of(size);
     if (chunks && chunk && shift <= CHUNK_LARGEST_SHIFT) {
         pthread_mutex_lock(&chunks->lock);
-        if (chunks->kept + size <= MOST_KEPT) {
+        if (chunks->kept + size <= MAX_KEPT) {
             FreeChunk **list = &chunks->free[shift - CHUNK_SMALLEST_SHIFT];
             chunk->next = *list;
             *list = chunk;

@@ -10,7 +10,7 @@
 
 #include "ptx/parser.h"
 
-enum { LONGEST_SHOWN = 160 };
+enum { MAX_SHOWN = 160 };
 
 static bool ptx_log_reserve(PtxLog *log, size_t more)
 {
@@ -67,10 +67,10 @@ static void ptx_log_source_line(PtxLog *log, const PtxModule *module, uint32_t l
 {
     size_t length, start = 0, at = column ? column - 1 : 0;
     const char *text = ptx_line_text(module, line, &length);
-    char shown[LONGEST_SHOWN + 1], caret[LONGEST_SHOWN + 2];
+    char shown[MAX_SHOWN + 1], caret[MAX_SHOWN + 2];
     if (at > length) at = length;
-    if (at >= LONGEST_SHOWN * 3 / 4) start = at - LONGEST_SHOWN / 2;
-    size_t count = length - start < LONGEST_SHOWN ? length - start : LONGEST_SHOWN;
+    if (at >= MAX_SHOWN * 3 / 4) start = at - MAX_SHOWN / 2;
+    size_t count = length - start < MAX_SHOWN ? length - start : MAX_SHOWN;
     for (size_t i = 0; i < count; i++) {
         char c = text[start + i];
         shown[i] = (c >= ' ' && c <= '~') || c == '\t' ? c : c == '\r' ? ' ' : '?';

@@ -17,18 +17,18 @@ enum {
 #define CLASS(name, words) +1
 #include "ptx/classes.def"
     ,
-    MOST_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
-                 + PTX_SPECIAL_COUNT + NUMBERED_MEMBERS + CLASS_COUNT,
+    MAX_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
+                + PTX_SPECIAL_COUNT + NUMBERED_MEMBERS + CLASS_COUNT,
     SLOTS = 4096,
     MOST_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
 #define SPECIAL(name, type, components) +(1 + sizeof #name)
 #define NUMBERED(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
 #include "ptx/special.def"
 };
-_Static_assert(MOST_WORDS < SLOTS / 2, "a table for all words");
+_Static_assert(MAX_WORDS < SLOTS / 2, "a table for all words");
 
 static struct {
-    PtxName words[MOST_WORDS];
+    PtxName words[MAX_WORDS];
     uint16_t slots[SLOTS]; /* number of a word + 1; 0: free */
     uint32_t count;
     PtxWordSet classes[CLASS_COUNT];

@@ -286,7 +286,7 @@ bool wait_is_over(const WaitLimit *limit) { return poll_microseconds() >= limit-
  * one call sees the end of that, the slices grow with the wait. */
 static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
 {
-    enum { LONGEST_MICROSECONDS = 2000000 };
+    enum { MAX_MICROSECONDS = 2000000 };
     CUresult result;
     uint64_t slice = poll_microseconds() - start;
     if (!has_timeouts(state)) {
@@ -295,7 +295,7 @@ static CUresult wait_slice(ModuleState *state, CUevent mark, uint64_t start)
         return result;
     }
     if (slice < POLL_SLICE_MICROSECONDS) slice = POLL_SLICE_MICROSECONDS;
-    set_timeout(state, slice < LONGEST_MICROSECONDS ? (unsigned)slice : LONGEST_MICROSECONDS);
+    set_timeout(state, slice < MAX_MICROSECONDS ? (unsigned)slice : MAX_MICROSECONDS);
     result = once_cuCtxSynchronize(state);
     set_timeout(state, 0);
     return result;

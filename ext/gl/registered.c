@@ -7,7 +7,7 @@
 #include "ext/context/device.h"
 #include "ext/convert/convert.h"
 
-enum { MOST_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
+enum { MAX_DEVICES = 64, DEVICES_ALL = 1 /* CU_GL_DEVICE_LIST_ALL */ };
 
 /* ---- Registering ---- */
 
@@ -26,13 +26,13 @@ void registered_leave(RegisteredObject *object) { atomic_fetch_sub(&object->mapp
 static int check_gl(ModuleState *state, CUdevice device)
 {
     unsigned count = 0;
-    CUdevice devices[MOST_DEVICES];
-    CUresult result = once_cuGLGetDevices(state, &count, devices, MOST_DEVICES, DEVICES_ALL);
+    CUdevice devices[MAX_DEVICES];
+    CUresult result = once_cuGLGetDevices(state, &count, devices, MAX_DEVICES, DEVICES_ALL);
     if (result != CUDA_SUCCESS) {
         raise_driver(state, result, "cuGLGetDevices", "an OpenGL context must be current in this thread");
         return -1;
     }
-    for (unsigned i = 0; i < count && i < MOST_DEVICES; i++)
+    for (unsigned i = 0; i < count && i < MAX_DEVICES; i++)
         if (devices[i] == device) return 0;
     raise_logic(state, "the current OpenGL context is not on this device");
     return -1;

@@ -7,7 +7,7 @@
 #include "ext/convert/convert.h"
 #include "ext/gpuarray/foreign_view.h"
 
-/* The array that get() shall fill. 0, or -1 with an exception. */
+/* The array that get() is to fill. 0, or -1 with an exception. */
 static int check_target(GPUArrayObject *array, PyObject *ary)
 {
     if (!PyArray_Check(ary)) {

@@ -1,6 +1,6 @@
 /* _LaunchCache: what a kernel remembers of its calls, by what those that need the same launch have in
  * common: the context, the number of arguments and, of each array, dtype, shape and strides; and where
- * arrays that are written to meet others, how they lie to each other.
+ * arrays that are written to meet others, how they overlap.
  *
  * A call that was seen before is made here, from the arguments to the launch, and its result allocated, if
  * the kernel gave a launch for it; else Python finds what it remembered itself. Dtypes are known by their

@@ -9,7 +9,7 @@
 #include "ext/library/library_handle.h"
 #include "ext/memory/device_pointer.h"
 
-enum { MOST_ARGUMENTS = 24 };
+enum { MAX_ARGUMENTS = 24 };
 
 typedef enum ArgumentKind { KIND_INT, KIND_LONG, KIND_POINTER, KIND_HANDLE } ArgumentKind;
 
@@ -19,7 +19,7 @@ typedef struct LibraryFunctionObject {
     ModuleState *state;
     LibraryFn function;
     int count;
-    unsigned char kinds[MOST_ARGUMENTS]; /* of ArgumentKind */
+    unsigned char kinds[MAX_ARGUMENTS]; /* of ArgumentKind */
 } LibraryFunctionObject;
 
 static LibraryFunctionObject *function_cast(PyObject *object) { return (LibraryFunctionObject *)object; }
@@ -53,8 +53,8 @@ static int read_kinds(const char *params, unsigned char *kinds)
 
 /* One call: what its arguments are in C, and the host memory that they lend. */
 typedef struct Call {
-    uint64_t words[MOST_ARGUMENTS];
-    HostBuffer lent[MOST_ARGUMENTS];
+    uint64_t words[MAX_ARGUMENTS];
+    HostBuffer lent[MAX_ARGUMENTS];
     int lent_count;
 } Call;
 
@@ -101,7 +101,7 @@ static int convert_one(LibraryFunctionObject *self, PyObject *value, int positio
     return 0;
 }
 
-/* Calls a function of up to MOST_ARGUMENTS parameters, all of them integers or pointers: on the processors
+/* Calls a function of up to MAX_ARGUMENTS parameters, all of them integers or pointers: on the processors
  * that we run on each has a register or eight bytes of the stack, and more arguments than parameters do no
  * harm. */
 static int call_address(LibraryAddress address, const uint64_t *w)

@@ -11,90 +11,90 @@
 /* ---- Making one ---- */
 
 /* What one is made of, and what was made. */
-typedef struct Making {
+typedef struct GreenRequest {
     CUdevResource *parts; /* owned */
     Py_ssize_t count;
     CUdevice device; /* that all parts are of */
     CUgreenCtx green;
     CUcontext handle;
     const char *routine; /* the last one called */
-} Making;
+} GreenRequest;
 
-static int read_parts(ModuleState *state, PyObject *items, Making *making)
+static int read_parts(ModuleState *state, PyObject *items, GreenRequest *request)
 {
-    making->count = PySequence_Fast_GET_SIZE(items);
-    making->parts = PyMem_Calloc((size_t)making->count + 1, sizeof *making->parts);
-    if (!making->parts) return PyErr_NoMemory(), -1;
-    for (Py_ssize_t k = 0; k < making->count; k++) {
+    request->count = PySequence_Fast_GET_SIZE(items);
+    request->parts = PyMem_Calloc((size_t)request->count + 1, sizeof *request->parts);
+    if (!request->parts) return PyErr_NoMemory(), -1;
+    for (Py_ssize_t k = 0; k < request->count; k++) {
         PyObject *item = PySequence_Fast_GET_ITEM(items, k);
         if (Py_TYPE(item) != state->DeviceResource_type) {
             PyErr_Format(PyExc_TypeError, "resources must be a DeviceResource or several, not %s",
                          Py_TYPE(item)->tp_name);
             return -1;
         }
-        making->parts[k] = resource_cast(item)->value;
-        making->device = resource_cast(item)->device;
+        request->parts[k] = resource_cast(item)->value;
+        request->device = resource_cast(item)->device;
     }
-    if (making->count > 0) return 0;
+    if (request->count > 0) return 0;
     raise_driver(state, CUDA_ERROR_INVALID_VALUE, "cuDevResourceGenerateDesc",
                  "resources is empty: a GreenContext needs at least one");
     return -1;
 }
 
-static int read_resources(ModuleState *state, PyObject *resources, Making *making)
+static int read_resources(ModuleState *state, PyObject *resources, GreenRequest *request)
 {
     bool one = Py_TYPE(resources) == state->DeviceResource_type;
     PyObject *items = one ? PyTuple_Pack(1, resources)
                           : PySequence_Fast(resources, "resources must be a DeviceResource or several");
-    int status = items ? read_parts(state, items, making) : -1;
+    int status = items ? read_parts(state, items, request) : -1;
     Py_XDECREF(items);
     return status;
 }
 
-/* making->routine is the call that failed; nothing is left on failure. */
-static CUresult create_green(ModuleState *state, Making *making)
+/* request->routine is the call that failed; nothing is left on failure. */
+static CUresult create_green(ModuleState *state, GreenRequest *request)
 {
     CUdevResourceDesc descriptor;
-    making->routine = "cuDevResourceGenerateDesc";
+    request->routine = "cuDevResourceGenerateDesc";
     CUresult result =
-        once_cuDevResourceGenerateDesc(state, &descriptor, making->parts, (unsigned)making->count);
+        once_cuDevResourceGenerateDesc(state, &descriptor, request->parts, (unsigned)request->count);
     if (result != CUDA_SUCCESS) return result;
-    making->routine = "cuGreenCtxCreate";
-    result =
-        once_cuGreenCtxCreate(state, &making->green, descriptor, making->device, CU_GREEN_CTX_DEFAULT_STREAM);
+    request->routine = "cuGreenCtxCreate";
+    result = once_cuGreenCtxCreate(state, &request->green, descriptor, request->device,
+                                   CU_GREEN_CTX_DEFAULT_STREAM);
     if (result != CUDA_SUCCESS) return result;
-    making->routine = "cuCtxFromGreenCtx";
-    result = once_cuCtxFromGreenCtx(state, &making->handle, making->green);
-    if (result != CUDA_SUCCESS) once_cuGreenCtxDestroy(state, making->green);
+    request->routine = "cuCtxFromGreenCtx";
+    result = once_cuCtxFromGreenCtx(state, &request->handle, request->green);
+    if (result != CUDA_SUCCESS) once_cuGreenCtxDestroy(state, request->green);
     return result;
 }
 
 /* Takes what was made over, and the primary context's count. NULL with an exception. */
-static ContextObject *wrap_green(ModuleState *state, const Making *making, ContextObject *primary)
+static ContextObject *wrap_green(ModuleState *state, const GreenRequest *request, ContextObject *primary)
 {
     bool was_there;
     ContextObject *context =
-        context_of_handle(state, making->handle, making->device, CONTEXT_GREEN, &was_there);
+        context_of_handle(state, request->handle, request->device, CONTEXT_GREEN, &was_there);
     if (!context) {
-        once_cuGreenCtxDestroy(state, making->green); /* the exception says what went wrong first */
+        once_cuGreenCtxDestroy(state, request->green); /* the exception says what went wrong first */
         return NULL;
     }
-    context->green = making->green;
+    context->green = request->green;
     context->primary = primary;
     context_count(context, true);
     return context;
 }
 
-static ContextObject *new_green(ModuleState *state, Making *making)
+static ContextObject *new_green(ModuleState *state, GreenRequest *request)
 {
-    ContextObject *primary = context_hold_primary(state, making->device), *context = NULL;
+    ContextObject *primary = context_hold_primary(state, request->device), *context = NULL;
     if (!primary) return NULL;
-    CUresult result = create_green(state, making);
+    CUresult result = create_green(state, request);
     if (result == CUDA_SUCCESS)
-        context = wrap_green(state, making, primary);
+        context = wrap_green(state, request, primary);
     else
-        raise_driver(state, result, making->routine,
-                     "%zd resources: several must be distinct and come from one split", making->count);
+        raise_driver(state, result, request->routine,
+                     "%zd resources: several must be distinct and come from one split", request->count);
     if (!context) context_drop(primary);
     return context;
 }
@@ -117,11 +117,11 @@ static PyObject *green_tp_new(PyTypeObject *type, PyObject *args, PyObject *kwar
 {
     ModuleState *state = state_of_type(type);
     PyObject *resources;
-    Making making = {.device = CU_DEVICE_INVALID};
+    GreenRequest request = {.device = CU_DEVICE_INVALID};
     ContextObject *context = NULL;
-    if (READ_CALL(green_doc, INTO(&resources)) == 0 && read_resources(state, resources, &making) == 0)
-        context = new_green(state, &making);
-    PyMem_Free(making.parts);
+    if (READ_CALL(green_doc, INTO(&resources)) == 0 && read_resources(state, resources, &request) == 0)
+        context = new_green(state, &request);
+    PyMem_Free(request.parts);
     return (PyObject *)context;
 }
 

@@ -57,7 +57,7 @@ _gemm = _driver._LibraryFunction("cublasGemmStridedBatchedEx")
 # ---- handles
 
 
-class StreamHandle:
+class PooledHandle:
     """A handle that one stream uses. When the stream is gone the next one takes it over: destroying it would
     wait for all work of the context.
     """
@@ -94,7 +94,7 @@ def handle(stream):
         return made
     found = handles.get(key)
     if found is None:
-        found = StreamHandle("cublas", _spare.setdefault(current(), []))
+        found = PooledHandle("cublas", _spare.setdefault(current(), []))
     if captured or key not in handles:
         found.value.use(stream, *_workspace(captured))
         handles[key] = found

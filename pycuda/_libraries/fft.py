@@ -21,7 +21,7 @@ from .shortage import no_room
 _FORWARD, _INVERSE = -1, 1
 _ALLOC_FAILED = 2
 # Of plans without a workspace, which have memory all the same.
-_MOST_PLANS = 1024
+_MAX_PLANS = 1024
 
 _do_not_allocate = _LibraryFunction("cufftSetAutoAllocation")
 _make = _LibraryFunction("cufftXtMakePlanMany")
@@ -150,7 +150,7 @@ def _evict() -> None:
     gone = {
         id(plan)
         for i, ((_, plan), size) in enumerate(zip(found, sizes, strict=True))
-        if size > most or i >= _MOST_PLANS
+        if size > most or i >= _MAX_PLANS
     }
     for plans in _by_stream():
         for transform, plan in list(plans.items()):

@@ -11,14 +11,14 @@ from pycuda._driver import _collapse_axes
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import factorize as kernels
 
-_LARGEST_GRID = 2**31 - 1
+_MAX_GRID = 2**31 - 1
 _NO_PIVOTS = np.intp(0)
 
 
 def takes(a) -> bool:
     """Whether there are kernels for matrices of this size."""
     rows, columns = a.shape[-2:]
-    return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _LARGEST_GRID
+    return kernels.fits(rows, columns, a.itemsize) and a.size // (rows * columns) <= _MAX_GRID
 
 
 def solves(a, columns: int) -> bool:

@@ -26,7 +26,7 @@ _LEFT = 0
 
 # Of a stack that one call takes: cusolverDnXsyevBatched fails for tens of thousands of matrices, and its
 # workspace has the size of the stack.
-_MOST_MATRICES, _MOST_ELEMENTS = 8192, 1 << 24
+_MAX_MATRICES, _MAX_ELEMENTS = 8192, 1 << 24
 # Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
 _SYEV_SINCE = 11703
 _LARGEST_OF_GESVDJ = 32
@@ -59,7 +59,7 @@ def _handle(stream):
         return made
     found = handles.get(key)
     if found is None:
-        found = blas.StreamHandle("cusolverDn", _spare.setdefault(current(), []))
+        found = blas.PooledHandle("cusolverDn", _spare.setdefault(current(), []))
         found.value.use(stream)
         handles[key] = found
     return found.value
@@ -114,7 +114,7 @@ def _addresses(count: int, *arrays, step: int = 1) -> list[tuple]:
 
 def _most(a) -> int:
     """How many such matrices a call takes of a stack."""
-    return min(_MOST_MATRICES, _MOST_ELEMENTS // (a.shape[-2] * a.shape[-1]))
+    return min(_MAX_MATRICES, _MAX_ELEMENTS // (a.shape[-2] * a.shape[-1]))
 
 
 def _stacks(count: int, a, *arrays) -> list[tuple]:

@@ -49,9 +49,9 @@ NUMBERS = [
         [sort.row_shape(sort.order(np.dtype(each)), False).slots for each in "fdD"],
     ),
     ("order", "`partition` about one element of rows of 2^# elements", [rank.LEAST.bit_length() - 1]),
-    ("order", "`topk` of a row of 2^# elements or more", [topk._LEAST_LENGTH.bit_length() - 1]),
+    ("order", "`topk` of a row of 2^# elements or more", [topk._MIN_LENGTH.bit_length() - 1]),
     ("order", "For more than # elements rows have", [top_kernels.MOST]),
-    ("order", "rows have 2^# or more", [greatest._LEAST_LENGTH.bit_length() - 1]),
+    ("order", "rows have 2^# or more", [greatest._MIN_LENGTH.bit_length() - 1]),
     (
         "order",
         "# sums of every # where the bin has more than # then",

@@ -91,7 +91,7 @@ static CUresult refuse_packing(PtxLog *log, CUresult error, const char *why)
 /* The text of a compressed payload, with a final NUL, to memory that the image owns. */
 static CUresult decompress_payload(const FatEntry *entry, const char *payload, Image *image, PtxLog *log)
 {
-    enum { LARGEST_TEXT = 1 << 30 };
+    enum { MAX_TEXT = 1 << 30 };
     static const char damaged[] = ", and damaged or truncated";
     const uint8_t *packed = (const uint8_t *)payload;
     FatPacking packing = {0};
@@ -101,7 +101,7 @@ static CUresult decompress_payload(const FatEntry *entry, const char *payload, I
     if (!(packing.flags & (FAT_LZ4 | FAT_ZSTD)))
         return refuse_packing(log, CUDA_ERROR_NO_BINARY_FOR_GPU,
                               " with an unknown method; nvcc --no-compress leaves it uncompressed");
-    if (packed_size > entry->size || !size || size > LARGEST_TEXT)
+    if (packed_size > entry->size || !size || size > MAX_TEXT)
         return refuse_packing(log, CUDA_ERROR_INVALID_IMAGE, damaged);
     uint8_t *text = malloc(size + 1);
     if (!text) return CUDA_ERROR_OUT_OF_MEMORY;

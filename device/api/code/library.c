@@ -93,7 +93,7 @@ static bool library_unload(Library *library)
     pthread_mutex_lock(&library->lock);
     for (size_t i = 0; i < library->instance_count; i++) {
         if (object_in_life(OBJECT(library->instances[i])))
-            queue_wait_context_anyway(library->instances[i]->object.context);
+            queue_wait_context_despite_capture(library->instances[i]->object.context);
         module_unload(library->instances[i]);
     }
     pthread_mutex_unlock(&library->lock);

@@ -64,7 +64,7 @@ int function_max_dynamic_shared(const CodeFunction *code, const FunctionSettings
 /* The function of a kernel handle in the current context, with a reference (library.c). */
 CUresult kernel_function(const void *handle, Function **out);
 
-/* Options of the driver's compiler: where the logs go, and what code shall be like. */
+/* Options of the driver's compiler: where the logs go, and what code is wanted. */
 typedef struct JitOptions {
     char *info, *error;
     size_t info_size, error_size;

@@ -138,7 +138,7 @@ CUresult cuCtxGetExecAffinity(CUexecAffinityParam *out, int type)
 static CUresult destroy_context(Context *context)
 {
     if (context->primary || context->base) return CUDA_ERROR_INVALID_CONTEXT;
-    if (timeout_is_set()) TRY(queue_wait_context_anyway(context));
+    if (timeout_is_set()) TRY(queue_wait_context_despite_capture(context));
     context_leave_top(context);
     return context_close(context) ? CUDA_SUCCESS : CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
@@ -270,7 +270,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice ordinal)
     Context *context = device->primary;
     bool ends = context && context->retained == 1 && atomic_load(&context->live);
     driver_unlock();
-    if (ends && timeout_is_set()) TRY(queue_wait_context_anyway(context));
+    if (ends && timeout_is_set()) TRY(queue_wait_context_despite_capture(context));
     driver_lock();
     context = device->primary;
     bool retained = context && context->retained;

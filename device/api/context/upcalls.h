@@ -16,7 +16,7 @@ void queue_drop(Stream *stream);
 CUresult queue_wait_context(Context *context);
 /* The same wait when it cannot be deferred, even if captures forbid it (stream/capture.h), which the above
  * reports. */
-CUresult queue_wait_context_anyway(Context *context);
+CUresult queue_wait_context_despite_capture(Context *context);
 bool queue_context_busy(Context *context);
 /* Ends the kernels that run in the context, which fails; what is queued is not begun. */
 void queue_cancel_context(Context *context);

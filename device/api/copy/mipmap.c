@@ -88,11 +88,11 @@ static CUresult make_mipmap(CUmipmappedArray *out, const CUDA_EXTERNAL_MEMORY_MI
     if (!mipmap) return CUDA_ERROR_OUT_OF_MEMORY;
     mipmap->levels = part->levels;
     CUresult result =
-        part->levels > TEXTURE_MOST_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, &part->shape);
+        part->levels > TEXTURE_MAX_LEVELS ? CUDA_ERROR_INVALID_VALUE : make_levels(mipmap, &part->shape);
     if (!result) result = take_storage(mipmap, part, memory);
     if (!result) result = publish_levels(mipmap);
     if (result) retire_levels(mipmap);
-    for (unsigned k = 0; k < TEXTURE_MOST_LEVELS; k++)
+    for (unsigned k = 0; k < TEXTURE_MAX_LEVELS; k++)
         if (mipmap->level[k]) PUT(mipmap->level[k]);
     if (!result) *out = mipmap;
     PUT(mipmap);

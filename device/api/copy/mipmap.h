@@ -12,7 +12,7 @@ typedef struct CUmipmappedArray_st {
     unsigned levels;
     Sparse *tiles; /* of a sparse one: its own */
     /* Each has a reference to this; the registry has those to them, so they are looked up there. */
-    Array *level[TEXTURE_MOST_LEVELS];
+    Array *level[TEXTURE_MAX_LEVELS];
 } MipmappedArray;
 
 #endif

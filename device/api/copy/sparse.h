@@ -15,7 +15,7 @@ typedef struct Backing {
 struct Sparse {
     CUDA_ARRAY_SPARSE_PROPERTIES properties;
     unsigned count, own; /* levels; those before the mip tail, with tiles of their own */
-    SparseTiles level[TEXTURE_MOST_LEVELS];
+    SparseTiles level[TEXTURE_MAX_LEVELS];
     uint8_t *mapped; /* of all tiles */
     Backing *backing;
     uint32_t tiles;

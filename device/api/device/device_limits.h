@@ -11,7 +11,7 @@ enum {
     DEVICE_MAX_GRID_YZ = 65535,
     DEVICE_CLUSTER_CAPABILITY = 90,      /* from which on there are clusters */
     DEVICE_CLUSTER_PORTABLE = 8,         /* blocks of a cluster, without asking for more */
-    DEVICE_SHARED_PER_BLOCK = STATIC_SHARED_MOST, /* without asking */
+    DEVICE_SHARED_PER_BLOCK = MAX_STATIC_SHARED, /* without asking */
     DEVICE_REGISTERS_PER_SM = 65536,
     DEVICE_REGISTER_UNIT = 256           /* a warp gets a multiple of it */
 };

@@ -22,7 +22,7 @@ void launch_find_cluster(const Function *function, const LaunchShape *shape, uin
 /* The most blocks of a cluster of this kernel. */
 static uint32_t largest_cluster(const Function *function)
 {
-    uint32_t most = atomic_load(&function->settings.large_clusters) ? CLUSTER_MOST : DEVICE_CLUSTER_PORTABLE;
+    uint32_t most = atomic_load(&function->settings.large_clusters) ? MAX_CLUSTER : DEVICE_CLUSTER_PORTABLE;
     uint32_t limit = function->code->most_in_cluster;
     return limit && limit < most ? limit : most;
 }

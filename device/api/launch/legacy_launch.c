@@ -7,7 +7,7 @@
 #include "api/launch/launch.h"
 #include "api/stream/stream.h"
 
-enum { PARAMETERS_MOST = 32764 };
+enum { MAX_PARAMETERS = 32764 };
 
 /* What was set of a function, from the first call on. */
 struct LegacyLaunch {
@@ -84,8 +84,7 @@ CUresult cuParamSetSize(CUfunction handle, unsigned int size)
 {
     Function *function;
     TRY(enter_function(handle, &function));
-    if (size <= PARAMETERS_MOST)
-        return keep_bytes(function, offsetof(LegacyLaunch, size), &size, sizeof size);
+    if (size <= MAX_PARAMETERS) return keep_bytes(function, offsetof(LegacyLaunch, size), &size, sizeof size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;
 }
@@ -94,7 +93,7 @@ CUresult cuParamSetv(CUfunction handle, int offset, void *bytes, unsigned int si
 {
     Function *function;
     TRY(enter_function(handle, &function));
-    if (bytes && offset >= 0 && offset <= PARAMETERS_MOST && size <= (unsigned)(PARAMETERS_MOST - offset))
+    if (bytes && offset >= 0 && offset <= MAX_PARAMETERS && size <= (unsigned)(MAX_PARAMETERS - offset))
         return keep_bytes(function, offsetof(LegacyLaunch, parameters) + (size_t)offset, bytes, size);
     PUT(function);
     return CUDA_ERROR_INVALID_VALUE;

@@ -5,7 +5,7 @@
 #include "api/launch/launch.h"
 #include "api/stream/stream.h"
 
-enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2, MOST_DEVICES = 64 };
+enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2, MAX_DEVICES = 64 };
 
 /* A launch of the list, with references. */
 typedef struct Part {
@@ -60,7 +60,7 @@ static CUresult check_parts(const Part *parts, unsigned count)
 /* Makes each stream wait for the work in the others. */
 static CUresult wait_for_all(const Part *parts, unsigned count)
 {
-    uint64_t last[MOST_DEVICES];
+    uint64_t last[MAX_DEVICES];
     for (unsigned i = 0; i < count; i++) last[i] = queue_last(parts[i].stream);
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < count; k++) {
@@ -84,10 +84,10 @@ static CUresult launch_parts(const Part *parts, unsigned count, unsigned flags)
 CUresult cuLaunchCooperativeKernelMultiDevice(CUDA_LAUNCH_PARAMS *list, unsigned int count,
                                               unsigned int flags)
 {
-    Part parts[MOST_DEVICES] = {{0}};
+    Part parts[MAX_DEVICES] = {{0}};
     CUresult result = driver_check();
     if (result) return result;
-    if (!list || !count || count > MOST_DEVICES || count > (unsigned)driver_settings()->devices
+    if (!list || !count || count > MAX_DEVICES || count > (unsigned)driver_settings()->devices
         || flags & ~(unsigned)(NO_WAIT_BEFORE | NO_WAIT_AFTER))
         return CUDA_ERROR_INVALID_VALUE;
     for (unsigned i = 0; i < count && !result; i++) result = open_part(&list[i], &parts[i]);

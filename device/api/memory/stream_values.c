@@ -11,7 +11,7 @@
 #include "api/stream/stream.h"
 
 enum { FLUSH_BEFORE = 1 << 30 }; /* of a wait: remote writes, which there are none of */
-enum { MOST_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
+enum { MAX_OPERATIONS = 255, POLLS = 1000, NAP_NANOSECONDS = 20000 };
 
 typedef CUstreamBatchMemOpParams Operation;
 
@@ -121,7 +121,7 @@ static CUresult check_form(const Operation *o)
 
 CUresult stream_values_check(const Operation *operations, unsigned count, unsigned flags)
 {
-    if ((count && !operations) || count > MOST_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
+    if ((count && !operations) || count > MAX_OPERATIONS || flags) return CUDA_ERROR_INVALID_VALUE;
     for (unsigned k = 0; k < count; k++) TRY(check_form(&operations[k]));
     return CUDA_SUCCESS;
 }
@@ -195,5 +195,5 @@ CUresult cuStreamBatchMemOp(CUstream stream, unsigned int count, CUstreamBatchMe
                             unsigned int flags)
 {
     (void)operations, (void)flags;
-    return count > MOST_OPERATIONS ? CUDA_ERROR_INVALID_VALUE : first_version(stream);
+    return count > MAX_OPERATIONS ? CUDA_ERROR_INVALID_VALUE : first_version(stream);
 }

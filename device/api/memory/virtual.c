@@ -326,7 +326,7 @@ CUresult cuMemUnmap(CUdeviceptr address, size_t size)
     Context *context;
     TRY(driver_check());
     if (!size || !is_multiple(address) || !is_multiple(size)) return CUDA_ERROR_INVALID_VALUE;
-    if (!context_enter_any(&context)) TRY(queue_wait_context_anyway(context));
+    if (!context_enter_any(&context)) TRY(queue_wait_context_despite_capture(context));
     pthread_mutex_lock(&virtual_lock);
     bool empty = is_empty_locked(address, size);
     Mapping *gone = empty ? NULL : unmap_locked(address, size);

@@ -108,7 +108,7 @@ CUresult cuGreenCtxDestroy(CUgreenCtx handle)
     GreenContext *green;
     TRY(enter_green(handle, false, &green));
     Context *base = green->object.context;
-    CUresult result = queue_wait_context_anyway(base);
+    CUresult result = queue_wait_context_despite_capture(base);
     if (!result && !object_retire(OBJECT(green))) result = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     if (!result) {
         object_retire(OBJECT(green->barrier));

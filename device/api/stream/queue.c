@@ -17,7 +17,7 @@ enum {
     BRIEF_SLEEPS = 100,                 /* before a worker sleeps */
     WORK_SPINS = 100,            /* before a worker sleeps briefly */
     WAIT_SPINS = 2000,           /* before a waiting thread sleeps */
-    MOST_PENDING = 1024          /* tasks of a stream: then submitting waits */
+    MAX_PENDING = 1024          /* tasks of a stream: then submitting waits */
 };
 
 /* Held for moments only: where there is a mutex that spins before it sleeps, it is one. */
@@ -565,8 +565,8 @@ uint64_t queue_submit(Stream *stream, Task *task, const Dependency *dependency)
     pthread_mutex_unlock(&queue_lock);
     if (helpless)
         wait_until(stream, number, 0);
-    else if (!timeout_is_set() && number > MOST_PENDING && !queue_reached(stream, number - MOST_PENDING))
-        wait_until(stream, number - MOST_PENDING, 0);
+    else if (!timeout_is_set() && number > MAX_PENDING && !queue_reached(stream, number - MAX_PENDING))
+        wait_until(stream, number - MAX_PENDING, 0);
     return number;
 }
 
@@ -593,8 +593,8 @@ CUresult queue_submit_wait(Stream *stream, const Dependency *place)
 CUresult queue_wait_room(Stream *stream)
 {
     uint64_t next = queue_last(stream) + 1;
-    if (!timeout_is_set() || next <= MOST_PENDING) return CUDA_SUCCESS;
-    return queue_wait(stream, next - MOST_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+    if (!timeout_is_set() || next <= MAX_PENDING) return CUDA_SUCCESS;
+    return queue_wait(stream, next - MAX_PENDING) ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 /* Whether the stream still has tasks of those up to this ticket; then the number after which it has none,
@@ -700,10 +700,10 @@ bool queue_context_busy(Context *context)
 CUresult queue_wait_context(Context *context)
 {
     CUresult refused = capture_check_thread();
-    return refused ? refused : queue_wait_context_anyway(context);
+    return refused ? refused : queue_wait_context_despite_capture(context);
 }
 
-CUresult queue_wait_context_anyway(Context *context)
+CUresult queue_wait_context_despite_capture(Context *context)
 {
     uint64_t number = 0, until = 0, ticket = queue_given();
     bool reached = true;

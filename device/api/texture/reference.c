@@ -6,7 +6,7 @@
 
 #include "api/memory/memory.h"
 
-enum { ADDRESS_ALIGNMENT = 512, LINEAR_MOST = 1 << 28 };
+enum { ADDRESS_ALIGNMENT = 512, MAX_LINEAR = 1 << 28 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of what all references keep */
 
@@ -314,7 +314,7 @@ static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Te
     uint64_t available = range.base + range.size - address;
     resource->res.linear.sizeInBytes = available < bytes ? available : bytes;
     TRY(texture_bind(out, resource));
-    out->size[0] = (uint32_t)(count < LINEAR_MOST ? count : LINEAR_MOST);
+    out->size[0] = (uint32_t)(count < MAX_LINEAR ? count : MAX_LINEAR);
     return CUDA_SUCCESS;
 }
 

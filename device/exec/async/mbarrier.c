@@ -12,7 +12,7 @@ enum { COUNT_BITS = 20, TX_BITS = 22, PENDING_SHIFT = COUNT_BITS, TX_SHIFT = 2 *
 #define TX_MASK ((UINT64_C(1) << TX_BITS) - 1)
 #define VALID (UINT64_C(1) << 62)
 #define PHASE (UINT64_C(1) << 63)
-enum { COUNT_MOST = (1 << 20) - 1 };
+enum { MAX_COUNT = (1 << 20) - 1 };
 
 typedef struct Mbarrier {
     uint32_t threads, pending;
@@ -218,10 +218,10 @@ static bool add_bytes(Place *p, int64_t bytes)
 {
     int64_t sum = p->state.tx + bytes;
     p->state.tx = (int32_t)sum;
-    if (sum >= -COUNT_MOST && sum <= COUNT_MOST) return true;
+    if (sum >= -MAX_COUNT && sum <= MAX_COUNT) return true;
     exec_fault(p->warp, p->insn, p->lane, CUDA_ERROR_LAUNCH_FAILED,
                "the mbarrier at offset 0x%llx of shared memory would wait for %lld bytes: it counts to %d",
-               (unsigned long long)p->offset, (long long)sum, COUNT_MOST);
+               (unsigned long long)p->offset, (long long)sum, MAX_COUNT);
     return false;
 }
 
@@ -239,7 +239,7 @@ static const Insn *each_lane(Warp *warp, const Insn *insn, bool (*step)(Place *)
 static bool init_step(Place *p)
 {
     uint32_t count = ROW(const uint32_t, p->warp, p->insn->b)[p->lane];
-    if (!locate(p) || !check_count(p, count, COUNT_MOST) || !check_access_to(p, ACCESS_WRITE)) return false;
+    if (!locate(p) || !check_count(p, count, MAX_COUNT) || !check_access_to(p, ACCESS_WRITE)) return false;
     p->state = (Mbarrier){.threads = count, .pending = count, .valid = true};
     store_state(p);
     release_waiters(p, false);

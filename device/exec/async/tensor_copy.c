@@ -13,7 +13,7 @@
 #include "exec/numbers/half.h"
 #include "exec/state/ranges.h"
 
-enum { CHUNK = 16, SHARED_ALIGN = 128, MOST_ROW = TENSOR_MOST_BOX * 8 };
+enum { CHUNK = 16, SHARED_ALIGN = 128, MAX_ROW = TENSOR_MAX_BOX * 8 };
 
 typedef struct TensorCopy {
     TensorMap map;
@@ -125,7 +125,7 @@ static uint8_t *reach_row(const Bulk *x, uint64_t address)
 static bool move_row(const Bulk *x, uint8_t *box, uint32_t number)
 {
     const TensorCopy *t = x->tensor;
-    uint8_t row[MOST_ROW];
+    uint8_t row[MAX_ROW];
     uint64_t address;
     bool some = find_row(t, number, &address);
     uint8_t *place = some ? reach_row(x, address) : NULL;

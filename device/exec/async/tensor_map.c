@@ -59,11 +59,11 @@ const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension
         map->rank = (uint8_t)value;
         break;
     case TENSOR_BOX_DIM:
-        if (value - 1 >= TENSOR_MOST_BOX) return "a dimension of the box must be 1 to 256";
+        if (value - 1 >= TENSOR_MAX_BOX) return "a dimension of the box must be 1 to 256";
         map->box[dimension] = (uint8_t)(value - 1);
         break;
     case TENSOR_GLOBAL_DIM:
-        if (value - 1 >= TENSOR_MOST_DIM) return "a dimension of the tensor must be 1 to 2^32";
+        if (value - 1 >= TENSOR_MAX_DIM) return "a dimension of the tensor must be 1 to 2^32";
         map->dims[dimension] = (uint32_t)(value - 1);
         break;
     case TENSOR_GLOBAL_STRIDE:
@@ -72,7 +72,7 @@ const char *tensor_map_set(TensorMap *map, TensorField field, unsigned dimension
         map->strides[dimension] = value;
         break;
     case TENSOR_ELEMENT_STRIDE:
-        if (value - 1 >= TENSOR_MOST_STEP) return "a stride of elements must be 1 to 8";
+        if (value - 1 >= TENSOR_MAX_STEP) return "a stride of elements must be 1 to 8";
         map->steps[dimension] = (uint8_t)(value - 1);
         break;
     case TENSOR_ELEMTYPE:
@@ -105,7 +105,7 @@ const char *tensor_map_set_im2col(TensorMap *map, TensorMode mode, const int *lo
     unsigned space = map->rank - 1u, wide = mode != TENSOR_IM2COL;
     int end = wide || space == 1 ? 1 << 15 : space == 2 ? 1 << 7 : 1 << 4;
     if (mode == TENSOR_IM2COL_W128) pixels = W128_PIXELS;
-    if (pixels - 1 >= TENSOR_MOST_PIXELS) return "a column must have 1 to 1024 pixels";
+    if (pixels - 1 >= TENSOR_MAX_PIXELS) return "a column must have 1 to 1024 pixels";
     for (unsigned d = 0; d < (wide ? 1 : space); d++) {
         if (lower[d] < -end || lower[d] >= end || upper[d] < -end || upper[d] >= end)
             return "a corner of the box is too far away";

@@ -2,7 +2,7 @@
  *
  * cuTensorMapEncode... makes one (api/texture/tensor_map.c), tensormap.replace changes it, and copies of
  * tensors read it. Sizes are kept one less than they are, as in a GPU's: kernels make maps of zeros, too,
- * and leave fields as they are that shall be 1.
+ * and leave fields as they are that must be 1.
  *
  * In mode im2col a tensor is a batch of images, from the innermost dimension: channels, W, (H, (D,)) images.
  * What is copied is that many pixels of a column, a row of that many channels each.
@@ -16,12 +16,12 @@ enum {
     TENSOR_RANK = 5,
     TENSOR_SPACE = TENSOR_RANK - 2, /* dimensions of an image: W, H, D */
     TENSOR_LEAST_IMAGE_RANK = 3,    /* channels, W, images */
-    TENSOR_MOST_BOX = 256,
-    TENSOR_MOST_PIXELS = 1024,
-    TENSOR_MOST_STEP = 8,
+    TENSOR_MAX_BOX = 256,
+    TENSOR_MAX_PIXELS = 1024,
+    TENSOR_MAX_STEP = 8,
     TENSOR_MAP_ALIGN = 64
 };
-#define TENSOR_MOST_DIM (UINT64_C(1) << 32)
+#define TENSOR_MAX_DIM (UINT64_C(1) << 32)
 #define TENSOR_STRIDE_END (UINT64_C(1) << 40)
 
 /* The elements, by the numbers of tensormap.replace: TENSOR_TYPE(name, the name of CUtensorMapDataType, bytes

@@ -36,7 +36,7 @@ static const Form forms[OP_COUNT] = {
 
 /* --- one access ------------------------------------------------------------------------------------- */
 
-enum { VALUE_MOST = 64 };
+enum { MAX_VALUE = 64 };
 
 /* What some lanes of an instruction access at one address. */
 typedef struct CheckedAccess {
@@ -117,7 +117,7 @@ static bool access_shared(const CheckedAccess *x, uint32_t offset)
 {
     const Block *block = x->warp->block;
     const Checker *checker = block->checker;
-    uint8_t value[VALUE_MOST];
+    uint8_t value[MAX_VALUE];
     uint64_t first;
     if (checker->checks & CHECK_INIT_SHARED) {
         if (reads_old_value(x) && unwritten_find(&checker->unwritten, offset, x->bytes, &first))
@@ -167,7 +167,7 @@ static bool is_global(const CheckedAccess *x, bool write)
 static bool race_free_globally(const CheckedAccess *x)
 {
     Checker *checker = x->warp->block->checker;
-    uint8_t value[VALUE_MOST];
+    uint8_t value[MAX_VALUE];
     bool is_write = x->form->kind == ACCESS_WRITE;
     GlobalAccess access = {.warp = x->warp,
                            .insn = x->insn,

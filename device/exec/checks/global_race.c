@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The size of a page, and the most pages that are kept: memory beyond is not checked. */
-enum { WORD = 4, PAGE = 1024, PAGES_MOST = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
+enum { WORD = 4, PAGE = 1024, MAX_PAGES = 1 << 16, TABLES = 64, SLOTS_FIRST = 16, READERS = 2 };
 
 typedef struct Cell {
     GlobalMark write, strong, reads[READERS];
@@ -97,7 +97,7 @@ static Page *page_take(GlobalRace *race, Table *table, uint64_t number)
     Page *page = page_find(table, number);
     if (page) return page;
     if (2 * table->count >= table->capacity && !table_grow(table)) return NULL;
-    if (atomic_load(&race->pages) >= PAGES_MOST || !(page = calloc(1, sizeof *page))) return NULL;
+    if (atomic_load(&race->pages) >= MAX_PAGES || !(page = calloc(1, sizeof *page))) return NULL;
     atomic_fetch_add(&race->pages, 1);
     page->number = number;
     table->count++;

@@ -17,8 +17,8 @@
 #include "exec/numbers/half.h"
 
 enum {
-    MOST_COLUMNS = 32,
-    MOST_RESULTS = 512,
+    MAX_COLUMNS = 32,
+    MAX_RESULTS = 512,
     BELOW = 23 + 2,            /* bits that are kept below the first one */
     NO_EXPONENT = -4096,       /* of zero */
     GROUP = 16,
@@ -182,16 +182,16 @@ static void write_fragment(const Collective *all, const Fragment *f, const Matri
 
 /* One row of results, n numbers, on its way. */
 typedef struct Sums {
-    double value[MOST_COLUMNS];
-    int32_t exponent[MOST_COLUMNS];
+    double value[MAX_COLUMNS];
+    int32_t exponent[MAX_COLUMNS];
 } Sums;
 
 /* Adds products of a row's elements with `count` rows of b, all truncated at the same bit. */
 static void add_group(Sums *s, const double *a, const int32_t *ea, const double *b, const int32_t *eb,
                       unsigned count, unsigned n)
 {
-    int32_t top[MOST_COLUMNS];
-    double scale[MOST_COLUMNS], sum[MOST_COLUMNS];
+    int32_t top[MAX_COLUMNS];
+    double scale[MAX_COLUMNS], sum[MAX_COLUMNS];
     for (unsigned j = 0; j < n; j++) top[j] = s->exponent[j];
     for (unsigned k = 0; k < count; k++) {
         for (unsigned j = 0; j < n; j++) {
@@ -248,7 +248,7 @@ static void multiply_reals(const MatrixProduct *p, Matrix *a, Matrix *b, Matrix 
 {
     unsigned m = p->a.rows, depth = p->a.columns, n = p->b.columns;
     unsigned group = p->a.type == MATRIX_TF32 ? GROUP_TF32 : GROUP;
-    double nonfinite[MOST_RESULTS];
+    double nonfinite[MAX_RESULTS];
     bool any_nonfinite = separate_nonfinite(p, a, b, c, nonfinite);
     for (unsigned i = 0; i < m; i++) {
         Sums s;

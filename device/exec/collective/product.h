@@ -4,15 +4,15 @@
 
 #include "exec/collective/matrix.h"
 
-enum { MATRIX_MOST_ELEMENTS = 1024 };
+enum { MATRIX_MAX_ELEMENTS = 1024 };
 
 /* A matrix of reals, with their exponents, or of integers. */
 typedef struct Matrix {
     union {
-        double value[MATRIX_MOST_ELEMENTS];
-        int64_t integer[MATRIX_MOST_ELEMENTS];
+        double value[MATRIX_MAX_ELEMENTS];
+        int64_t integer[MATRIX_MAX_ELEMENTS];
     };
-    int32_t exponent[MATRIX_MOST_ELEMENTS];
+    int32_t exponent[MATRIX_MAX_ELEMENTS];
 } Matrix;
 
 static inline bool matrix_is_real(unsigned type) { return type <= MATRIX_F64; }

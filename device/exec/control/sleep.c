@@ -11,7 +11,7 @@
 #include "exec/control/sleep.h"
 #include "exec/state/clock.h"
 
-enum { LONGEST_NS = 1000000, COARSE_NS = 100000 };
+enum { MAX_NS = 1000000, COARSE_NS = 100000 };
 
 /* The time of the lane that sleeps longest. */
 static uint64_t longest_duration(const Warp *warp, const Insn *insn)
@@ -22,7 +22,7 @@ static uint64_t longest_duration(const Warp *warp, const Insn *insn)
         uint32_t lane = wanted[__builtin_ctz(rest)];
         if (lane > longest) longest = lane;
     }
-    return longest < LONGEST_NS ? longest : LONGEST_NS;
+    return longest < MAX_NS ? longest : MAX_NS;
 }
 
 static void note(Block *block, uint64_t until)

@@ -51,7 +51,7 @@ typedef struct MemoryRange {
     void *block;          /* the driver's: how a pool keeps the range, or NULL */
 } MemoryRange;
 
-/* What a new range shall be. */
+/* What a new range is to be. */
 typedef struct MemoryRequest {
     uint64_t size;        /* at least 1 */
     uint64_t align;       /* a power of two; at least 512 is given, and 2 MiB for more than 1 MiB */

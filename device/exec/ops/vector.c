@@ -5,12 +5,12 @@
  */
 #include "exec/ops/vector_rows.h"
 
-enum { CHUNK_MOST = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
+enum { MAX_CHUNK = 64 }; /* bytes of one lane: v4.b128, v8.b64 */
 
 typedef struct Chunk {
     Access x;
     uint32_t step; /* from lane to lane in what fetch_ gives: x.size, or 0 when it is the same for all */
-    _Alignas(64) uint8_t stage[WARP_LANES * CHUNK_MOST];
+    _Alignas(64) uint8_t stage[WARP_LANES * MAX_CHUNK];
 } Chunk;
 
 static uint64_t address_of(const Access *x, int l)

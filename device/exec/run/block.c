@@ -133,7 +133,7 @@ static bool turn_of(Warp *warp, Worker *worker, bool *failed)
 /* No warp could run: waits for mbarriers time out, unless that has gone on for long. */
 static bool expire_waits(Block *block)
 {
-    return cluster_is_patient(block->cluster) && mbarrier_expire(block);
+    return cluster_may_wait_longer(block->cluster) && mbarrier_expire(block);
 }
 
 /* Whether the block may be waiting, after a warp's turn, which may also show that it is not stuck. Lanes that

@@ -69,7 +69,8 @@ void cluster_begin(Block *leader, uint64_t number)
 
 /* --- running ------------------------------------------------------------------------------------------- */
 
-bool cluster_is_patient(Cluster *cluster)
+/* For a pass in which only waits for mbarriers could end: counts it, and is false when it is a deadlock. */
+bool cluster_may_wait_longer(Cluster *cluster)
 {
     if (cluster->stuck == 0) cluster->stuck_since = exec_now_ns();
     cluster->stuck++;
@@ -125,7 +126,7 @@ static BlockResult run_blocks(Block *leader, Worker *worker)
             leader->wake_at = round.wake_at;
             return BLOCK_WAITING;
         }
-        if (!round.ran && !(cluster_is_patient(cluster) && expire_all(cluster))) {
+        if (!round.ran && !(cluster_may_wait_longer(cluster) && expire_all(cluster))) {
             block_fault_stuck(round.idle);
             return BLOCK_STOPPED;
         }

@@ -13,7 +13,7 @@
 #include "exec/state/ranges.h"
 
 enum { PREDICATES = 64, SPARE_PLANES = 3, SPARE_BYTES = SPARE_PLANES * WARP_LANES * 8 };
-enum { WHOLE_WARP = 31, WARPS_LEAST = 4 }; /* fewer are as fast one by one */
+enum { WHOLE_WARP = 31, MIN_WARPS = 4 }; /* fewer are as fast one by one */
 
 typedef enum RowKind { ROW_UNKNOWN, ROW_AFFINE_32, ROW_AFFINE_64, ROW_PLANE_32, ROW_PLANE_64 } RowKind;
 
@@ -339,7 +339,7 @@ static Lockstep *lockstep_prepare(Block *block, Worker *worker)
 void lockstep_run(Block *block, Worker *worker)
 {
     const Insn *start = block->grid->function->insns, *i = start, *next = start;
-    const bool fits = block->warp_count >= WARPS_LEAST && block->threads % WARP_LANES == 0
+    const bool fits = block->warp_count >= MIN_WARPS && block->threads % WARP_LANES == 0
                       && !atomic_load_explicit(&block->grid->diverges, memory_order_relaxed);
     Lockstep *x = fits && block_may_run_whole(block, worker) ? lockstep_prepare(block, worker) : NULL;
     if (!x) return;

@@ -13,7 +13,7 @@ void block_release(Worker *worker, Block *block);
 void block_fault_stuck(Block *block);
 /* Whether waits may time out once more, where nothing of the cluster can run; not when that has gone on for
  * long. */
-bool cluster_is_patient(Cluster *cluster);
+bool cluster_may_wait_longer(Cluster *cluster);
 
 /* A warp gets registers and is at its first instruction; false if out of memory. */
 bool warp_begin(Warp *warp, Worker *worker);

@@ -12,7 +12,7 @@
 #include "exec/runtime/runtime.h"
 #include "exec/state/ranges.h"
 
-enum { STRING_MOST = 1 << 20 };
+enum { MAX_STRING = 1 << 20 };
 
 /* Text that grows; after a failure to grow it only counts as failed. */
 typedef struct Text {
@@ -89,7 +89,7 @@ static char *read_string(Reader *r, uint64_t address)
     do {
         if (!read_bytes(r, address++, &c, 1)) break;
         text_add(&text, &c, 1);
-    } while (c && text.count < STRING_MOST && !text.failed);
+    } while (c && text.count < MAX_STRING && !text.failed);
     if (!text.failed && !r->failed && c == 0) return text.bytes;
     free(text.bytes);
     return NULL;

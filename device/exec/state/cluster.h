@@ -11,7 +11,7 @@ enum { CLUSTER_SHIFT = 24, CLUSTER_FIRST = 0x40 };
 
 /* The blocks of a cluster, which one worker runs in turn. A block without a cluster is one of its own. */
 typedef struct Cluster {
-    Block *blocks[CLUSTER_MOST];   /* by rank */
+    Block *blocks[MAX_CLUSTER];   /* by rank */
     uint32_t size;
     uint32_t arrived;              /* threads at the cluster's barrier in this phase */
     uint32_t stuck;                /* passes in a row that did nothing but time out waits */

@@ -11,7 +11,7 @@
 #include "exec/code/code.h"
 #include "exec/state/fault.h"
 
-enum { CLUSTER_MOST = 16 }; /* blocks of a cluster */
+enum { MAX_CLUSTER = 16 }; /* blocks of a cluster */
 
 typedef struct WorkerPool WorkerPool;
 typedef struct DeviceHeap DeviceHeap;

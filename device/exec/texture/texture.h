@@ -134,7 +134,7 @@ uint32_t texture_query(const Texture *texture, TextureQuery query, uint32_t leve
 
 /* --- levels of detail, mipmap.c --- */
 
-enum { TEXTURE_MOST_LEVELS = 18, LEVEL_ONE = 256 };
+enum { TEXTURE_MAX_LEVELS = 18, LEVEL_ONE = 256 };
 
 /* One level as a texture of its own. */
 Texture texture_level(const Texture *texture, unsigned level);

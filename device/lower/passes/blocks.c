@@ -105,7 +105,7 @@ static void link_blocks(LowerFunction *f)
     f->start[f->block_count] = edge;
 }
 
-/* The jump at the end of a block, for what follows it in the order: none, turned round, or one more. */
+/* The jump at the end of a block, for what follows it in the order: none, inverted, or one more. */
 static void place_jump(LowerFunction *f, uint16_t jump_op, bool falls, uint32_t fallen_into, uint32_t follows)
 {
     LowerInsn *last = &f->insns[f->insn_count - 1];

@@ -50,7 +50,7 @@ static const FloatOps float_ops[] = {
 
 enum { ROLE_OTHER, ROLE_PRODUCT, ROLE_SUM, ROLE_SIGN };
 
-enum { TAKES_NOTHING = 2, LONGEST_CHAIN = 8 };
+enum { TAKES_NOTHING = 2, MAX_CHAIN = 8 };
 #define NONE UINT32_MAX
 
 /* What is known of an instruction. */
@@ -197,7 +197,7 @@ static uint32_t version_of(const Contraction *c, Ref ref)
 static uint32_t product_of(const Contraction *c, uint32_t definition, bool *negative)
 {
     *negative = false;
-    for (int hops = 0; definition != NONE && hops < LONGEST_CHAIN; hops++) {
+    for (int hops = 0; definition != NONE && hops < MAX_CHAIN; hops++) {
         const Node *node = &c->nodes[definition];
         if (node->role == ROLE_PRODUCT) return definition;
         *negative ^= c->text[definition].op == node->ops->neg;

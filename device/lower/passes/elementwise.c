@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { ROWS_MOST = 96, INSNS_MOST = 256, BRANCHES_MOST = 4 };
+enum { ROWS_MOST = 96, MAX_INSNS = 256, MAX_BRANCHES = 4 };
 
 typedef enum Content { HAS_AFFINE, HAS_TEST, HAS_PART } Content;
 
@@ -266,7 +266,7 @@ static bool walk_if(Path *x, const RowContent *test, bool holds, const Insn *nex
 static bool walk_branch(Path *x, const Insn *i)
 {
     const RowContent *row = content_of(x, i->a);
-    if (!row || row->content != HAS_TEST || x->branches++ == BRANCHES_MOST) return false;
+    if (!row || row->content != HAS_TEST || x->branches++ == MAX_BRANCHES) return false;
     const RowContent test = *row;
     const bool taken = !(i->mods & MODS_NEGATE);
     Path other = *x;
@@ -288,7 +288,7 @@ static bool step_over(Path *x, const Insn *i)
 
 static bool walk_path(Path *x, const Insn *i)
 {
-    for (; x->walked < INSNS_MOST; x->walked++) {
+    for (; x->walked < MAX_INSNS; x->walked++) {
         switch (i->op) {
         case OP_label: i++; break;
         case OP_bra: i = i->target; break;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { OVER_MOST = 16 }; /* instructions to the target of a branch over a few */
+enum { MAX_OVER = 16 }; /* instructions to the target of a branch over a few */
 
 typedef struct Emission {
     Lower *lower;
@@ -119,7 +119,7 @@ static void find_short_ways(CodeFunction *code)
 {
     for (Insn *i = code->insns; i < code->insns + code->insn_count; i++) {
         const Insn *next = i + 1;
-        if (i->op != OP_bra_p || i->target - i > OVER_MOST) continue;
+        if (i->op != OP_bra_p || i->target - i > MAX_OVER) continue;
         while (next < i->target && may_be_guarded(next->op)) next++;
         if (next == i->target) i->mods |= BRA_OVER;
     }

@@ -167,7 +167,7 @@ static uint64_t static_size(const Layout *l, uint32_t entry)
 static uint32_t static_most(const Layout *l, const PtxFunction *entry)
 {
     uint32_t most = l->lower->host->shared_most;
-    return most && !entry->home->assembled ? most : STATIC_SHARED_MOST;
+    return most && !entry->home->assembled ? most : MAX_STATIC_SHARED;
 }
 
 /* A kernel's size. */
@@ -181,8 +181,8 @@ static void set_size(Layout *l, const FunctionFacts *facts)
         ptx_report(tree->home, l->lower->log, PTX_INVALID, tree->line, tree->column,
                    "Entry function '%s' uses too much shared data (0x%llx bytes, 0x%x max)%s", tree->name,
                    (unsigned long long)size, most,
-                   most > STATIC_SHARED_MOST ? ""
-                                             : "; dynamic shared memory (extern __shared__) may be larger");
+                   most > MAX_STATIC_SHARED ? ""
+                                            : "; dynamic shared memory (extern __shared__) may be larger");
     facts->code->shared_size = (uint32_t)l->end[facts->entry];
 }
 

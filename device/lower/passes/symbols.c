@@ -101,12 +101,12 @@ static void check_constants(Lower *lower)
         const PtxVariable *v = tree->globals[i];
         if (v->space != PTX_SPACE_CONST || !lower_owns(lower, v)) continue;
         size = align_up(size, v->align ? v->align : 1) + v->size;
-        if (size > CONSTANTS_MOST && !first_beyond) first_beyond = v;
+        if (size > MAX_CONSTANTS && !first_beyond) first_beyond = v;
     }
     if (first_beyond)
         ptx_report(first_beyond->home, lower->log, PTX_INVALID, first_beyond->line, first_beyond->column,
                    "File uses too much global constant data (0x%llx bytes, 0x%x max)",
-                   (unsigned long long)size, CONSTANTS_MOST);
+                   (unsigned long long)size, MAX_CONSTANTS);
 }
 
 void lower_symbols(Lower *lower)

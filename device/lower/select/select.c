@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ERRORS = 50 };
+enum { MAX_ERRORS = 50 };
 
 void select_error(Select *s, uint32_t column, const char *format, ...)
 {
@@ -153,7 +153,7 @@ static void select_body(Select *s)
 {
     uint32_t *starts = ARENA_ARRAY(s->f->scratch, uint32_t, s->tree->insn_count + 1);
     select_take_parameters(s);
-    for (uint32_t i = 0; i < s->tree->insn_count && s->lower->log->errors < MOST_ERRORS; i++) {
+    for (uint32_t i = 0; i < s->tree->insn_count && s->lower->log->errors < MAX_ERRORS; i++) {
         s->insn = &s->tree->insns[i];
         starts[i] = s->f->insn_count;
         select_line(s);
@@ -196,7 +196,7 @@ bool lower_select(Lower *lower, FunctionFacts *facts, LowerFunction *f)
                 .code = facts->code,
                 .f = f,
                 .guard = REF_ABSENT};
-    if (lower->log->errors >= MOST_ERRORS) return false;
+    if (lower->log->errors >= MAX_ERRORS) return false;
     lower_reserve(f, facts->tree->insn_count + facts->tree->insn_count / 4 + 16);
     select_registers(&s);
     select_labels(&s);

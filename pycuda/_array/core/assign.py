@@ -9,7 +9,6 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core import captures
-from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.gather import Positions, indexed_copy
@@ -17,6 +16,7 @@ from pycuda._array.core.memory import new, on_device, overlap
 from pycuda._array.core.numpy_errors import shape_text
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import elements
+from pycuda._kernels.plans.axes import broadcast_strides
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray

@@ -12,34 +12,17 @@ from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._driver import _forbid_writing
+from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 
 if TYPE_CHECKING:
     from pycuda._array.core.types import Array, Shape
     from pycuda.gpuarray import GPUArray
 
 
-def broadcast_strides(array, shape) -> tuple[int, ...]:
-    """The strides with which an array has this shape: 0 along axes that it does not have."""
-    missing = len(shape) - len(array.shape)
-    return (0,) * missing + tuple(
-        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
-    )
-
-
 def fit(*shapes) -> bool:
     """Whether they broadcast to one."""
     columns = itertools.zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
     return all(len({*lengths} - {1}) < 2 for lengths in columns)
-
-
-def broadcasts(shape, to) -> bool:
-    """Whether an array of this shape can be repeated to the other."""
-    missing = len(to) - len(shape)
-    return (
-        missing >= 0
-        and min(to, default=0) >= 0
-        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
-    )
 
 
 @takes_arrays

@@ -16,12 +16,11 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core import captures
-from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._array.core.memory import new
 from pycuda._driver import _check_writable, _collapse_axes, _packed_strides
 from pycuda._kernels.builtin import elements
 from pycuda._kernels.builtin import gather as kernels
-from pycuda._kernels.plans.axes import axis_capacity
+from pycuda._kernels.plans.axes import axis_capacity, broadcast_strides
 from pycuda._kernels.plans.caches import launched, memoized_in_context
 
 if TYPE_CHECKING:
@@ -160,7 +159,7 @@ def _in_words(element: str, itemsize: int, bits: int, axes):
     if steps != [itemsize, 0, itemsize]:
         return element, axes
     row = length * itemsize
-    bits |= row | kernels.LARGEST_WORD
+    bits |= row | kernels.MAX_WORD
     for _, in_array, _, in_other in outer:
         bits |= in_array | in_other
     word = bits & -bits
@@ -203,7 +202,7 @@ def indexed_copy(array, positions: Positions, axes, other, put=False, stream=Non
     """Copy elements between `array` and `other`: axes are (length, stride in array, positions, other)."""
     if put:
         _check_writable(array)
-    bits = (array._address | other._address) % kernels.LARGEST_WORD
+    bits = (array._address | other._address) % kernels.MAX_WORD
     numbers, mode, length, step = positions
     plan = _plans(array.dtype, numbers.dtype, mode, length, step, tuple(axes), put, bits)
     if plan is None:
@@ -234,7 +233,7 @@ def axes_of_take(a, axis: int, numbers, strides):
 
 
 def _launch_of_take(mode: str, axis: int, a, numbers, shape, axes) -> tuple:
-    bits, length, step = a._address % kernels.LARGEST_WORD, a.shape[axis], a.strides[axis]
+    bits, length, step = a._address % kernels.MAX_WORD, a.shape[axis], a.strides[axis]
     function, grid, block, rest = _planned(a.dtype, numbers.dtype, mode, length, step, axes, False, bits)
     return function.prepared_async_call, grid, block, (..., *rest), (shape, a.dtype)
 

@@ -59,7 +59,7 @@ def _widths(pad_width, ndim: int) -> list[tuple[int, int]]:
 
 # ---- by index: which element of the axis is at each position
 
-_MOST_BYTES = 16  # of an element that is an argument of the kernel
+_MAX_BYTES = 16  # of an element that is an argument of the kernel
 
 
 def _by_index(a, widths, mode: str, values=None) -> GPUArray:
@@ -69,7 +69,7 @@ def _by_index(a, widths, mode: str, values=None) -> GPUArray:
         return new(shape, a.dtype, a.allocator)
     if mode != "constant":
         packed = b""
-    elif a.itemsize > _MOST_BYTES:
+    elif a.itemsize > _MAX_BYTES:
         return _by_slices(a, widths, shape, values)
     else:
         packed = _constants(values, a.dtype).tobytes()
@@ -93,7 +93,7 @@ def _by_slices(a, widths, shape, values) -> GPUArray:
 
 
 def _mirror_odd(a, axis, before, after, twice):
-    """Part after part on both sides, as NumPy does it: what is there, turned round in place and in value
+    """Part after part on both sides, as NumPy does it: what is there, mirrored in place and in value
     about its edge. So an element reaches only the places that it is mirrored to.
     """
     length, total = a.shape[axis], before + a.shape[axis] + after

@@ -15,9 +15,9 @@ from pycuda._libraries import fft
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
-_MOST_AXES = 3
+_MAX_AXES = 3
 # Calls of a plan for one transform, before a copy is cheaper.
-_MOST_CALLS = 64
+_MAX_CALLS = 64
 
 
 class _Form(NamedTuple):
@@ -67,7 +67,7 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
         if axis not in axes and length > 1
     ]
     *outer, (batch, step, other) = sorted(_collapse_axes(rest, 2)[0]) if rest else [(1, 1, 1)]
-    if math.prod(length for length, *_ in outer) > _MOST_CALLS:
+    if math.prod(length for length, *_ in outer) > _MAX_CALLS:
         return None
     layouts = _layout(source, axes, step), _layout(result, axes, other)
     if None in layouts:
@@ -137,7 +137,7 @@ def _most(source, result, axes, last) -> int:
     """How many of the axes, from the last on, one plan takes together with `last`; as many as a plan can have
     where a copy is needed in any case.
     """
-    most = min(len(axes), _MOST_AXES - len(last))
+    most = min(len(axes), _MAX_AXES - len(last))
     forms = _form(source), _form(result)
     if None not in forms:
         for count in range(most, -1, -1):

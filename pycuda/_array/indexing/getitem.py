@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda import _driver
-from pycuda._array.core.broadcast import broadcast_strides, fit
+from pycuda._array.core.broadcast import fit
 from pycuda._array.core.decorators import takes_arrays
 from pycuda._array.core.gather import (
     Positions,
@@ -26,6 +26,7 @@ from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.numpy_errors import shape_text
 from pycuda._array.indexing.mask import offsets_of_true, take_true
 from pycuda._driver import _BAD_INDEX
+from pycuda._kernels.plans.axes import broadcast_strides
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray

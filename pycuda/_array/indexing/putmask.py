@@ -8,13 +8,13 @@ import numpy as np
 
 from pycuda import _driver
 from pycuda._array.core.axes import INDEX
-from pycuda._array.core.broadcast import broadcasts
 from pycuda._array.core.creation import arange
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, as_mask, operand
 from pycuda._array.indexing.take_put import put
 from pycuda._driver import _check_writable
+from pycuda._kernels.plans.axes import broadcasts
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray

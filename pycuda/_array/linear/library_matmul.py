@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pycuda import _driver
 from pycuda._array.core.axes import starts
-from pycuda._array.core.broadcast import broadcast_strides
 from pycuda._driver import _collapse_axes, _packed_strides
+from pycuda._kernels.plans.axes import broadcast_strides
 from pycuda._kernels.plans.caches import is_own_stream
 from pycuda._libraries import blas
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _OWN_WORK = {"f": (1 << 27, 1 << 21), "d": (1 << 26, 1 << 16), "F": (1 << 22, 0), "D": (1 << 22, 0)}
 _OWN_WORK_OF_HALVES = 1 << 22, 1 << 21
 # Calls for one product whose axes before the last two are not a single one.
-_MOST_CALLS = 64
+_MAX_CALLS = 64
 
 
 class Form(NamedTuple):
@@ -92,7 +92,7 @@ def _plan(a: Form, b: Form, c: Form, itemsize: int) -> Calls | None:
     if None in layouts or max(sizes) > blas.LARGEST or any(step < 0 or step % itemsize for step in steps):
         return None
     outer, inner = axes[:-1], axes[-1] if axes else (1, 0, 0, 0)
-    if math.prod(length for length, *_ in outer) > _MOST_CALLS or inner[0] > blas.LARGEST:
+    if math.prod(length for length, *_ in outer) > _MAX_CALLS or inner[0] > blas.LARGEST:
         return None
     return Calls(blas.Product(sizes, tuple(layouts), inner), starts(outer, 3))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pycuda import _driver
-from pycuda._array.core.broadcast import broadcast_strides, fit
+from pycuda._array.core.broadcast import fit
 from pycuda._array.core.decorators import array_function, takes_arrays
 from pycuda._array.core.memory import new, overlap, write_back
 from pycuda._array.core.numpy_errors import numpy_error
@@ -19,6 +19,7 @@ from pycuda._array.reduction.reduce import MatrixTimesVector, reduce_products
 from pycuda._driver import _check_writable
 from pycuda._kernels.builtin import matmul as kernels
 from pycuda._kernels.builtin.functions import ufunc_dtypes
+from pycuda._kernels.plans.axes import broadcast_strides
 from pycuda._kernels.plans.caches import is_own_stream, launch_cache
 from pycuda._libraries import host
 from pycuda._same_bits import is_wanted

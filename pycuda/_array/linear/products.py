@@ -290,7 +290,7 @@ def _two_vectors(a, v):
 
 
 def convolve(a, v, mode="full") -> GPUArray:
-    """The sums of products of one array and the other one turned round, at each distance."""
+    """The sums of products of one array and the other one reversed, at each distance."""
     a, v = _two_vectors(a, v)
     if v.size > a.size:
         a, v = v, a
@@ -302,5 +302,5 @@ def correlate(a, v, mode="valid") -> GPUArray:
     a, v = _two_vectors(a, v)
     if v.size <= a.size:
         return _slid(a, conjugated(v), mode)
-    # As NumPy: the result for the arrays in the other order, turned round.
+    # As NumPy: the result for the arrays in the other order, reversed.
     return _slid(conjugated(v), a, mode)[::-1].copy()

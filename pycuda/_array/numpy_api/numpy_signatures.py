@@ -313,8 +313,11 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, d
 # ---- joining
 
 
-def _checked(arrays, dtype, casting):
-    """The arrays, which must become the dtype of the result by the rule of casting."""
+def _cast_operands(arrays, dtype, casting):
+    """The operands of concatenate() and stack() as a list (one array: its elements along the first axis),
+    converted to the dtype of the result; TypeError if the rule of casting forbids it. Where that is the
+    promoted one and the rule 'same_kind', it never does, and the copy converts.
+    """
     arrays = (
         list(arrays) if not isinstance(arrays, _driver.GPUArray) else [arrays[n] for n in range(len(arrays))]
     )
@@ -334,24 +337,24 @@ def _checked(arrays, dtype, casting):
 
 def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
     """np.concatenate"""
-    arrays = _checked(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
+    arrays = _cast_operands(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
     return joining.concatenate(arrays, axis, out=out, dtype=dtype)
 
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind") -> GPUArray:
     """np.stack"""
-    arrays = _checked(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
+    arrays = _cast_operands(arrays, out.dtype if dtype is None and out is not None else dtype, casting)
     return joining.stack(arrays, axis, out=out, dtype=dtype)
 
 
 def vstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
     """np.vstack"""
-    return joining.vstack(_checked(tup, dtype, casting), dtype=dtype)
+    return joining.vstack(_cast_operands(tup, dtype, casting), dtype=dtype)
 
 
 def hstack(tup, *, dtype=None, casting="same_kind") -> GPUArray:
     """np.hstack"""
-    return joining.hstack(_checked(tup, dtype, casting), dtype=dtype)
+    return joining.hstack(_cast_operands(tup, dtype, casting), dtype=dtype)
 
 
 def broadcast_to(array, shape, subok=False) -> GPUArray:

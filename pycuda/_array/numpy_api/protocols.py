@@ -36,7 +36,7 @@ def _is_taken(kind, protocol: str) -> bool:
 
 
 def _refuse_parts(results) -> None:
-    """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions shall write to:
+    """ValueError for copies that z.real or z.imag made, among arrays that NumPy's functions are to write to:
     NumPy means the elements of z by them."""
     for each in results:
         if isinstance(each, _driver.GPUArray) and each._is_of_part:

@@ -64,7 +64,7 @@ def directions(count: int, bits: int, scrambled: bool) -> GPUArray:
     return to_gpu(vectors)
 
 
-def scramble_constants(count: int, bits: int) -> GPUArray:
+def scramble_constants_array(count: int, bits: int) -> GPUArray:
     """The constants of `count` dimensions."""
     constants = sobol.scramble_constants(count)
     return to_gpu((constants >> np.uint64(32)).astype(np.uint32) if bits == 32 else constants)
@@ -615,7 +615,7 @@ class ScrambledSobol(Sobol):
         super().__init__(dir_vector, offset)
         count = self._count()
         if scramble_vector is None:
-            scramble_vector = scramble_constants(count, self.generator_bits)
+            scramble_vector = scramble_constants_array(count, self.generator_bits)
         else:
             self._check("scramble_vector", scramble_vector, self._directions.dtype, (count,))
             scramble_vector = _packed(scramble_vector)

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pycuda._array.core.axes import normalized_axes
-from pycuda._array.core.broadcast import broadcast_to, broadcasts
+from pycuda._array.core.broadcast import broadcast_to
 from pycuda._array.core.elementwise import apply
 from pycuda._array.core.memory import new
 from pycuda._array.core.numpy_errors import numpy_error
 from pycuda._array.core.operands import as_array, as_mask, into, real_dtype
 from pycuda._array.reduction.reduce import LOOPS, folded_dtype, reduce, result_shape
+from pycuda._kernels.plans.axes import broadcasts
 
 if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray

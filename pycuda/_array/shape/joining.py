@@ -36,7 +36,7 @@ def _remembered(stacked: bool, arrays, axis, out, dtype, stream, allocator):
     can be no such launch."""
     from pycuda._kernels.builtin import rearrange
 
-    if out is not None or dtype is not None or type(axis) is not int or len(arrays) > rearrange.MOST_JOINED:
+    if out is not None or dtype is not None or type(axis) is not int or len(arrays) > rearrange.MAX_JOINED:
         return None, None
     key = rearrange.plan_stack if stacked else rearrange.plan_concatenate, len(arrays), axis
     return key, launches[key].launch(arrays, stream, allocator)

@@ -230,14 +230,14 @@ def broadcast_arrays(*args, subok=False) -> tuple[GPUArray, ...]:
 # ---- cuts
 
 
-_MOST_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
+_MAX_PARTS = 1 << 24  # of an axis with fewer elements: each is an object
 
 
 def _places_of_parts(length: int, count: int) -> list[int]:
     """The start of each part but the first, when an axis is split into `count` nearly equal parts."""
     if count > sys.maxsize:
         raise OverflowError(f"{count} sections are too many")
-    if count > max(length, _MOST_PARTS):
+    if count > max(length, _MAX_PARTS):
         raise MemoryError(f"{count} sections of an axis of length {length}")
     each, longer = divmod(length, count)
     return [part * each + min(part, longer) for part in range(1, count)]

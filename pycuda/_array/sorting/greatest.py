@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pycuda.gpuarray import GPUArray
 
 
-_LEAST_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
+_MIN_LENGTH = 1 << 18  # below it a row is sorted as a whole, where k is great
 _SAMPLE = 2048
 
 
@@ -80,7 +80,7 @@ def topk(
     flat = rows.reshape(-1, length)
     if suits(len(flat), length, k):
         parts = first_of_rows(flat, k, largest, stream, allocator)
-    elif length >= _LEAST_LENGTH and len(flat) <= max(length >> 20, 1):
+    elif length >= _MIN_LENGTH and len(flat) <= max(length >> 20, 1):
         found = [_top_of_long(flat[row], k, largest, stream, allocator) for row in range(len(flat))]
         parts = (
             found[0]

@@ -9,8 +9,8 @@ from pycuda._kernels.builtin import rank as kernels
 from pycuda._kernels.builtin.sort import order
 from pycuda._kernels.plans.axes import ceil_div, vector_width
 
-_MOST_RANKS = 4 * kernels.MOST  # beyond it rows are sorted
-_MOST_ROWS = (1 << 16) - 1  # of a grid
+_MAX_RANKS = 4 * kernels.MOST  # beyond it rows are sorted
+_MAX_ROWS = (1 << 16) - 1  # of a grid
 
 
 def can_find(rows, count: int) -> bool:
@@ -19,8 +19,8 @@ def can_find(rows, count: int) -> bool:
     return (
         elements.kind(rows.dtype) in "if"
         and kernels.LEAST <= length <= kernels.LONGEST
-        and 0 < count <= _MOST_RANKS
-        and 0 < rows.size // length <= _MOST_ROWS
+        and 0 < count <= _MAX_RANKS
+        and 0 < rows.size // length <= _MAX_ROWS
     )
 
 

@@ -11,12 +11,12 @@ from pycuda._kernels.builtin import topk as kernels
 from pycuda._kernels.plans.axes import vector_width
 
 _BLOCK, _FIRST_BLOCK = (kernels.THREADS, 1, 1), (kernels.FIRST_THREADS, 1, 1)
-_LEAST_LENGTH = 1 << 15  # below it a row is sorted as a whole
+_MIN_LENGTH = 1 << 15  # below it a row is sorted as a whole
 
 
 def suits(rows: int, length: int, k: int) -> bool:
     """Whether there are kernels for rows of this length, and they are the quickest."""
-    return k <= kernels.MOST and rows <= kernels.MOST_ROWS and _LEAST_LENGTH <= length <= kernels.LONGEST
+    return k <= kernels.MOST and rows <= kernels.MAX_ROWS and _MIN_LENGTH <= length <= kernels.LONGEST
 
 
 def first_of_rows(rows, k, descending, stream, allocator):
@@ -38,6 +38,6 @@ def first_of_rows(rows, k, descending, stream, allocator):
     run(functions.sample, kernels.GROUPS // kernels.THREADS, _BLOCK, plan.group, plan.step, samples)
     run(functions.find_limits, 1, _FIRST_BLOCK, samples, plan.rank, limits)
     run(functions.collect, kernels.collect_grid(length, rows.itemsize), _BLOCK, limits, pairs, plan.capacity)
-    run(functions.collect_anyway, plan.parts, _FIRST_BLOCK, limits, pairs, plan.capacity, k)
+    run(functions.collect_fallback, plan.parts, _FIRST_BLOCK, limits, pairs, plan.capacity, k)
     run(functions.finish, 1, _FIRST_BLOCK, limits, pairs, plan.capacity, k, plan.parts, values, indices)
     return values, indices

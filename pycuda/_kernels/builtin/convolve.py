@@ -11,8 +11,8 @@ from pycuda._kernels.plans.modules import compiled
 
 THREADS = 128
 _TILE = 9 * THREADS  # results of a block that has what it reads in shared memory
-_LEAST_PRODUCTS = 16  # of a result, for that to take less time
-_MOST_BLOCKS = 1024  # of those that have one result a thread at a time
+_MIN_PRODUCTS = 16  # of a result, for that to take less time
+_MAX_BLOCKS = 1024  # of those that have one result a thread at a time
 _SLIDE = struct.Struct("7q")
 
 _SOURCE = """{include}#include "array/pycuda-convolve.hpp"
@@ -38,7 +38,7 @@ def plan(a, v, count: int, before: int) -> tuple[tuple[int, int], bytes]:
     """(grid, arguments). a and v: (step in bytes, size), where v is not longer than `a`. For the first of
     `count` results, v begins `before` elements before `a`."""
     middle = a[1] - v[1] + 1
-    tiles = ceil_div(middle, _TILE) if v[1] >= _LEAST_PRODUCTS else 0
+    tiles = ceil_div(middle, _TILE) if v[1] >= _MIN_PRODUCTS else 0
     ends = count - middle if tiles else count
-    blocks = min(ceil_div(ends, THREADS), _MOST_BLOCKS)
+    blocks = min(ceil_div(ends, THREADS), _MAX_BLOCKS)
     return (tiles + blocks, 1), _SLIDE.pack(*a, *v, count, before, tiles)

@@ -13,7 +13,7 @@ from pycuda._kernels.plans.modules import compiled
 
 _WARP, _THREADS = 32, 256
 LANES_THREADS = 128
-_LEAST_LANES, _MOST_LANES = 4, 16  # kernels of more take long to compile
+_MIN_LANES, _MAX_LANES = 4, 16  # kernels of more take long to compile
 _MATRIX = 36 << 10  # bytes of shared memory for the matrix, and for it with right-hand sides
 _MOST = 48 << 10
 
@@ -100,7 +100,7 @@ def _block(rows: int, columns: int) -> tuple[int, int, int]:
 
 def lanes(side: int) -> int:
     """The lanes of a warp that have one matrix; 0 for those that take a block."""
-    return 0 if side > _MOST_LANES else max(power_at_least(side), _LEAST_LANES)
+    return 0 if side > _MAX_LANES else max(power_at_least(side), _MIN_LANES)
 
 
 def plan_lanes(count: int, side: int):

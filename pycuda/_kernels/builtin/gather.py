@@ -16,50 +16,50 @@ _ROWS = 4  # of a thread that gathers with the same indices from each
 STAGED_THREADS = 512
 _STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
 _MANY_ROWS = 256
-LARGEST_WORD = 16
-WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", LARGEST_WORD: "uint4"}
-_LARGEST_GRID = (1 << 31) - 1
+MAX_WORD = 16
+WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", MAX_WORD: "uint4"}
+_MAX_GRID = (1 << 31) - 1
 
 _PICK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
-pick(char *array, const char *numbers, int *error, char *other, pycuda::Picking<{axes}> plan)
+pick(char *array, const char *indices, int *error, char *other, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
-    pycuda::pick<{element}, {number}, {mode}, {put}, {axes}, {together}>(array, numbers, error, other, plan);
+    pycuda::pick<{element}, {index}, {mode}, {put}, {axes}, {together}>(array, indices, error, other, plan);
 }}
 """
 _CHECK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
-check(const char *numbers, int *error, int *refused, pycuda::Picking<{axes}> plan)
+check(const char *indices, int *error, int *refused, pycuda::Picking<{axes}> plan)
 {{
-    pycuda::check<{number}, {axes}, {together}>(numbers, error, refused, plan);
+    pycuda::check<{index}, {axes}, {together}>(indices, error, refused, plan);
 }}
 """
 _GATHER = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__({threads})
-gather(const char *array, const char *numbers, int *error, {element} *out, index_t count, index_t length,
+gather(const char *array, const char *indices, int *error, {element} *out, index_t count, index_t length,
        index_t step, Rows rows)
 {{
-    pycuda::gather<{element}, {number}, {mode}, {together}, {rows}>(array, numbers, error, out, count, length,
+    pycuda::gather<{element}, {index}, {mode}, {together}, {rows}>(array, indices, error, out, count, length,
                                                                     step, rows);
 }}
 """
 _STAGED = """#include "array/pycuda-gather.hpp"
 using namespace pycuda;
 extern "C" __global__ void __launch_bounds__(STAGED_THREADS)
-gather(const char *array, const char *numbers, int *error, {element} *out, index_t count, index_t length,
+gather(const char *array, const char *indices, int *error, {element} *out, index_t count, index_t length,
        Rows rows)
 {{
-    gather_staged<{element}, {number}, {mode}, {nbytes}>(array, numbers, error, out, count, length, rows);
+    gather_staged<{element}, {index}, {mode}, {nbytes}>(array, indices, error, out, count, length, rows);
 }}
 """
 _OFFSETS = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
-offsets(pycuda::index_t *offsets, const char *numbers, int *error, pycuda::Picking<{axes}> plan)
+offsets(pycuda::index_t *offsets, const char *indices, int *error, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
-    add_offsets<{number}, {mode}, {add}>(offsets, numbers, error, plan);
+    add_offsets<{index}, {mode}, {add}>(offsets, indices, error, plan);
 }}
 """
 
@@ -73,40 +73,42 @@ def _flag(value: bool) -> str:
 
 
 @context_dependent_memoize
-def pick(element: str, number: str, mode: str, put: bool, axes: int):
-    """Function(array, numbers, error, other, plan): gather, or scatter."""
-    text = _PICK.format(element=element, number=number, mode=mode, put=_flag(put), axes=axes, **_SIZES)
+def pick(element: str, index: str, mode: str, put: bool, axes: int):
+    """Function(array, indices, error, other, plan): other = array[indices] or, if put,
+    array[indices] = other. element, index: types of C++; mode: RAISE, WRAP, CLIP, or OFFSET (in bytes).
+    """
+    text = _PICK.format(element=element, index=index, mode=mode, put=_flag(put), axes=axes, **_SIZES)
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
 
 
 @context_dependent_memoize
-def check(number: str, axes: int):
-    """Function(numbers, error, refused, plan): reports numbers that no element has."""
-    text = _CHECK.format(number=number, axes=axes, **_SIZES)
+def check(index: str, axes: int):
+    """Function(indices, error, refused, plan): reports indices that no element has."""
+    text = _CHECK.format(index=index, axes=axes, **_SIZES)
     return compiled(text).get_function("check")._prepare_strided(f"PPP{_walk_size(axes)}s")
 
 
 @context_dependent_memoize
-def _gather(element: str, number: str, mode: str, together: int, rows: int):
+def _gather(element: str, index: str, mode: str, together: int, rows: int):
     text = _GATHER.format(
-        threads=THREADS, element=element, number=number, mode=mode, together=together, rows=rows
+        threads=THREADS, element=element, index=index, mode=mode, together=together, rows=rows
     )
     return compiled(text).get_function("gather")._prepare_strided("PPPPqqq24s")
 
 
 @context_dependent_memoize
-def _staged(element: str, number: str, mode: str, nbytes: int):
-    text = _STAGED.format(element=element, number=number, mode=mode, nbytes=nbytes)
+def _staged(element: str, index: str, mode: str, nbytes: int):
+    text = _STAGED.format(element=element, index=index, mode=mode, nbytes=nbytes)
     return compiled(text).get_function("gather")._prepare_strided("PPPPqq24s")
 
 
-def gathers(axes: list[tuple[int, ...]], number_size: int, itemsize: int) -> bool:
+def gathers(axes: list[tuple[int, ...]], index_size: int, itemsize: int) -> bool:
     """Whether gather() takes axes as indexed_copy() has them: results and indices are contiguous along rows,
     and these are long enough for a block each."""
     *outer, (length, *steps) = axes
-    if steps != [0, number_size, itemsize] or len(outer) > 1:
+    if steps != [0, index_size, itemsize] or len(outer) > 1:
         return False
     return not outer or (length >= 2 * THREADS and outer[0][3] == length * itemsize)
 
@@ -130,25 +132,25 @@ def _stage(source: Source, rows: int, count: int) -> int:
     return next((size for size in _STAGES if size >= nbytes), 0)
 
 
-def gather(element: str, number: str, source: Source, axes: list[tuple[int, ...]]):
-    """(Function(array, numbers, error, out, ...), grid, block, what it takes last)."""
-    (rows, in_array, in_numbers, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
-    packed_rows = struct.pack("3q", rows, in_array, in_numbers)
+def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]):
+    """(Function(array, indices, error, out, ...), grid, block, what it takes last)."""
+    (rows, in_array, in_indices, _), (count, *_) = [(1, 0, 0, 0), *axes][-2:]
+    packed_rows = struct.pack("3q", rows, in_array, in_indices)
     stage = _stage(source, rows, count)
     if stage:
-        function = _staged(element, number, source.mode, stage)
+        function = _staged(element, index, source.mode, stage)
         return function, (rows, 1), (STAGED_THREADS, 1, 1), (count, source.length, packed_rows)
-    at_once = _ROWS if rows > 1 and in_numbers == 0 else 1
+    at_once = _ROWS if rows > 1 and in_indices == 0 else 1
     together = TOGETHER if source.itemsize <= 8 else 1
     blocks = ceil_div(count, THREADS * together) * ceil_div(rows, at_once)
-    function = _gather(element, number, source.mode, together, at_once)
+    function = _gather(element, index, source.mode, together, at_once)
     return function, (blocks, 1), (THREADS, 1, 1), (count, source.length, source.step, packed_rows)
 
 
 @context_dependent_memoize
-def offsets(number: str, mode: str, add: bool, axes: int):
-    """Function(offsets, numbers, error, plan): bytes from numbers."""
-    text = _OFFSETS.format(threads=THREADS, number=number, mode=mode, add=_flag(add), axes=axes)
+def offsets(index: str, mode: str, add: bool, axes: int):
+    """Function(offsets, indices, error, plan): bytes from indices."""
+    text = _OFFSETS.format(threads=THREADS, index=index, mode=mode, add=_flag(add), axes=axes)
     function = compiled(text).get_function("offsets")
     function._prepare_strided(f"PPP{_walk_size(axes)}s")
     return function
@@ -166,4 +168,4 @@ def grid(count: int) -> tuple[int, int]:
 
 def offsets_grid(count: int) -> tuple[int, int]:
     """The grid of offsets, whose threads take as many elements as needed."""
-    return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
+    return min(ceil_div(count, THREADS), _MAX_GRID), 1

@@ -15,7 +15,7 @@ _CHUNK, _CHUNKS = 1 << 15, 1 << 12  # elements of a block, at least; blocks, at 
 _STEP = 1 << 14  # elements that a block loads at once, at most
 _CAPACITIES = {256: 32, 2048: 1}  # bins of a block between edges, and counters of each of them
 LARGEST = max(_CAPACITIES)
-_LARGEST_GRID = 1 << 16
+_MAX_GRID = 1 << 16
 
 _COUNTS = "unsigned long long *counts"
 _KERNEL = """#include "array/pycuda-histogram.hpp"
@@ -151,9 +151,9 @@ def chunk(count: int) -> tuple[int, int]:
 
 def grid(count: int) -> tuple[int, int]:
     """The grid for `count` elements: a thread for each, up to the largest grid, whose threads loop."""
-    return min(ceil_div(count, THREADS), _LARGEST_GRID), 1
+    return min(ceil_div(count, THREADS), _MAX_GRID), 1
 
 
 def sum_grid(bins: int) -> tuple[int, int]:
     """A warp for each bin."""
-    return min(ceil_div(bins, THREADS // 32), _LARGEST_GRID), 1
+    return min(ceil_div(bins, THREADS // 32), _MAX_GRID), 1

@@ -12,7 +12,7 @@ THREADS = 512
 _ROUNDS = 4  # positions of a thread at a time
 _RESIDENT = 4  # blocks of a multiprocessor
 _BUCKETS = 2048
-_MOST_SHARED = 48 << 10  # bytes that a block may have
+_MAX_SHARED = 48 << 10  # bytes that a block may have
 
 _SOURCE = """#include "array/pycuda-interp.hpp"
 using namespace pycuda;
@@ -37,7 +37,7 @@ def launch(x, out, xp, fp, left, right, stream=None) -> None:
     numbers of them; left and right are arrays of one value."""
     parts = fp.itemsize // 8
     shared = (1 + 2 * parts) * 8 * xp.size + 4 * _BUCKETS
-    fits = shared <= _MOST_SHARED
+    fits = shared <= _MAX_SHARED
     blocks = min(
         ceil_div(x.size, THREADS * _ROUNDS), _RESIDENT * _driver.Context.get_device().multiprocessor_count
     )

@@ -16,7 +16,7 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 _QUAD = 4
-_LEAST_BLOCKS = 128  # for larger tiles: fewer leave processors of a large GPU idle
+_MIN_BLOCKS = 128  # for larger tiles: fewer leave processors of a large GPU idle
 
 
 class Way(NamedTuple):
@@ -149,7 +149,7 @@ def _tile(first: _Operand, second: _Operand, batches: int, itemsize: int) -> _Ti
         # Its threads have results, and processors have blocks.
         is_filled = first.lines > tile.rows // 2 and second.lines > tile.columns // 2
         grid = _grid(first.lines, second.lines, batches, tile.rows, tile.columns)
-        if is_filled and math.prod(grid) >= _LEAST_BLOCKS:
+        if is_filled and math.prod(grid) >= _MIN_BLOCKS:
             break
     if tile.side == 16 and tile.down == tile.across and itemsize <= 4 and first.inner <= _SHORT_INNER:
         return tile._replace(blocks=4 // tile.down)
@@ -174,7 +174,7 @@ _HALF_SIDE, _HALF_THREADS = 128, 128  # of a block
 
 def by_tensor_cores_of_doubles(first: _Operand, second: _Operand, batches: int) -> Way:
     """The bits of `_by_threads`."""
-    side = 128 if math.prod(_grid(first.lines, second.lines, batches, 128, 128)) >= _LEAST_BLOCKS else 64
+    side = 128 if math.prod(_grid(first.lines, second.lines, batches, 128, 128)) >= _MIN_BLOCKS else 64
     readings = (*first.neighbors(elements_per_access(8)), *second.neighbors(elements_per_access(8)))
     call = f"matmul_of_doubles<{side}, {', '.join(map(str, readings))}>"
     threads = (side // _DOUBLE_WARP) ** 2 * 32

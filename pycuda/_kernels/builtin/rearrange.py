@@ -18,7 +18,7 @@ from pycuda._kernels.plans.modules import compiled
 THREADS = 256
 _ROUNDS = 4
 _NARROW = 1 << 31
-MOST_JOINED = 32
+MAX_JOINED = 32
 _PAD_MODES = ("edge", "wrap", "reflect", "symmetric")  # in the order of PadMode
 
 _KERNEL = """#include "array/pycuda-rearrange.hpp"
@@ -89,9 +89,13 @@ def _pad_repeating(element: str, number: str, axes: int):
     )
 
 
+_PADDED_AXIS = struct.Struct("4q3I4x")  # PaddedAxis of pycuda-rearrange.hpp
+
+
 def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
     """An array with axes that are longer by these pairs of widths. values: what is before and after it along
-    each axis, where the mode is "constant"."""
+    each axis, where the mode is "constant". Axes of length 1 come first, up to a capacity that kernels have.
+    """
     shape = tuple(n + before + after for n, (before, after) in zip(a.shape, widths, strict=True))
     count, capacity = math.prod(shape), axis_capacity(a.ndim)
     missing = capacity - a.ndim
@@ -99,7 +103,7 @@ def plan_pad(widths: tuple, mode: str, values: bytes, a) -> tuple:
     for length, inside, (before, _), stride in zip(shape, a.shape, widths, a.strides, strict=True):
         axes.append((length, inside, before, stride))
     packed = b"".join(
-        struct.pack("4q3I4x", length, *rest, length % _NARROW, *_divider(length % _NARROW))
+        _PADDED_AXIS.pack(length, *rest, length % _NARROW, *_divider(length % _NARROW))
         for length, *rest in axes
     )
     element, number = elements.raw(a.dtype), "unsigned" if count < _NARROW else "index_t"
@@ -137,7 +141,7 @@ def _plan_join(axis: int, shape: tuple[int, ...], arrays) -> tuple:
 
 
 def plan_concatenate(axis: int, *arrays) -> tuple:
-    """Packed arrays of one dtype, at most MOST_JOINED, one after another along an axis."""
+    """Packed arrays of one dtype, at most MAX_JOINED, one after another along an axis."""
     shape = arrays[0].shape
     axis %= len(shape)
     length = sum(array.shape[axis] for array in arrays)
@@ -145,7 +149,7 @@ def plan_concatenate(axis: int, *arrays) -> tuple:
 
 
 def plan_stack(axis: int, *arrays) -> tuple:
-    """Packed arrays of one dtype and shape, at most MOST_JOINED, along a new axis."""
+    """Packed arrays of one dtype and shape, at most MAX_JOINED, along a new axis."""
     shape = arrays[0].shape
     axis %= len(shape) + 1
     return _plan_join(axis, (*shape[:axis], len(arrays), *shape[axis:]), arrays)

@@ -10,7 +10,7 @@ from pycuda._kernels.plans.axes import ceil_div
 from pycuda._kernels.plans.caches import context_dependent_memoize
 
 THREADS, SEARCHED, NEIGHBORS = 512, 4, 2  # pycuda-search.hpp
-_MOST_SHARED = 32 << 10  # bytes of keys
+_MAX_SHARED = 32 << 10  # bytes of keys
 
 _SOURCE = """#include "sort/pycuda-search.hpp"
 using namespace pycuda;
@@ -53,9 +53,7 @@ def _launch(function, keys: Order, table, sorter, values, out, invert: bool, str
     blocks = min(ceil_div(count, THREADS * SEARCHED), resident)
     whole = length.bit_length()
     # A tree with more nodes than values to be found is not worth it.
-    levels = min(
-        whole, (_MOST_SHARED // keys.itemsize).bit_length() - 1, ceil_div(count, blocks).bit_length()
-    )
+    levels = min(whole, (_MAX_SHARED // keys.itemsize).bit_length() - 1, ceil_div(count, blocks).bit_length())
     function.prepared_async_call(
         (blocks, 1), (THREADS, 1, 1), stream, table, sorter, length, values, out,
         struct.pack("qii", count, levels, whole - levels), int(invert), shared_size=keys.itemsize << levels,

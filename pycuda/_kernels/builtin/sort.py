@@ -25,7 +25,7 @@ _ALONE = 19  # of keys of 4 bytes that carry nothing: then a multiprocessor has 
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
 
 _LONG = 1 << 22  # keys that are counted with many counters
-_MOST_COUNTERS = 128 << 10  # bytes
+_MAX_COUNTERS = 128 << 10  # bytes
 
 _MANTISSA = {"f2": 10, "f4": 23, "f8": 52}
 _COMPLEX = {"c8": ("u64", "FloatOrder<unsigned, 23>"), "c16": ("Wide", "FloatOrder<u64, 52>")}
@@ -182,7 +182,7 @@ def count_shape(rows: int, length: int, passes: int, most_shared: int) -> CountS
     if rows * length >= _LONG:
         # Many counters take time to be cleared and summed.
         threads, copies, chunk, blocks = 1024, 32, 1 << 16, 1 << 9
-        while 4 * DIGITS * passes * copies > min(most_shared, _MOST_COUNTERS):
+        while 4 * DIGITS * passes * copies > min(most_shared, _MAX_COUNTERS):
             copies //= 2
     of_block = ceil_div(ceil_div(length, max(blocks // rows, 1)), chunk) * chunk
     return CountShape(threads, copies, ceil_div(length, of_block), of_block)

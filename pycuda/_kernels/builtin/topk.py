@@ -14,12 +14,12 @@ from pycuda._kernels.plans.modules import compiled
 THREADS, FIRST_THREADS, GROUPS = 256, 1024, 2048  # pycuda-topk.hpp
 MOST = FIRST_THREADS  # elements of the result
 LONGEST = (1 << 32) - 1  # row
-MOST_ROWS = (1 << 16) - 1  # of a grid
+MAX_ROWS = (1 << 16) - 1  # of a grid
 LIMIT_BYTES = 32  # of a Limit, at most
 
 _BYTES = 64  # that a thread reads
-_LEAST_GROUP, _LARGEST_GROUP = 4, 128  # elements of a row, for each thread of those that sample it
-_PARTS, _LEAST_PART = 256, 1 << 14  # of all rows, where samples misled; elements
+_MIN_GROUP, _MAX_GROUP = 4, 128  # elements of a row, for each thread of those that sample it
+_PARTS, _MIN_PART = 256, 1 << 14  # of all rows, where samples misled; elements
 
 _SOURCE = """#include "sort/pycuda-topk.hpp"
 using namespace pycuda;
@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(FIRST_THREADS)
 collect_otherwise(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, KeyPair *pairs,
                   unsigned capacity, unsigned k)
 {{
-    collect_anyway<Keys>(keys, length, limits, pairs, capacity, k);
+    collect_fallback<Keys>(keys, length, limits, pairs, capacity, k);
 }}
 extern "C" __global__ void __launch_bounds__(FIRST_THREADS)
 finish_rows(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, const KeyPair *pairs,
@@ -61,7 +61,7 @@ class Kernels(NamedTuple):
     sample: object  # group, step, samples
     find_limits: object  # samples, rank, limits
     collect: object  # limits, pairs, capacity
-    collect_anyway: object  # limits, pairs, capacity, k
+    collect_fallback: object  # limits, pairs, capacity, k
     finish: object  # limits, pairs, capacity, k, parts, values, indices
 
 
@@ -93,11 +93,11 @@ def plan(rows: int, length: int, k: int) -> Plan:
     """The plan for the first k elements. About rank * step elements are before the limit: in one of ten
     thousand rows of any order they are fewer than k, in none do they not fit. Of the elements of a thread
     that are before the limit the sample has only one, so the limit is rather too large."""
-    group = min(max(length >> 23, _LEAST_GROUP), _LARGEST_GROUP)
+    group = min(max(length >> 23, _MIN_GROUP), _MAX_GROUP)
     step = length // (group * GROUPS)
     expected = k / step
     rank = int(expected + 4 * math.sqrt(expected)) + 3
-    parts = max(min(_PARTS // rows, length // _LEAST_PART), 1)
+    parts = max(min(_PARTS // rows, length // _MIN_PART), 1)
     return Plan(group, step, rank, max((2 * rank + 24) * step, parts * k), parts)
 
 

@@ -23,6 +23,24 @@ class Axis(NamedTuple):
     other: int
 
 
+def broadcast_strides(array, shape) -> tuple[int, ...]:
+    """The strides with which an array has this shape: 0 along axes that it does not have. It broadcasts."""
+    missing = len(shape) - len(array.shape)
+    return (0,) * missing + tuple(
+        0 if length == 1 else stride for length, stride in zip(array.shape, array.strides, strict=True)
+    )
+
+
+def broadcasts(shape, to) -> bool:
+    """Whether an array of this shape can be repeated to the other."""
+    missing = len(to) - len(shape)
+    return (
+        missing >= 0
+        and min(to, default=0) >= 0
+        and all(length in (1, wanted) for length, wanted in zip(shape, to[missing:], strict=True))
+    )
+
+
 _CAPACITIES = tuple(axes for kind, axes, wide in _LAYOUTS if kind == "STRIDED" and not wide)
 
 

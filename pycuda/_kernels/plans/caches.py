@@ -84,13 +84,13 @@ class _Launches(dict):
     """
 
     def __missing__(self, key: tuple) -> _LaunchCache:
-        if len(self) >= _MOST_KEYS:
+        if len(self) >= _MAX_KEYS:
             self.clear()
         made = self[key] = launch_cache(tuple(range(key[1])), aligned=True)
         return made
 
 
-_MOST_KEYS = 4096
+_MAX_KEYS = 4096
 launches = _Launches()
 
 

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pycuda._driver import _collapse_axes, _divider
+from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda.compyte.array import is_c_contiguous_strides, is_f_contiguous_strides
 
 _NARROW = 2**31  # fewer elements than that are counted in 32 bits
@@ -66,29 +67,16 @@ def _form(operand: Operand) -> tuple[bool, bool]:
     return _contiguous(operand.shape, operand.strides, operand.itemsize)
 
 
-def broadcast_strides(operand: Operand, shape):
-    """Strides with which the operand has this shape, or None."""
-    missing = len(shape) - len(operand.shape)
-    if missing < 0:
-        return None
-    strides = [0] * missing
-    for length, stride, wanted in zip(operand.shape, operand.strides, shape[missing:], strict=True):
-        if length != wanted and length != 1:
-            return None
-        strides.append(stride if length == wanted else 0)
-    return tuple(strides)
-
-
-def broadcasts(operand: Operand, shape) -> bool:
-    """Whether a shorter operand is broadcast to this shape."""
-    return operand.use.indexed and not operand.use.written and broadcast_strides(operand, shape) is not None
+def is_broadcast(operand: Operand, shape) -> bool:
+    """Whether a shorter operand is broadcast to this shape: it is only read, at an index."""
+    return operand.use.indexed and not operand.use.written and broadcasts(operand.shape, shape)
 
 
 def _spread(operand: Operand, first: Operand, guarded: bool):
     """Strides for an operand with fewer elements than the first: broadcast ones, or None where a condition of
     the user's may keep to what is there. ValueError where neither can be.
     """
-    strides = broadcast_strides(operand, first.shape) if broadcasts(operand, first.shape) else None
+    strides = broadcast_strides(operand, first.shape) if is_broadcast(operand, first.shape) else None
     if strides is None and operand.use.indexed and not guarded:
         reason = "it is written" if operand.use.written else "it does not broadcast"
         raise ValueError(

@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 from pycuda._c_types import VectorArg, dtype_to_ctype
 from pycuda._kernels.plans import layout
+from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import module, prepared
 from pycuda._kernels.user.reduction import Text, expression, head
 
 THREADS = 256
 _ENOUGH = 1 << 18  # threads that fill a device
-_MOST_PARTS = 1024
+_MAX_PARTS = 1024
 
 
 class Division(NamedTuple):
@@ -44,7 +45,7 @@ def _columns(results: int, length: int) -> tuple[int, int]:
     wide = THREADS if length <= 64 or results >= _ENOUGH else 32
     wide = min(wide, 1 << max(results - 1, 0).bit_length())
     runs = THREADS // wide
-    parts = min(_ENOUGH // max(results * runs, 1), length // (runs * 64), _MOST_PARTS)
+    parts = min(_ENOUGH // max(results * runs, 1), length // (runs * 64), _MAX_PARTS)
     return wide, max(parts, 1)
 
 
@@ -55,13 +56,12 @@ def divide(operands, axes, split=True) -> Division:
     shape = operands[0].shape
     strides = []
     for operand in operands:
-        steps = layout.broadcast_strides(operand, shape)
-        if steps is None:
+        if not broadcasts(operand.shape, shape):
             raise ValueError(
                 f"the argument {operand.name!r} of shape {operand.shape} does not broadcast to {shape}, the "
                 f"shape of {operands[0].name!r}"
             )
-        strides.append(steps)
+        strides.append(broadcast_strides(operand, shape))
     kept_axes = [axis for axis in range(len(shape)) if axis not in axes]
     results = math.prod(shape[axis] for axis in kept_axes)
     length = math.prod(shape[axis] for axis in axes)
@@ -70,7 +70,7 @@ def divide(operands, axes, split=True) -> Division:
     fast = min(map(abs, reduced_steps[0])) <= min(map(abs, kept_steps[0])) or results == 1
     rows = fast and length > 64
     if rows:
-        parts = max(min(_ENOUGH // 32 // max(results, 1), length // 1024, _MOST_PARTS), 1)
+        parts = max(min(_ENOUGH // 32 // max(results, 1), length // 1024, _MAX_PARTS), 1)
         block, grid = 1, (-(-results * parts // (THREADS // 32)), 1)
     else:
         block, parts = _columns(results, length)

@@ -19,7 +19,7 @@ def _is_protected(array) -> bool:
     return True
 
 
-class Named:
+class NamedErrors:
     """Around checks of a kernel's arguments: their exceptions begin with its name."""
 
     __slots__ = ("name",)

@@ -27,7 +27,7 @@ class Text(NamedTuple):
     preamble: str
 
 
-class Named(NamedTuple):
+class NamedArray(NamedTuple):
     """An array of a call, for errors."""
 
     name: str

@@ -8,7 +8,7 @@
 namespace pycuda {
 
 // How an index that is out of bounds is handled.
-enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: indices are offsets in bytes, checked before
+enum Mode { RAISE, WRAP, CLIP, OFFSET }; // OFFSET: loaded are offsets in bytes, checked before
 
 template <class I> __device__ __forceinline__ bool negative(const I &i) { return i < I(0); }
 __device__ __forceinline__ bool negative(unsigned char) { return false; }
@@ -18,7 +18,7 @@ __device__ __forceinline__ bool negative(unsigned long long) { return false; }
 
 // The position of element i of `length`, negative i counted from the end; -1 if out of bounds.
 template <Mode MODE, class I>
-__device__ __forceinline__ index_t element_number(I number, index_t length, int *error)
+__device__ __forceinline__ index_t resolved_index(I number, index_t length, int *error)
 {
     if (MODE == OFFSET) return (index_t)number;
     if (MODE == WRAP) {
@@ -58,7 +58,7 @@ template <int D> __device__ __forceinline__ void walk_to(const Walk<D> &walk, in
 template <int D> struct Picking {
     index_t count;        // elements moved
     index_t length, step; // of the indexed axis: elements, bytes
-    Walk<D> walk;         // in the array, in the indices, in the other array
+    Walk<D> walk;         // in the array, in the loaded, in the other array
 };
 
 // Calls some(integer<N>, i) for the elements i, i + blockDim.x, ... of a thread: for all U of them where the
@@ -75,35 +75,35 @@ template <int U, class Some> __device__ __forceinline__ void for_elements_of_thr
     }
 }
 
-// The index of each element in I numbers[], and the element's place in the three arrays.
+// The index of each element in I indices[], and the element's place in the three arrays.
 template <class I, int D, int N>
-__device__ __forceinline__ void find_numbers(const char *from, const Picking<D> &plan, index_t first,
-                                             I (&numbers)[N], index_t (&at)[N][3])
+__device__ __forceinline__ void find_indices(const char *from, const Picking<D> &plan, index_t first,
+                                             I (&indices)[N], index_t (&at)[N][3])
 {
 #pragma unroll
     for (int u = 0; u < N; u++) {
         walk_to<D>(plan.walk, first + u * blockDim.x, at[u]);
-        numbers[u] = *reinterpret_cast<const I *>(from + at[u][1]);
+        indices[u] = *reinterpret_cast<const I *>(from + at[u][1]);
     }
 }
 
 // PUT: array[index] = other, unless *error; otherwise other = array[index], 0 where the index is out of
 // bounds, which is reported if there is `error`. All loads of a thread come before its stores.
 template <class T, class I, Mode MODE, bool PUT, int D, int U>
-__device__ __forceinline__ void pick(char *array, const char *numbers, int *error, char *other,
+__device__ __forceinline__ void pick(char *array, const char *indices, int *error, char *other,
                                      const Picking<D> &plan)
 {
     int wrong = 0;
     const bool refused = PUT && error && *error;
     for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
         enum { N = decltype(count)::value };
-        I indices[N];
+        I loaded[N];
         index_t at[N][3];
         T moved[N];
-        find_numbers(numbers, plan, first, indices, at);
+        find_indices(indices, plan, first, loaded, at);
 #pragma unroll
         for (int u = 0; u < N; u++) {
-            const index_t number = element_number<MODE>(indices[u], plan.length, &wrong);
+            const index_t number = resolved_index<MODE>(loaded[u], plan.length, &wrong);
             at[u][0] += number * (MODE == OFFSET ? 1 : plan.step);
             at[u][1] = MODE != RAISE || number >= 0;
         }
@@ -123,16 +123,16 @@ __device__ __forceinline__ void pick(char *array, const char *numbers, int *erro
 
 // Reports an index that is out of bounds: to the host, and if there is `refused` to kernels after this one.
 template <class I, int D, int U>
-__device__ __forceinline__ void check(const char *numbers, int *error, int *refused, const Picking<D> &plan)
+__device__ __forceinline__ void check(const char *indices, int *error, int *refused, const Picking<D> &plan)
 {
     int wrong = 0;
     for_elements_of_thread<U>(plan.count, [&](auto count, index_t first) {
-        I indices[decltype(count)::value];
+        I loaded[decltype(count)::value];
         index_t at[decltype(count)::value][3];
-        find_numbers(numbers, plan, first, indices, at);
+        find_indices(indices, plan, first, loaded, at);
 #pragma unroll
         for (int u = 0; u < decltype(count)::value; u++)
-            element_number<RAISE>(indices[u], plan.length, &wrong);
+            resolved_index<RAISE>(loaded[u], plan.length, &wrong);
     });
     if (wrong) *error = 1;
     if (wrong && refused) *refused = 1;
@@ -140,24 +140,24 @@ __device__ __forceinline__ void check(const char *numbers, int *error, int *refu
 
 // Rows that are gathered from: bytes from one to the next in the array and in the indices.
 struct Rows {
-    index_t count, in_array, in_numbers;
+    index_t count, in_array, in_indices;
 };
 
-// out[r][i] = the element of row r of an array whose index is numbers[r][i], `step` bytes from one to the
+// out[r][i] = the element of row r of an array whose index is indices[r][i], `step` bytes from one to the
 // next, 0 where that is out of bounds. Indices and results are contiguous along i, results in all. A thread
 // has V of each of R rows, which have the same indices unless R is 1, and issues their loads together.
 template <class T, class I, Mode MODE, int V, int R>
-__device__ __forceinline__ void gather(const char *array, const char *numbers, int *error, T *out,
+__device__ __forceinline__ void gather(const char *array, const char *indices, int *error, T *out,
                                        index_t count, index_t length, index_t step, const Rows &rows)
 {
     const index_t all = (index_t)blockDim.x * V, tiles = (count + all - 1) / all;
     const index_t row = quotient(blockIdx.x, tiles), begin = (blockIdx.x - row * tiles) * all;
     const index_t end = min(begin + all, count);
-    const I *const own = (const I *)(numbers + row * R * rows.in_numbers);
+    const I *const own = (const I *)(indices + row * R * rows.in_indices);
     array += row * R * rows.in_array;
     out += row * R * count;
     int wrong = 0;
-    const auto number = [=, &wrong](const I &index) { return element_number<MODE>(index, length, &wrong); };
+    const auto number = [=, &wrong](const I &index) { return resolved_index<MODE>(index, length, &wrong); };
     const auto element = [=](int r, index_t number) {
         const char *const at = array + r * rows.in_array + number * (MODE == OFFSET ? 1 : step);
         return MODE == RAISE && number < 0 ? T() : *reinterpret_cast<const T *>(at);
@@ -165,12 +165,12 @@ __device__ __forceinline__ void gather(const char *array, const char *numbers, i
     const bool whole = begin + all <= count && (R == 1 || count % V == 0);
     if (whole && lanes<I, V, 1>::fit(own) && lanes<T, V, 1>::fit(out)) {
         const index_t first = begin + threadIdx.x * V;
-        lanes<I, V, 1> indices;
+        lanes<I, V, 1> loaded;
         lanes<T, V, 1> values[R];
         index_t at[V];
-        indices.load(own + first, 0);
+        loaded.load(own + first, 0);
 #pragma unroll
-        for (int v = 0; v < V; v++) at[v] = number(indices(v));
+        for (int v = 0; v < V; v++) at[v] = number(loaded(v));
 #pragma unroll
         for (int r = 0; r < R; r++)
             if (R == 1 || row * R + r < rows.count)
@@ -207,24 +207,24 @@ template <class T> __device__ __forceinline__ void stage_row(T *to, const char *
 // The same for rows of contiguous elements, from each of which many are taken: a block has one in shared
 // memory, where elements at random places are found much faster.
 template <class T, class I, Mode MODE, int BYTES>
-__device__ __forceinline__ void gather_staged(const char *array, const char *numbers, int *error, T *out,
+__device__ __forceinline__ void gather_staged(const char *array, const char *indices, int *error, T *out,
                                               index_t count, index_t length, const Rows &rows)
 {
     __shared__ uint4 staged[BYTES / sizeof(uint4)];
     const T *const row = (const T *)staged;
     stage_row((T *)staged, array + blockIdx.x * rows.in_array, length);
-    const I *const own = (const I *)(numbers + blockIdx.x * rows.in_numbers);
+    const I *const own = (const I *)(indices + blockIdx.x * rows.in_indices);
     out += blockIdx.x * count;
     int wrong = 0;
     for (index_t first = threadIdx.x; first < count; first += STAGED_THREADS * STAGED_ROUNDS) {
-        I indices[STAGED_ROUNDS];
+        I loaded[STAGED_ROUNDS];
 #pragma unroll
         for (int u = 0; u < STAGED_ROUNDS; u++)
-            if (first + u * STAGED_THREADS < count) indices[u] = own[first + u * STAGED_THREADS];
+            if (first + u * STAGED_THREADS < count) loaded[u] = own[first + u * STAGED_THREADS];
 #pragma unroll
         for (int u = 0; u < STAGED_ROUNDS; u++) {
             if (first + u * STAGED_THREADS >= count) break;
-            const index_t at = element_number<MODE>(indices[u], length, &wrong);
+            const index_t at = resolved_index<MODE>(loaded[u], length, &wrong);
             out[first + u * STAGED_THREADS] = MODE == RAISE && at < 0 ? T() : row[at];
         }
     }
@@ -233,7 +233,7 @@ __device__ __forceinline__ void gather_staged(const char *array, const char *num
 
 // offsets[i] is set to `step` times an index, or incremented by it (ADD).
 template <class I, Mode MODE, bool ADD, int D>
-__device__ __forceinline__ void add_offsets(index_t *offsets, const char *numbers, int *error,
+__device__ __forceinline__ void add_offsets(index_t *offsets, const char *indices, int *error,
                                             const Picking<D> &plan)
 {
     index_t stride = (index_t)gridDim.x * blockDim.x;
@@ -241,7 +241,7 @@ __device__ __forceinline__ void add_offsets(index_t *offsets, const char *number
         index_t at[3];
         walk_to<D>(plan.walk, i, at);
         index_t number =
-            element_number<MODE>(*reinterpret_cast<const I *>(numbers + at[1]), plan.length, error);
+            resolved_index<MODE>(*reinterpret_cast<const I *>(indices + at[1]), plan.length, error);
         if (MODE == RAISE && number < 0) number = 0;
         offsets[i] = (ADD ? offsets[i] : 0) + number * (MODE == OFFSET ? 1 : plan.step);
     }

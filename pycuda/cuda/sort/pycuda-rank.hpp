@@ -12,19 +12,19 @@
 
 namespace pycuda {
 
-enum { RANK_THREADS = 512, RANK_BITS = 11, RANK_VALUES = 1 << RANK_BITS, MOST_RANKS = 4, RANK_LOADS = 4 };
-enum { RANK_SHARED = MOST_RANKS * RANK_VALUES }; // counters of a block
+enum { RANK_THREADS = 512, RANK_BITS = 11, RANK_VALUES = 1 << RANK_BITS, MAX_RANKS = 4, RANK_LOADS = 4 };
+enum { RANK_SHARED = MAX_RANKS * RANK_VALUES }; // counters of a block
 
 // What is known of a row; 0 before the first pass.
 template <class Bits> struct RankState {
-    Bits found[MOST_RANKS]; // the digits so far
+    Bits found[MAX_RANKS]; // the digits so far
     // How many keys are before those that agree, how many agree; the rank among these.
-    unsigned before[MOST_RANKS], equal[MOST_RANKS], rank[MOST_RANKS];
+    unsigned before[MAX_RANKS], equal[MAX_RANKS], rank[MAX_RANKS];
     unsigned copied, blocks, nan; // keys copied, blocks that have finished, whether a key is NaN
 };
 
 struct RankPlan {
-    unsigned length, ranks[MOST_RANKS];
+    unsigned length, ranks[MAX_RANKS];
     int sought, shift, bits; // the digit is `bits` wide
 };
 
@@ -41,18 +41,18 @@ template <class Order, RankPass PASS> struct RankCounter {
     typedef typename Order::Bits Bits;
     unsigned *counters;
     const RankPlan &plan;
-    Bits found[MOST_RANKS];
+    Bits found[MAX_RANKS];
 
     // Whether the key agrees with an element that is sought.
     __device__ __forceinline__ bool count(Bits key)
     {
         if (PASS == FIRST_DIGIT) {
-            atomicAdd(counters + digit_at(key, plan) * MOST_RANKS + threadIdx.x % MOST_RANKS, 1u);
+            atomicAdd(counters + digit_at(key, plan) * MAX_RANKS + threadIdx.x % MAX_RANKS, 1u);
             return true;
         }
         bool agrees = false;
 #pragma unroll
-        for (int k = 0; k < MOST_RANKS; k++)
+        for (int k = 0; k < MAX_RANKS; k++)
             if (k < plan.sought && key >> (plan.shift + plan.bits) == found[k] >> (plan.shift + plan.bits)) {
                 agrees = true;
                 atomicAdd(counters + k * RANK_VALUES + digit_at(key, plan), 1u);
@@ -131,7 +131,7 @@ __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typen
     for (unsigned k = thread; k < RANK_SHARED; k += RANK_THREADS) counters[k] = 0;
     RankCounter<Order, PASS> counter = {counters, plan};
 #pragma unroll
-    for (int k = 0; k < MOST_RANKS; k++) counter.found[k] = state.found[k];
+    for (int k = 0; k < MAX_RANKS; k++) counter.found[k] = state.found[k];
     __syncthreads();
     keys += blockIdx.y * (index_t)plan.length;
     copies += blockIdx.y * (index_t)plan.length;
@@ -165,7 +165,7 @@ __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typen
     __syncthreads();
     const int counted = PASS == FIRST_DIGIT ? 1 : plan.sought;
     for (unsigned k = thread; k < counted * RANK_VALUES; k += RANK_THREADS) {
-        enum { COPIES = PASS == FIRST_DIGIT ? MOST_RANKS : 1 };
+        enum { COPIES = PASS == FIRST_DIGIT ? MAX_RANKS : 1 };
         unsigned sum = 0;
 #pragma unroll
         for (int copy = 0; copy < COPIES; copy++) sum += counters[k * COPIES + copy];
@@ -177,7 +177,7 @@ __device__ __forceinline__ void rank_pass(const typename Order::Raw *keys, typen
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    if (PASS == FIRST_DIGIT && thread < MOST_RANKS) state.rank[thread] = plan.ranks[thread];
+    if (PASS == FIRST_DIGIT && thread < MAX_RANKS) state.rank[thread] = plan.ranks[thread];
     __syncthreads();
     for (int k = 0; k < plan.sought; k++)
         find_digit(state, counts + (PASS == FIRST_DIGIT ? 0 : k * RANK_VALUES), k, plan);

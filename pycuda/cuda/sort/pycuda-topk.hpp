@@ -237,7 +237,7 @@ __device__ __forceinline__ bool misled(unsigned collected, unsigned k, unsigned 
 // If the sample was unlucky: k pairs of each part of a row instead of those before the limit.
 // Grid: parts of a row, each with k pairs; rows.
 template <class Order>
-__device__ __forceinline__ void collect_anyway(const typename Order::Raw *keys, index_t length,
+__device__ __forceinline__ void collect_fallback(const typename Order::Raw *keys, index_t length,
                                                const Limit<Order> *limits,
                                                Pair<typename Order::Bits> *pairs, unsigned capacity,
                                                unsigned k)

@@ -173,13 +173,13 @@ near(w, np.linalg.eigvalsh(many), 1e-13)
 assert counts == {{"XsyevBatched": 2}}
 few = many[:5]
 for elements, want in ((16, {{"XsyevBatched": 2}}), (7, {{"Xsyevd": 5}})):
-    solver._MOST_ELEMENTS = elements
+    solver._MAX_ELEMENTS = elements
     w, counts = counted(np.linalg.eigvalsh, gpuarray.to_gpu(few))
     near(w, np.linalg.eigvalsh(few), 1e-13)
     assert counts == want, counts
 _, counts = counted(np.linalg.svd, gpuarray.to_gpu(few[0]))
 assert counts == {{"Xgesvd": 1}}
-solver._MOST_ELEMENTS = 1 << 24
+solver._MAX_ELEMENTS = 1 << 24
 
 pool = drv.default_memory_pool()
 there = gpuarray.to_gpu(many)
