@@ -28,7 +28,7 @@ static CUresult get_attribute(CUgraphNode handle, CUkernelNodeAttrID id, CUkerne
     const KernelAttributes *attributes = node->work.kernel.attributes;
     memset(out, 0, sizeof *out);
     if (attributes && attributes->set >> id & 1) *out = attributes->values[id];
-    const LaunchShape *shape = &node->work.kernel.shape;
+    const LaunchConfig *shape = &node->work.kernel.shape;
     if (id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) out->cooperative = shape->cooperative;
     if (id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
         out->clusterDim.x = shape->cluster[0];
@@ -46,7 +46,7 @@ CUresult cuGraphKernelNodeGetAttribute(CUgraphNode node, CUkernelNodeAttrID id, 
 
 static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
 {
-    LaunchShape shape = kernel->shape;
+    LaunchConfig shape = kernel->shape;
     shape.cooperative = cooperative;
     if (cooperative) TRY(launch_check_cooperative(kernel->function, &shape));
     kernel->shape = shape;
@@ -55,7 +55,7 @@ static CUresult set_cooperative(KernelWork *kernel, bool cooperative)
 
 static CUresult set_cluster(KernelWork *kernel, const CUkernelNodeAttrValue *value)
 {
-    LaunchShape shape = kernel->shape;
+    LaunchConfig shape = kernel->shape;
     shape.cluster[0] = value->clusterDim.x;
     shape.cluster[1] = value->clusterDim.y;
     shape.cluster[2] = value->clusterDim.z;
@@ -91,7 +91,7 @@ static CUresult copy_attributes(CUgraphNode to_handle, CUgraphNode from_handle)
     const Node *from = kernel_node(from_handle);
     if (!to || !from) return CUDA_ERROR_INVALID_VALUE;
     const KernelAttributes *given = from->work.kernel.attributes;
-    const LaunchShape *shape = &from->work.kernel.shape;
+    const LaunchConfig *shape = &from->work.kernel.shape;
     const CUkernelNodeAttrValue cluster = {
         .clusterDim = {shape->cluster[0], shape->cluster[1], shape->cluster[2]}};
     TRY(set_cooperative(&to->work.kernel, shape->cooperative));

@@ -302,7 +302,7 @@ static CUresult add_made(Stream *stream, CUresult made, Work *work)
     return made ? made : capture_add(stream, work);
 }
 
-CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchShape *shape, void **pointers,
+CUresult capture_add_kernel(Stream *stream, Function *function, const LaunchConfig *shape, void **pointers,
                             void **extra)
 {
     Work work;

@@ -8,7 +8,7 @@ enum { DOT_VERBOSE = 1, DOT_KERNEL = 4, DOT_COPY = 8, DOT_FILL = 16, DOT_HANDLES
 
 static void print_details(FILE *file, const Work *work, unsigned flags)
 {
-    const LaunchShape *shape = &work->kernel.shape;
+    const LaunchConfig *shape = &work->kernel.shape;
     unsigned wanted = flags & DOT_VERBOSE ? ~0u : flags;
     if (work->type == CU_GRAPH_NODE_TYPE_KERNEL) {
         fprintf(file, "\\n%s", work->kernel.function->code->name);

@@ -7,7 +7,7 @@
 
 typedef struct GraphMemory {
     _Atomic unsigned references;
-    Block *block;
+    MemoryBlock *block;
     CUDA_MEM_ALLOC_NODE_PARAMS params;
     unsigned instances; /* executable graphs that allocate it: at most one; under the graphs' lock */
 } GraphMemory;

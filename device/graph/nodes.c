@@ -199,7 +199,7 @@ CUresult cuGraphAddNode_v2(CUgraphNode *out, CUgraph graph, const CUgraphNode *b
 static CUresult get_kernel(const Work *work, void *out)
 {
     const KernelWork *kernel = &work->kernel;
-    const LaunchShape *shape = &kernel->shape;
+    const LaunchConfig *shape = &kernel->shape;
     *(CUDA_KERNEL_NODE_PARAMS *)out = (CUDA_KERNEL_NODE_PARAMS){
         .func = kernel->function,
         .gridDimX = shape->grid[0],

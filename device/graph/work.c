@@ -39,7 +39,7 @@ static bool make_params(KernelWork *kernel, const CodeFunction *code)
     return true;
 }
 
-CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra)
+CUresult work_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers, void **extra)
 {
     if (function->code->uses_texture_references) {
         log_error("%s reads texture references: it cannot be in a graph", function->code->name);
@@ -62,7 +62,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
 {
     Function *function;
     TRY(function_enter(params->func ? params->func : (CUfunction)(void *)params->kern, &function));
-    LaunchShape shape = {
+    LaunchConfig shape = {
         {params->gridDimX, params->gridDimY, params->gridDimZ},
         {params->blockDimX, params->blockDimY, params->blockDimZ},
         params->sharedMemBytes,
@@ -78,7 +78,7 @@ CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params)
 
 CUresult work_keep_shape(Work *work, const Work *before)
 {
-    LaunchShape *shape = &work->kernel.shape;
+    LaunchConfig *shape = &work->kernel.shape;
     shape->cooperative = before->kernel.shape.cooperative;
     shape->multiprocessors = before->kernel.shape.multiprocessors;
     memcpy(shape->cluster, before->kernel.shape.cluster, sizeof shape->cluster);

@@ -25,7 +25,7 @@ typedef struct KernelAttributes {
 
 typedef struct KernelWork {
     Function *function; /* a reference */
-    LaunchShape shape;
+    LaunchConfig shape;
     uint8_t *params; /* owned: the parameters' bytes */
     void **pointers; /* owned: to each parameter in them */
     KernelAttributes *attributes; /* owned; NULL: none */
@@ -83,7 +83,8 @@ CUresult work_enter(CUcontext handle, Context **out);
 void work_begin(Work *work, CUgraphNodeType type, Context *context);
 /* Makes the work, checked as the call of that name would; it holds what it names. On success the caller owns
  * *work: pass it on or call work_free. Parameters come by `pointers` or by `extra`; the other is NULL. */
-CUresult work_kernel(Work *work, Function *function, const LaunchShape *shape, void **pointers, void **extra);
+CUresult work_kernel(Work *work, Function *function, const LaunchConfig *shape, void **pointers,
+                     void **extra);
 CUresult work_kernel_params(Work *work, const CUDA_KERNEL_NODE_PARAMS *params);
 /* What parameters do not say stays as it was: cooperative or not, clusters, the part of the device. */
 CUresult work_keep_shape(Work *work, const Work *before);

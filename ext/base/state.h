@@ -73,7 +73,7 @@ struct ModuleState {
     struct MipmappedArrayObject *mipmapped; /* those that the driver has (mipmapped_array.c) */
     struct Captured *captured; /* captures in progress (captured.h); with the GIL, not the lock */
 
-    /* What types of numbers mean (host_array_form.c), by their addresses: static types of NumPy. */
+    /* What types of numbers mean (host_array_layout.c), by their addresses: static types of NumPy. */
     struct {
         PyObject *type, *dtype; /* borrowed, owned */
     } dtypes[STATE_DTYPES];

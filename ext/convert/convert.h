@@ -91,20 +91,21 @@ int convert_grid(PyObject *value, unsigned out[3]);
 int convert_cluster(PyObject *value, unsigned out[3]); /* as grid */
 
 /* Shape (an int or an iterable of ints), dtype and order ("C" or "F") of a host array to make. */
-typedef struct HostArrayForm {
-    struct _PyArray_Descr *dtype; /* owned until convert_form_clear or an array takes it */
+typedef struct HostArrayLayout {
+    struct _PyArray_Descr *dtype; /* owned until convert_layout_clear or an array takes it */
     Py_ssize_t shape[64];
     int rank;
     bool fortran;
     size_t bytes;
-} HostArrayForm;
-int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out);
-int convert_form_like(PyObject *array, HostArrayForm *out); /* ValueError unless C- or F-contiguous */
-void convert_form_clear(HostArrayForm *form);
+} HostArrayLayout;
+int convert_layout(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order,
+                   HostArrayLayout *out);
+int convert_layout_like(PyObject *array, HostArrayLayout *out); /* ValueError unless C- or F-contiguous */
+void convert_layout_clear(HostArrayLayout *layout);
 
-/* An array of this form over memory that `owner` holds (a new reference, given away), or over memory of
- * NumPy's own when both are NULL. Takes the form's dtype. NULL with an exception. */
-PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner);
+/* An array of this layout over memory that `owner` holds (a new reference, given away), or over memory of
+ * NumPy's own when both are NULL. Takes the layout's dtype. NULL with an exception. */
+PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *owner);
 
 /* False with TypeError, "what must be an Event, not ...", unless the value is of this type of the module. */
 bool convert_check_type(PyObject *value, PyTypeObject *type, const char *what);

@@ -89,19 +89,20 @@ struct _PyArray_Descr *dlpack_dtype_read(DLPackDtype dtype);
 
 /* As foreign_describe, for types with an exchange table. Not retained: the object itself keeps the memory. */
 int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retained, ForeignArray *out,
-                              ForeignForm *form);
+                              ForeignLayout *layout);
 
 /* As foreign_describe, for objects with a method __dlpack__, which has done its part for the consumer's
  * stream. */
 int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
-                             ForeignForm *form);
+                             ForeignLayout *layout);
 
-/* Takes the tensor out of a capsule; the form's owner is what gives it back. -1 with BufferError, or another
- * exception, after it was deleted. */
-int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form);
+/* Takes the tensor out of a capsule; the layout's owner is what gives it back. -1 with BufferError or another
+ * exception: a capsule that was refused keeps it, else it was deleted. */
+int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignLayout *layout);
 
 /* The same for a tensor that came without a capsule; it is not deleted on failure. */
-int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form);
+int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
+                          ForeignLayout *layout);
 
 /* Whether it has one of the two. No exception is set. */
 bool dlpack_is_array(ModuleState *state, PyObject *object);

@@ -52,23 +52,23 @@ static int check_kind(DLPackDevice device)
     return -1;
 }
 
-static int read_layout(const DLPackTensor *tensor, ForeignForm *form)
+static int read_layout(const DLPackTensor *tensor, ForeignLayout *layout)
 {
-    Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
+    Py_ssize_t itemsize = PyDataType_ELSIZE(layout->dtype);
     if (tensor->ndim < 0 || tensor->ndim > STRIDES_MAX_DIMS) {
         PyErr_Format(PyExc_BufferError, "%d dimensions: at most %d are supported", tensor->ndim,
                      STRIDES_MAX_DIMS);
         return -1;
     }
-    form->ndim = tensor->ndim;
-    for (int i = 0; i < tensor->ndim; i++) form->shape[i] = (Py_ssize_t)tensor->shape[i];
-    if (strides_count(form->ndim, form->shape, itemsize) < 0) {
+    layout->ndim = tensor->ndim;
+    for (int i = 0; i < tensor->ndim; i++) layout->shape[i] = (Py_ssize_t)tensor->shape[i];
+    if (strides_count(layout->ndim, layout->shape, itemsize) < 0) {
         PyErr_SetString(PyExc_BufferError, STRIDES_COUNT_PROBLEM);
         return -1;
     }
-    if (!tensor->strides) strides_fill('C', form->ndim, form->shape, itemsize, form->strides);
+    if (!tensor->strides) strides_fill('C', layout->ndim, layout->shape, itemsize, layout->strides);
     for (int i = 0; tensor->strides && i < tensor->ndim; i++)
-        if (__builtin_mul_overflow((Py_ssize_t)tensor->strides[i], itemsize, &form->strides[i])) {
+        if (__builtin_mul_overflow((Py_ssize_t)tensor->strides[i], itemsize, &layout->strides[i])) {
             PyErr_SetString(PyExc_BufferError, "a stride is too large");
             return -1;
         }
@@ -76,54 +76,57 @@ static int read_layout(const DLPackTensor *tensor, ForeignForm *form)
 }
 
 /* All but the owner. -1 with an exception, and nothing to clear. */
-static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignArray *out, ForeignForm *form)
+static int read_tensor(ModuleState *state, const DLPackTensor *tensor, ForeignArray *out,
+                       ForeignLayout *layout)
 {
-    form->owner = NULL;
-    form->read_only = form->is_copy = false;
-    form->dtype = NULL;
+    layout->owner = NULL;
+    layout->read_only = layout->is_copy = false;
+    layout->dtype = NULL;
     *out = (ForeignArray){.pointer = (CUdeviceptr)(uintptr_t)tensor->data + tensor->byte_offset};
-    if (check_kind(tensor->device) < 0 || !(form->dtype = dlpack_dtype_read(tensor->dtype))) return -1;
+    if (check_kind(tensor->device) < 0 || !(layout->dtype = dlpack_dtype_read(tensor->dtype))) return -1;
     int device = tensor->device.kind == DLPACK_CUDA ? tensor->device.number : -1;
-    if (read_layout(tensor, form) == 0 && foreign_check_pointer(state, out, form, device) == 0) return 0;
-    foreign_form_clear(form);
+    if (read_layout(tensor, layout) == 0 && foreign_check_pointer(state, out, layout, device) == 0) return 0;
+    foreign_layout_clear(layout);
     return -1;
 }
 
 /* ---- Capsules ---- */
 
-int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
+int dlpack_read_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
+                          ForeignLayout *layout)
 {
     if (managed->version.major != DLPACK_MAJOR) {
         PyErr_Format(PyExc_BufferError, "the array uses DLPack %u.%u, but only version %d is supported",
                      managed->version.major, managed->version.minor, DLPACK_MAJOR);
         return -1;
     }
-    if (read_tensor(state, &managed->tensor, out, form) < 0) return -1;
-    form->read_only = managed->flags & DLPACK_READ_ONLY;
-    form->is_copy = managed->flags & DLPACK_IS_COPIED;
-    form->owner = PyCapsule_New(managed, OWNER_VERSIONED, versioned_destructor);
-    if (form->owner) return 0;
-    foreign_form_clear(form);
+    if (read_tensor(state, &managed->tensor, out, layout) < 0) return -1;
+    layout->read_only = managed->flags & DLPACK_READ_ONLY;
+    layout->is_copy = managed->flags & DLPACK_IS_COPIED;
+    layout->owner = PyCapsule_New(managed, OWNER_VERSIONED, versioned_destructor);
+    if (layout->owner) return 0;
+    foreign_layout_clear(layout);
     return -1;
 }
 
-static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out, ForeignForm *form)
+static int take_versioned(ModuleState *state, DLPackVersioned *managed, ForeignArray *out,
+                          ForeignLayout *layout)
 {
     PyObject *type, *value, *traceback;
-    if (dlpack_read_versioned(state, managed, out, form) == 0) return 0;
+    if (dlpack_read_versioned(state, managed, out, layout) == 0) return 0;
     PyErr_Fetch(&type, &value, &traceback);
     end_versioned(managed);
     PyErr_Restore(type, value, traceback);
     return -1;
 }
 
-/* Takes the tensor over: the form's owner deletes it, or it is deleted here on failure. */
-static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignForm *form)
+/* Takes the tensor over: the layout's owner deletes it, or it is deleted here on failure. */
+static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *out, ForeignLayout *layout)
 {
-    if (read_tensor(state, &managed->tensor, out, form) == 0) {
-        form->owner = PyCapsule_New(managed, OWNER_PLAIN, plain_destructor);
-        if (form->owner) return 0;
-        foreign_form_clear(form);
+    if (read_tensor(state, &managed->tensor, out, layout) == 0) {
+        layout->owner = PyCapsule_New(managed, OWNER_PLAIN, plain_destructor);
+        if (layout->owner) return 0;
+        foreign_layout_clear(layout);
     }
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
@@ -132,7 +135,7 @@ static int take_plain(ModuleState *state, DLPackPlain *managed, ForeignArray *ou
     return -1;
 }
 
-int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignForm *form)
+int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, ForeignLayout *layout)
 {
     bool versioned = PyCapsule_IsValid(capsule, DLPACK_VERSIONED);
     if (!versioned && !PyCapsule_IsValid(capsule, DLPACK_PLAIN)) {
@@ -145,7 +148,7 @@ int dlpack_take(ModuleState *state, PyObject *capsule, ForeignArray *out, Foreig
     void *managed = PyCapsule_GetPointer(capsule, versioned ? DLPACK_VERSIONED : DLPACK_PLAIN);
     if (!managed || PyCapsule_SetName(capsule, versioned ? DLPACK_VERSIONED_USED : DLPACK_PLAIN_USED) < 0)
         return -1;
-    return versioned ? take_versioned(state, managed, out, form) : take_plain(state, managed, out, form);
+    return versioned ? take_versioned(state, managed, out, layout) : take_plain(state, managed, out, layout);
 }
 
 /* ---- Exchange tables ---- */
@@ -184,29 +187,29 @@ static int read_current_stream(const DLPackExchange *table, DLPackDevice device,
 
 /* Takes no reference: the object keeps the memory. */
 static int describe_borrowed(ModuleState *state, const DLPackExchange *table, PyObject *object,
-                             ForeignArray *out, ForeignForm *form)
+                             ForeignArray *out, ForeignLayout *layout)
 {
     DLPackTensor tensor;
     if (check_answer(table->export_borrowed(object, &tensor), "dltensor_from_py_object") < 0) return -1;
     out->on_host = tensor.device.kind == DLPACK_CPU;
     if (out->on_host) return 0;
-    if (read_tensor(state, &tensor, out, form) < 0) return -1;
+    if (read_tensor(state, &tensor, out, layout) < 0) return -1;
     if (read_current_stream(table, tensor.device, out) < 0) {
-        foreign_form_clear(form);
+        foreign_layout_clear(layout);
         return -1;
     }
-    form->owner = Py_NewRef(object);
+    layout->owner = Py_NewRef(object);
     return 1;
 }
 
 int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retained, ForeignArray *out,
-                              ForeignForm *form)
+                              ForeignLayout *layout)
 {
     DLPackExchange *table = NULL;
     DLPackVersioned *managed = NULL;
     int found = find_exchange(state, object, &table);
     if (found <= 0) return found;
-    if (table->export_borrowed && !retained) return describe_borrowed(state, table, object, out, form);
+    if (table->export_borrowed && !retained) return describe_borrowed(state, table, object, out, layout);
     if (check_answer(table->export_managed(object, &managed), "managed_tensor_from_py_object") < 0) return -1;
     DLPackDevice device = managed->tensor.device;
     if (device.kind == DLPACK_CPU) {
@@ -214,9 +217,9 @@ int dlpack_describe_exchanged(ModuleState *state, PyObject *object, bool retaine
         *out = (ForeignArray){.on_host = true};
         return 0;
     }
-    if (take_versioned(state, managed, out, form) < 0) return -1;
+    if (take_versioned(state, managed, out, layout) < 0) return -1;
     if (read_current_stream(table, device, out) == 0) return 1;
-    foreign_form_clear(form);
+    foreign_layout_clear(layout);
     return -1;
 }
 
@@ -265,7 +268,7 @@ static int is_on_host(ModuleState *state, PyObject *object)
 }
 
 int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
-                             ForeignForm *form)
+                             ForeignLayout *layout)
 {
     PyObject *method;
     int found = convert_find_attribute(object, state->str___dlpack__, &method);
@@ -277,7 +280,7 @@ int dlpack_describe_exported(ModuleState *state, PyObject *object, CUstream cons
         return host < 0 ? -1 : 0;
     }
     PyObject *capsule = call_export(method, consumer);
-    found = capsule && dlpack_take(state, capsule, out, form) == 0 ? 1 : -1;
+    found = capsule && dlpack_take(state, capsule, out, layout) == 0 ? 1 : -1;
     Py_XDECREF(capsule);
     Py_DECREF(method);
     return found;

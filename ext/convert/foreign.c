@@ -67,21 +67,21 @@ int foreign_read_interface(ModuleState *state, PyObject *object, PyObject *inter
  * known here, and every stream can be made to wait for the default one. */
 static int find_by_dlpack(ModuleState *state, PyObject *object, ForeignArray *out)
 {
-    ForeignForm form;
-    form.dtype = NULL;
-    form.owner = NULL;
-    form.is_copy = false;
-    int found = dlpack_describe_exchanged(state, object, false, out, &form);
+    ForeignLayout layout;
+    layout.dtype = NULL;
+    layout.owner = NULL;
+    layout.is_copy = false;
+    int found = dlpack_describe_exchanged(state, object, false, out, &layout);
     if (found == 0) {
-        found = dlpack_describe_exported(state, object, CU_STREAM_LEGACY, out, &form);
+        found = dlpack_describe_exported(state, object, CU_STREAM_LEGACY, out, &layout);
         out->has_stream = true;
         out->stream = CU_STREAM_LEGACY;
     }
-    if (found > 0 && form.is_copy) {
+    if (found > 0 && layout.is_copy) {
         PyErr_SetString(PyExc_BufferError, "__dlpack__() made a copy: pass the result of from_dlpack()");
         found = -1;
     }
-    if (found != 0) foreign_form_clear(&form);
+    if (found != 0) foreign_layout_clear(&layout);
     return found;
 }
 

@@ -21,21 +21,22 @@ typedef struct ForeignArray {
 int foreign_find(ModuleState *state, PyObject *object, ForeignArray *out);
 
 /* An array as NumPy describes one. */
-typedef struct ForeignForm {
-    struct _PyArray_Descr *dtype; /* owned until foreign_form_clear; in the order of bytes of devices */
+typedef struct ForeignLayout {
+    struct _PyArray_Descr *dtype; /* owned until foreign_layout_clear; in the order of bytes of devices */
     int ndim;
     Py_ssize_t shape[STRIDES_MAX_DIMS], strides[STRIDES_MAX_DIMS]; /* strides in bytes */
     bool read_only, is_copy;
     PyObject *owner; /* owned: keeps the memory */
-} ForeignForm;
+} ForeignLayout;
 
 /* The whole array, for work on the consumer's stream: 1, 0 or -1 with an exception. Elements are in memory
  * that the current context reaches. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
-                     ForeignForm *form);
+                     ForeignLayout *layout);
 /* The part that asks whether kernels can use the memory, of this device (-1: unknown). -1 with ValueError. */
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form, int device);
-void foreign_form_clear(ForeignForm *form);
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignLayout *layout,
+                          int device);
+void foreign_layout_clear(ForeignLayout *layout);
 
 /* Whether it may be one: false, at little cost, for what callables are given besides arrays. */
 bool foreign_is_possible(ModuleState *state, PyObject *object);

@@ -54,11 +54,11 @@ static int export_borrowed(void *object, DLPackTensor *out)
 static int import_managed(DLPackVersioned *tensor, void **out)
 {
     ForeignArray array;
-    ForeignForm form;
+    ForeignLayout layout;
     ModuleState *state = find_state();
     *out = NULL;
-    if (!state || dlpack_read_versioned(state, tensor, &array, &form) < 0) return -1;
-    *out = foreign_view_of(state, &array, &form, transfer_mode_blocking(state));
+    if (!state || dlpack_read_versioned(state, tensor, &array, &layout) < 0) return -1;
+    *out = foreign_view_of(state, &array, &layout, transfer_mode_blocking(state));
     return *out ? 0 : -1;
 }
 

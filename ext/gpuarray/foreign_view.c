@@ -102,23 +102,25 @@ static PyObject *new_borrowed(ModuleState *state, PyObject *owner, Py_ssize_t by
 
 /* ---- Views ---- */
 
-PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form, TransferMode mode)
+PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignLayout *layout,
+                          TransferMode mode)
 {
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form->dtype);
-    Py_ssize_t bytes = strides_count(form->ndim, form->shape, PyDataType_ELSIZE(dtype));
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)layout->dtype);
+    Py_ssize_t bytes = strides_count(layout->ndim, layout->shape, PyDataType_ELSIZE(dtype));
     bool released_in_order = array->has_stream && foreign_same_stream(array->stream, mode.stream);
     PyObject *view = NULL, *owner = NULL;
     if (foreign_order(state, array, mode.stream) == 0)
-        owner = released_in_order ? Py_NewRef(form->owner)
-                                  : new_borrowed(state, form->owner, bytes * PyDataType_ELSIZE(dtype), mode);
+        owner = released_in_order
+                    ? Py_NewRef(layout->owner)
+                    : new_borrowed(state, layout->owner, bytes * PyDataType_ELSIZE(dtype), mode);
     if (owner)
-        view = gpuarray_new_over(state, dtype, form->ndim, form->shape, form->strides,
+        view = gpuarray_new_over(state, dtype, layout->ndim, layout->shape, layout->strides,
                                  bytes ? array->pointer : 0, owner);
     else
         Py_DECREF((PyObject *)dtype);
-    if (view) gpuarray_cast(view)->read_only = form->read_only;
+    if (view) gpuarray_cast(view)->read_only = layout->read_only;
     Py_XDECREF(owner);
-    foreign_form_clear(form);
+    foreign_layout_clear(layout);
     return view;
 }
 
@@ -135,31 +137,31 @@ static int refuse_host(PyObject *object)
 int foreign_view_retained(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out)
 {
     ForeignArray array;
-    ForeignForm form;
-    int found = dlpack_describe_exchanged(state, object, true, &array, &form);
+    ForeignLayout layout;
+    int found = dlpack_describe_exchanged(state, object, true, &array, &layout);
     if (found <= 0) return found;
-    *out = foreign_view_of(state, &array, &form, mode);
+    *out = foreign_view_of(state, &array, &layout, mode);
     return *out ? 1 : -1;
 }
 
 PyObject *foreign_view_of_capsule(ModuleState *state, PyObject *capsule, TransferMode mode)
 {
     ForeignArray array;
-    ForeignForm form;
-    return dlpack_take(state, capsule, &array, &form) < 0 ? NULL
-                                                          : foreign_view_of(state, &array, &form, mode);
+    ForeignLayout layout;
+    return dlpack_take(state, capsule, &array, &layout) < 0 ? NULL
+                                                            : foreign_view_of(state, &array, &layout, mode);
 }
 
 int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObject **out)
 {
     ForeignArray array;
-    ForeignForm form;
+    ForeignLayout layout;
     if (PyArray_CheckExact(object)) return refuse_host(object);
     if (!foreign_is_possible(state, object)) return 0;
-    int found = foreign_describe(state, object, mode.stream, &array, &form);
+    int found = foreign_describe(state, object, mode.stream, &array, &layout);
     if (found == 0 && array.on_host && !mode.host_too) return refuse_host(object);
     if (found <= 0) return found;
-    *out = foreign_view_of(state, &array, &form, mode);
+    *out = foreign_view_of(state, &array, &layout, mode);
     return *out ? 1 : -1;
 }
 

@@ -18,8 +18,8 @@ int foreign_view(ModuleState *state, PyObject *object, TransferMode mode, PyObje
  * device, ValueError when it is read-only. */
 PyObject *foreign_out(ModuleState *state, PyObject *object, TransferMode mode);
 
-/* A view of what was described; the form is used up. NULL with an exception. */
-PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignForm *form,
+/* A view of what was described; the layout is used up. NULL with an exception. */
+PyObject *foreign_view_of(ModuleState *state, const ForeignArray *array, ForeignLayout *layout,
                           TransferMode mode);
 
 /* foreign_view for a type with an exchange table, which lends its memory and not its object. */

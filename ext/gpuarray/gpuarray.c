@@ -273,11 +273,11 @@ static int read_order(PyObject *value, char *out)
 }
 
 /* A shape may also be a NumPy integer 0-d array. */
-static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, HostArrayForm *out)
+static int read_form(ModuleState *state, PyObject *shape, PyObject *dtype, HostArrayLayout *out)
 {
     bool scalar = PyArray_Check(shape) && PyArray_NDIM((PyArrayObject *)shape) == 0;
     PyObject *length = scalar ? PyNumber_Index(shape) : Py_NewRef(shape);
-    int failed = length ? convert_form(state, length, dtype, NULL, out) : -1;
+    int failed = length ? convert_layout(state, length, dtype, NULL, out) : -1;
     Py_XDECREF(length);
     return failed;
 }
@@ -302,7 +302,7 @@ PyDoc_STRVAR(base_doc, "_GPUArrayBase" SIGNATURE
 
 /* What the arguments say, before other code can see the array. */
 typedef struct Asked {
-    HostArrayForm form; /* to be cleared */
+    HostArrayLayout layout; /* to be cleared */
     char order;
     bool strided;
     Py_ssize_t strides[STRIDES_MAX_DIMS];
@@ -312,26 +312,26 @@ static int read_asked(ModuleState *state, PyObject *const *given, Asked *out)
 {
     out->order = 'C';
     if (read_order(given[GIVEN_ORDER], &out->order) < 0
-        || read_form(state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &out->form) < 0)
+        || read_form(state, given[GIVEN_SHAPE], given[GIVEN_DTYPE], &out->layout) < 0)
         return -1;
     PyObject *steps = given_or_null(given[GIVEN_STRIDES]);
     out->strided = steps != NULL;
     bool based = given_or_null(given[GIVEN_BASE]) && !given_or_null(given[GIVEN_GPUDATA]);
     if (based) PyErr_SetString(PyExc_AssertionError, "base= needs gpudata=");
-    if (!based && (!steps || gpuarray_read_strides(steps, out->form.rank, out->strides) == 0)) return 0;
-    convert_form_clear(&out->form);
+    if (!based && (!steps || gpuarray_read_strides(steps, out->layout.rank, out->strides) == 0)) return 0;
+    convert_layout_clear(&out->layout);
     return -1;
 }
 
 static int init_array(GPUArrayObject *array, Asked *asked, PyObject *const *given)
 {
     PyObject *gpudata = given_or_null(given[GIVEN_GPUDATA]), *base = given_or_null(given[GIVEN_BASE]);
-    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->form.dtype);
+    PyArray_Descr *dtype = (PyArray_Descr *)Py_NewRef((PyObject *)asked->layout.dtype);
     if (array->gpudata || array->base)
         atomic_fetch_add_explicit(&array->state->arrays_changed, 1, memory_order_relaxed);
-    int failed = set_form(array, dtype, asked->form.rank, asked->form.shape,
+    int failed = set_form(array, dtype, asked->layout.rank, asked->layout.shape,
                           asked->strided ? asked->strides : NULL, asked->order);
-    convert_form_clear(&asked->form);
+    convert_layout_clear(&asked->layout);
     if (failed) return -1;
     Py_XSETREF(array->base, Py_XNewRef(base));
     if (gpuarray_set_allocator(array, given_or_null(given[GIVEN_ALLOCATOR])) < 0) return -1;
@@ -369,7 +369,7 @@ static PyObject *gpuarray_vectorcall(PyObject *type_object, PyObject *const *arg
         return NULL;
     if (read_asked(state, given, &asked) < 0) return NULL;
     GPUArrayObject *array = new_plain(state);
-    if (!array) convert_form_clear(&asked.form);
+    if (!array) convert_layout_clear(&asked.layout);
     if (array && init_array(array, &asked, given) < 0) Py_CLEAR(array);
     return (PyObject *)array;
 }

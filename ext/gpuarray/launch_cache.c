@@ -312,14 +312,15 @@ static PyObject *function_of(ModuleState *state, PyObject *launch)
 static int read_result(ModuleState *state, Entry *entry, PyObject *result)
 {
     PyObject *shape, *dtype;
-    HostArrayForm form;
-    if (!PyArg_ParseTuple(result, "OO", &shape, &dtype) || convert_form(state, shape, dtype, NULL, &form) < 0)
+    HostArrayLayout layout;
+    if (!PyArg_ParseTuple(result, "OO", &shape, &dtype)
+        || convert_layout(state, shape, dtype, NULL, &layout) < 0)
         return -1;
-    bool fits = form.rank <= GPUARRAY_INLINE_DIMS;
-    entry->ndim = form.rank;
-    for (int i = 0; fits && i < form.rank; i++) entry->lengths[i] = form.shape[i];
-    if (fits) entry->dtype = (PyArray_Descr *)Py_NewRef((PyObject *)form.dtype);
-    convert_form_clear(&form);
+    bool fits = layout.rank <= GPUARRAY_INLINE_DIMS;
+    entry->ndim = layout.rank;
+    for (int i = 0; fits && i < layout.rank; i++) entry->lengths[i] = layout.shape[i];
+    if (fits) entry->dtype = (PyArray_Descr *)Py_NewRef((PyObject *)layout.dtype);
+    convert_layout_clear(&layout);
     return fits ? 0 : 1;
 }
 
@@ -419,7 +420,7 @@ PyDoc_STRVAR(launch_cache_doc,
              "arrays at `positions`; with `aligned`, also their addresses modulo 16. Overlap is part of the\n"
              "form if one of the arrays is in `written`, or two start at the same address and `written` is\n"
              "not empty. Calls with a read-only array at a `written` position, or with anything but\n"
-             "GPUArrays, have no form.");
+             "GPUArrays, have no layout.");
 
 /* The numbers of a tuple, to be freed. NULL with an exception. */
 static Py_ssize_t *read_positions(PyObject *tuple)

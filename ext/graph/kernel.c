@@ -148,22 +148,22 @@ static int read_keywords(ModuleState *state, PyObject *const *values, PyObject *
 }
 
 /* How the kernel is launched. */
-typedef struct Form {
+typedef struct NodeConfig {
     LaunchShape shape;
     LaunchExtras extras;
-} Form;
+} NodeConfig;
 
-static int read_form(const Keywords *given, Form *form)
+static int read_config(const Keywords *given, NodeConfig *config)
 {
     if (!given->block || given->block == Py_None) {
         PyErr_SetString(PyExc_ValueError, "must specify block size");
         return -1;
     }
-    form->shape = (LaunchShape){.shared_bytes = 0};
-    return launch_read_block(given->block, form->shape.block) < 0
-                   || launch_read_grid(given->grid == Py_None ? NULL : given->grid, form->shape.grid) < 0
-                   || convert_unsigned(given->shared, "shared", &form->shape.shared_bytes) < 0
-                   || launch_extras_read(&given->extras, &form->shape, &form->extras) < 0
+    config->shape = (LaunchShape){.shared_bytes = 0};
+    return launch_read_block(given->block, config->shape.block) < 0
+                   || launch_read_grid(given->grid == Py_None ? NULL : given->grid, config->shape.grid) < 0
+                   || convert_unsigned(given->shared, "shared", &config->shape.shared_bytes) < 0
+                   || launch_extras_read(&given->extras, &config->shape, &config->extras) < 0
                ? -1
                : 0;
 }
@@ -189,14 +189,15 @@ static CUresult add_node(Adding *a, const CUDA_KERNEL_NODE_PARAMS *params, const
     return result;
 }
 
-static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, const Form *form, PyObject *const *args,
-                                 Py_ssize_t count)
+static PyObject *add_kernel_node(Adding *a, KernelArgs *kernel, const NodeConfig *config,
+                                 PyObject *const *args, Py_ssize_t count)
 {
     FunctionObject *function = function_cast(args[0]);
-    use_shape(&kernel->params, &form->shape);
-    a->result = add_node(a, &kernel->params, &form->extras);
+    use_shape(&kernel->params, &config->shape);
+    a->result = add_node(a, &kernel->params, &config->extras);
     if (a->result != CUDA_SUCCESS)
-        function_raise_launch(function, &form->shape, &form->extras, NULL, a->result, "cuGraphAddKernelNode");
+        function_raise_launch(function, &config->shape, &config->extras, NULL, a->result,
+                              "cuGraphAddKernelNode");
     PyObject *node = graph_add_end(a, "cuGraphAddKernelNode", args[0], NULL);
     if (node
         && graph_keep_args(graph_kept(a->graph), graph_node_cast(node), function, args + 1, count - 1) < 0)
@@ -209,16 +210,16 @@ PyObject *graph_add_kernel(PyObject *self, FAST_PARAMETERS)
     GraphObject *graph = graph_cast(self);
     KernelArgs kernel;
     Keywords given;
-    Form form;
+    NodeConfig config;
     Adding a;
     PyObject *node = NULL;
     if (read_keywords(graph->state, args + arg_count, keywords, &given) < 0) return NULL;
     if (arg_count < 1 || !PyObject_TypeCheck(args[0], graph->state->Function_type))
         return PyErr_Format(PyExc_TypeError, "add_kernel() takes a Function and its arguments");
     if (graph_kernel_args(&kernel, function_cast(args[0]), args + 1, arg_count - 1) == 0
-        && read_form(&given, &form) == 0
+        && read_config(&given, &config) == 0
         && graph_add_begin(&a, self, given.depends_on, "cuGraphAddKernelNode") == 0)
-        node = add_kernel_node(&a, &kernel, &form, args, arg_count);
+        node = add_kernel_node(&a, &kernel, &config, args, arg_count);
     launch_args_clear(&kernel.args);
     return node;
 }

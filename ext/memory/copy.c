@@ -345,16 +345,16 @@ static PyObject *to_device(PyObject *module, FAST_PARAMETERS)
     return allocation;
 }
 
-/* A new host array of this form with the device's bytes. Clears the form. */
-static PyObject *copy_from_device(ModuleState *state, PyObject *device, HostArrayForm *form)
+/* A new host array of this layout with the device's bytes. Clears the layout. */
+static PyObject *copy_from_device(ModuleState *state, PyObject *device, HostArrayLayout *layout)
 {
     CUdeviceptr pointer;
     CUresult result = CUDA_SUCCESS;
-    size_t bytes = form->bytes;
+    size_t bytes = layout->bytes;
     PyObject *array = NULL;
     if (convert_range(state, device, "devptr", bytes, &pointer) == 0)
-        array = convert_make_array(form, NULL, NULL);
-    convert_form_clear(form);
+        array = convert_make_array(layout, NULL, NULL);
+    convert_layout_clear(layout);
     void *data = array ? PyArray_DATA((PyArrayObject *)array) : NULL;
     if (array && bytes) result = try_cuMemcpyDtoH(state, data, pointer, bytes);
     if (result == CUDA_SUCCESS) return array;
@@ -380,11 +380,11 @@ static PyObject *from_device(PyObject *module, FAST_PARAMETERS)
 {
     ModuleState *state = module_state(module);
     PyObject *given[4];
-    HostArrayForm form;
+    HostArrayLayout layout;
     if (convert_arguments(from_device_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_form(state, given[1], given[2], given[3], &form) < 0)
+        || convert_layout(state, given[1], given[2], given[3], &layout) < 0)
         return NULL;
-    return copy_from_device(state, given[0], &form);
+    return copy_from_device(state, given[0], &layout);
 }
 
 PyDoc_STRVAR(from_device_like_doc,
@@ -403,11 +403,11 @@ PyDoc_STRVAR(from_device_like_doc,
 static PyObject *from_device_like(PyObject *module, FAST_PARAMETERS)
 {
     PyObject *given[2];
-    HostArrayForm form;
+    HostArrayLayout layout;
     if (convert_arguments(from_device_like_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_form_like(given[1], &form) < 0)
+        || convert_layout_like(given[1], &layout) < 0)
         return NULL;
-    return copy_from_device(module_state(module), given[0], &form);
+    return copy_from_device(module_state(module), given[0], &layout);
 }
 
 #define COPY_ROW(name) {#name, AS_METHOD(name), FAST_KEYWORDS, name##_doc}

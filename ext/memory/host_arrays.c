@@ -33,18 +33,18 @@ static PyObject *allocate_managed(ModuleState *state, size_t size, PyObject *opt
     return managed_memory_new(state, size, flags ? flags : CU_MEM_ATTACH_GLOBAL);
 }
 
-static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayForm *form, PyObject *option,
-                            bool zeroed)
+static PyObject *make_array(ModuleState *state, AllocateFn allocate, HostArrayLayout *layout,
+                            PyObject *option, bool zeroed)
 {
-    PyObject *memory = allocate(state, form->bytes, option), *array = NULL;
+    PyObject *memory = allocate(state, layout->bytes, option), *array = NULL;
     if (memory) {
         void *pointer = device_allocation_check(state, memory)
                             ? (void *)(uintptr_t)device_allocation_cast(memory)->pointer
                             : host_memory_cast(memory)->memory;
-        if (zeroed) memset(pointer, 0, form->bytes);
-        array = convert_make_array(form, pointer, memory);
+        if (zeroed) memset(pointer, 0, layout->bytes);
+        array = convert_make_array(layout, pointer, memory);
     }
-    convert_form_clear(form);
+    convert_layout_clear(layout);
     return array;
 }
 
@@ -53,22 +53,22 @@ static PyObject *make_new(PyObject *module, AllocateFn allocate, const char *sig
 {
     ModuleState *state = module_state(module);
     PyObject *given[4];
-    HostArrayForm form;
+    HostArrayLayout layout;
     if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_form(state, given[0], given[1], given[2], &form) < 0)
+        || convert_layout(state, given[0], given[1], given[2], &layout) < 0)
         return NULL;
-    return make_array(state, allocate, &form, given[3], zeroed);
+    return make_array(state, allocate, &layout, given[3], zeroed);
 }
 
 static PyObject *make_like(PyObject *module, AllocateFn allocate, const char *signature, bool zeroed,
                            FAST_PARAMETERS)
 {
     PyObject *given[2];
-    HostArrayForm form;
+    HostArrayLayout layout;
     if (convert_arguments(signature, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_form_like(given[0], &form) < 0)
+        || convert_layout_like(given[0], &layout) < 0)
         return NULL;
-    return make_array(module_state(module), allocate, &form, given[1], zeroed);
+    return make_array(module_state(module), allocate, &layout, given[1], zeroed);
 }
 
 #define NEW_DOC(name, where, option, option_doc, base, notes) \

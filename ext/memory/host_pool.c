@@ -167,13 +167,13 @@ static PyObject *host_pool_allocate(PyObject *self, FAST_PARAMETERS)
 {
     MemoryPool *pool = pool_of(self);
     PyObject *given[3], *array = NULL;
-    HostArrayForm form;
+    HostArrayLayout layout;
     if (!pool || convert_arguments(allocate_doc, args, arg_count, keywords, GIVEN(given)) < 0
-        || convert_form(pool->state, given[0], given[1], given[2], &form) < 0)
+        || convert_layout(pool->state, given[0], given[1], given[2], &layout) < 0)
         return NULL;
-    PyObject *memory = new_pooled_host(pool, form.bytes);
-    if (memory) array = convert_make_array(&form, host_memory_cast(memory)->memory, memory);
-    convert_form_clear(&form);
+    PyObject *memory = new_pooled_host(pool, layout.bytes);
+    if (memory) array = convert_make_array(&layout, host_memory_cast(memory)->memory, memory);
+    convert_layout_clear(&layout);
     return array;
 }
 

@@ -183,7 +183,7 @@ static CUresult make_functions(Module *module)
 static CUresult make_references(Module *module)
 {
     const CodeModule *code = module->code;
-    module->references = calloc(code->reference_count + 1, sizeof(Reference *));
+    module->references = calloc(code->reference_count + 1, sizeof(TexRef *));
     if (!module->references) return CUDA_ERROR_OUT_OF_MEMORY;
     for (uint32_t r = 0; r < code->reference_count; r++)
         TRY(reference_register(module->object.context, code->references[r].surface, &module->references[r]));
@@ -329,7 +329,7 @@ CUresult cuModuleGetFunction(CUfunction *out, CUmodule handle, const char *name)
     return function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-static Reference *module_reference(const Module *module, const char *name, bool surface)
+static TexRef *module_reference(const Module *module, const char *name, bool surface)
 {
     for (uint32_t r = 0; r < module->code->reference_count; r++) {
         const CodeReference *reference = &module->code->references[r];
@@ -357,7 +357,7 @@ static CUresult get_reference(void **out, CUmodule handle, const char *name, boo
     Module *module;
     if (!out || !name) return CUDA_ERROR_INVALID_VALUE;
     TRY(module_enter(handle, &module));
-    Reference *reference = module_reference(module, name, surface);
+    TexRef *reference = module_reference(module, name, surface);
     PUT(module);
     if (!reference) return CUDA_ERROR_NOT_FOUND;
     *out = reference;

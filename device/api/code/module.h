@@ -12,7 +12,7 @@ struct CUmod_st {
     CodeModule *code;                   /* of all its PTX texts; NULL when they did not compile */
     Function **functions;               /* the kernels: handles that live as long as the module */
     unsigned function_count;
-    Reference **references;             /* one for each of code->references, in their order */
+    TexRef **references;             /* one for each of code->references, in their order */
     Library *library;                   /* that made it, or NULL */
 };
 

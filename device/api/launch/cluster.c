@@ -9,7 +9,7 @@ static uint64_t blocks_of(const uint32_t cluster[3])
     return (uint64_t)cluster[0] * cluster[1] * cluster[2];
 }
 
-void launch_find_cluster(const Function *function, const LaunchShape *shape, uint32_t cluster[3])
+void launch_find_cluster(const Function *function, const LaunchConfig *shape, uint32_t cluster[3])
 {
     const uint32_t *required = function->code->cluster;
     bool given = shape->cluster[0] || shape->cluster[1] || shape->cluster[2];
@@ -41,7 +41,7 @@ static bool agrees_with_kernel(const uint32_t given[3], const uint32_t required[
            || (given[0] == required[0] && given[1] == required[1] && given[2] == required[2]);
 }
 
-CUresult launch_check_cluster(const Function *function, const LaunchShape *shape)
+CUresult launch_check_cluster(const Function *function, const LaunchConfig *shape)
 {
     const CodeFunction *code = function->code;
     uint32_t cluster[3];
@@ -71,7 +71,7 @@ CUresult launch_check_cluster(const Function *function, const LaunchShape *shape
 /* --- occupancy ----------------------------------------------------------------------------------------- */
 
 /* The shape that a configuration asks for; false where it is none. */
-static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
+static bool read_config(const CUlaunchConfig *config, LaunchConfig *shape)
 {
     if (!config || (config->numAttrs && !config->attrs)) return false;
     *shape = launch_config_shape(config);
@@ -86,7 +86,7 @@ static bool read_config(const CUlaunchConfig *config, LaunchShape *shape)
     return threads && threads <= DEVICE_MAX_THREADS;
 }
 
-static int resident_blocks(const Function *function, const LaunchShape *shape)
+static int resident_blocks(const Function *function, const LaunchConfig *shape)
 {
     int each = occupancy_blocks(function->code, (int)blocks_of(shape->block), shape->dynamic_shared);
     return each * (int)green_multiprocessors(NULL);
@@ -95,7 +95,7 @@ static int resident_blocks(const Function *function, const LaunchShape *shape)
 CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const CUlaunchConfig *config)
 {
     Function *function;
-    LaunchShape shape;
+    LaunchConfig shape;
     TRY(driver_check());
     if (!size || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;
     TRY(function_enter(handle, &function));
@@ -110,7 +110,7 @@ CUresult cuOccupancyMaxPotentialClusterSize(int *size, CUfunction handle, const 
 CUresult cuOccupancyMaxActiveClusters(int *count, CUfunction handle, const CUlaunchConfig *config)
 {
     Function *function;
-    LaunchShape shape;
+    LaunchConfig shape;
     uint32_t cluster[3];
     TRY(driver_check());
     if (!count || !read_config(config, &shape)) return CUDA_ERROR_INVALID_VALUE;

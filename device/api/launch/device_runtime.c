@@ -57,9 +57,9 @@ static Function *find_kernel_of_code(const Function *function, const CodeFunctio
 static int accept_child(void *closure, const CodeFunction *code, const uint32_t grid[3],
                         const uint32_t block[3], uint32_t shared)
 {
-    LaunchShape shape = {.grid = {grid[0], grid[1], grid[2]},
-                         .block = {block[0], block[1], block[2]},
-                         .dynamic_shared = shared};
+    LaunchConfig shape = {.grid = {grid[0], grid[1], grid[2]},
+                          .block = {block[0], block[1], block[2]},
+                          .dynamic_shared = shared};
     Function *function = find_kernel_of_code(closure, code);
     if (!function) return RUNTIME_INVALID_FUNCTION;
     int error = launch_check_shape(function, &shape) ? RUNTIME_INVALID_CONFIGURATION : 0;

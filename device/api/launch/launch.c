@@ -22,7 +22,7 @@ typedef struct LaunchTask {
     uint8_t params_room[]; /* the parameters, aligned within it */
 } LaunchTask;
 
-static uint32_t multiprocessors_of(const LaunchShape *shape)
+static uint32_t multiprocessors_of(const LaunchConfig *shape)
 {
     return shape->multiprocessors ? shape->multiprocessors : (uint32_t)driver_multiprocessors();
 }
@@ -34,7 +34,7 @@ static uint64_t resident_blocks(const GridLaunch *launch)
     return (uint64_t)each * launch->multiprocessors;
 }
 
-void launch_prepare(GridLaunch *launch, const Function *function, const LaunchShape *shape,
+void launch_prepare(GridLaunch *launch, const Function *function, const LaunchConfig *shape,
                     const uint8_t *params)
 {
     Context *context = function->object.context;
@@ -130,7 +130,7 @@ CUresult launch_refuse(const CodeFunction *code, CUresult error, const char *wha
     return error;
 }
 
-CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
+CUresult launch_check_shape(const Function *function, const LaunchConfig *shape)
 {
     static const uint32_t grid_limits[3] = {INT32_MAX, DEVICE_MAX_GRID_YZ, DEVICE_MAX_GRID_YZ};
     static const uint32_t block_limits[3] = {DEVICE_MAX_THREADS, DEVICE_MAX_THREADS, DEVICE_MAX_BLOCK_Z};
@@ -161,7 +161,7 @@ CUresult launch_check_shape(const Function *function, const LaunchShape *shape)
     return launch_check_cluster(function, shape);
 }
 
-CUresult launch_check_cooperative(const Function *function, const LaunchShape *shape)
+CUresult launch_check_cooperative(const Function *function, const LaunchConfig *shape)
 {
     uint64_t threads = (uint64_t)shape->block[0] * shape->block[1] * shape->block[2];
     uint64_t blocks = (uint64_t)shape->grid[0] * shape->grid[1] * shape->grid[2];
@@ -208,10 +208,10 @@ CUresult launch_copy_params(const CodeFunction *code, void **pointers, void **ex
     return CUDA_SUCCESS;
 }
 
-static CUresult submit_launch(Function *function, Stream *stream, const LaunchShape *asked, void **pointers,
+static CUresult submit_launch(Function *function, Stream *stream, const LaunchConfig *asked, void **pointers,
                               void **extra)
 {
-    LaunchShape part = *asked, *shape = &part;
+    LaunchConfig part = *asked, *shape = &part;
     part.multiprocessors = green_multiprocessors(stream);
     if (function->object.context != stream->object.context) return CUDA_ERROR_INVALID_HANDLE;
     if (stream_is_captured(stream)) return capture_add_kernel(stream, function, shape, pointers, extra);
@@ -238,7 +238,7 @@ static CUresult submit_launch(Function *function, Stream *stream, const LaunchSh
     return CUDA_SUCCESS;
 }
 
-CUresult launch_function(Function *function, CUstream handle, const LaunchShape *shape, void **pointers,
+CUresult launch_function(Function *function, CUstream handle, const LaunchConfig *shape, void **pointers,
                          void **extra)
 {
     Stream *stream;
@@ -248,7 +248,7 @@ CUresult launch_function(Function *function, CUstream handle, const LaunchShape 
     return result;
 }
 
-static CUresult launch_handle(CUfunction handle, CUstream stream, const LaunchShape *shape, void **pointers,
+static CUresult launch_handle(CUfunction handle, CUstream stream, const LaunchConfig *shape, void **pointers,
                               void **extra)
 {
     Function *function;
@@ -262,7 +262,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared,
                         CUstream stream, void **pointers, void **extra)
 {
-    LaunchShape shape = {
+    LaunchConfig shape = {
         .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared = shared};
     return launch_handle(function, stream, &shape, pointers, extra);
 }
@@ -272,15 +272,15 @@ CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, uns
                                    unsigned int block_z, unsigned int shared, CUstream stream,
                                    void **pointers)
 {
-    LaunchShape shape = {.grid = {grid_x, grid_y, grid_z},
-                         .block = {block_x, block_y, block_z},
-                         .dynamic_shared = shared,
-                         .cooperative = true};
+    LaunchConfig shape = {.grid = {grid_x, grid_y, grid_z},
+                          .block = {block_x, block_y, block_z},
+                          .dynamic_shared = shared,
+                          .cooperative = true};
     return launch_handle(function, stream, &shape, pointers, NULL);
 }
 
 /* Attributes that only tune are accepted; those that change what a kernel may do must be known. */
-static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchShape *shape)
+static CUresult read_attribute(const CUlaunchAttribute *attribute, LaunchConfig *shape)
 {
     enum {
         CLUSTER_POLICY = CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE,
@@ -316,7 +316,7 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
 {
     TRY(driver_check());
     if (!config || (config->numAttrs && !config->attrs)) return CUDA_ERROR_INVALID_VALUE;
-    LaunchShape shape = launch_config_shape(config);
+    LaunchConfig shape = launch_config_shape(config);
     for (unsigned i = 0; i < config->numAttrs; i++) TRY(read_attribute(&config->attrs[i], &shape));
     return launch_handle(function, config->hStream, &shape, pointers, extra);
 }

@@ -120,7 +120,7 @@ CUresult cuParamSetf(CUfunction function, int offset, float value)
 }
 
 /* The shape, and the parameters as far as cuParamSetSize goes, which may not be beyond the kernel's. */
-static CUresult copy_kept(Function *function, LaunchShape *shape, uint8_t *parameters)
+static CUresult copy_kept(Function *function, LaunchConfig *shape, uint8_t *parameters)
 {
     size_t size = function->code->param_size;
     pthread_mutex_lock(&lock);
@@ -141,7 +141,7 @@ static CUresult launch_with_kept(Function *function, CUstream handle, int width,
     Stream *stream;
     TRY(stream_enter(handle, &stream)); /* it is not a node of a graph */
     PUT(stream);
-    LaunchShape shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
+    LaunchConfig shape = {.grid = {(uint32_t)width, (uint32_t)height, 1}};
     size_t size = function->code->param_size;
     uint8_t *parameters = calloc(1, size + 1);
     if (!parameters) return CUDA_ERROR_OUT_OF_MEMORY;

@@ -11,19 +11,19 @@ enum { NO_WAIT_BEFORE = 1, NO_WAIT_AFTER = 2, MAX_DEVICES = 64 };
 typedef struct Part {
     Function *function;
     Stream *stream;
-    LaunchShape shape;
+    LaunchConfig shape;
     void **pointers;
 } Part;
 
-static LaunchShape shape_of(const CUDA_LAUNCH_PARAMS *p)
+static LaunchConfig shape_of(const CUDA_LAUNCH_PARAMS *p)
 {
-    return (LaunchShape){{p->gridDimX, p->gridDimY, p->gridDimZ},
-                         {p->blockDimX, p->blockDimY, p->blockDimZ},
-                         p->sharedMemBytes,
-                         true,
-                         0,
-                         {0},
-                         false};
+    return (LaunchConfig){{p->gridDimX, p->gridDimY, p->gridDimZ},
+                          {p->blockDimX, p->blockDimY, p->blockDimZ},
+                          p->sharedMemBytes,
+                          true,
+                          0,
+                          {0},
+                          false};
 }
 
 static CUresult open_part(const CUDA_LAUNCH_PARAMS *given, Part *part)

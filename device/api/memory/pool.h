@@ -13,7 +13,7 @@
 
 enum { POOL_SETTINGS = 4, POOL_BINS = 8 * 64 };
 
-typedef struct Block Block;
+typedef struct MemoryBlock MemoryBlock;
 
 /* What a pool has to do with other processes: its memory may go to them, or comes from one (imported). */
 typedef struct PoolShare {
@@ -35,9 +35,9 @@ struct CUmemPoolHandle_st {
 
     /* Under the lock of pool_blocks.c. Each block has a reference to its pool. */
     Pool *next;                               /* in the list of those that have blocks */
-    Block *used, *bins[POOL_BINS];            /* in use, and freed ones by capacity, the last freed first */
-    uint64_t in_use, in_use_high;             /* requested bytes */
-    uint64_t reserved, reserved_high;         /* bytes of all blocks */
+    MemoryBlock *used, *bins[POOL_BINS]; /* in use, and freed ones by capacity, the last freed first */
+    uint64_t in_use, in_use_high; /* requested bytes */
+    uint64_t reserved, reserved_high; /* bytes of all blocks */
     bool destroyed;
 };
 
@@ -68,13 +68,13 @@ void pool_stop_keeping(Pool *pool);
 bool pool_release(CUdeviceptr address);
 
 /* Memory of a graph: a block of its own at an address that stays. Calls know it from the beginning. */
-CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address);
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **out, CUdeviceptr *address);
 /* The graph is gone; what it has handed out stays until it is freed. */
-void pool_unbind(Block *block);
-bool pool_bound_in_use(const Block *block);
+void pool_unbind(MemoryBlock *block);
+bool pool_bound_in_use(const MemoryBlock *block);
 /* A launch hands it out, for as long as it runs or (keep) until it is freed. The range as kernels are to
  * find it; the block has a task more until pool_range_settle or pool_range_end with `settle`. */
-MemoryRange pool_bound_take(Block *block, bool keep);
+MemoryRange pool_bound_take(MemoryBlock *block, bool keep);
 /* Frees what was handed out, for calls; the rest is for pool_range_end. false when it is no such memory. */
 bool pool_withdraw(CUdeviceptr address, MemoryRange *range);
 bool pool_is_bound(CUdeviceptr address);

@@ -8,8 +8,8 @@
 #include "api/stream/capture.h"
 #include "api/stream/stream.h"
 
-struct Block {
-    Block *next, **link;   /* in one of its pool's lists */
+struct MemoryBlock {
+    MemoryBlock *next, **link;   /* in one of its pool's lists */
     Pool *pool;            /* a reference */
     CUdeviceptr base;
     uint64_t capacity;     /* bytes of the device */
@@ -40,7 +40,7 @@ static _Atomic size_t idle; /* blocks in bins */
 
 /* ---- Lists and bins ---- */
 
-static void list_add(Block *block, Block **list)
+static void list_add(MemoryBlock *block, MemoryBlock **list)
 {
     block->next = *list;
     block->link = list;
@@ -48,7 +48,7 @@ static void list_add(Block *block, Block **list)
     *list = block;
 }
 
-static void list_remove(Block *block)
+static void list_remove(MemoryBlock *block)
 {
     *block->link = block->next;
     if (block->next) block->next->link = block->link;
@@ -61,7 +61,7 @@ static int bin_of(uint64_t capacity)
     return power * 8 + (int)(capacity >> (power - 3) & 7);
 }
 
-static void put_in_bin_locked(Block *block)
+static void put_in_bin_locked(MemoryBlock *block)
 {
     if (block->bound) return;
     block->in_bin = true;
@@ -69,7 +69,7 @@ static void put_in_bin_locked(Block *block)
     atomic_fetch_add(&idle, 1);
 }
 
-static void take_from_bin_locked(Block *block)
+static void take_from_bin_locked(MemoryBlock *block)
 {
     block->in_bin = false;
     list_remove(block);
@@ -102,7 +102,7 @@ static void set_counts_locked(Pool *pool, uint64_t in_use, uint64_t reserved)
     if (*link) *link = pool->next;
 }
 
-static MemoryRequest request_of(Block *block, Context *context)
+static MemoryRequest request_of(MemoryBlock *block, Context *context)
 {
     return (MemoryRequest){
         .size = block->size,
@@ -117,9 +117,9 @@ static MemoryRequest request_of(Block *block, Context *context)
 }
 
 /* A new block in no list; NULL when the device or the host is short of memory. */
-static Block *block_new_locked(Pool *pool, Context *context, uint64_t size)
+static MemoryBlock *block_new_locked(Pool *pool, Context *context, uint64_t size)
 {
-    Block *block = calloc(1, sizeof *block);
+    MemoryBlock *block = calloc(1, sizeof *block);
     if (!block) return NULL;
     block->pool = pool;
     block->size = size;
@@ -136,7 +136,7 @@ static Block *block_new_locked(Pool *pool, Context *context, uint64_t size)
 }
 
 /* The block's bytes no longer count as reserved, neither in its pool nor of the device. */
-static void uncount_locked(const Block *block)
+static void uncount_locked(const MemoryBlock *block)
 {
     Pool *pool = block->pool;
     memory_uncharge(pool->device, memory_kinds[pool->kind], block->capacity);
@@ -144,7 +144,7 @@ static void uncount_locked(const Block *block)
 }
 
 /* Frees a block that is in no list, and its memory. The pool may be gone after it. */
-static void block_free_locked(Block *block)
+static void block_free_locked(MemoryBlock *block)
 {
     Pool *pool = block->pool;
     memory_map_free(driver_memory(), block->base, NULL);
@@ -158,7 +158,7 @@ static void block_free_locked(Block *block)
 static void trim_locked(Pool *pool, uint64_t keep)
 {
     for (int b = POOL_BINS; b-- > 0;)
-        for (Block *block = pool->bins[b], *next; block; block = next) {
+        for (MemoryBlock *block = pool->bins[b], *next; block; block = next) {
             next = block->next;
             if (pool->reserved <= keep) return;
             if (block->tasks) continue;
@@ -172,7 +172,7 @@ static void trim_locked(Pool *pool, uint64_t keep)
 /* ---- Reuse of freed blocks ---- */
 
 /* Whether an allocation in this stream may reuse the block without waiting, by the pool's settings. */
-static bool may_reuse(const Block *block, Stream *stream)
+static bool may_reuse(const MemoryBlock *block, Stream *stream)
 {
     const _Atomic uint64_t *settings = block->pool->settings;
     if (block->observed || block->stream == stream) return true;
@@ -183,11 +183,11 @@ static bool may_reuse(const Block *block, Stream *stream)
 
 /* The smallest unused block for that many bytes, of at most twice the size, that the stream may reuse: the
  * one freed last. With `wait` one of any size and stream. NULL if there is none. */
-static Block *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
+static MemoryBlock *find_unused_locked(const Pool *pool, Stream *stream, uint64_t size, bool wait)
 {
     uint64_t need = capacity_for(size), most = wait || need > UINT64_MAX / 2 ? UINT64_MAX : 2 * need;
     for (int b = bin_of(need), last = bin_of(most); b <= last; b++)
-        for (Block *block = pool->bins[b]; block; block = block->next)
+        for (MemoryBlock *block = pool->bins[b]; block; block = block->next)
             if (block->capacity >= need && block->capacity <= most && (wait || may_reuse(block, stream)))
                 return block;
     return NULL;
@@ -208,7 +208,7 @@ static bool find_pending_free_locked(const Device *device, Dependency *out)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
-            for (Block *block = pool->bins[b]; block; block = block->next) {
+            for (MemoryBlock *block = pool->bins[b]; block; block = block->next) {
                 if (!block->stream || queue_reached(block->stream, block->number)) continue;
                 *out = (Dependency){block->stream, block->number};
                 object_hold(OBJECT(block->stream));
@@ -218,28 +218,28 @@ static bool find_pending_free_locked(const Device *device, Dependency *out)
 }
 
 /* A new block; NULL beyond the pool's maximal size, or when memory is short. */
-static Block *make_locked(Pool *pool, Context *context, uint64_t size)
+static MemoryBlock *make_locked(Pool *pool, Context *context, uint64_t size)
 {
     uint64_t left = pool->most > pool->reserved ? pool->most - pool->reserved : 0;
     return pool->most && size > left ? NULL : block_new_locked(pool, context, size);
 }
 
 /* A block of any pool whose free has not run, but will have before anything new of the stream. */
-static Block *find_freed_later_locked(const Device *device, Stream *stream)
+static MemoryBlock *find_freed_later_locked(const Device *device, Stream *stream)
 {
     for (Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
-            for (Block *block = pool->bins[b]; block; block = block->next)
+            for (MemoryBlock *block = pool->bins[b]; block; block = block->next)
                 if (block->tasks && may_reuse(block, stream)) return block;
     return NULL;
 }
 
 /* A new block at another address, for which such blocks stop counting: they end before its range begins in
  * the stream. NULL if they are too few. */
-static Block *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t size)
+static MemoryBlock *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t size)
 {
-    Block *made = NULL;
-    for (Block *block; !made && (block = find_freed_later_locked(pool->device, stream)) != NULL;) {
+    MemoryBlock *made = NULL;
+    for (MemoryBlock *block; !made && (block = find_freed_later_locked(pool->device, stream)) != NULL;) {
         take_from_bin_locked(block);
         block->ceded = true;
         uncount_locked(block);
@@ -251,11 +251,11 @@ static Block *make_from_freed_later_locked(Pool *pool, Stream *stream, uint64_t 
 /* A block for an allocation in the stream: one to be reused at once, else new memory, else new memory after
  * unused blocks of the device were released, else in place of those that queued tasks will free, else one
  * that another stream has to finish with. Still in its bin if it is reused. NULL if there is none. */
-static Block *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
+static MemoryBlock *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
 {
     if (size > pool->device->memory_size && pool->kind != POOL_HOST) return NULL;
     const _Atomic uint64_t *may_wait = &pool->settings[CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES - 1];
-    Block *block = find_unused_locked(pool, stream, size, false);
+    MemoryBlock *block = find_unused_locked(pool, stream, size, false);
     if (!block) block = make_locked(pool, stream->object.context, size);
     if (block) return block;
     trim_device_locked(pool->device, true);
@@ -267,7 +267,7 @@ static Block *find_or_make_locked(Pool *pool, Stream *stream, uint64_t size)
 
 /* Takes the block out of its bin. The result is what its new owner has to wait for, with the block's
  * reference to the stream; or no stream. */
-static Dependency reuse_locked(Block *block, Stream *stream)
+static Dependency reuse_locked(MemoryBlock *block, Stream *stream)
 {
     Dependency wait = {NULL, 0};
     take_from_bin_locked(block);
@@ -282,7 +282,7 @@ static Dependency reuse_locked(Block *block, Stream *stream)
 /* ---- Ranges of blocks ---- */
 
 /* Frees a block without tasks if its pool was destroyed, or if it no longer counts. */
-static void free_if_done_locked(Block *block)
+static void free_if_done_locked(MemoryBlock *block)
 {
     bool last = block->in_bin && block->pool->destroyed;
     if (block->tasks || !(last || block->ceded)) return;
@@ -301,7 +301,7 @@ static void begin_range(const MemoryRange *range)
 static void run_begin(Task *self, Stream *stream)
 {
     const MemoryRange *range = &((RangeTask *)self)->range;
-    Block *block = range->block;
+    MemoryBlock *block = range->block;
     (void)stream;
     begin_range(range);
     pthread_mutex_lock(&blocks_lock);
@@ -313,7 +313,7 @@ static void run_begin(Task *self, Stream *stream)
 static void run_end(Task *self, Stream *stream)
 {
     const MemoryRange *range = &((RangeTask *)self)->range;
-    Block *block = range->block;
+    MemoryBlock *block = range->block;
     (void)stream;
     if (!block) {
         memory_release(range->base);
@@ -337,7 +337,7 @@ static RangeTask *task_new(void (*run)(Task *self, Stream *stream))
 
 /* Allocates the reused block's range: host calls find it at once, kernels from there on in the stream, which
  * is now if the stream is idle. Takes the task over. */
-static void hand_out(Block *block, Stream *stream, RangeTask *task, Dependency wait)
+static void hand_out(MemoryBlock *block, Stream *stream, RangeTask *task, Dependency wait)
 {
     MemoryRequest request = request_of(block, stream->object.context);
     task->range = memory_map_grant(driver_memory(), block->base, &request);
@@ -360,7 +360,7 @@ static CUresult allocate_in_open_context(Pool *pool, Stream *stream, size_t size
     RangeTask *task = task_new(run_begin);
     if (!task) return CUDA_ERROR_OUT_OF_MEMORY;
     pthread_mutex_lock(&blocks_lock);
-    Block *block = find_or_make_locked(pool, stream, size);
+    MemoryBlock *block = find_or_make_locked(pool, stream, size);
     while (!block && size <= pool->device->memory_size && find_pending_free_locked(pool->device, &pending)) {
         pthread_mutex_unlock(&blocks_lock);
         queue_wait(pending.stream, pending.number);
@@ -427,21 +427,21 @@ CUresult cuMemAllocAsync(CUdeviceptr *out, size_t size, CUstream handle)
 }
 
 /* The block of what calls find at that address; NULL when it has none. *range is what they find. */
-static const Block *host_block_locked(CUdeviceptr address, MemoryRange *range)
+static const MemoryBlock *host_block_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_find_host(driver_memory(), address, 1, range) && range->base == address;
     return found ? range->block : NULL;
 }
 
 /* Whether it belongs to a graph that has not handed it out: then only the graph frees it. */
-static bool is_kept(const Block *block) { return block && block->bound && !block->handed; }
+static bool is_kept(const MemoryBlock *block) { return block && block->bound && !block->handed; }
 
 /* Ends an allocation for host calls, which no longer find it; kernels find it until its end runs in the
  * stream. Its block is no longer in use. False if the address is not that of an allocation. */
 static bool withdraw_locked(CUdeviceptr address, MemoryRange *range)
 {
     bool found = memory_map_withdraw(driver_memory(), address, range);
-    Block *block = found ? range->block : NULL;
+    MemoryBlock *block = found ? range->block : NULL;
     if (block) {
         list_remove(block);
         block->handed = false;
@@ -455,7 +455,7 @@ bool pool_withdraw(CUdeviceptr address, MemoryRange *range)
 {
     MemoryRange host = {0};
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = host_block_locked(address, &host);
+    const MemoryBlock *block = host_block_locked(address, &host);
     bool freed_so = host.base == address && !is_kept(block)
                     && (host.kind == MEMORY_DEVICE || host.kind == MEMORY_MANAGED || host.tag);
     bool found = freed_so && withdraw_locked(address, range);
@@ -482,7 +482,7 @@ static CUresult free_in(Stream *stream, CUdeviceptr address)
         free(task);
         return why_not_freed(address);
     }
-    Block *block = task->range.block;
+    MemoryBlock *block = task->range.block;
     uint64_t number = queue_submit(stream, &task->task, NULL);
     if (!block) return CUDA_SUCCESS;
     pthread_mutex_lock(&blocks_lock);
@@ -511,7 +511,7 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle)
 /* Ends the range at once: the program knows that nothing uses it. */
 static void end_now(const MemoryRange *range)
 {
-    Block *block = range->block;
+    MemoryBlock *block = range->block;
     memory_map_end(driver_memory(), range);
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
@@ -525,7 +525,7 @@ bool pool_release(CUdeviceptr address)
 {
     MemoryRange range;
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = host_block_locked(address, &range);
+    const MemoryBlock *block = host_block_locked(address, &range);
     bool mine = block && !is_kept(block) && withdraw_locked(address, &range);
     pthread_mutex_unlock(&blocks_lock);
     if (mine) end_now(&range);
@@ -538,7 +538,7 @@ static CUdeviceptr used_by(const Context *context)
     CUdeviceptr found = 0;
     pthread_mutex_lock(&blocks_lock);
     for (const Pool *pool = holders; pool && !found; pool = pool->next)
-        for (const Block *block = pool->used; block && !found; block = block->next)
+        for (const MemoryBlock *block = pool->used; block && !found; block = block->next)
             if (block->context == context) found = block->base;
     pthread_mutex_unlock(&blocks_lock);
     return found;
@@ -557,7 +557,7 @@ void pools_observe(Device *device, const Stream *stream)
     pthread_mutex_lock(&blocks_lock);
     for (const Pool *pool = holders; pool; pool = pool->next)
         for (int b = 0; b < POOL_BINS && pool->device == device; b++)
-            for (Block *block = pool->bins[b]; block; block = block->next)
+            for (MemoryBlock *block = pool->bins[b]; block; block = block->next)
                 if (!block->tasks && (!stream || block->stream == stream)) block->observed = true;
     trim_device_locked(device, false);
     pthread_mutex_unlock(&blocks_lock);
@@ -588,11 +588,11 @@ void pool_stop_keeping(Pool *pool)
 
 /* ---- Blocks of graphs ---- */
 
-CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUdeviceptr *address)
+CUresult pool_bind(Pool *pool, Context *context, uint64_t size, MemoryBlock **out, CUdeviceptr *address)
 {
     MemoryRange range;
     pthread_mutex_lock(&blocks_lock);
-    Block *block = block_new_locked(pool, context, size);
+    MemoryBlock *block = block_new_locked(pool, context, size);
     if (block) {
         block->bound = true;
         block->context = context;
@@ -607,7 +607,7 @@ CUresult pool_bind(Pool *pool, Context *context, uint64_t size, Block **out, CUd
     return block ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-void pool_unbind(Block *block)
+void pool_unbind(MemoryBlock *block)
 {
     pthread_mutex_lock(&blocks_lock);
     block->bound = false;
@@ -618,7 +618,7 @@ void pool_unbind(Block *block)
     pthread_mutex_unlock(&blocks_lock);
 }
 
-bool pool_bound_in_use(const Block *block)
+bool pool_bound_in_use(const MemoryBlock *block)
 {
     pthread_mutex_lock(&blocks_lock);
     bool in_use = block->handed;
@@ -626,7 +626,7 @@ bool pool_bound_in_use(const Block *block)
     return in_use;
 }
 
-MemoryRange pool_bound_take(Block *block, bool keep)
+MemoryRange pool_bound_take(MemoryBlock *block, bool keep)
 {
     MemoryRequest request = request_of(block, (Context *)(uintptr_t)block->context);
     pthread_mutex_lock(&blocks_lock);
@@ -648,7 +648,7 @@ bool pool_is_bound(CUdeviceptr address)
 {
     MemoryRange range;
     pthread_mutex_lock(&blocks_lock);
-    const Block *block = host_block_locked(address, &range);
+    const MemoryBlock *block = host_block_locked(address, &range);
     bool bound = block && block->bound;
     pthread_mutex_unlock(&blocks_lock);
     return bound;
@@ -658,14 +658,14 @@ void pool_range_begin(const MemoryRange *range) { begin_range(range); }
 
 void pool_range_end(const MemoryRange *range, bool settle)
 {
-    Block *block = range->block;
+    MemoryBlock *block = range->block;
     memory_map_end(driver_memory(), range);
     if (settle && block) pool_range_settle(range);
 }
 
 void pool_range_settle(const MemoryRange *range)
 {
-    Block *block = range->block;
+    MemoryBlock *block = range->block;
     pthread_mutex_lock(&blocks_lock);
     block->tasks--;
     free_if_done_locked(block);

@@ -12,7 +12,7 @@
 struct CopyJob;
 struct SemaphoresNodeParams;
 struct FillJob;
-struct LaunchShape;
+struct LaunchConfig;
 
 /* The part of a captured stream. */
 typedef struct CaptureMember CaptureMember;
@@ -33,7 +33,7 @@ CUresult capture_check_legacy(const Stream *stream, bool invalidate);
 CUresult capture_check_thread(void);
 
 /* The command becomes a node. */
-CUresult capture_add_kernel(Stream *stream, Function *function, const struct LaunchShape *shape,
+CUresult capture_add_kernel(Stream *stream, Function *function, const struct LaunchConfig *shape,
                             void **pointers, void **extra);
 CUresult capture_add_copy(Stream *stream, const struct CopyJob *job);
 CUresult capture_add_fill(Stream *stream, const struct FillJob *job);

@@ -15,9 +15,9 @@ static ObjectKind kind_of(bool surface)
     return surface ? OBJECT_SURFACE_REFERENCE : OBJECT_TEXTURE_REFERENCE;
 }
 
-CUresult reference_register(Context *context, bool surface, Reference **out)
+CUresult reference_register(Context *context, bool surface, TexRef **out)
 {
-    Reference *r = object_new(kind_of(surface), sizeof *r, context, NULL);
+    TexRef *r = object_new(kind_of(surface), sizeof *r, context, NULL);
     if (!r) return CUDA_ERROR_OUT_OF_MEMORY;
     for (int k = 0; k < 3; k++) r->sampling.addressMode[k] = TEXTURE_CLAMP;
     r->format = CU_AD_FORMAT_FLOAT;
@@ -27,7 +27,7 @@ CUresult reference_register(Context *context, bool surface, Reference **out)
 }
 
 /* A live one, with a reference. */
-static CUresult enter_reference(const void *handle, bool surface, Reference **out)
+static CUresult enter_reference(const void *handle, bool surface, TexRef **out)
 {
     Context *context;
     if (!handle) return CUDA_ERROR_INVALID_HANDLE;
@@ -39,7 +39,7 @@ static CUresult enter_reference(const void *handle, bool surface, Reference **ou
 CUresult cuTexRefCreate(CUtexref *out)
 {
     Context *context;
-    Reference *reference;
+    TexRef *reference;
     TRY(context_enter(&context));
     if (!out) return CUDA_ERROR_INVALID_VALUE;
     TRY(reference_register(context, false, &reference));
@@ -50,7 +50,7 @@ CUresult cuTexRefCreate(CUtexref *out)
 
 CUresult cuTexRefDestroy(CUtexref handle)
 {
-    Reference *reference;
+    TexRef *reference;
     TRY(enter_reference(handle, false, &reference));
     object_retire(OBJECT(reference));
     PUT(reference);
@@ -61,7 +61,7 @@ CUresult cuTexRefDestroy(CUtexref handle)
 
 #define WITH_REFERENCE(handle, surface, valid, action) \
     do { \
-        Reference *r; \
+        TexRef *r; \
         TRY(enter_reference(handle, surface, &r)); \
         pthread_mutex_lock(&lock); \
         bool is_valid = (valid); \
@@ -75,7 +75,7 @@ CUresult cuTexRefDestroy(CUtexref handle)
 
 CUresult reference_check_bound(CUtexref handle)
 {
-    Reference *r;
+    TexRef *r;
     if (enter_reference(handle, false, &r))
         return CUDA_ERROR_INVALID_HANDLE; /* of one that was destroyed as well */
     pthread_mutex_lock(&lock);
@@ -268,7 +268,7 @@ static CUresult bound_to(const void *handle, bool surface, CUresourcetype type, 
 static CUresult get_array(CUarray *out, const void *handle, bool surface)
 {
     CUDA_RESOURCE_DESC resource;
-    Reference *reference;
+    TexRef *reference;
     TRY(enter_reference(handle, surface, &reference));
     PUT(reference);
     if (!out) return CUDA_ERROR_INVALID_VALUE;
@@ -303,7 +303,7 @@ CUresult cuTexRefGetAddress_v2(CUdeviceptr *out, CUtexref handle)
 /* ---- What a launch sees ---- */
 
 /* Linear memory may be bound with a size beyond its allocation, as long as nothing beyond it is read. */
-static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Texture *out)
+static CUresult make_linear(const TexRef *r, CUDA_RESOURCE_DESC *resource, Texture *out)
 {
     MemoryRange range;
     CUdeviceptr address = resource->res.linear.devPtr;
@@ -319,7 +319,7 @@ static CUresult make_linear(const Reference *r, CUDA_RESOURCE_DESC *resource, Te
 }
 
 /* CUDA_ERROR_INVALID_HANDLE: what it was bound to is gone. */
-static CUresult make_texture(const Reference *r, Texture *out)
+static CUresult make_texture(const TexRef *r, Texture *out)
 {
     CUDA_RESOURCE_DESC resource = r->resource;
     if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
@@ -337,7 +337,7 @@ static CUresult make_texture(const Reference *r, Texture *out)
     return texture_set_sampling(out, &r->sampling, resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY);
 }
 
-static TextureBinding binding_of(const Reference *r)
+static TextureBinding binding_of(const TexRef *r)
 {
     bool surface = r->object.kind == OBJECT_SURFACE_REFERENCE;
     TextureBinding binding = {{.surface = surface}, NULL};
@@ -350,7 +350,7 @@ static TextureBinding binding_of(const Reference *r)
     return binding;
 }
 
-void references_bind(Reference *const *references, unsigned count, TextureBinding *out)
+void references_bind(TexRef *const *references, unsigned count, TextureBinding *out)
 {
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < count; i++) out[i] = binding_of(references[i]);

@@ -9,16 +9,16 @@
 
 /* --- the forms of operations ------------------------------------------------------------------------ */
 
-typedef struct Form {
+typedef struct OperationAccess {
     uint8_t bytes; /* of an element in memory; 0: not looked at */
     uint8_t row; /* of an element of the row that is stored */
     uint8_t kind; /* AccessKind */
     bool shared; /* by an offset in shared memory */
     bool blind; /* an atomic operation that does not read the old value */
     bool apart; /* the caller does acquire and release */
-} Form;
+} OperationAccess;
 
-static const Form forms[OP_COUNT] = {
+static const OperationAccess forms[OP_COUNT] = {
 #define LOAD(name, size) \
     [OP_ld_generic_##name] = {.bytes = size, .kind = ACCESS_READ}, \
     [OP_ldv_generic_##name] = {.bytes = size, .kind = ACCESS_READ}, \
@@ -42,7 +42,7 @@ enum { MAX_VALUE = 64 };
 typedef struct CheckedAccess {
     Warp *warp;
     const Insn *insn;
-    const Form *form;
+    const OperationAccess *form;
     uint32_t lanes, bytes;
     uint64_t address; /* generic, or an offset in shared memory */
     bool is_offset;
@@ -139,7 +139,7 @@ bool check_is_atomic(const Insn *insn)
     return forms[insn->op].bytes && forms[insn->op].kind == ACCESS_ATOMIC;
 }
 
-static bool is_strong(const Form *form, const Insn *insn)
+static bool is_strong(const OperationAccess *form, const Insn *insn)
 {
     return form->kind == ACCESS_ATOMIC || (insn->mods & (MEM_STRONG | MEM_COHERENT)) != 0;
 }
@@ -268,7 +268,7 @@ static uint32_t lanes_at_one_place(const uint64_t *address, uint32_t rest)
 /* Lanes that read one place are taken together. */
 static bool access_by_lanes(Warp *w, const Insn *i, GlobalCursor *cursor)
 {
-    const Form *form = &forms[i->op];
+    const OperationAccess *form = &forms[i->op];
     bool vector = form->kind != ACCESS_ATOMIC && i->mods & MEM_COUNT;
     CheckedAccess x = {
         .warp = w, .insn = i, .form = form, .bytes = form->bytes, .kind = (AccessKind)form->kind};
@@ -303,7 +303,7 @@ static bool access_lanes(Warp *w, const Insn *i)
  * was recorded. */
 bool check_reach(Warp *warp, const Insn *insn, int lane, const void *host, uint64_t bytes, AccessKind kind)
 {
-    const Form form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
+    const OperationAccess form = {.bytes = 1, .kind = ACCESS_ATOMIC, .apart = true};
     GlobalCursor cursor = {0};
     const CheckedAccess x = {.warp = warp,
                              .insn = insn,
@@ -330,14 +330,14 @@ static const Insn *run_access(Warp *w, const Insn *i) { return access_lanes(w, i
 /* Strong accesses that may go to global memory; those that may acquire something of another block. */
 static bool may_order(const Insn *insn)
 {
-    const Form *form = &forms[insn->op];
+    const OperationAccess *form = &forms[insn->op];
     bool shared = form->shared || (form->kind == ACCESS_ATOMIC && insn->mods & MEM_SHARED);
     return !shared && is_strong(form, insn);
 }
 
 static bool is_acquire(const Insn *insn)
 {
-    const Form *form = &forms[insn->op];
+    const OperationAccess *form = &forms[insn->op];
     return form->kind == ACCESS_READ || (form->kind == ACCESS_ATOMIC && insn->d != REF_ABSENT);
 }
 

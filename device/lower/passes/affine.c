@@ -21,12 +21,12 @@ typedef enum Rule {
     RULE_ACCESS
 } Rule;
 
-typedef struct Form {
+typedef struct AffineForm {
     uint16_t op;    /* on numbers */
     uint8_t rule;
-} Form;
+} AffineForm;
 
-static const Form forms[OP_COUNT] = {
+static const AffineForm forms[OP_COUNT] = {
 #define AFFINE(name, rule, d, a, b, c) [OP_##name] = {OP_affine_##name, RULE_##rule},
 #include "exec/code/affine.def"
 #undef AFFINE

@@ -24,7 +24,7 @@ _OWN_WORK_OF_HALVES = 1 << 22, 1 << 21
 _MAX_CALLS = 64
 
 
-class Form(NamedTuple):
+class Strided(NamedTuple):
     """An array without its memory."""
 
     shape: tuple[int, ...]
@@ -38,30 +38,30 @@ class Form(NamedTuple):
             for length, stride, step in zip(self.shape, self.strides, packed, strict=True)
         )
 
-    def as_one_matrix(self, itemsize: int) -> Form:
-        """The form of a contiguous array with all axes but the last joined to one."""
+    def as_one_matrix(self, itemsize: int) -> Strided:
+        """That of a contiguous array with all axes but the last joined to one."""
         columns = self.shape[-1]
-        return Form((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
+        return Strided((math.prod(self.shape[:-1]), columns), (columns * itemsize, itemsize))
 
 
-def _form(array: GPUArray) -> Form:
-    return Form(array.shape, array.strides)
+def _strided(array: GPUArray) -> Strided:
+    return Strided(array.shape, array.strides)
 
 
 @functools.lru_cache(1024)
-def _layout(form: Form, itemsize: int) -> blas.Layout | None:
+def _layout(strided: Strided, itemsize: int) -> blas.Layout | None:
     """The layout of the last two axes, or None where cuBLAS has none like it."""
-    return blas.layout(form.shape[-2:], form.strides[-2:], itemsize)
+    return blas.layout(strided.shape[-2:], strided.strides[-2:], itemsize)
 
 
-def _batch_axes(a: Form, b: Form, c: Form) -> list[tuple[int, int, int, int]]:
+def _batch_axes(a: Strided, b: Strided, c: Strided) -> list[tuple[int, int, int, int]]:
     """(length, stride in a, in b, in c) of the axes before the last two, as few as possible."""
     batch = c.shape[:-2]
     strides = [broadcast_strides(each, (*batch, *each.shape[-2:]))[: len(batch)] for each in (a, b, c)]
     return _collapse_axes(list(zip(batch, *strides, strict=True)), len(strides))[0]
 
 
-def _has_one_second(a: Form, b: Form, c: Form) -> bool:
+def _has_one_second(a: Strided, b: Strided, c: Strided) -> bool:
     """Whether many matrices are multiplied by one: then so are all their rows."""
     return len(c.shape) > 2 and math.prod(b.shape[:-2]) == 1 and a.shape[:-2] == c.shape[:-2]
 
@@ -81,10 +81,10 @@ class Calls(NamedTuple):
 
 
 @functools.lru_cache(1024)
-def _plan(a: Form, b: Form, c: Form, itemsize: int) -> Calls | None:
+def _plan(a: Strided, b: Strided, c: Strided, itemsize: int) -> Calls | None:
     """The calls for a product; None if the library does not take it."""
     if _has_one_second(a, b, c) and a.is_packed(itemsize) and c.is_packed(itemsize):
-        a, b, c = a.as_one_matrix(itemsize), Form(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
+        a, b, c = a.as_one_matrix(itemsize), Strided(b.shape[-2:], b.strides[-2:]), c.as_one_matrix(itemsize)
     layouts = [_layout(each, itemsize) for each in (a, b, c)]
     sizes = *c.shape[-2:], a.shape[-1]
     axes = sorted(_batch_axes(a, b, c))
@@ -101,7 +101,7 @@ def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:
     """The matrices, or a copy of them that the library takes."""
     if matrices.dtype != dtype:
         return matrices.astype(dtype, stream=stream)
-    return matrices if _layout(_form(matrices), dtype.itemsize) else matrices.copy("C", stream)
+    return matrices if _layout(_strided(matrices), dtype.itemsize) else matrices.copy("C", stream)
 
 
 def _is_faster_by_own_kernel(a: GPUArray, b: GPUArray, c: GPUArray) -> bool:
@@ -123,7 +123,7 @@ def matmul_by_cublas(a: GPUArray, b: GPUArray, c: GPUArray, stream) -> tuple[boo
     if not is_own_stream(stream):
         return False, None
     taken = [_as_taken(each, c.dtype, stream) for each in (a, b)]
-    calls = _plan(*map(_form, (*taken, c)), c.itemsize)
+    calls = _plan(*map(_strided, (*taken, c)), c.itemsize)
     if calls is None:
         return False, None
     calls.queue(*taken, c, stream)

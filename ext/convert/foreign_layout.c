@@ -7,10 +7,10 @@
 #include "ext/convert/dlpack.h"
 #include "ext/convert/foreign.h"
 
-void foreign_form_clear(ForeignForm *form)
+void foreign_layout_clear(ForeignLayout *layout)
 {
-    Py_CLEAR(form->dtype);
-    Py_CLEAR(form->owner);
+    Py_CLEAR(layout->dtype);
+    Py_CLEAR(layout->owner);
 }
 
 bool foreign_is_possible(ModuleState *state, PyObject *object)
@@ -74,12 +74,12 @@ static PyArray_Descr *read_dtype(PyObject *interface)
     return dtype;
 }
 
-static int read_shape(PyObject *interface, ForeignForm *form)
+static int read_shape(PyObject *interface, ForeignLayout *layout)
 {
     PyObject *shape = interface_entry(interface, "shape"), *strides = NULL;
-    int ndim = form->ndim = read_numbers(shape, "shape", form->shape), status = ndim < 0 ? -1 : 0;
-    Py_ssize_t itemsize = PyDataType_ELSIZE(form->dtype);
-    if (!status && strides_count(ndim, form->shape, itemsize) < 0) {
+    int ndim = layout->ndim = read_numbers(shape, "shape", layout->shape), status = ndim < 0 ? -1 : 0;
+    Py_ssize_t itemsize = PyDataType_ELSIZE(layout->dtype);
+    if (!status && strides_count(ndim, layout->shape, itemsize) < 0) {
         PyErr_SetString(PyExc_ValueError, "__cuda_array_interface__: the shape has a negative length or too "
                                           "many elements");
         status = -1;
@@ -88,9 +88,9 @@ static int read_shape(PyObject *interface, ForeignForm *form)
     if (status || PyErr_Occurred()) {
         status = -1;
     } else if (!strides) {
-        strides_fill('C', ndim, form->shape, itemsize, form->strides);
+        strides_fill('C', ndim, layout->shape, itemsize, layout->strides);
     } else {
-        int count = read_numbers(strides, "strides", form->strides);
+        int count = read_numbers(strides, "strides", layout->strides);
         if (count >= 0 && count != ndim)
             PyErr_Format(PyExc_ValueError, "__cuda_array_interface__: %d strides for %d dimensions", count,
                          ndim);
@@ -101,11 +101,11 @@ static int read_shape(PyObject *interface, ForeignForm *form)
     return status;
 }
 
-static int read_flags(PyObject *interface, ForeignForm *form)
+static int read_flags(PyObject *interface, ForeignLayout *layout)
 {
     PyObject *data = interface_entry(interface, "data"), *mask = interface_entry(interface, "mask");
     if (data && PyTuple_Check(data) && PyTuple_GET_SIZE(data) > 1)
-        form->read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) > 0;
+        layout->read_only = PyObject_IsTrue(PyTuple_GET_ITEM(data, 1)) > 0;
     if (mask && !PyErr_Occurred())
         PyErr_SetString(PyExc_TypeError,
                         "masked arrays are not supported: __cuda_array_interface__ has a mask");
@@ -133,47 +133,49 @@ static int check_place(ModuleState *state, const ForeignArray *array, int there)
     return -1;
 }
 
-int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignForm *form, int device)
+int foreign_check_pointer(ModuleState *state, const ForeignArray *array, const ForeignLayout *layout,
+                          int device)
 {
-    if (strides_count(form->ndim, form->shape, PyDataType_ELSIZE(form->dtype)) == 0) return 0;
+    if (strides_count(layout->ndim, layout->shape, PyDataType_ELSIZE(layout->dtype)) == 0) return 0;
     if (!array->pointer) {
         PyErr_SetString(PyExc_ValueError, "the array has elements, but its address is 0");
         return -1;
     }
-    if (convert_aligned(form->dtype, form->ndim, form->shape, form->strides, array->pointer) < 0) return -1;
+    if (convert_aligned(layout->dtype, layout->ndim, layout->shape, layout->strides, array->pointer) < 0)
+        return -1;
     return check_place(state, array, device);
 }
 
-static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignForm *form)
+static int describe_interface(ModuleState *state, PyObject *object, ForeignArray *out, ForeignLayout *layout)
 {
     PyObject *interface;
-    memset(form, 0, offsetof(ForeignForm, shape));
-    form->owner = NULL;
-    form->read_only = form->is_copy = false;
+    memset(layout, 0, offsetof(ForeignLayout, shape));
+    layout->owner = NULL;
+    layout->read_only = layout->is_copy = false;
     int found = convert_find_attribute(object, state->str___cuda_array_interface__, &interface);
     if (found <= 0) return found;
     if (foreign_read_interface(state, object, interface, out) < 0)
         found = -1;
     else if (out->unordered && dlpack_is_array(state, object))
         found = 0;
-    else if (!(form->dtype = read_dtype(interface)) || read_shape(interface, form) < 0
-             || read_flags(interface, form) < 0 || foreign_check_pointer(state, out, form, -1) < 0)
+    else if (!(layout->dtype = read_dtype(interface)) || read_shape(interface, layout) < 0
+             || read_flags(interface, layout) < 0 || foreign_check_pointer(state, out, layout, -1) < 0)
         found = -1;
     else
-        form->owner = Py_NewRef(object);
+        layout->owner = Py_NewRef(object);
     Py_DECREF(interface);
-    if (found < 0) foreign_form_clear(form);
+    if (found < 0) foreign_layout_clear(layout);
     return found;
 }
 
 /* Uses the cheapest protocol of the object that describes the array completely. */
 int foreign_describe(ModuleState *state, PyObject *object, CUstream consumer, ForeignArray *out,
-                     ForeignForm *form)
+                     ForeignLayout *layout)
 {
     *out = (ForeignArray){0};
-    int found = dlpack_describe_exchanged(state, object, false, out, form);
-    if (found == 0 && !out->on_host) found = describe_interface(state, object, out, form);
-    if (found == 0 && !out->on_host) found = dlpack_describe_exported(state, object, consumer, out, form);
+    int found = dlpack_describe_exchanged(state, object, false, out, layout);
+    if (found == 0 && !out->on_host) found = describe_interface(state, object, out, layout);
+    if (found == 0 && !out->on_host) found = dlpack_describe_exported(state, object, consumer, out, layout);
     return found;
 }
 

@@ -5,13 +5,13 @@
 
 enum { RANK_MAX = 64 };    /* of NumPy 2; NumPy 1 refuses more than 32 itself */
 
-/* A form of nothing. The lengths are left as they are: most arrays have few axes. */
-static void start_form(HostArrayForm *form)
+/* An empty layout. The lengths are left as they are: most arrays have few axes. */
+static void start_layout(HostArrayLayout *layout)
 {
-    form->dtype = NULL;
-    form->rank = 0;
-    form->fortran = false;
-    form->bytes = 0;
+    layout->dtype = NULL;
+    layout->rank = 0;
+    layout->fortran = false;
+    layout->bytes = 0;
 }
 
 /* NumPy's own types of numbers, which always mean the same dtype. */
@@ -41,9 +41,9 @@ static int read_dtype(ModuleState *state, PyObject *object, PyArray_Descr **out)
     return 0;
 }
 
-static int add_dimension(HostArrayForm *form, PyObject *value)
+static int add_dimension(HostArrayLayout *layout, PyObject *value)
 {
-    if (form->rank == RANK_MAX) {
+    if (layout->rank == RANK_MAX) {
         PyErr_Format(PyExc_ValueError, "maximum supported dimension for an array is %d", RANK_MAX);
         return -1;
     }
@@ -53,63 +53,64 @@ static int add_dimension(HostArrayForm *form, PyObject *value)
         PyErr_SetString(PyExc_ValueError, "negative dimensions are not allowed");
         return -1;
     }
-    form->shape[form->rank++] = (Py_ssize_t)length;
+    layout->shape[layout->rank++] = (Py_ssize_t)length;
     return 0;
 }
 
-static int fill_shape(HostArrayForm *form, PyObject *shape)
+static int fill_shape(HostArrayLayout *layout, PyObject *shape)
 {
-    if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(form, shape);
+    if (PyIndex_Check(shape) && !PyArray_Check(shape)) return add_dimension(layout, shape);
     PyObject *items = PySequence_Fast(shape, "shape must be an int or an iterable of ints"), *item;
     int status = items ? 0 : -1;
     for (Py_ssize_t i = 0; status == 0 && i < PySequence_Fast_GET_SIZE(items); i++) {
         item = PySequence_Fast_GET_ITEM(items, i);
-        status = add_dimension(form, item);
+        status = add_dimension(layout, item);
     }
     Py_XDECREF(items);
     return status;
 }
 
-static int fill_order(ModuleState *state, HostArrayForm *form, PyObject *order)
+static int fill_order(ModuleState *state, HostArrayLayout *layout, PyObject *order)
 {
     if (!order || (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "C") == 0)) return 0;
     if (PyUnicode_Check(order) && PyUnicode_CompareWithASCIIString(order, "F") == 0) {
-        form->fortran = true;
+        layout->fortran = true;
         return 0;
     }
     raise_logic(state, "order must be \"C\" or \"F\", not %R", order);
     return -1;
 }
 
-static int fill_bytes(HostArrayForm *form)
+static int fill_bytes(HostArrayLayout *layout)
 {
-    size_t bytes = (size_t)PyDataType_ELSIZE(form->dtype);
-    if (PyDataType_REFCHK(form->dtype)) {
+    size_t bytes = (size_t)PyDataType_ELSIZE(layout->dtype);
+    if (PyDataType_REFCHK(layout->dtype)) {
         PyErr_SetString(PyExc_TypeError, "this memory cannot hold Python objects");
         return -1;
     }
-    if (convert_native(form->dtype, "memory for the device") < 0) return -1;
-    for (int i = 0; i < form->rank; i++)
-        if (__builtin_mul_overflow(bytes, (size_t)form->shape[i], &bytes) || bytes > PY_SSIZE_T_MAX) {
+    if (convert_native(layout->dtype, "memory for the device") < 0) return -1;
+    for (int i = 0; i < layout->rank; i++)
+        if (__builtin_mul_overflow(bytes, (size_t)layout->shape[i], &bytes) || bytes > PY_SSIZE_T_MAX) {
             PyErr_SetString(PyExc_ValueError, "the array is too big");
             return -1;
         }
-    form->bytes = bytes;
+    layout->bytes = bytes;
     return 0;
 }
 
-int convert_form(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order, HostArrayForm *out)
+int convert_layout(ModuleState *state, PyObject *shape, PyObject *dtype, PyObject *order,
+                   HostArrayLayout *out)
 {
-    start_form(out);
+    start_layout(out);
     if (read_dtype(state, dtype, &out->dtype) < 0) return -1;
     if (fill_shape(out, shape) < 0 || fill_order(state, out, order) < 0 || fill_bytes(out) < 0) {
-        convert_form_clear(out);
+        convert_layout_clear(out);
         return -1;
     }
     return 0;
 }
 
-static int form_of_array(PyArrayObject *array, HostArrayForm *out)
+static int layout_of_array(PyArrayObject *array, HostArrayLayout *out)
 {
     if (!PyArray_IS_C_CONTIGUOUS(array) && !PyArray_IS_F_CONTIGUOUS(array)) {
         PyErr_SetString(PyExc_ValueError, "the array is neither C- nor F-contiguous");
@@ -122,34 +123,34 @@ static int form_of_array(PyArrayObject *array, HostArrayForm *out)
     return fill_bytes(out);
 }
 
-int convert_form_like(PyObject *array, HostArrayForm *out)
+int convert_layout_like(PyObject *array, HostArrayLayout *out)
 {
-    start_form(out);
+    start_layout(out);
     PyObject *host = PyArray_FROM_O(array);
-    int status = host ? form_of_array((PyArrayObject *)host, out) : -1;
+    int status = host ? layout_of_array((PyArrayObject *)host, out) : -1;
     Py_XDECREF(host);
-    if (status < 0) convert_form_clear(out);
+    if (status < 0) convert_layout_clear(out);
     return status;
 }
 
-void convert_form_clear(HostArrayForm *form)
+void convert_layout_clear(HostArrayLayout *layout)
 {
-    PyArray_Descr *dtype = form->dtype;
-    form->dtype = NULL;
+    PyArray_Descr *dtype = layout->dtype;
+    layout->dtype = NULL;
     Py_XDECREF(dtype);
 }
 
-PyObject *convert_make_array(HostArrayForm *form, void *memory, PyObject *owner)
+PyObject *convert_make_array(HostArrayLayout *layout, void *memory, PyObject *owner)
 {
-    int order = form->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
+    int order = layout->fortran ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS;
     int flags =
-        memory ? NPY_ARRAY_WRITEABLE | order : form->fortran; /* without data any flag means Fortran */
-    PyArray_Descr *dtype = form->dtype;
+        memory ? NPY_ARRAY_WRITEABLE | order : layout->fortran; /* without data any flag means Fortran */
+    PyArray_Descr *dtype = layout->dtype;
     npy_intp shape[64];
-    for (int i = 0; i < form->rank; i++) shape[i] = (npy_intp)form->shape[i];
-    form->dtype = NULL;
+    for (int i = 0; i < layout->rank; i++) shape[i] = (npy_intp)layout->shape[i];
+    layout->dtype = NULL;
     PyObject *array =
-        PyArray_NewFromDescr(&PyArray_Type, dtype, form->rank, shape, NULL, memory, flags, NULL);
+        PyArray_NewFromDescr(&PyArray_Type, dtype, layout->rank, shape, NULL, memory, flags, NULL);
     if (!array) {
         Py_XDECREF(owner);
         return NULL;
