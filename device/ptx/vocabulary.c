@@ -20,7 +20,7 @@ enum {
     MAX_WORDS = PTX_OP_COUNT + PTX_MOD_COUNT + PTX_TYPE_COUNT + PTX_SPACE_COUNT + PTX_DIRECTIVE_COUNT + 3
                 + PTX_SPECIAL_COUNT + NUMBERED_MEMBERS + CLASS_COUNT,
     SLOTS = 4096,
-    MOST_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
+    MAX_TEXT = 0 /* "%", the name and its NUL; of a family two digits more, and "_64" */
 #define SPECIAL(name, type, components) +(1 + sizeof #name)
 #define NUMBERED(name, type, count) +(count) * (1 + sizeof #name + 2 + 3)
 #include "ptx/special.def"
@@ -32,7 +32,7 @@ static struct {
     uint16_t slots[SLOTS]; /* number of a word + 1; 0: free */
     uint32_t count;
     PtxWordSet classes[CLASS_COUNT];
-    char text[MOST_TEXT]; /* of names that no table spells */
+    char text[MAX_TEXT]; /* of names that no table spells */
     size_t text_length;
 } vocabulary;
 

@@ -44,7 +44,7 @@ static int constant_bytes(const CodeModule *module)
 CUresult function_attribute(const CodeFunction *code, const FunctionSettings *settings,
                             CUfunction_attribute attribute, int *value)
 {
-    enum { MOST_REGISTERS = 255 };
+    enum { MAX_REGISTERS = 255 };
     uint32_t registers = code->register_estimate, stack = code->stack_size;
     int axis = (int)attribute - CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH;
     switch (attribute) {
@@ -55,7 +55,7 @@ CUresult function_attribute(const CodeFunction *code, const FunctionSettings *se
         *value = (int)(stack == UINT32_MAX ? code->local_size : stack);
         break;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = (int)(registers < MOST_REGISTERS ? registers : MOST_REGISTERS);
+        *value = (int)(registers < MAX_REGISTERS ? registers : MAX_REGISTERS);
         break;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = code->module->target; break;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *value = driver_settings()->capability; break;

@@ -5,7 +5,7 @@
 #include "api/stream/green.h"
 
 /* Each scheduler of a multiprocessor has its part of the registers, for whole warps. */
-enum { WARP = 32, MOST_REGISTERS = 255, SCHEDULERS = 4 };
+enum { WARP = 32, MAX_REGISTERS = 255, SCHEDULERS = 4 };
 
 static int smaller(int a, int b) { return a < b ? a : b; }
 
@@ -18,7 +18,7 @@ int occupancy_blocks(const CodeFunction *code, int threads, size_t dynamic_share
     const DeviceLimits *limits = device_limits();
     if (dynamic_shared > (size_t)limits->shared_optin - code->shared_size) return 0;
     int warps = (threads + WARP - 1) / WARP;
-    int registers = smaller((int)code->register_estimate, MOST_REGISTERS);
+    int registers = smaller((int)code->register_estimate, MAX_REGISTERS);
     int warp_registers = round_up((registers ? registers : 1) * WARP, DEVICE_REGISTER_UNIT);
     int wanted = (int)(code->shared_size + dynamic_shared) + limits->shared_reserved;
     int shared = round_up(wanted, limits->shared_unit);

@@ -114,9 +114,9 @@ uint64_t children_open(Children *children, const GridLaunch *parent, const Child
 uint64_t children_reserve(Children *children, const GridLaunch *parent, uint64_t align, uint64_t size,
                           int *error)
 {
-    enum { LARGEST = 4096, LARGEST_ALIGN = 64 };
+    enum { MAX_SIZE = 4096, MAX_ALIGN = 64 };
     *error = RUNTIME_INVALID_VALUE;
-    if (size > LARGEST || align > LARGEST_ALIGN) return 0;
+    if (size > MAX_SIZE || align > MAX_ALIGN) return 0;
     Child *child = open_new(children, parent->runtime, (size_t)(size > align ? size : align), error);
     return child ? put_open(children, child) : 0;
 }

@@ -9,7 +9,7 @@
 
 #include "exec/runtime/runtime.h"
 
-enum { UNIT_BITS = 4, CLASSES = 48, LARGEST_ALIGN = 4096 };
+enum { UNIT_BITS = 4, CLASSES = 48, MAX_ALIGN = 4096 };
 
 struct DeviceHeap {
     pthread_mutex_t lock;
@@ -59,7 +59,7 @@ static unsigned class_for(uint64_t size, uint64_t align)
 /* An address from the list of the class, or cut from what was never used; 0 when full. */
 static uint64_t take_locked(DeviceHeap *heap, unsigned class)
 {
-    uint64_t size = (uint64_t)1 << class, align = size < LARGEST_ALIGN ? size : LARGEST_ALIGN;
+    uint64_t size = (uint64_t)1 << class, align = size < MAX_ALIGN ? size : MAX_ALIGN;
     uint64_t start = (heap->base + heap->used + align - 1) & ~(align - 1);
     uint32_t unit = heap->free_list[class];
     if (unit) {
@@ -75,7 +75,7 @@ uint64_t device_heap_alloc(DeviceHeap *heap, uint64_t size, uint64_t align)
 {
     uint64_t address;
     unsigned class;
-    if (size == 0 || size > heap->size || align > LARGEST_ALIGN) return 0;
+    if (size == 0 || size > heap->size || align > MAX_ALIGN) return 0;
     class = class_for(size, align);
     pthread_mutex_lock(&heap->lock);
     address = take_locked(heap, class);

@@ -4,7 +4,11 @@
 
 #include "exec/texture/texture.h"
 
-enum { LEVEL_ALIGNMENT = 512, DETAIL_LIMIT = 1 << 12, BIAS_LIMIT = 16 };
+enum {
+    LEVEL_ALIGNMENT = 512, /* bytes, as of textures in linear memory */
+    DETAIL_LIMIT = 1 << 12, /* beyond every level, and what is computed from it fits 32 bits */
+    BIAS_LIMIT = 16, /* levels to which a bias is clamped */
+};
 
 static uint32_t halved(uint32_t size) { return size > 1 ? size / 2 : 1; }
 

@@ -13,7 +13,8 @@
 
 #include <string.h>
 
-enum { ROWS_MOST = 96, MAX_INSNS = 256, MAX_BRANCHES = 4 };
+/* A kernel with more is not taken for an elementwise one. */
+enum { MAX_ROWS = 96, MAX_INSNS = 256, MAX_BRANCHES = 4 };
 
 typedef enum Content { HAS_AFFINE, HAS_TEST, HAS_PART } Content;
 
@@ -27,7 +28,7 @@ typedef struct RowContent {
 typedef struct Path {
     const CodeFunction *function;
     CodeElementwise code;
-    RowContent rows[ROWS_MOST];
+    RowContent rows[MAX_ROWS];
     uint32_t row_count, value_count, access_count, walked, branches;
     ElementwiseStep accesses[ELEMENTWISE_OPERANDS];
     uint8_t parts[ELEMENTWISE_OPERANDS]; /* of each operand, a bit for those computed so far */
@@ -52,7 +53,7 @@ static const RowContent *content_of(const Path *x, Ref row)
 static bool set_content(Path *x, RowContent content)
 {
     const uint32_t n = find_row(x, content.row);
-    if (n == ROWS_MOST) return false;
+    if (n == MAX_ROWS) return false;
     if (n == x->row_count) x->row_count++;
     x->rows[n] = content;
     return true;

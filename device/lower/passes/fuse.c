@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { RUN_LIMIT = 1024 };
+enum { RUN_LIMIT = 1024 }; /* products that one fused operation makes */
 
 typedef struct Fusion {
     LowerFunction *f;

@@ -10,12 +10,12 @@ from pycuda._kernels.plans.caches import context_dependent_memoize
 from pycuda._kernels.plans.modules import compiled
 
 THREADS = 256
-TOGETHER = 4  # elements of a thread
-_SIZES = {"threads": THREADS, "together": TOGETHER}
+ITEMS_PER_THREAD = 4  # elements of a thread
+_SIZES = {"threads": THREADS, "items": ITEMS_PER_THREAD}
 _ROWS = 4  # of a thread that gathers with the same indices from each
 STAGED_THREADS = 512
 _STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
-_MANY_ROWS = 256
+_MANY_ROWS = 256  # a block each: about two for each multiprocessor of an H100
 MAX_WORD = 16
 WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", MAX_WORD: "uint4"}
 _MAX_GRID = (1 << 31) - 1
@@ -25,14 +25,14 @@ extern "C" __global__ void __launch_bounds__({threads})
 pick(char *array, const char *indices, int *error, char *other, pycuda::Picking<{axes}> plan)
 {{
     using namespace pycuda;
-    pycuda::pick<{element}, {index}, {mode}, {put}, {axes}, {together}>(array, indices, error, other, plan);
+    pycuda::pick<{element}, {index}, {mode}, {put}, {axes}, {items}>(array, indices, error, other, plan);
 }}
 """
 _CHECK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
 check(const char *indices, int *error, int *refused, pycuda::Picking<{axes}> plan)
 {{
-    pycuda::check<{index}, {axes}, {together}>(indices, error, refused, plan);
+    pycuda::check<{index}, {axes}, {items}>(indices, error, refused, plan);
 }}
 """
 _GATHER = """#include "array/pycuda-gather.hpp"
@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__({threads})
 gather(const char *array, const char *indices, int *error, {element} *out, index_t count, index_t length,
        index_t step, Rows rows)
 {{
-    pycuda::gather<{element}, {index}, {mode}, {together}, {rows}>(array, indices, error, out, count, length,
+    pycuda::gather<{element}, {index}, {mode}, {items}, {rows}>(array, indices, error, out, count, length,
                                                                     step, rows);
 }}
 """
@@ -91,10 +91,8 @@ def check(index: str, axes: int):
 
 
 @context_dependent_memoize
-def _gather(element: str, index: str, mode: str, together: int, rows: int):
-    text = _GATHER.format(
-        threads=THREADS, element=element, index=index, mode=mode, together=together, rows=rows
-    )
+def _gather(element: str, index: str, mode: str, items: int, rows: int):
+    text = _GATHER.format(threads=THREADS, element=element, index=index, mode=mode, items=items, rows=rows)
     return compiled(text).get_function("gather")._prepare_strided("PPPPqqq24s")
 
 
@@ -141,9 +139,9 @@ def gather(element: str, index: str, source: Source, axes: list[tuple[int, ...]]
         function = _staged(element, index, source.mode, stage)
         return function, (rows, 1), (STAGED_THREADS, 1, 1), (count, source.length, packed_rows)
     at_once = _ROWS if rows > 1 and in_indices == 0 else 1
-    together = TOGETHER if source.itemsize <= 8 else 1
-    blocks = ceil_div(count, THREADS * together) * ceil_div(rows, at_once)
-    function = _gather(element, index, source.mode, together, at_once)
+    items = ITEMS_PER_THREAD if source.itemsize <= 8 else 1
+    blocks = ceil_div(count, THREADS * items) * ceil_div(rows, at_once)
+    function = _gather(element, index, source.mode, items, at_once)
     return function, (blocks, 1), (THREADS, 1, 1), (count, source.length, source.step, packed_rows)
 
 
@@ -163,7 +161,7 @@ def picking(count: int, length: int, step: int, axes: list[tuple[int, ...]], cap
 
 def grid(count: int) -> tuple[int, int]:
     """The grid of pick and check. A count that no grid is large enough for is refused by the driver."""
-    return ceil_div(count, THREADS * TOGETHER), 1
+    return ceil_div(count, THREADS * ITEMS_PER_THREAD), 1
 
 
 def offsets_grid(count: int) -> tuple[int, int]:

@@ -26,7 +26,7 @@ TILE = np.dtype([("chunk", "i4"), ("chunks", "i4"), ("row", "i4"), ("rows", "i4"
 # Of a matrix that fills a GPU; below this, large tiles leave multiprocessors without work.
 LEAST = 1 << 22
 _TYPICAL = 196608  # bytes of the products of a tile, of large GPUs
-_SAMPLES = 16
+_SAMPLES = 16  # tiles, evenly spaced, in which requests are counted
 _SAVED = 0.15  # requests for each element
 
 
