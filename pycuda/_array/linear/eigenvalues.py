@@ -86,10 +86,14 @@ def _can_be_real() -> bool:
     return np.linalg.eigvals(np.eye(1)).dtype.kind == "f"
 
 
+def are_real(a, w) -> bool:
+    """Whether all eigenvalues of a real matrix are real. Without checks it is not looked at."""
+    return a.dtype.kind != "c" and checks.are_wanted() and not apply("imag", w).any().get()
+
+
 def _are_real(a, w) -> bool:
-    """Whether NumPy's results are real. Without checks they are complex."""
-    possible = _can_be_real() and a.dtype.kind != "c" and checks.are_wanted()
-    return possible and not apply("imag", w).any().get()
+    """Whether NumPy's results are real."""
+    return _can_be_real() and are_real(a, w)
 
 
 def eig(a):

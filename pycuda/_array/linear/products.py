@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -122,8 +124,21 @@ def kron(a, b) -> GPUArray:
     return product.reshape(tuple(map(operator.mul, outer_shape, inner_shape)))
 
 
+@functools.cache
+def _has_planar_cross() -> bool:
+    """Whether NumPy takes vectors of two components, as it did before 2.5."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        try:
+            np.cross(np.zeros(2), np.zeros(2))
+        except ValueError:
+            return False
+    return True
+
+
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
-    """The vector product along an axis of length 3, or 2: then the third component alone, of two such."""
+    """The vector product along an axis of length 3; before NumPy 2.5 also 2: then the third component alone,
+    of two such."""
     if axis is not None:
         axisa = axisb = axisc = axis
     if axisa == axisb == axisc == -1:
@@ -132,7 +147,8 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None) -> GPUArray:
             return result
     a, b = as_array(a), as_array(b)
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
-    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+    lengths = {a.shape[-1], b.shape[-1]}
+    if lengths != {3} and not (lengths <= {2, 3} and _has_planar_cross()):
         raise numpy_error(np.cross, a, b)
     dtype = np.result_type(a.dtype, b.dtype)
     if dtype.kind == "b":

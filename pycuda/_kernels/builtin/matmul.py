@@ -168,17 +168,16 @@ def _by_threads(first: _Operand, second: _Operand, batches: int, types, itemsize
     return Way("pycuda-matmul.hpp", call, tile.side**2, tile.blocks, tile.rows, tile.columns)
 
 
-_DOUBLE_WARP = 32  # rows and columns of a warp
-_HALF_SIDE, _HALF_THREADS = 128, 128  # of a block
+# Of a block.
+_DOUBLE_SIDE, _DOUBLE_THREADS = 64, 128
+_HALF_SIDE, _HALF_THREADS = 128, 128
 
 
-def by_tensor_cores_of_doubles(first: _Operand, second: _Operand, batches: int) -> Way:
+def by_tensor_cores_of_doubles(first: _Operand, second: _Operand) -> Way:
     """The bits of `_by_threads`."""
-    side = 128 if math.prod(_grid(first.lines, second.lines, batches, 128, 128)) >= _MIN_BLOCKS else 64
     readings = (*first.neighbors(elements_per_access(8)), *second.neighbors(elements_per_access(8)))
-    call = f"matmul_of_doubles<{side}, {', '.join(map(str, readings))}>"
-    threads = (side // _DOUBLE_WARP) ** 2 * 32
-    return Way("pycuda-matmul-double.hpp", call, threads, 512 // threads, side, side)
+    call = f"matmul_of_doubles<{', '.join(map(str, readings))}>"
+    return Way("pycuda-matmul-double.hpp", call, _DOUBLE_THREADS, 4, _DOUBLE_SIDE, _DOUBLE_SIDE)
 
 
 def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way | None:
@@ -191,7 +190,7 @@ def by_tensor_cores_of_halves(first: _Operand, second: _Operand, dtypes) -> Way 
     return Way("pycuda-matmul-half.hpp", call, _HALF_THREADS, 2, _HALF_SIDE, _HALF_SIDE, has_same_bits=False)
 
 
-def _by_tensor_cores(first: _Operand, second: _Operand, batches: int, dtypes, same_bits: bool) -> Way | None:
+def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool) -> Way | None:
     """The tensor cores' way for these dtypes, None without one. same_bits: only one whose bits are the same
     on all devices.
     """
@@ -199,7 +198,7 @@ def _by_tensor_cores(first: _Operand, second: _Operand, batches: int, dtypes, sa
         return None
     a, b, c = dtypes
     if a == b == c == np.float64:
-        return by_tensor_cores_of_doubles(first, second, batches)
+        return by_tensor_cores_of_doubles(first, second)
     if not same_bits and a == b and a.itemsize == 2 and elements.kind(a) == "f" and c in (a, np.float32):
         return by_tensor_cores_of_halves(first, second, dtypes)
     return None
@@ -222,7 +221,7 @@ def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bo
     )
     dtypes = a.dtype, b.dtype, c.dtype
     types = (*map(elements.stored, dtypes), elements.computed(c.dtype))
-    chosen = way or _by_tensor_cores(first, second, batches, dtypes, same_bits)
+    chosen = way or _by_tensor_cores(first, second, dtypes, same_bits)
     if chosen is None:
         chosen = _by_threads(first, second, batches, types, c.itemsize)
     grid = _grid(rows, columns, batches, chosen.rows, chosen.columns)

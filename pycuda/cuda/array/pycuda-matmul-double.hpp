@@ -9,26 +9,27 @@
 namespace pycuda
 {
 
-enum { DOUBLE_DEPTH = 8, DOUBLE_STAGES = 3, DOUBLE_WARP = 32 }; // a warp has as many rows as columns
-
-// A block has a tile of SIDE x SIDE results.
-template <int SIDE> struct DoubleBlock {
-    enum { WARPS = SIDE / DOUBLE_WARP, THREADS = WARPS * WARPS * 32, TILE = SIDE * DOUBLE_DEPTH };
-};
+// A block has a tile of DOUBLE_SIDE x DOUBLE_SIDE results, a warp DOUBLE_WARP x DOUBLE_WARP of them. Four blocks
+// of a multiprocessor keep its tensor cores busier than one with larger tiles.
+enum { DOUBLE_SIDE = 64, DOUBLE_WARP = 32, DOUBLE_THREADS = 128 };
+enum { DOUBLE_DEPTH = 8, DOUBLE_STAGES = 3, DOUBLE_TILE = DOUBLE_SIDE * DOUBLE_DEPTH };
 
 // Where an element of an operand is in its tile in shared memory: neighbors in memory are neighbors there,
 // and what a warp loads as fragments is in different banks.
-template <int SIDE, Reading READING> __device__ __forceinline__ int double_place(int line, int depth)
+template <Reading READING> __device__ __forceinline__ int double_place(int line, int depth)
 {
     return READING == ALONG_INNER ? line * DOUBLE_DEPTH + (depth ^ (line / 2 % 2 * 4))
-                                  : depth * SIDE + (line ^ (depth % 4 * 4));
+                                  : depth * DOUBLE_SIDE + (line ^ (depth % 4 * 4));
 }
 
 // The vectors of WIDTH elements of an operand that a thread copies to shared memory, part after part. Lines
 // beyond the last one are read as the last ones; what is beyond the inner axis is padding.
-template <int SIDE, Reading READING, int WIDTH> struct DoublePart {
-    enum { THREADS = DoubleBlock<SIDE>::THREADS, VECTORS = SIDE * DOUBLE_DEPTH / THREADS / WIDTH };
-    enum { SHARERS = (READING == ALONG_INNER ? DOUBLE_DEPTH : SIDE) / WIDTH, STEP = THREADS / SHARERS };
+template <Reading READING, int WIDTH> struct DoublePart {
+    enum { VECTORS = DOUBLE_TILE / DOUBLE_THREADS / WIDTH };
+    enum {
+        SHARERS = (READING == ALONG_INNER ? DOUBLE_DEPTH : DOUBLE_SIDE) / WIDTH,
+        STEP = DOUBLE_THREADS / SHARERS
+    };
     enum { LINE_STEP = READING == ALONG_INNER ? STEP : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : STEP };
     const char *from[VECTORS];
     index_t next;
@@ -54,7 +55,7 @@ template <int SIDE, Reading READING, int WIDTH> struct DoublePart {
 #pragma unroll
         for (int e = 0; e < VECTORS; e++) {
             int depth_here = depth + e * DEPTH_STEP;
-            double *to = tile + double_place<SIDE, READING>(line + e * LINE_STEP, depth_here);
+            double *to = tile + double_place<READING>(line + e * LINE_STEP, depth_here);
             if (depth_here < there)
                 asm volatile(
                     "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
@@ -87,7 +88,7 @@ __device__ __forceinline__ void multiply_fragments(double (&sum)[4], const doubl
 }
 
 // One part of the inner axis: what a warp adds to its results.
-template <int SIDE, Reading OF_A, Reading OF_B>
+template <Reading OF_A, Reading OF_B>
 __device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][4], const double *rows,
                                                  const double *columns, int row, int column)
 {
@@ -97,12 +98,12 @@ __device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][
     for (int i = 0; i < DOUBLE_WARP / 16; i++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            a[i][k] = rows[double_place<SIDE, OF_A>(row + i * 16 + k % 2 * 8 + group, member + k / 2 * 4)];
+            a[i][k] = rows[double_place<OF_A>(row + i * 16 + k % 2 * 8 + group, member + k / 2 * 4)];
 #pragma unroll
     for (int j = 0; j < DOUBLE_WARP / 8; j++)
 #pragma unroll
         for (int k = 0; k < 2; k++)
-            b[j][k] = columns[double_place<SIDE, OF_B>(column + j * 8 + group, member + k * 4)];
+            b[j][k] = columns[double_place<OF_B>(column + j * 8 + group, member + k * 4)];
 #pragma unroll
     for (int i = 0; i < DOUBLE_WARP / 16; i++)
 #pragma unroll
@@ -110,25 +111,24 @@ __device__ __forceinline__ void multiply_doubles(double (*sum)[DOUBLE_WARP / 8][
 }
 
 // One tile of one product.
-template <int SIDE, Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
+template <Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
 __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const char *b, char *c,
                                                          const Matmul<D> &plan, double *shared)
 {
-    typedef DoubleBlock<SIDE> Block;
     TilePlace tile = tile_of_block();
-    index_t first_row = (index_t)tile.row * SIDE, first_column = (index_t)tile.column * SIDE;
-    int warp = threadIdx.x / 32, row = warp / Block::WARPS * DOUBLE_WARP,
-        column = warp % Block::WARPS * DOUBLE_WARP;
-    DoublePart<SIDE, OF_A, WIDTH_A> rows(a, first_row, plan.rows, plan.a_row, plan.a_inner);
-    DoublePart<SIDE, OF_B, WIDTH_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
+    index_t first_row = (index_t)tile.row * DOUBLE_SIDE, first_column = (index_t)tile.column * DOUBLE_SIDE;
+    int warp = threadIdx.x / 32, row = warp / (DOUBLE_SIDE / DOUBLE_WARP) * DOUBLE_WARP,
+        column = warp % (DOUBLE_SIDE / DOUBLE_WARP) * DOUBLE_WARP;
+    DoublePart<OF_A, WIDTH_A> rows(a, first_row, plan.rows, plan.a_row, plan.a_inner);
+    DoublePart<OF_B, WIDTH_B> columns(b, first_column, plan.columns, plan.b_column, plan.b_inner);
     double sum[DOUBLE_WARP / 16][DOUBLE_WARP / 8][4] = {};
     unsigned parts = (unsigned)((plan.inner + DOUBLE_DEPTH - 1) / DOUBLE_DEPTH);
     // Adding 0 * -0 leaves a sum as it is, also -0.
     auto copy = [&](unsigned part) {
-        double *to = shared + part % DOUBLE_STAGES * 2 * Block::TILE;
+        double *to = shared + part % DOUBLE_STAGES * 2 * DOUBLE_TILE;
         if (part < parts) {
             rows.copy(to, plan.inner - (index_t)part * DOUBLE_DEPTH, 0.0);
-            columns.copy(to + Block::TILE, plan.inner - (index_t)part * DOUBLE_DEPTH, -0.0);
+            columns.copy(to + DOUBLE_TILE, plan.inner - (index_t)part * DOUBLE_DEPTH, -0.0);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
@@ -139,8 +139,8 @@ __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const ch
         asm volatile("cp.async.wait_group %0;" ::"n"(DOUBLE_STAGES - 2) : "memory");
         __syncthreads(); // and all threads have read what the next copy overwrites
         copy(part + DOUBLE_STAGES - 1);
-        const double *here = shared + part % DOUBLE_STAGES * 2 * Block::TILE;
-        multiply_doubles<SIDE, OF_A, OF_B>(sum, here, here + Block::TILE, row, column);
+        const double *here = shared + part % DOUBLE_STAGES * 2 * DOUBLE_TILE;
+        multiply_doubles<OF_A, OF_B>(sum, here, here + DOUBLE_TILE, row, column);
     }
 #pragma unroll
     for (int i = 0; i < DOUBLE_WARP / 16; i++)
@@ -156,13 +156,13 @@ __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const ch
             }
 }
 
-template <int SIDE, Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
+template <Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>
 __device__ __forceinline__ void matmul_of_doubles(const char *a, const char *b, char *c,
                                                   const Matmul<D> &plan)
 {
-    __shared__ alignas(16) double shared[DOUBLE_STAGES * 2 * DoubleBlock<SIDE>::TILE];
+    __shared__ alignas(16) double shared[DOUBLE_STAGES * 2 * DOUBLE_TILE];
     for_matrices(a, b, c, plan, [&](const char *here_a, const char *here_b, char *here_c) {
-        multiply_tile_of_doubles<SIDE, OF_A, WIDTH_A, OF_B, WIDTH_B>(here_a, here_b, here_c, plan, shared);
+        multiply_tile_of_doubles<OF_A, WIDTH_A, OF_B, WIDTH_B>(here_a, here_b, here_c, plan, shared);
     });
 }
 

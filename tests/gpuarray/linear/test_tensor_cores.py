@@ -52,16 +52,16 @@ def product(a, b, dtype, choose):
 @settings(max_examples=8, deadline=None)
 @given(
     st.tuples(st.integers(1, 140), st.integers(1, 140), st.integers(0, 20)), FORMS, FORMS,
-    st.sampled_from([(), (3,)]), st.sampled_from([1, 1000]), st.integers(0, 2**32 - 1),
+    st.sampled_from([(), (3,)]), st.integers(0, 2**32 - 1),
 )  # fmt: skip
-def test_doubles(sizes, first, second, batch, batches, seed):
-    """Tiles of both sizes; also sums that are -0, which padding must leave."""
+def test_doubles(sizes, first, second, batch, seed):
+    """Also sums that are -0, which padding must leave."""
     rows, columns, inner = sizes
     rng = np.random.default_rng(seed)
     a, b = numbers(rng, (*batch, rows, inner), "f8"), numbers(rng, (*batch, inner, columns), "f8")
     a[..., ::3, :], b[..., :, ::3] = -1e-200, 1e-200
     x, y = laid(a, first), laid(b, second)
-    got = product(x, y, "f8", lambda *each: kernels.by_tensor_cores_of_doubles(*each, batches))
+    got = product(x, y, "f8", kernels.by_tensor_cores_of_doubles)
     way = kernels._by_threads(operand(x, True), operand(y, False), 1, ("double",) * 4, 8)
     want = product(x, y, "f8", lambda *each: way)
     assert (got.view(np.uint64) == want.view(np.uint64)).all()
