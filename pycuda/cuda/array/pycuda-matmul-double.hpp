@@ -9,8 +9,8 @@
 namespace pycuda
 {
 
-// A block has a tile of DOUBLE_SIDE x DOUBLE_SIDE results, a warp DOUBLE_WARP x DOUBLE_WARP of them. Four blocks
-// of a multiprocessor keep its tensor cores busier than one with larger tiles.
+// A block has a tile of DOUBLE_SIDE x DOUBLE_SIDE results, a warp DOUBLE_WARP x DOUBLE_WARP of them. Four
+// blocks of a multiprocessor keep its tensor cores busier than one with larger tiles.
 enum { DOUBLE_SIDE = 64, DOUBLE_WARP = 32, DOUBLE_THREADS = 128 };
 enum { DOUBLE_DEPTH = 8, DOUBLE_STAGES = 3, DOUBLE_TILE = DOUBLE_SIDE * DOUBLE_DEPTH };
 
