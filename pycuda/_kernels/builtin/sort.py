@@ -21,7 +21,8 @@ _ROW_ITEMS, _ROW_BYTES, _TINY_ROW_ITEMS = 16, 128, 4  # cells of a thread and th
 DIGITS = 256  # pycuda-radix-sort.hpp
 PASS_THREADS = 384
 _ITEMS = {1: 23, 2: 23, 4: 23, 8: 11, 16: 5}  # of a thread, by the bytes of what is moved
-_ALONE = 19  # of keys of 4 bytes that carry nothing: then a multiprocessor has room for a third block
+# Of keys that carry nothing: of those of 4 bytes a multiprocessor then has room for a third block.
+_ITEMS_ALONE = {4: 19, 8: 15}
 _FEW_ITEMS = {1: 7, 2: 7, 4: 7, 8: 5, 16: 3}  # for rows of few tiles
 
 _LONG = 1 << 22  # keys that are counted with many counters
@@ -242,7 +243,8 @@ class PassShape(NamedTuple):
 def pass_shape(count: int, length: int, itemsize: int, alone: bool) -> PassShape:
     """The launch of one pass over `count` rows. `itemsize`: the larger one of a key and a value."""
     third = alone and itemsize == 4
-    choices = _FEW_ITEMS[itemsize], _ALONE if third else _ITEMS[itemsize]
+    many = _ITEMS_ALONE.get(itemsize) if alone else None
+    choices = _FEW_ITEMS[itemsize], many or _ITEMS[itemsize]
     sizes = [(ceil_div(length, PASS_THREADS * items), -items) for items in choices]
     # Small tiles where large ones would be half empty, or few.
     tiles, items = min(sizes, key=lambda size: size[0] * (PASS_THREADS * -size[1] + 2048))
