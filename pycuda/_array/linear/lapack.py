@@ -7,10 +7,16 @@ matrix, other than 0 where it fails.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pycuda._array.core import captures
 from pycuda._array.core.elementwise import apply
+from pycuda._array.core.memory import new
 from pycuda._array.linear.matrices import new_columns, zero_unless_finite
 from pycuda._libraries import host, host_lapack, small_lapack, solver
+
+if TYPE_CHECKING:
+    from pycuda.gpuarray import GPUArray
 
 
 def _library():
@@ -32,6 +38,11 @@ def needs_factors(a, columns: int) -> bool:
     for small matrices have gesv and inverse, which take less time.
     """
     return not host.is_possible() and not (a.size and columns and small_lapack.solves(a, columns))
+
+
+def new_solutions(shape, dtype, allocator=None) -> GPUArray:
+    """New matrices for gesv() and inverse(): C-contiguous where NumPy writes them, else column by column."""
+    return (new if host.is_possible() else new_columns)(shape, dtype, allocator)
 
 
 def gesv(a, x, info) -> None:

@@ -68,7 +68,9 @@ def _solved(a, right, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
         factors, pivots, info = lu_of(a, dtype)
         return solve_by_lu(factors, pivots, right, dtype), info, pivots_of(factors)
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
-    x, info = in_columns(right, dtype, batch), checks.new_info(batch, a.allocator)
+    x = lapack.new_solutions((*batch, *right.shape[-2:]), dtype, right.allocator)
+    assign(x, right)
+    info = checks.new_info(batch, a.allocator)
     lapack.gesv(broadcast_to(a, (*batch, *a.shape[-2:])), x, info)
     return x, info, None
 
@@ -91,7 +93,10 @@ def unchecked_inverse(a, dtype) -> tuple[GPUArray, GPUArray, GPUArray | None]:
     """(inverses, info, the pivots if they are known)"""
     a = a.astype(dtype, copy=False)
     if not lapack.needs_factors(a, a.shape[-1]):
-        x, info = new_columns(a.shape, dtype, a.allocator), checks.new_info(a.shape[:-2], a.allocator)
+        x, info = (
+            lapack.new_solutions(a.shape, dtype, a.allocator),
+            checks.new_info(a.shape[:-2], a.allocator),
+        )
         lapack.inverse(a, x, info)
         return x, info, None
     factors, pivots, info = lu_of(a, dtype)
