@@ -150,7 +150,7 @@ static CUresult check_joined(Capture *capture)
     return joined ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-/* The streams are ordinary ones again; *streams gets their references. */
+/* The streams are ordinary ones again; *left gets their members, each with its reference. */
 static void dissolve_capture(Capture *capture, CaptureMember **left)
 {
     Capture **link = &captures;

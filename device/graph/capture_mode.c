@@ -129,11 +129,15 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream stream, CUstreamCaptureStatus *statu
     return query_capture(stream, &(CaptureInfo){status, id, graph, nodes, data, count});
 }
 
-/* Of captures, a port other than the default one and the programmatic type go together. */
-static bool types_fit(const CUgraphEdgeData *data, size_t count)
+/* Whether each edge starts at another port than the default one exactly if its type is programmatic: captures
+ * take no others. */
+static bool ports_match_types(const CUgraphEdgeData *data, size_t count)
 {
-    for (size_t i = 0; data && i < count; i++)
-        if (!data[i].from_port != (data[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT)) return false;
+    for (size_t i = 0; data && i < count; i++) {
+        bool default_port = data[i].from_port == 0,
+             default_type = data[i].type == CU_GRAPH_DEPENDENCY_TYPE_DEFAULT;
+        if (default_port != default_type) return false;
+    }
     return true;
 }
 
@@ -144,7 +148,7 @@ static CUresult update_dependencies(const Stream *stream, CUgraphNode *nodes, co
     if (!member) return CUDA_ERROR_ILLEGAL_STATE;
     if (member->capture->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (!graph_has_all(member->capture->graph, nodes, count) || !edges_valid(data, count)
-        || !types_fit(data, count))
+        || !ports_match_types(data, count))
         return CUDA_ERROR_INVALID_VALUE;
     if (replace && !node_set_replace(&member->front, nodes, data, count)) return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; !replace && i < count; i++)

@@ -19,6 +19,24 @@ static Pool *pool_of(Device *device)
     return device->graph_pool;
 }
 
+static bool are_valid(const CUmemAccessDesc *wanted, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!wanted || wanted[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE
+            || !driver_device(wanted[i].location.id))
+            return false;
+    return true;
+}
+
+/* Access belongs to the pool here: a device that may access one allocation may access all of its graphs'
+ * memory, and keeps what it was given before. */
+static void allow_access(Pool *pool, const CUmemAccessDesc *wanted)
+{
+    uint64_t bit = UINT64_C(1) << wanted->location.id;
+    if (wanted->flags != CU_MEM_ACCESS_FLAGS_PROT_NONE) atomic_fetch_or(&pool->readers, bit);
+    if (wanted->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE) atomic_fetch_or(&pool->writers, bit);
+}
+
 CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *params, GraphMemory **out)
 {
     const CUmemLocation *where = &params->poolProps.location;
@@ -26,7 +44,7 @@ CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *pa
         || where->type != CU_MEM_LOCATION_TYPE_DEVICE || params->poolProps.handleTypes)
         return CUDA_ERROR_INVALID_VALUE;
     Device *device = driver_device(where->id);
-    if (!device || (params->accessDescCount && !params->accessDescs)) return CUDA_ERROR_INVALID_VALUE;
+    if (!device || !are_valid(params->accessDescs, params->accessDescCount)) return CUDA_ERROR_INVALID_VALUE;
     Pool *pool = pool_of(device);
     GraphMemory *memory = calloc(1, sizeof *memory);
     if (!pool || !memory) {
@@ -34,20 +52,17 @@ CUresult graph_memory_new(Context *context, const CUDA_MEM_ALLOC_NODE_PARAMS *pa
         return CUDA_ERROR_OUT_OF_MEMORY;
     }
     memory->params = *params;
-    atomic_init(&memory->references, 1);
-    for (size_t i = 0; i < params->accessDescCount; i++) {
-        uint64_t bit = UINT64_C(1) << (unsigned)params->accessDescs[i].location.id;
-        atomic_fetch_or(&pool->readers, bit);
-        atomic_fetch_or(&pool->writers, bit);
-    }
     memory->params.accessDescs = NULL;
     memory->params.accessDescCount = 0;
+    atomic_init(&memory->references, 1);
     CUresult result = pool_bind(pool, context, params->bytesize, &memory->block, &memory->params.dptr);
-    if (result)
+    if (result) {
         free(memory);
-    else
-        *out = memory;
-    return result;
+        return result;
+    }
+    for (size_t i = 0; i < params->accessDescCount; i++) allow_access(pool, &params->accessDescs[i]);
+    *out = memory;
+    return CUDA_SUCCESS;
 }
 
 GraphMemory *graph_memory_hold(GraphMemory *memory)

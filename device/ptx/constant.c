@@ -43,7 +43,7 @@ static PtxConstant ptx_generic(PtxParser *p)
 {
     ptx_next(p);
     ptx_expect(p, '(');
-    ptx_spell(p);
+    ptx_intern_numbered(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a variable");
     PtxConstant c = ptx_symbol_constant(p);
     c.generic = true;
@@ -89,13 +89,14 @@ static PtxConstant ptx_parenthesis(PtxParser *p)
     return c;
 }
 
-/* primary = number | "WARP_SZ" | generic | symbol | parenthesis */
+/* primary = number | "WARP_SZ" | generic | symbol | parenthesis. A variable that is named `generic` hides the
+ * operator. */
 static PtxConstant ptx_primary(PtxParser *p)
 {
     if (p->tok.kind == PTX_TOKEN_INTEGER || p->tok.kind == PTX_TOKEN_FLOAT || ptx_reread_number(p))
         return ptx_number_constant(p);
     if (ptx_is(p, '(')) return ptx_parenthesis(p);
-    ptx_spell(p);
+    ptx_intern_numbered(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a constant");
     if (p->tok.name == p->warp_size) {
         ptx_next(p);

@@ -118,7 +118,7 @@ static bool ptx_numbered_token(PtxParser *p, const char *at, const char *start)
     return true;
 }
 
-void ptx_spell(PtxParser *p)
+void ptx_intern_numbered(PtxParser *p)
 {
     if (p->tok.kind == PTX_TOKEN_NUMBERED) ptx_name_token(p, p->at, PTX_TOKEN_NAME, p->tok.start);
 }
@@ -388,7 +388,7 @@ void ptx_expect(PtxParser *p, unsigned sign)
 
 PtxName *ptx_expect_name(PtxParser *p, const char *what)
 {
-    ptx_spell(p);
+    ptx_intern_numbered(p);
     if (p->tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, what);
     PtxName *name = p->tok.name;
     ptx_next(p);

@@ -64,7 +64,7 @@ typedef struct PtxNames {
 typedef enum {
     PTX_TOKEN_END,
     PTX_TOKEN_NAME,       /* foo, %r1, $L, mnemonics with their dots where one is expected */
-    PTX_TOKEN_NUMBERED,   /* %r1 where %r<n> is in sight: name is %r; ptx_spell makes it a NAME */
+    PTX_TOKEN_NUMBERED,   /* %r1 where %r<n> is in sight: name is %r; ptx_intern_numbered makes it a NAME */
     PTX_TOKEN_DIRECTIVE,  /* .word: name without the dot */
     PTX_TOKEN_INTEGER,
     PTX_TOKEN_FLOAT,
@@ -289,7 +289,7 @@ PtxName *ptx_mnemonic(PtxParser *p);
 void ptx_skip_to_brace(PtxParser *p);
 bool ptx_reread_number(PtxParser *p);
 /* A numbered register at hand becomes an interned name; other tokens stay as they are. */
-void ptx_spell(PtxParser *p);
+void ptx_intern_numbered(PtxParser *p);
 static inline bool ptx_is(const PtxParser *p, unsigned sign)
 {
     return p->tok.kind == PTX_TOKEN_PUNCTUATION && p->tok.sign == sign;

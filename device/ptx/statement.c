@@ -227,7 +227,7 @@ static bool ptx_statement(PtxParser *p)
         return true;
     }
     if (ptx_is(p, '@')) ptx_guard(p, &guard);
-    ptx_spell(p);
+    ptx_intern_numbered(p);
     PtxToken tok = p->tok;
     if (tok.kind != PTX_TOKEN_NAME) ptx_fail_expected(p, "a statement");
     PtxName *mnemonic = ptx_mnemonic(p);

@@ -323,7 +323,7 @@ PtxVariable *ptx_parameter(PtxParser *p, bool is_entry, bool may_be_unnamed)
     } else {
         ptx_qualifiers(p, variable);
     }
-    ptx_spell(p);
+    ptx_intern_numbered(p);
     if (may_be_unnamed && p->tok.kind != PTX_TOKEN_NAME)
         variable->name = p->sink->text;
     else

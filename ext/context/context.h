@@ -111,9 +111,6 @@ static inline bool context_check(ContextObject *context, const char *what)
 ContextObject *context_of_handle(ModuleState *state, CUcontext handle, CUdevice device, ContextKind kind,
                                  bool *was_there);
 
-/* A new list of the contexts that this module has to end; NULL with an exception. */
-PyObject *context_list_own(ModuleState *state);
-
 /* The next living context that this module has to end (after NULL: the first). A new reference, NULL without
  * an exception. */
 ContextObject *context_next_own(ModuleState *state, const ContextObject *previous);

@@ -56,15 +56,16 @@ static AddressSpan memory_of(GPUArrayObject *array)
     return whole.low <= own.low && own.high <= whole.high ? whole : own;
 }
 
+/* ValueError unless the array with these strides is inside its memory. */
 static int check_span(GPUArrayObject *array, const Py_ssize_t *strides)
 {
     Py_ssize_t low, high;
     AddressSpan memory = memory_of(array);
-    if (array->size && strides_extent(array->ndim, array->shape, strides, array->itemsize, &low, &high)
+    if (!array->size) return 0;
+    if (strides_extent(array->ndim, array->shape, strides, array->itemsize, &low, &high)
         && (CUdeviceptr)-low <= array->pointer - memory.low
         && (CUdeviceptr)high <= memory.high - array->pointer)
         return 0;
-    if (!array->size) return 0;
     PyErr_SetString(PyExc_ValueError, "strides is not compatible with available memory");
     return -1;
 }

@@ -69,7 +69,7 @@ static CUresult create_green(ModuleState *state, GreenRequest *request)
     return result;
 }
 
-/* Takes what was made over, and the primary context's count. NULL with an exception. */
+/* Takes ownership of what was made, and of the primary context's count. NULL with an exception. */
 static ContextObject *wrap_green(ModuleState *state, const GreenRequest *request, ContextObject *primary)
 {
     bool was_there;

@@ -2,7 +2,7 @@
  *
  * From compute capability 9.0 on each group has eight multiprocessors at least that lie together, in one of
  * the processing clusters that a GPU is built of, so that portable clusters of blocks fit. Those are not all
- * of one size, which leaves fewer such eights than the multiprocessors would make: 15 of an H200's 132.
+ * of one size, which leaves fewer such groups_of_8 than the multiprocessors would make: 15 of an H200's 132.
  *
  * A CUdevResource is a value that the program copies; what it does not see says where it came from. */
 #include "api/context/resource.h"
@@ -39,16 +39,16 @@ static Granularity split_granularity(unsigned flags)
 }
 
 /* In processing clusters of such sizes; an H200 does not report its own, but these fit its answers. */
-static unsigned eights_of(unsigned count)
+static unsigned count_groups_of_8(unsigned count)
 {
     static const uint8_t sizes[] = {18, 18, 18, 16, 16, 16, 16, 14};
-    unsigned eights = 0;
+    unsigned groups_of_8 = 0;
     for (size_t k = 0; count; k = (k + 1) % sizeof sizes) {
         unsigned here = count < sizes[k] ? count : sizes[k];
-        eights += here / TOGETHER;
+        groups_of_8 += here / TOGETHER;
         count -= here;
     }
-    return eights;
+    return groups_of_8;
 }
 
 static CUdevResource make_resource(SmRange range, uint64_t split, unsigned alignment)
@@ -66,7 +66,7 @@ CUdevResource resource_of_range(SmRange range) { return make_resource(range, 0, 
 SmRange resource_of_device(const Device *device)
 {
     unsigned count = (unsigned)driver_multiprocessors();
-    return (SmRange){device->ordinal, count, eights_of(count)};
+    return (SmRange){device->ordinal, count, count_groups_of_8(count)};
 }
 
 static bool read_origin(const CUdevResource *resource, Origin *origin)
@@ -115,7 +115,7 @@ static CUresult divide_range(const SmRange *range, unsigned least, unsigned flag
                                   "a group cannot have more multiprocessors than there are");
     if (size > range->count) size = range->count;
     unsigned most = size ? range->count / size : 0;
-    if (g.unit == TOGETHER && range->eights < most) most = range->eights;
+    if (g.unit == TOGETHER && range->groups_of_8 < most) most = range->groups_of_8;
     if (!most)
         return log_error_of_split(CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
                                   "too few are adjacent for a group");
@@ -141,11 +141,11 @@ CUresult cuDevSmResourceSplitByCount(CUdevResource *groups, unsigned *count, con
     unsigned made = groups && *count < each.most ? *count : each.most;
     uint64_t split = atomic_fetch_add(&last_split, 1) + 1;
     SmRange group = {origin.range.device, each.size, each.size / TOGETHER}, left = origin.range;
-    if (made && group.eights > left.eights / made) group.eights = left.eights / made;
+    if (made && group.groups_of_8 > left.groups_of_8 / made) group.groups_of_8 = left.groups_of_8 / made;
     for (unsigned k = 0; groups && k < made; k++) groups[k] = make_resource(group, split, 0);
     left.count -= made * group.count;
-    left.eights -= made * group.eights;
-    if (left.eights > left.count / TOGETHER) left.eights = left.count / TOGETHER;
+    left.groups_of_8 -= made * group.groups_of_8;
+    if (left.groups_of_8 > left.count / TOGETHER) left.groups_of_8 = left.count / TOGETHER;
     *count = made;
     if (remaining) *remaining = left.count ? make_resource(left, split, 0) : (CUdevResource){0};
     return CUDA_SUCCESS;
@@ -190,7 +190,7 @@ static CUresult add_range(const CUdevResource *resource, SmRange *sum)
                                   "the resources of a descriptor must be of one device");
     sum->device = origin.range.device;
     sum->count += origin.range.count;
-    sum->eights += origin.range.eights;
+    sum->groups_of_8 += origin.range.groups_of_8;
     return CUDA_SUCCESS;
 }
 

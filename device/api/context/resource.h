@@ -6,7 +6,7 @@
 
 typedef struct SmRange {
     int device;
-    unsigned count, eights; /* eights: how many groups of eight of them lie together */
+    unsigned count, groups_of_8; /* groups_of_8: of neighbors among them */
 } SmRange;
 
 /* What cuDevResourceGenerateDesc makes; never freed, the driver API has no call for that. */

@@ -1,7 +1,7 @@
 /* The part of an event that processes share: which records were requested and which were reached.
  *
- * Records of all processes are numbered in one row. Each has a place among the newest, where its process
- * writes its identity and then that it got there. A waiting thread sleeps on a bell that is rung at every
+ * Records of all processes are numbered in one sequence. Each has a place among the newest, where its process
+ * writes its identity and then that it got there. A waiting thread sleeps on a futex word, wakes at every
  * arrival, and looks from time to time whether the process that it waits for is still there.
  */
 #define _GNU_SOURCE
@@ -24,8 +24,8 @@ enum { PLACES = 64, PROCESS_BITS = 22, LOOK_NANOSECONDS = 20000000 };
 
 struct SharedEvent {
     _Atomic uint64_t last;              /* the number of the newest record */
-    _Atomic uint32_t bell;
-    _Atomic uint64_t askers[PLACES];    /* number << PROCESS_BITS | process */
+    _Atomic uint32_t futex_word;
+    _Atomic uint64_t recorders[PLACES];    /* number << PROCESS_BITS | process */
     _Atomic uint64_t reached[PLACES];   /* the highest number of those in this place */
 };
 
@@ -54,7 +54,7 @@ void shared_event_unmap(SharedEvent *event) { munmap(event, sizeof *event); }
 uint64_t shared_event_record(SharedEvent *event)
 {
     uint64_t number = atomic_fetch_add(&event->last, 1) + 1;
-    atomic_store(&event->askers[number % PLACES], number << PROCESS_BITS | (uint64_t)getpid());
+    atomic_store(&event->recorders[number % PLACES], number << PROCESS_BITS | (uint64_t)getpid());
     return number;
 }
 
@@ -63,8 +63,8 @@ void shared_event_reach(SharedEvent *event, uint64_t number)
     _Atomic uint64_t *place = &event->reached[number % PLACES];
     uint64_t before = atomic_load(place);
     while (before < number && !atomic_compare_exchange_weak(place, &before, number)) {}
-    atomic_fetch_add(&event->bell, 1);
-    syscall(SYS_futex, &event->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+    atomic_fetch_add(&event->futex_word, 1);
+    syscall(SYS_futex, &event->futex_word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 uint64_t shared_event_last(const SharedEvent *event) { return atomic_load(&event->last); }
@@ -87,9 +87,9 @@ static bool is_gone(pid_t process)
 /* Whether the process that submitted that record has ended: then it is never reached. */
 static bool is_lost(const SharedEvent *event, uint64_t number)
 {
-    uint64_t asker = atomic_load(&event->askers[number % PLACES]);
-    pid_t process = (pid_t)(asker & ((UINT64_C(1) << PROCESS_BITS) - 1));
-    return asker >> PROCESS_BITS == number && process != getpid() && is_gone(process);
+    uint64_t recorder = atomic_load(&event->recorders[number % PLACES]);
+    pid_t process = (pid_t)(recorder & ((UINT64_C(1) << PROCESS_BITS) - 1));
+    return recorder >> PROCESS_BITS == number && process != getpid() && is_gone(process);
 }
 
 static bool has_reached(const SharedEvent *event, uint64_t number)
@@ -106,9 +106,9 @@ bool shared_event_wait(SharedEvent *event, uint64_t number, uint64_t until)
 {
     struct timespec moment = {0, LOOK_NANOSECONDS};
     for (;;) {
-        uint32_t bell = atomic_load(&event->bell);
+        uint32_t futex_word = atomic_load(&event->futex_word);
         if (has_reached(event, number)) return true;
-        syscall(SYS_futex, &event->bell, FUTEX_WAIT, bell, &moment, NULL, 0);
+        syscall(SYS_futex, &event->futex_word, FUTEX_WAIT, futex_word, &moment, NULL, 0);
         if (shared_event_reached(event, number)) return true;
         if (until && timeout_clock() >= until) return false;
     }

@@ -75,12 +75,13 @@ LANE_FN void look_for_tiny(Doubt *x, __m128 r)
     x->tiny = _mm_min_epu32(x->tiny, _mm_add_epi32(size, _mm_set1_epi32(-1)));
 }
 
-/* Four sums, rounded to r. */
-LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool sizes, Doubt *doubt)
+/* Four sums, rounded to r. `doubt` notes whether a sum may be between two floats, or (checks_tiny) may be
+ * subnormal: then double has not been exact, and the row is computed again. */
+LANE_FN void round_sums(f32 *r, __m128d low, __m128d high, bool checks_tiny, Doubt *doubt)
 {
     const __m128 x = _mm_cvtpd_ps(low), y = _mm_cvtpd_ps(high), both = _mm_movelh_ps(x, y);
     look_for_ties(doubt, low, high);
-    if (sizes) {
+    if (checks_tiny) {
         look_for_tiny(doubt, both);
         _mm_store_ps(r, both);
     } else {

@@ -13,7 +13,7 @@
 typedef __m512 Lanes;
 #define LANES_EACH 16
 #define LANES_LOAD(p) _mm512_loadu_ps((const float *)(const void *)(p))
-#define LANES_EVEN(p) _mm512_set1_ps(*(const float *)(const void *)(p))
+#define LANES_BROADCAST(p) _mm512_set1_ps(*(const float *)(const void *)(p))
 #define LANES_STORE(p, v) _mm512_store_ps(p, v)
 #define LANES_FMA(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define HAVE_LANES 1
@@ -21,7 +21,7 @@ typedef __m512 Lanes;
 typedef __m256 Lanes;
 #define LANES_EACH 8
 #define LANES_LOAD(p) _mm256_loadu_ps((const float *)(const void *)(p))
-#define LANES_EVEN(p) _mm256_broadcast_ss((const float *)(const void *)(p))
+#define LANES_BROADCAST(p) _mm256_broadcast_ss((const float *)(const void *)(p))
 #define LANES_STORE(p, v) _mm256_store_ps(p, v)
 #define LANES_FMA(a, b, c) _mm256_fmadd_ps(a, b, c)
 #define HAVE_LANES 1
@@ -33,8 +33,9 @@ typedef __m256 Lanes;
 #if HAVE_LANES
 enum { PARTS = HALF_WARP / LANES_EACH }; /* vectors of a half */
 
-/* A sum of products, both halves at a time: the lanes' values at x are consecutive, at y too (dense) or
- * there is one. The offsets are those of the instructions at i and j. */
+/* d = c + the products of `count` times three instructions (load x, load y, fma), both halves of the warp at
+ * a time. i and j: the loads, whose immediates are the offsets from x and y. The lanes' values at x are
+ * consecutive; those at y are too (dense), or all lanes have one. */
 #define DOT_STEPS(SECOND, step) \
     for (; count; count--, i += 3, j += 3) { \
         const int64_t in_x = i->imm, in_y = j->imm; \
@@ -56,24 +57,26 @@ LANE_FN void dot(const Insn *i, const Insn *j, uint32_t count, const Places *x, 
     if (y->dense)
         DOT_STEPS(LANES_LOAD, 32)
     else
-        DOT_STEPS(LANES_EVEN, 0)
+        DOT_STEPS(LANES_BROADCAST, 0)
     for (int p = 0; p < PARTS; p++) {
         LANES_STORE(d + LANES_EACH * p, low[p]);
         LANES_STORE(d + HALF_WARP + LANES_EACH * p, high[p]);
     }
 }
 #elif HAVE_DOT
-/* Sums are widened where they lie: from memory that takes half the work. */
+/* Four lanes' r = c + x * y, in double and rounded to float: operands are widened as they are loaded, which
+ * takes half the work of widening registers. */
 #define DOT_FOUR(x, y, z) \
     round_sums(r + l, _mm_add_pd(_mm_mul_pd(two_doubles(x), y), two_doubles(c + l)), \
-               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), sizes, doubt)
+               _mm_add_pd(_mm_mul_pd(two_doubles((x) + 8), z), two_doubles(c + l + 2)), checks_tiny, doubt)
+/* The lanes of a half of the warp. doubt: what is noted of their roundings, as round_sums() does. */
 LANE_FN void dot_half_warp(float *r, const uint8_t *x, const uint8_t *y, bool dense, const float *c,
-                           bool sizes, Doubt *doubt)
+                           bool checks_tiny, Doubt *doubt)
 {
-    const __m128d even = _mm_set1_pd(*(const float *)(const void *)y);
+    const __m128d broadcast = _mm_set1_pd(*(const float *)(const void *)y);
     for (int l = 0; l < HALF_WARP; l += 4, x += 16, y += 16) {
         if (dense) DOT_FOUR(x, two_doubles(y), two_doubles(y + 8));
-        else DOT_FOUR(x, even, even);
+        else DOT_FOUR(x, broadcast, broadcast);
     }
 }
 
@@ -86,14 +89,14 @@ static __attribute__((noinline)) void dot_again(float *r, const Places *x, const
 }
 
 LANE_FN void dot_step(float *r, const Places *x, int64_t in_x, const Places *y, int64_t in_y, bool dense,
-                      const float *c, bool sizes, Doubt *doubt)
+                      const float *c, bool checks_tiny, Doubt *doubt)
 {
     const Places a = {x->low + in_x, x->high + in_x, true, true};
     const Places b = {y->low + in_y, y->high + in_y, dense, true};
     doubt->tie = no_doubt().tie;
-    if (sizes) doubt->tiny = no_doubt().tiny;
-    dot_half_warp(r, a.low, b.low, dense, c, sizes, doubt);
-    dot_half_warp(r + HALF_WARP, a.high, b.high, dense, c + HALF_WARP, sizes, doubt);
+    if (checks_tiny) doubt->tiny = no_doubt().tiny;
+    dot_half_warp(r, a.low, b.low, dense, c, checks_tiny, doubt);
+    dot_half_warp(r + HALF_WARP, a.high, b.high, dense, c + HALF_WARP, checks_tiny, doubt);
     if (in_doubt(doubt)) dot_again(r, &a, &b, c);
 }
 

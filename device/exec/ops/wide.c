@@ -16,9 +16,10 @@
 SPLIT_FN(32, u32)
 SPLIT_FN(64, u64)
 
-void EXEC_NAME(wide_exchange)(void *d, const void *a, unsigned distance, unsigned warps)
+/* d[lane] = a[lane ^ lane_mask] in each of the warps, as shfl.bfly has it. */
+void EXEC_NAME(wide_exchange)(void *d, const void *a, unsigned lane_mask, unsigned warps)
 {
     uint32_t *to = d;
     const uint32_t *from = a;
-    for (; warps; warps--, to += WARP_LANES, from += WARP_LANES) exchange(from, distance, to);
+    for (; warps; warps--, to += WARP_LANES, from += WARP_LANES) exchange(from, lane_mask, to);
 }

@@ -136,9 +136,9 @@ static bool expire_waits(Block *block)
     return cluster_may_wait_longer(block->cluster) && mbarrier_expire(block);
 }
 
-/* Whether the block may be waiting, after a warp's turn, which may also show that it is not stuck. Lanes that
- * sleep for less than a pass takes are awake again in each. */
-static bool is_waiting(const Warp *warp)
+/* Ends a warp's turn: advances its cluster where the warp has gone on, so that this is not stuck. Returns
+ * whether the warp may be waiting. Lanes that sleep for less than a pass takes are awake again in each. */
+static bool end_turn(const Warp *warp)
 {
     if (warp->done || warp->watching || !(warp->parked || warp->spinning))
         cluster_advance(warp->block->cluster);
@@ -173,7 +173,7 @@ BlockResult block_run(Block *block, Worker *worker)
             ran = true;
             if (warp->done) store_return(warp, worker);
             if (failed) return BLOCK_STOPPED;
-            if (!is_waiting(warp)) waiting = false;
+            if (!end_turn(warp)) waiting = false;
         }
         if (!alive) return BLOCK_DONE;
         if (!ran && grid_stops(block->grid, worker)) return BLOCK_STOPPED;
@@ -260,7 +260,7 @@ static bool reserve_block(Block *block, uint32_t warps, size_t shared)
 }
 
 /* Most blocks have the y and z of the one before. */
-static void fill_even(SpecialRow *row, uint32_t value)
+static void fill_uniform(SpecialRow *row, uint32_t value)
 {
     if (row->affine.valid && row->lane[0] == value) return;
     for (int l = 0; l < WARP_LANES; l++) row->lane[l] = value;
@@ -270,7 +270,7 @@ static void fill_even(SpecialRow *row, uint32_t value)
 /* One value for each axis, in three rows. */
 static void fill_axes(Block *block, enum BlockRow row, const uint32_t values[3])
 {
-    for (int axis = 0; axis < 3; axis++) fill_even(&block->rows[(int)row + axis], values[axis]);
+    for (int axis = 0; axis < 3; axis++) fill_uniform(&block->rows[(int)row + axis], values[axis]);
 }
 
 /* A block state fitted to the grid; NULL if out of memory. */

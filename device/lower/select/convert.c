@@ -128,8 +128,9 @@ static uint16_t rounding_op(const PtxForm *form)
     }
 }
 
-/* Source of half precision to f32, exactly; the f32 source flushed under .ftz, but not on its way to f16. */
-static PtxType widen_half(Conversion *c)
+/* The source as a float: one of half precision becomes f32, exactly; subnormals of f32 are flushed under .ftz
+ * unless the result is f16. Returns the type of the value so far. */
+static PtxType source_to_float(Conversion *c)
 {
     if (c->ftz && c->from == PTX_f32 && c->to != PTX_f16) step(c, OP_ftz_f32, PTX_f32);
     if (c->from != PTX_f16 && c->from != PTX_bf16) return c->from;
@@ -154,7 +155,7 @@ static void make_integral(Conversion *c, PtxType type, bool to_integer)
 
 static void float_to_integer(Conversion *c)
 {
-    PtxType from = widen_half(c);
+    PtxType from = source_to_float(c);
     bool nearest = c->form->group[PTX_GROUP_INTROUND] == PTX_MOD_rni;
     if (nearest && conversion_op(HOW_cvt_rni, c->to, from) != OP_COUNT) {
         convert(c, HOW_cvt_rni, c->to, from, 0);
@@ -205,7 +206,7 @@ static void float_to_float(Conversion *c)
         clamp_result(c);
         return;
     }
-    PtxType from = widen_half(c);
+    PtxType from = source_to_float(c);
     make_integral(c, from, false);
     if (c->to == PTX_f16 || c->to == PTX_bf16)
         to_half(c, from);

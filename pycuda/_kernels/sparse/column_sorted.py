@@ -112,12 +112,12 @@ class Plan(NamedTuple):
 def plan(starts, itemsize: int) -> Plan:
     """The plan, on the current device, for a matrix whose rows begin at the elements `starts`, ending with
     their count."""
-    starts, goals, cut_rows, pieces = _cut_rows(starts)
+    starts, targets, cut_rows, pieces = _cut_rows(starts)
     number = starts[:-1] // _tile_size(int(starts[-1]), itemsize)
     first_row = np.flatnonzero(np.diff(number, prepend=-1))
     tiles = np.zeros(len(first_row), TILE)
     tiles["row"], tiles["rows"] = first_row, np.diff(first_row, append=len(number))
-    return Plan(starts, goals, tiles, cut_rows, pieces)
+    return Plan(starts, targets, tiles, cut_rows, pieces)
 
 
 def _tile_size(count: int, itemsize: int) -> int:
