@@ -151,7 +151,7 @@ PEERS = ("numpy", "cupy-cuda13x", "cupy-cuda12x", "torch", "cuda-core", "numba-c
 
 
 def machine():
-    """Keeps in results/ what was measured where, and with what, and returns it."""
+    """Keeps in results/ what was measured where, and with what."""
     import datetime
     import importlib.metadata
     import platform
@@ -178,7 +178,6 @@ def machine():
         found["PyCUDA"] = there
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "machine.json").write_text(json.dumps(found, indent=1))
-    return found
 
 
 def processor():

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 from arrays import ON_GPU
-from common import RESULTS, machine, table
+from common import RESULTS, table
 from libraries import installed, milliseconds
 
 import pycuda
@@ -50,7 +50,7 @@ def main():
         ]
         header = ["GFLOP/s", *curves]
     table("Products of square matrices", header, rows)
-    (RESULTS / "products.data.json").write_text(json.dumps({"machine": machine(), "work": work}))
+    (RESULTS / "products.data.json").write_text(json.dumps({"work": work}))
 
 
 if __name__ == "__main__":

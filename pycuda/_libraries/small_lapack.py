@@ -39,8 +39,6 @@ def getrf(a, pivots, info) -> None:
 
 def potrf(a, upper, info) -> None:
     side, element = a.shape[-1], elements.stored(a.dtype)
-    if not info.size:
-        return
     if lanes := kernels.lanes(side):
         function = kernels.cholesky_by_lanes(element, lanes)
         _launch(function, *kernels.plan_lanes(info.size, side), a, info, side, int(upper), info.size)
@@ -61,8 +59,6 @@ def _solve_strided(a, b, info, identity: bool) -> None:
     copied.
     """
     side, columns = b.shape[-2:]
-    if not info.size:
-        return
     axes, _ = _collapse_axes(list(zip(a.shape[:-2], a.strides[:-2], strict=True)), 1)
     if len(axes) > 1:
         a = a.copy("C")

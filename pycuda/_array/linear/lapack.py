@@ -47,7 +47,8 @@ def new_solutions(shape, dtype, allocator=None) -> GPUArray:
 
 def gesv(a, x, info) -> None:
     """x, the right-hand sides, becomes the solution for `a`, of any strides, which stays as it is."""
-    _factorizer(a).gesv(a, x, info)
+    if info.size:
+        _factorizer(a).gesv(a, x, info)
 
 
 def inverse(a, x, info) -> None:

@@ -17,7 +17,7 @@ from pycuda._array.core.elementwise import apply, users_level
 from pycuda._array.core.memory import new, on_device
 from pycuda._array.core.operands import as_array, is_number, refused
 from pycuda._array.linear import checks
-from pycuda._array.linear.eigenvalues import are_real, eigvals
+from pycuda._array.linear.eigenvalues import are_real, complex_eigvals, eigvals
 from pycuda._array.linear.least_squares import lstsq
 from pycuda._array.linear.products import convolve, outer
 from pycuda._array.linear.solving import inv
@@ -172,8 +172,8 @@ def roots(p) -> GPUArray:
         return _zeros(at_zero, np.float64)
     companion = eye(len(p) - 1, k=-1, dtype=p.dtype)
     companion[0] = -p[1:] / p[0]
-    found = eigvals(companion)
-    if found.dtype.kind == "c" and are_real(companion, found):  # as NumPy's, whatever its eigvals returns
+    found = complex_eigvals(companion)
+    if are_real(companion, found):  # as NumPy's, whatever its eigvals returns
         found = apply("real", found)
     return concatenate([found, _zeros(at_zero, found.dtype)])
 

@@ -47,8 +47,8 @@ def test_strides_of_any_kind():
 
 
 def test_refusals():
-    truth = np.array([[True, False, True]])
-    same(np.cross, truth, truth)
+    booleans = np.array([[True, False, True]])
+    same(np.cross, booleans, booleans)
     same(np.cross, np.zeros((2, 4)), np.zeros((2, 4)))
     same(np.cross, np.zeros((2, 3)), np.zeros((4, 3)))
     same(np.cross, np.zeros((0, 3)), np.zeros((0, 3)))
