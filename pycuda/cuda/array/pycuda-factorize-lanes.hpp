@@ -25,22 +25,6 @@ template <int LANES> struct Row {
         exists = matrix < count;
         matrix = exists ? matrix : count - 1;
     }
-
-    // Of the row that has the largest size, the first of several.
-    template <class R> __device__ __forceinline__ int of_largest(R size) const
-    {
-        int best = mine;
-#pragma unroll
-        for (int step = LANES / 2; step; step /= 2) {
-            R other = __shfl_xor_sync(~0u, size, step);
-            int at = __shfl_xor_sync(~0u, best, step);
-            if (other > size || (other == size && at < best)) {
-                size = other;
-                best = at;
-            }
-        }
-        return best;
-    }
 };
 
 // Gaussian elimination with partial pivoting. Rows stay in their threads: `place` is where the thread's row
@@ -59,7 +43,7 @@ template <class T, int LANES> struct Elimination {
         for (int k = 0; k < LANES; k++) {
             R size = Number<T>::size(row[k]);
             size = size != size ? R(1) / R(0) : size; // NaN is a pivot, and the results are NaN
-            const int pivot = at.of_largest(place == LANES ? size : R(-1));
+            const int pivot = row_of_largest<LANES>(place == LANES ? size : R(-1), at.mine);
             order[k] = at.first + pivot;
             if (at.mine == pivot) place = k;
             const T divisor = from_lane(row[k], order[k]);

@@ -5,7 +5,8 @@
 
 #include "base/pycuda-elements.hpp"
 
-namespace pycuda {
+namespace pycuda
+{
 
 // What LAPACK takes of a number: the size by which it chooses pivots is |re| + |im|.
 template <class T> struct Number {
@@ -16,7 +17,7 @@ template <class T> struct Number {
 };
 
 #ifdef PYCUDA_COMPLEX_HPP
-template <class R> struct Number<complex<R> > {
+template <class R> struct Number<complex<R>> {
     typedef R Real;
     static __device__ __forceinline__ R real(const complex<R> &z) { return z._M_re; }
     static __device__ __forceinline__ complex<R> conj(const complex<R> &z)
@@ -65,6 +66,21 @@ template <class T> __device__ __forceinline__ void exchange(T &a, T &b)
     b = kept;
 }
 
+// Of LANES neighbors of a warp, each with a row of this size: the row of the largest, the first of several.
+template <int LANES, class R> __device__ __forceinline__ int row_of_largest(R size, int row)
+{
+#pragma unroll
+    for (int step = LANES / 2; step; step /= 2) {
+        R other = __shfl_xor_sync(~0u, size, step);
+        int at = __shfl_xor_sync(~0u, row, step);
+        if (other > size || (other == size && at < row)) {
+            size = other;
+            row = at;
+        }
+    }
+    return row;
+}
+
 // The first of the largest numbers of a column from row k on, by one warp. NaN is chosen only if it comes
 // first.
 template <class T> __device__ int find_pivot(const T *column, int k, int rows)
@@ -80,15 +96,7 @@ template <class T> __device__ int find_pivot(const T *column, int k, int rows)
             best = i;
         }
     }
-    for (int step = WARP / 2; step; step /= 2) {
-        R other = __shfl_xor_sync(~0u, most, step);
-        int at = __shfl_xor_sync(~0u, best, step);
-        if (other > most || (other == most && at < best)) {
-            most = other;
-            best = at;
-        }
-    }
-    return best;
+    return row_of_largest<WARP>(most, best);
 }
 
 // Gaussian elimination with partial pivoting, in shared memory. Returns the first pivot that is 0, counted
@@ -176,8 +184,10 @@ template <class T> __device__ void factor_cholesky(T *a, int *info, int side, in
     __syncthreads();
     for (int j = warp(); j < side; j += warps())
         for (int i = j + lane(); i < side; i += WARP)
-            if (upper) a[j + i * side] = Number<T>::conj(s[i + j * step]);
-            else a[i + j * side] = s[i + j * step];
+            if (upper)
+                a[j + i * side] = Number<T>::conj(s[i + j * step]);
+            else
+                a[i + j * side] = s[i + j * step];
     if (threadIdx.x == 0) info[blockIdx.x] = failed;
 }
 

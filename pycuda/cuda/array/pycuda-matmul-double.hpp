@@ -24,29 +24,14 @@ template <Reading READING> __device__ __forceinline__ int double_place(int line,
 
 // The vectors of WIDTH elements of an operand that a thread copies to shared memory, part after part. Lines
 // beyond the last one are read as the last ones; what is beyond the inner axis is padding.
-template <Reading READING, int WIDTH> struct DoublePart {
-    enum { VECTORS = DOUBLE_TILE / DOUBLE_THREADS / WIDTH };
-    enum {
-        SHARERS = (READING == ALONG_INNER ? DOUBLE_DEPTH : DOUBLE_SIDE) / WIDTH,
-        STEP = DOUBLE_THREADS / SHARERS
-    };
-    enum { LINE_STEP = READING == ALONG_INNER ? STEP : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : STEP };
-    const char *from[VECTORS];
-    index_t next;
-    int line, depth;
-
-    __device__ __forceinline__ DoublePart(const char *where, index_t first, index_t count, index_t line_bytes,
-                                          index_t depth_bytes)
-        : next(DOUBLE_DEPTH * depth_bytes)
-    {
-        line = READING == ALONG_INNER ? threadIdx.x / SHARERS : threadIdx.x % SHARERS * WIDTH;
-        depth = READING == ALONG_INNER ? threadIdx.x % SHARERS * WIDTH : threadIdx.x / SHARERS;
-        index_t last = count - (READING == ALONG_INNER ? 1 : WIDTH);
-#pragma unroll
-        for (int e = 0; e < VECTORS; e++)
-            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
-                      + (depth + e * DEPTH_STEP) * depth_bytes;
-    }
+template <Reading READING, int WIDTH>
+struct DoublePart : OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_DEPTH, WIDTH> {
+    typedef OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_DEPTH, WIDTH> Vectors;
+    using Vectors::depth;
+    using Vectors::from;
+    using Vectors::line;
+    using Vectors::Vectors;
+    enum { VECTORS = Vectors::VECTORS, LINE_STEP = Vectors::LINE_STEP, DEPTH_STEP = Vectors::DEPTH_STEP };
 
     // depths: how many there are from here on.
     __device__ __forceinline__ void copy(double *tile, index_t depths, double padding)
@@ -64,7 +49,7 @@ template <Reading READING, int WIDTH> struct DoublePart {
             else
 #pragma unroll
                 for (int i = 0; i < WIDTH; i++) to[i] = padding;
-            from[e] += next;
+            from[e] += this->next;
         }
     }
 };
@@ -142,18 +127,7 @@ __device__ __forceinline__ void multiply_tile_of_doubles(const char *a, const ch
         const double *here = shared + part % DOUBLE_STAGES * 2 * DOUBLE_TILE;
         multiply_doubles<OF_A, OF_B>(sum, here, here + DOUBLE_TILE, row, column);
     }
-#pragma unroll
-    for (int i = 0; i < DOUBLE_WARP / 16; i++)
-#pragma unroll
-        for (int j = 0; j < DOUBLE_WARP / 8; j++)
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                index_t y = first_row + row + i * 16 + r * 8 + threadIdx.x % 32 / 4,
-                        x = first_column + column + j * 8 + threadIdx.x % 4 * 2;
-                if (y < plan.rows)
-                    put_neighbors<2, double>(c + y * plan.c_row, x, plan.columns, plan.c_column,
-                                             sum[i][j] + r * 2);
-            }
+    put_fragments<double>(c, plan, first_row + row, first_column + column, sum);
 }
 
 template <Reading OF_A, int WIDTH_A, Reading OF_B, int WIDTH_B, int D>

@@ -62,27 +62,14 @@ template <Reading READING> struct HalfReader {
 
 // The vectors of an operand that a thread copies to shared memory, part after part. Vectors of lines beyond
 // the last one are read as the last; beyond the inner axis there are zeros.
-template <Reading READING> struct HalfPart {
-    enum { PER_ROW = HalfTile<READING>::PER_ROW, STEP = HALF_THREADS / PER_ROW };
-    enum { VECTORS = HALF_TILE / HALF_WIDTH / HALF_THREADS };
-    enum { LINE_STEP = READING == ALONG_INNER ? STEP : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : STEP };
-    const char *from[VECTORS];
-    index_t next;
-    int line, depth;
-
-    __device__ __forceinline__ HalfPart(const char *where, index_t first, index_t count, index_t line_bytes,
-                                        index_t depth_bytes)
-        : next(HALF_DEPTH * depth_bytes)
-    {
-        int row = threadIdx.x / PER_ROW, place = threadIdx.x % PER_ROW * HALF_WIDTH;
-        line = READING == ALONG_INNER ? row : place;
-        depth = READING == ALONG_INNER ? place : row;
-        index_t last = count - (READING == ALONG_INNER ? 1 : HALF_WIDTH);
-#pragma unroll
-        for (int e = 0; e < VECTORS; e++)
-            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
-                      + (depth + e * DEPTH_STEP) * depth_bytes;
-    }
+template <Reading READING>
+struct HalfPart : OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, HALF_WIDTH> {
+    typedef OperandVectors<READING, HALF_THREADS, HALF_SIDE, HALF_DEPTH, HALF_WIDTH> Vectors;
+    using Vectors::depth;
+    using Vectors::from;
+    using Vectors::line;
+    using Vectors::Vectors;
+    enum { VECTORS = Vectors::VECTORS, LINE_STEP = Vectors::LINE_STEP, DEPTH_STEP = Vectors::DEPTH_STEP };
 
     // To a tile in shared memory. depths: how many there are from here on.
     __device__ __forceinline__ void copy(unsigned tile, index_t depths)
@@ -95,7 +82,7 @@ template <Reading READING> struct HalfPart {
                              tile + 2 * HalfTile<READING>::place(line_here, depth_here)),
                          "l"(from[e]), "r"(depth_here < there ? 16 : 0) // 0: nothing is read
                          : "memory");
-            from[e] += next;
+            from[e] += this->next;
         }
     }
 };
@@ -186,18 +173,7 @@ __device__ __forceinline__ void multiply_tile_of_halves(const char *a, const cha
         if (part + 1 < parts) even.load(read_rows, read_columns, at(part + 1), 0);
         odd.multiply<IS_BFLOAT>(sum);
     }
-#pragma unroll
-    for (int i = 0; i < HALF_WARP / 16; i++)
-#pragma unroll
-        for (int j = 0; j < HALF_WARP / 8; j++)
-#pragma unroll
-            for (int r = 0; r < 2; r++) {
-                index_t y = first_row + row + i * 16 + r * 8 + threadIdx.x % 32 / 4,
-                        x = first_column + column + j * 8 + threadIdx.x % 4 * 2;
-                if (y < plan.rows)
-                    put_neighbors<2, TC>(c + y * plan.c_row, x, plan.columns, plan.c_column,
-                                         sum[i][j] + r * 2);
-            }
+    put_fragments<TC>(c, plan, first_row + row, first_column + column, sum);
 }
 
 template <class TC, bool IS_BFLOAT, Reading OF_A, Reading OF_B, int D>

@@ -35,41 +35,52 @@ struct alignas(COUNT * sizeof(A) > 16 ? 16 : COUNT * sizeof(A)) Neighbors {
 // columns of b) or along the inner axis.
 enum Reading { BY_ELEMENTS, ALONG_LINES, ALONG_INNER };
 
-// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory: a thread has VECTORS
-// vectors of WIDTH neighbors. Lines beyond the last one are read as the last ones: their results are not
-// stored. A vector is inside of the inner axis or outside: plan() sees to that.
-template <class T, class A, int THREADS, int SIDE, int DEPTH, Reading READING> struct Part {
-    enum { EACH = SIDE * DEPTH / THREADS, LARGEST = 16 / (int)sizeof(T) };
-    enum {
-        WIDTH = EACH < LARGEST ? (EACH < MATMUL_QUAD ? EACH : MATMUL_QUAD)
-                               : (LARGEST < MATMUL_QUAD ? LARGEST : MATMUL_QUAD)
-    };
-    enum { VECTORS = EACH / WIDTH, STEP = SIDE + MATMUL_QUAD };
+// Where a thread's vectors of WIDTH neighbors are, of DEPTH places of the inner axis of each of SIDE lines of
+// an operand. Lines beyond the last one are read as the last ones: their results are not stored. A vector is
+// inside of the inner axis or outside: plan() sees to that.
+template <Reading READING, int THREADS, int SIDE, int DEPTH, int WIDTH> struct OperandVectors {
+    enum { SHARERS = (READING == ALONG_INNER ? DEPTH : SIDE) / WIDTH, APART = THREADS / SHARERS };
+    enum { VECTORS = SIDE * DEPTH / THREADS / WIDTH };
     // From a thread's vector to its next one.
-    enum { LINE_STEP = READING == ALONG_INNER ? THREADS * WIDTH / DEPTH : 0 };
-    enum { DEPTH_STEP = READING == ALONG_INNER ? 0 : THREADS * WIDTH / SIDE };
+    enum { LINE_STEP = READING == ALONG_INNER ? APART : 0, DEPTH_STEP = READING == ALONG_INNER ? 0 : APART };
+    const char *from[VECTORS];
+    index_t next; // bytes to the next part
+    int line, depth; // of the first vector
+
+    __device__ __forceinline__ OperandVectors(const char *where, index_t first, index_t count,
+                                              index_t line_bytes, index_t depth_bytes)
+        : next(DEPTH * depth_bytes)
+    {
+        line = READING == ALONG_INNER ? threadIdx.x / SHARERS : threadIdx.x % SHARERS * WIDTH;
+        depth = READING == ALONG_INNER ? threadIdx.x % SHARERS * WIDTH : threadIdx.x / SHARERS;
+        index_t last = count - (READING == ALONG_INNER ? 1 : WIDTH);
+#pragma unroll
+        for (int e = 0; e < VECTORS; e++)
+            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
+                      + (depth + e * DEPTH_STEP) * depth_bytes;
+    }
+};
+
+// How many elements a vector has, of which a thread has EACH.
+template <class T, int EACH> struct PartWidth {
+    enum { LARGEST = 16 / (int)sizeof(T), NEEDED = EACH < MATMUL_QUAD ? EACH : (int)MATMUL_QUAD };
+    enum { WIDTH = NEEDED < LARGEST ? (int)NEEDED : (int)LARGEST };
+};
+
+// DEPTH numbers of each of SIDE lines of an operand, on their way to shared memory.
+template <class T, class A, int THREADS, int SIDE, int DEPTH, Reading READING>
+struct Part : OperandVectors<READING, THREADS, SIDE, DEPTH, PartWidth<T, SIDE * DEPTH / THREADS>::WIDTH> {
+    enum { WIDTH = PartWidth<T, SIDE * DEPTH / THREADS>::WIDTH, STEP = SIDE + MATMUL_QUAD };
+    typedef OperandVectors<READING, THREADS, SIDE, DEPTH, WIDTH> Vectors;
+    using Vectors::depth;
+    using Vectors::from;
+    using Vectors::line;
+    using Vectors::Vectors;
+    enum { VECTORS = Vectors::VECTORS, LINE_STEP = Vectors::LINE_STEP, DEPTH_STEP = Vectors::DEPTH_STEP };
     struct alignas(WIDTH * sizeof(T)) Vector {
         T item[WIDTH];
     };
-    const char *from[VECTORS];
-    index_t next;
-    int line, depth; // of the first vector
     Vector kept[VECTORS];
-
-    __device__ __forceinline__ Part(const char *where, index_t first, index_t count, index_t line_bytes,
-                                    index_t depth_bytes)
-        : next(DEPTH * depth_bytes)
-    {
-        enum { SHARERS = (READING == ALONG_INNER ? DEPTH : SIDE) / WIDTH };
-        line = READING == ALONG_INNER ? threadIdx.x / SHARERS : threadIdx.x % SHARERS * WIDTH;
-        depth = READING == ALONG_INNER ? threadIdx.x % SHARERS * WIDTH : threadIdx.x / SHARERS;
-#pragma unroll
-        for (int e = 0; e < VECTORS; e++) {
-            index_t last = count - (READING == ALONG_INNER ? 1 : WIDTH);
-            from[e] = where + min(first + line + e * LINE_STEP, last) * line_bytes
-                      + (depth + e * DEPTH_STEP) * depth_bytes;
-        }
-    }
 
     // depths: how many there are from here on.
     __device__ __forceinline__ void load(index_t depths)
@@ -78,7 +89,7 @@ template <class T, class A, int THREADS, int SIDE, int DEPTH, Reading READING> s
 #pragma unroll
         for (int e = 0; e < VECTORS; e++) {
             if (depth + e * DEPTH_STEP < there) kept[e] = *reinterpret_cast<const Vector *>(from[e]);
-            from[e] += next;
+            from[e] += this->next;
         }
     }
 
@@ -190,6 +201,25 @@ struct MatmulShape {
     enum { THREADS = SIDE * SIDE, APART = SIDE * MATMUL_QUAD, ROWS = DOWN * APART, COLUMNS = ACROSS * APART };
     static const Reading READING_A = OF_A, READING_B = OF_B;
 };
+
+// A warp's results in the fragments of mma, of 16 rows and 8 columns each; row, column: the first ones.
+template <class TC, class A, int ROWS, int COLUMNS, int D>
+__device__ __forceinline__ void put_fragments(char *c, const Matmul<D> &plan, index_t row, index_t column,
+                                              const A (&sum)[ROWS][COLUMNS][4])
+{
+#pragma unroll
+    for (int i = 0; i < ROWS; i++)
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++)
+#pragma unroll
+            for (int r = 0; r < 2; r++) {
+                index_t y = row + i * 16 + r * 8 + threadIdx.x % 32 / 4,
+                        x = column + j * 8 + threadIdx.x % 4 * 2;
+                if (y < plan.rows)
+                    put_neighbors<2, TC>(c + y * plan.c_row, x, plan.columns, plan.c_column,
+                                         sum[i][j] + r * 2);
+            }
+}
 
 struct TilePlace {
     unsigned row, column;
