@@ -184,8 +184,7 @@ class Target(NamedTuple):
 
 
 def resolve(a, index, stream=None) -> Target:
-    """The elements that an index with arrays selects, and the axes of the result. write: for an
-    assignment."""
+    """The elements that an index with arrays selects, and the axes of the result."""
     read = _read(a, index)
     parts, shape = _parts(read, stream)
     positions = combined_offsets(parts, shape, stream)

@@ -129,8 +129,8 @@ class Work:
         return np.dtype(np.uint32 if self.length <= 1 << 32 else np.int64)
 
     def _pass(self, orders, carried, number, shape):
-        last = number == self.order.passes - 1
         """The kernel of one pass; carried: dtype of the values that move with the keys, or None."""
+        last = number == self.order.passes - 1
         if carried is None:
             value = out = "NoValue"
         else:
