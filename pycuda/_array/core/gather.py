@@ -180,6 +180,9 @@ def _planned(dtype, index_dtype, mode: str, length: int, step: int, axes, put: b
     if not put and kernels.gathers(axes, index_dtype.itemsize, dtype.itemsize):
         return kernels.gather(element, index, kernels.Source(mode, length, step, dtype.itemsize), axes)
     element, axes = _in_words(element, dtype.itemsize, bits | step, axes)
+    if kernels.are_long_rows(axes):
+        function, grid, plan = kernels.move_rows(index, mode, put, length, step, axes)
+        return function, grid, _BLOCK, (plan,)
     count = math.prod(axis[0] for axis in axes)
     capacity = axis_capacity(len(axes))
     function = kernels.pick(element, index, mode, put, capacity)

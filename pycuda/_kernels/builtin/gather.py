@@ -18,7 +18,7 @@ _STAGES = tuple(kibibytes << 10 for kibibytes in (8, 16, 32, 48))
 _MANY_ROWS = 256  # a block each: about two for each multiprocessor of an H100
 MAX_WORD = 16
 WORDS = {2: "unsigned short", 4: "unsigned", 8: "unsigned long long", MAX_WORD: "uint4"}
-_MAX_GRID = (1 << 31) - 1
+_MAX_GRID, _MAX_GRID_Y = (1 << 31) - 1, 65535
 
 _PICK = """#include "array/pycuda-gather.hpp"
 extern "C" __global__ void __launch_bounds__({threads})
@@ -26,6 +26,14 @@ pick(char *array, const char *indices, int *error, char *other, pycuda::Picking<
 {{
     using namespace pycuda;
     pycuda::pick<{element}, {index}, {mode}, {put}, {axes}, {items}>(array, indices, error, other, plan);
+}}
+"""
+_MOVE_ROWS = """#include "array/pycuda-gather.hpp"
+extern "C" __global__ void __launch_bounds__({threads})
+move_rows(char *array, const char *indices, int *error, char *other, pycuda::RowMove plan)
+{{
+    using namespace pycuda;
+    pycuda::move_rows<{index}, {mode}, {put}>(array, indices, error, other, plan);
 }}
 """
 _CHECK = """#include "array/pycuda-gather.hpp"
@@ -81,6 +89,31 @@ def pick(element: str, index: str, mode: str, put: bool, axes: int):
     function = compiled(text).get_function("pick")
     function._prepare_strided(f"PPPP{_walk_size(axes)}s")
     return function
+
+
+@context_dependent_memoize
+def _move_rows(index: str, mode: str, put: bool):
+    text = _MOVE_ROWS.format(threads=THREADS, index=index, mode=mode, put=_flag(put))
+    return compiled(text).get_function("move_rows")._prepare_strided("PPPP40s")
+
+
+def are_long_rows(axes: list[tuple[int, ...]]) -> bool:
+    """Whether move_rows() takes axes as indexed_copy() has them, in words: an index for each row, and rows
+    that have words for most threads of a block."""
+    if len(axes) != 2:
+        return False
+    (rows, in_array, *_), (words, *steps) = axes
+    has_words = steps == [MAX_WORD, 0, MAX_WORD] and words >= THREADS // 2
+    return in_array == 0 and rows <= _MAX_GRID and has_words
+
+
+def move_rows(index: str, mode: str, put: bool, length: int, step: int, axes: list[tuple[int, ...]]):
+    """(Function(array, indices, error, other, plan), grid, plan) for long rows; step: bytes from row to row
+    of the array."""
+    (rows, _, in_indices, in_other), (words, *_) = axes
+    blocks = min(ceil_div(words, THREADS), _MAX_GRID_Y)
+    plan = struct.pack("5q", words, length, step, in_indices, in_other)
+    return _move_rows(index, mode, put), (rows, blocks), plan
 
 
 @context_dependent_memoize

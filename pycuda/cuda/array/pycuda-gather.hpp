@@ -121,6 +121,35 @@ __device__ __forceinline__ void pick(char *array, const char *indices, int *erro
     if (MODE == RAISE && !PUT && wrong && error) *error = 1;
 }
 
+// Rows of `words` words that are moved by index: as pick() does, an index a row.
+struct RowMove {
+    index_t words, length, step; // step: bytes from row to row of the array
+    index_t in_indices, in_other;
+};
+
+// Block (row, segment). Segments of all rows are moved before the next ones, so that a row that several
+// indices select comes from the cache.
+template <class I, Mode MODE, bool PUT>
+__device__ __forceinline__ void move_rows(char *array, const char *indices, int *error, char *other,
+                                          const RowMove &plan)
+{
+    int wrong = 0;
+    if (PUT && error && *error) return;
+    const I index = *reinterpret_cast<const I *>(indices + blockIdx.x * plan.in_indices);
+    const index_t number = resolved_index<MODE>(index, plan.length, &wrong);
+    const bool is_valid = MODE != RAISE || number >= 0;
+    uint4 *const in_array = (uint4 *)(array + number * (MODE == OFFSET ? 1 : plan.step));
+    uint4 *const in_other = (uint4 *)(other + blockIdx.x * plan.in_other);
+    for (index_t i = (index_t)blockIdx.y * blockDim.x + threadIdx.x; i < plan.words;
+         i += (index_t)gridDim.y * blockDim.x) {
+        if (!PUT)
+            in_other[i] = is_valid ? in_array[i] : make_uint4(0, 0, 0, 0);
+        else if (is_valid)
+            in_array[i] = in_other[i];
+    }
+    if (MODE == RAISE && !PUT && wrong && error) *error = 1;
+}
+
 // Reports an index that is out of bounds: to the host, and if there is `refused` to kernels after this one.
 template <class I, int D, int U>
 __device__ __forceinline__ void check(const char *indices, int *error, int *refused, const Picking<D> &plan)

@@ -22,6 +22,17 @@ template <Reading READING> __device__ __forceinline__ int double_place(int line,
                                   : depth * DOUBLE_SIDE + (line ^ (depth % 4 * 4));
 }
 
+// 16 bytes bypass the first-level cache: nothing in it would be read again.
+template <int BYTES> __device__ __forceinline__ void copy_async(void *to, const void *from)
+{
+    unsigned shared = (unsigned)__cvta_generic_to_shared(to);
+    if (BYTES == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(shared), "l"(from), "n"(BYTES)
+                     : "memory");
+}
+
 // The vectors of WIDTH elements of an operand that a thread copies to shared memory, part after part. Lines
 // beyond the last one are read as the last ones; what is beyond the inner axis is padding.
 template <Reading READING, int WIDTH>
@@ -42,10 +53,7 @@ struct DoublePart : OperandVectors<READING, DOUBLE_THREADS, DOUBLE_SIDE, DOUBLE_
             int depth_here = depth + e * DEPTH_STEP;
             double *to = tile + double_place<READING>(line + e * LINE_STEP, depth_here);
             if (depth_here < there)
-                asm volatile(
-                    "cp.async.ca.shared.global [%0], [%1], %2;" ::"r"((unsigned)__cvta_generic_to_shared(to)),
-                    "l"(from[e]), "n"(WIDTH * sizeof(double))
-                    : "memory");
+                copy_async<WIDTH * sizeof(double)>(to, from[e]);
             else
 #pragma unroll
                 for (int i = 0; i < WIDTH; i++) to[i] = padding;
