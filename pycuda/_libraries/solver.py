@@ -30,6 +30,8 @@ _MAX_MATRICES, _MAX_ELEMENTS = 8192, 1 << 24
 # Before, cusolverDnXsyevBatched gives wrong eigenvectors where its workspace is not zero at first.
 _SYEV_SINCE = 11703
 _LARGEST_OF_GESVDJ = 32
+# Rows and columns from which on cusolverDnXgesvdp takes less time than cusolverDnXgesvd, on an H100.
+_SMALLEST_OF_GESVDP = 64
 
 
 @functools.cache
@@ -140,18 +142,20 @@ def _workspaces(name: str, handle, asked, *number) -> tuple:
     return _workspace(name, on_device), on_device, np.empty(max(on_host, 1), np.uint8), on_host
 
 
-def _factorize(name: str, arrays, info, arguments, asked=None) -> None:
+def _factorize(name: str, arrays, info, arguments, asked=None, results=None) -> None:
     """Calls the function for each matrix.
 
     arguments: those between cusolverDnParams_t and the workspaces, made of the addresses of its parts of the
-    arrays; asked: those of the function that says how large the workspaces are, if they are others.
+    arrays; asked: those of the function that says how large the workspaces are, if they are others; results:
+    on the host, an element for each call, which the function takes last.
     """
     stream, function = _driver.current_stream(), _function(name)
     handle, parts = _handle(stream), _addresses(info.size, *arrays, info)
     workspace, *others = _workspaces(name, handle, (asked or arguments)(*parts[0][:-1]))
     _uses(stream, *arrays, info, workspace)
-    for *own, place in parts:
-        function(handle, _parameters(), *arguments(*own), workspace.ptr, *others, place)
+    for i, (*own, place) in enumerate(parts):
+        last = () if results is None else (results[i : i + 1],)
+        function(handle, _parameters(), *arguments(*own), workspace.ptr, *others, place, *last)
 
 
 def _factorize_stacks(name: str, arrays, info, arguments) -> None:
@@ -248,7 +252,7 @@ def orgqr(q, tau) -> None:
 # ---- singular values
 
 
-def gesvd(a, s, u, vh, info) -> None:
+def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
     """A stack of small matrices at once. Of others the library takes those with at least as many rows as
     columns: of the rest the adjoint.
     """
@@ -256,17 +260,55 @@ def gesvd(a, s, u, vh, info) -> None:
     if info.size > 1 and max(rows, columns) <= _LARGEST_OF_GESVDJ:
         _gesvdj(a, s, u, vh, info)
         return
+    is_polar = may_wait and u is not None and min(rows, columns) >= _SMALLEST_OF_GESVDP
+    decompose = _gesvdp_or_gesvd if is_polar else _gesvd
     if rows >= columns:
-        _gesvd(a, s, u, vh, info)
+        decompose(a, s, u, vh, info)
         return
     adjoint = _columns((*a.shape[:-2], columns, rows), a.dtype)
     adjoint[...] = a.swapaxes(-1, -2).conj()
     if u is None:
-        _gesvd(adjoint, s, None, None, info)
+        decompose(adjoint, s, None, None, info)
         return
     left, right = (_columns((*each.shape[:-2], *each.shape[:-3:-1]), a.dtype) for each in (vh, u))
-    _gesvd(adjoint, s, left, right, info)
+    decompose(adjoint, s, left, right, info)
     u[...], vh[...] = right.swapaxes(-1, -2).conj(), left.swapaxes(-1, -2).conj()
+
+
+def _gesvdp_or_gesvd(a, s, u, vh, info) -> None:
+    try:
+        if _gesvdp(a, s, u, vh, info):
+            return
+    except _driver.MemoryError:
+        pass  # the other needs less
+    _gesvd(a, s, u, vh, info)
+
+
+def _gesvdp(a, s, u, vh, info) -> bool:
+    """By the polar decomposition, in double precision. The library shifts singular values near zero, and says
+    by how much. False where that is more than rounding, or where it failed; then `a` is as it was.
+    """
+    (*batch, rows, columns), dtype = a.shape, np.result_type(a.dtype, np.float64)
+    copy, right = _columns(a.shape, dtype), _columns((*batch, columns, columns), dtype)
+    copy[...] = a
+    if dtype == a.dtype:
+        values, left = s, u
+    else:
+        values, left = _driver.GPUArray(s.shape, np.float64), _columns(u.shape, dtype)
+    is_economic, kind, real = int(u.shape[-1] < rows), _type(copy), _type(values)
+
+    def arguments(a, s, u, v):
+        return 1, is_economic, rows, columns, kind, a, rows, real, s, kind, u, rows, kind, v, columns, kind
+
+    shifts = np.zeros(info.size)
+    _factorize("cusolverDnXgesvdp", (copy, values, left, right), info, arguments, results=shifts)
+    limits = np.finfo(a.dtype).eps * values[..., 0].get().ravel()
+    if info.get().any() or not (shifts <= limits).all():
+        return False
+    if values is not s:
+        s[...], u[...] = values, left
+    vh[...] = right.swapaxes(-1, -2).conj()
+    return True
 
 
 def _gesvd(a, s, u, vh, info) -> None:

@@ -90,7 +90,7 @@ def unchecked_svd(a, dtype, full_matrices: bool, vectors: bool):
         u = new_columns((*batch, rows, rows if full_matrices else least), dtype, a.allocator)
         vh = new_columns((*batch, columns if full_matrices else least, columns), dtype, a.allocator)
     if s.size:
-        lapack.gesvd(in_columns(a, dtype), s, u, vh, info)
+        lapack.gesvd(in_columns(a, dtype), s, u, vh, info, checks.are_wanted())
     elif vectors:
         for each in (u, vh):
             if each.size:

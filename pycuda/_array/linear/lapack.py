@@ -94,8 +94,9 @@ def orgqr(q, tau) -> None:
         _library().orgqr(q, tau)
 
 
-def gesvd(a, s, u, vh, info) -> None:
-    """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten."""
+def gesvd(a, s, u, vh, info, may_wait: bool) -> None:
+    """a = u s vh, by the shapes of u and vh, which may be None; `a` is overwritten. may_wait: the host may
+    wait for the result."""
     if not a.size:
         return
     library = _library()
@@ -103,7 +104,7 @@ def gesvd(a, s, u, vh, info) -> None:
         library.gesvd(a, s, u, vh, info)
         return
     finite = zero_unless_finite(a)
-    library.gesvd(a, s, u, vh, info)
+    library.gesvd(a, s, u, vh, info, may_wait)
     apply("where", finite, info, -1, out=info)
 
 

@@ -17,7 +17,8 @@ enum {
     DOUBLE = 1,
     MOST_MATRICES = 8192,
     LARGEST_OF_GESVDJ = 32,
-    NOT_CONVERGING = 4321 /* as the first element of a matrix */
+    NOT_CONVERGING = 4321, /* as the first element of a matrix */
+    SHIFTED = 4322 /* likewise: gesvdp says that it shifted the singular values, or reports info */
 };
 
 #ifndef VERSION
@@ -277,6 +278,42 @@ static void gesvdj(int type, int with_vectors, int m, int n, char *a, char *s, c
         find("gesvd", type)(job, job, &m, &n, a, &m, s, u, &m, vt, &n, work, &work_length, info);
     if (with_vectors) adjoint(type, n, vt, v);
     if (first == NOT_CONVERGING) *info = (m < n ? m : n) + 1;
+}
+
+int cusolverDnXgesvdp_bufferSize(void *handle, void *params, int jobz, int econ, int64_t m, int64_t n,
+                                 int type, const void *a, int64_t lda, int s_type, const void *s, int u_type,
+                                 const void *u, int64_t ldu, int v_type, const void *v, int64_t ldv,
+                                 int compute, size_t *device, size_t *host)
+{
+    if (jobz != 1 || econ < 0 || econ > 1 || m < n || lda < m || ldu < m || ldv < n || !a || !s || !u || !v
+        || type % 4 != DOUBLE || s_type != DOUBLE || u_type != type || v_type != type || compute != type)
+        return INVALID_VALUE;
+    return sizes(handle, params, device, host);
+}
+
+int cusolverDnXgesvdp(void *handle, void *params, int jobz, int econ, int64_t m, int64_t n, int type, void *a,
+                      int64_t lda, int s_type, void *s, int u_type, void *u, int64_t ldu, int v_type, void *v,
+                      int64_t ldv, int compute, void *device, size_t device_size, void *host,
+                      size_t host_size, int *info, double *shift)
+{
+    int rows = (int)m, columns = (int)n, leading = (int)lda, of_u = (int)ldu, of_vt = (int)ldv;
+    int is_shifted = *(double *)a == SHIFTED, fails = *(double *)a == NOT_CONVERGING;
+    char *job = econ ? "S" : "A", *vt = malloc((size_t)(n * n) * size_of(type));
+    if (!handle || !params || !jobz || s_type != DOUBLE || u_type != v_type || type != compute || ldv != n
+        || !vt || !are_there(device, device_size, host, host_size))
+        return INVALID_VALUE;
+    if (is_complex(type))
+        find("gesvd", type)(job, job, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
+                            &work_length, real_work, info);
+    else
+        find("gesvd", type)(job, job, &rows, &columns, a, &leading, s, u, &of_u, vt, &of_vt, work,
+                            &work_length, info);
+    adjoint(type, columns, vt, v);
+    free(vt);
+    if (fails) *info = 1;
+    *shift = is_shifted ? 1 : 0;
+    if (is_shifted || fails) memset(s, 255, sizeof(double));
+    return SUCCESS;
 }
 
 #define GESVDJ(letter, type) \

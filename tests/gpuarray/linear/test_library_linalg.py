@@ -61,7 +61,8 @@ VALUES = (
     + """
 adjoint = lambda a: a.conj().swapaxes(-1, -2)
 for dtype in "fdFD":
-    for shape in [(5, 5), (2, 3, 3), (2, 2, 3, 3), (7, 3), (2, 2, 4), (3, 2, 6, 3), (2, 33, 2), (2, 2, 33)]:
+    for shape in [(5, 5), (2, 3, 3), (2, 2, 3, 3), (7, 3), (2, 2, 4), (3, 2, 6, 3), (2, 33, 2), (2, 2, 33),
+                  (65, 64), (2, 64, 66)]:
         there, a = laid(draw(*shape, dtype=dtype), "reversed")
         bound = 100 * max(shape) * epsilon(dtype) * condition(a)
         near(np.linalg.pinv(there), np.linalg.pinv(a), bound)
@@ -112,7 +113,7 @@ for dtype in "fdFD":
                  np.linalg.cholesky(positive, upper=upper), 1e3 * epsilon(dtype))
         x = linalg.cho_solve(linalg.cho_factor(gpuarray.to_gpu(positive)), right)
         near(x, np.linalg.solve(positive, b), 1e4 * epsilon(dtype))
-for name in ("Xpotrf", "Xgetrf", "Xgetrs", "Xgeqrf", "Sorgqr", "Zungqr", "Xgesvd", "Xsyevd"):
+for name in ("Xpotrf", "Xgetrf", "Xgetrs", "Xgeqrf", "Sorgqr", "Zungqr", "Xgesvd", "Xgesvdp", "Xsyevd"):
     assert f"cusolverDn{{name}}" in calls
 assert {{"cublasDtrsm_v2", "cublasCtrsm_v2"}} < {{*calls}}
 assert {{f"cusolverDn{{letter}}gesvdjBatched" for letter in "SDCZ"}} < {{*calls}}
@@ -161,7 +162,8 @@ STACKS = (
 def counted(function, *arguments):
     del calls[:]
     result = function(*arguments)
-    return result, {{name[10:]: calls.count(name) for name in calls if name.endswith(("Batched", "vd"))}}
+    ends = "Batched", "vd", "vdp"
+    return result, {{name[10:]: calls.count(name) for name in calls if name.endswith(ends)}}
 
 many = draw(8200, 2, 3, dtype="f")
 s, counts = counted(np.linalg.svdvals, gpuarray.to_gpu(many))
@@ -180,6 +182,20 @@ for elements, want in ((16, {{"XsyevBatched": 2}}), (7, {{"Xsyevd": 5}})):
 _, counts = counted(np.linalg.svd, gpuarray.to_gpu(few[0]))
 assert counts == {{"Xgesvd": 1}}
 solver._MAX_ELEMENTS = 1 << 24
+
+large = draw(65, 64, dtype="f")
+for first, want in ((0, ["Xgesvdp"]), (4321, ["Xgesvdp", "Xgesvd"]), (4322, ["Xgesvdp", "Xgesvd"])):
+    large[0, 0] = first
+    there = gpuarray.to_gpu(large)
+    (u, s, vh), counts = counted(np.linalg.svd, there)
+    assert list(counts) == want, counts
+    near(s, np.linalg.svdvals(large), 1e-5)
+    assert np.allclose((u.get()[:, :64] * s.get()) @ vh.get(), large, atol=1e-5 * s.get()[0])
+    with linalg.without_checks():
+        _, counts = counted(np.linalg.svd, there)
+    assert list(counts) == ["Xgesvd"]  # the other waits
+_, counts = counted(np.linalg.svdvals, there)
+assert list(counts) == ["Xgesvd"]
 
 pool = drv.default_memory_pool()
 there = gpuarray.to_gpu(many)
