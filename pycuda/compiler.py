@@ -144,7 +144,7 @@ def compile_plain(source, options, keep, nvcc, cache_dir, target="cubin") -> byt
     _arguments.cache_folder(cache_dir)
     device = _target.current()
     asked = (source, options, target, nvcc, bool(keep), cache_dir)
-    return requests.remembered("plain", device, asked, lambda: build.Job(*asked, device)).code
+    return requests.remembered("plain", device, asked, lambda: build.CompileJob(*asked, device)).code
 
 
 def compile(
@@ -197,7 +197,7 @@ def compile(
     request = requests.Request(
         source, nvcc, options, keep, no_extern_c, arch, code, cache_dir, include_dirs, target
     )
-    return requests.product_of(requests.checked(request)).code
+    return requests.compiled_code(requests.checked(request)).code
 
 
 class DynamicModule(CudaModule):
@@ -284,7 +284,7 @@ class DynamicModule(CudaModule):
             source, self.nvcc, nvcc_options, self.keep, self.no_extern_c, self.arch, self.code,
             self.cache_dir, self.include_dirs, "ptx",
         )  # fmt: skip
-        linker.add_data(requests.product_of(requests.checked(request)).code, drv.jit_input_type.PTX, name)
+        linker.add_data(requests.compiled_code(requests.checked(request)).code, drv.jit_input_type.PTX, name)
         return self
 
     def add_data(self, data, input_type, name="unknown"):

@@ -54,7 +54,7 @@ class _Reading(NamedTuple):
     analysis: parsing.Analysis
 
 
-class _Plan(NamedTuple):
+class _LaunchPlan(NamedTuple):
     """The launch for calls with arguments of one form."""
 
     launch: object
@@ -64,7 +64,7 @@ class _Plan(NamedTuple):
     copies: tuple = ()  # (position among the arguments, what of it sharing.copy is to copy)
 
 
-def _read(arguments, text: kernels.Text) -> _Reading:
+def _read(arguments, text: kernels.ElementwiseText) -> _Reading:
     """What is known of a kernel before its source is made: its arguments, and how the statements use them."""
     arguments = parsing.read_arguments(arguments)
     positions, vectors, pick = kernels.vectors_of(arguments)
@@ -141,7 +141,7 @@ class ElementwiseKernel:
             "loop_prep": loop_prep,
             "after_loop": after_loop,
         }
-        self._text = kernels.Text(name=name, **parsing.texts(**texts))
+        self._text = kernels.ElementwiseText(name=name, **parsing.texts(**texts))
         self._keep, self._options = keep, options
         self._reading: _Reading | None = None
         self._functions = ContextCache()
@@ -243,12 +243,12 @@ class ElementwiseKernel:
                 parts, order_free=analysis.order_free, guarded=guarded, plain_only=analysis.stateful
             )
 
-    def _plan(self, args, layouts, stream) -> _Plan:
+    def _plan(self, args, layouts, stream) -> _LaunchPlan:
         """The plan for arrays of these layouts that overlap as these do, remembered."""
         analysis = self._reading.analysis
         walk = self._walk(layouts, analysis.guarded)
         if walk.size == 0:
-            return _Plan(_nothing, (1, 1), (1, 1, 1), ())
+            return _LaunchPlan(_nothing, (1, 1), (1, 1, 1), ())
         shared = self._sharing(args, walk, range(walk.size))
         plan = self._copying(args, shared.copies, stream) if shared.copies else None
         if plan is None:
@@ -272,7 +272,7 @@ class ElementwiseKernel:
                 sharing.check_written(vector)
             return sharing.find_shared_memory(vectors, indices, reading.analysis.conditional)
 
-    def _looping(self, walk: layout.Walk, indices: builtins.range | None = None, constant=()) -> _Plan:
+    def _looping(self, walk: layout.Walk, indices: builtins.range | None = None, constant=()) -> _LaunchPlan:
         """PyCUDA's loop, over all elements or a range of indices. constant: names of vectors that the
         compiler keeps from being written to.
         """
@@ -284,24 +284,24 @@ class ElementwiseKernel:
             numbers = indices.start, indices.stop, indices.step
         grid, block = gpuarray.splay(count)
         launch = self._function((kind, signature, constant))
-        return _Plan(launch, grid, block, (*numbers, *_geometry(walk)))
+        return _LaunchPlan(launch, grid, block, (*numbers, *_geometry(walk)))
 
-    def _streaming(self, walk: layout.Walk, same) -> _Plan | None:
+    def _streaming(self, walk: layout.Walk, same) -> _LaunchPlan | None:
         """Several elements at a time; None where that is not worth it, or not the same."""
         analysis, vectors = self._reading.analysis, self._reading.vectors
         if same is None or walk.size < kernels.STREAMING_FROM or analysis.own_loop or analysis.stateful:
             return None
-        shape = kernels.streaming_shape(vectors, analysis.uses) if walk.plain else kernels.APART
-        variant = ("streaming", same, shape) if walk.plain else ("apart", walk.signature, same)
+        tiling = kernels.stream_tiling(vectors, analysis.uses) if walk.plain else kernels.APART
+        variant = ("streaming", same, tiling) if walk.plain else ("apart", walk.signature, same)
         try:
             launch = self._function(variant)
         except drv.CompileError:
             # What reads as read-only may be none after all: PyCUDA's loop has no such assumption.
             return None
-        grid = min(max(walk.size // shape.tile, 1), _MAX_GRID), 1
-        return _Plan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
+        grid = min(max(walk.size // tiling.tile, 1), _MAX_GRID), 1
+        return _LaunchPlan(launch, grid, (kernels.THREADS, 1, 1), (walk.size, *_geometry(walk)))
 
-    def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _Plan | None:
+    def _copying(self, args, copies, stream, indices: builtins.range | None = None) -> _LaunchPlan | None:
         """A plan with copies of some vectors, as `sharing.find_shared_memory` asks for them. None when these
         may be written to after all, or when there may be no other module.
         """
@@ -447,7 +447,7 @@ def _with_copies(copies, args, stream) -> list:
     return args
 
 
-def _run(plan: _Plan, args, stream) -> None:
+def _run(plan: _LaunchPlan, args, stream) -> None:
     if plan.copies:
         args = _with_copies(plan.copies, args, stream)
     plan.launch(plan.grid, plan.block, stream, *args, *plan.tail)

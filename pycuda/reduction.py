@@ -48,7 +48,7 @@ def __dir__() -> list[str]:
 _BLOCK = (kernels.THREADS, 1, 1)
 
 
-class _Plan(NamedTuple):
+class _ReductionLaunch(NamedTuple):
     """What a call with arguments of one form launches. scratch: bytes for what several blocks leave."""
 
     launch: object
@@ -122,7 +122,7 @@ class ReductionKernel:
         self.block_size = kernels.BLOCK_SIZE
         self.name = name
         accumulator = self.dtype_out if _accumulator is None else np.dtype(_accumulator)
-        self._text = kernels.Text(
+        self._text = kernels.ReductionText(
             self.dtype_out,
             accumulator,
             str(neutral),
@@ -145,7 +145,7 @@ class ReductionKernel:
         self._analysis = parsing.analyse(
             [vector.name for vector in self._vectors], texts, self._text.preamble
         )
-        self._shape = kernels.shape(self._vectors, self._analysis.uses)
+        self._tiling = kernels.tiling(self._vectors, self._analysis.uses)
         self._functions = ContextCache()
         self._launches = launch_cache(self._positions)
         self._stages: dict = {}
@@ -378,7 +378,7 @@ class ReductionKernel:
             for value, argument in zip(self._pick(args), self._vectors, strict=True)
         ]
 
-    def _plan(self, args) -> _Plan:
+    def _plan(self, args) -> _ReductionLaunch:
         """The plan for arguments of this form, remembered."""
         if len(args) < len(self._arguments):
             raise operands.missing(self.name, self._arguments, len(args))
@@ -390,11 +390,11 @@ class ReductionKernel:
         with operands.NamedErrors(self.name):
             walk = layout.arrange(parts, guarded=analysis.guarded, plain_only=analysis.stateful)
         launch = self._function(walk.signature if walk.geometry else None)
-        tile = self._shape.tile(walk.size)
+        tile = self._tiling.tile(walk.size)
         blocks = max(-(-walk.size // tile), 1)
         nbytes = blocks * self._text.accumulator.itemsize if blocks > 1 else 0
         geometry = (walk.geometry,) if walk.geometry else ()
-        plan = _Plan(launch, (blocks, 1), (walk.size, tile), nbytes, geometry)
+        plan = _ReductionLaunch(launch, (blocks, 1), (walk.size, tile), nbytes, geometry)
         alone = launch, plan.grid, _BLOCK, (walk.size, tile, ..., 0, 0, *geometry), ((), self.dtype_out)
         self._launches.remember(args, plan, None if nbytes else alone)
         return plan
@@ -408,7 +408,7 @@ class ReductionKernel:
                 self._arguments,
                 self._text,
                 self._analysis.uses,
-                self._shape,
+                self._tiling,
                 signature,
                 self._keep,
                 self._options,

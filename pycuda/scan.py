@@ -43,7 +43,7 @@ class _ScanKernel:
         self.neutral = neutral
         if self._exclusive and neutral is None:
             raise ValueError("an exclusive scan needs a neutral element, its first result")
-        self._text = kernels.Text(
+        self._text = kernels.ScanText(
             self.dtype,
             neutral=None if neutral is None else str(neutral),
             exclusive=self._exclusive,
@@ -52,7 +52,7 @@ class _ScanKernel:
         )
         dtype_to_ctype(self.dtype)  # ValueError for a dtype without a C type
         self._options = options
-        self._shape = kernels.shape(self.dtype.itemsize, self.dtype.itemsize)
+        self._tiling = kernels.tiling(self.dtype.itemsize, self.dtype.itemsize)
         self._functions = ContextCache()
         if drv.Context.get_current() is not None:
             self._function(False)
@@ -62,17 +62,17 @@ class _ScanKernel:
     @property
     def scan_wg_size(self) -> int:
         """Threads of a block."""
-        return self._shape.threads
+        return self._tiling.threads
 
     @property
     def update_wg_size(self) -> int:
         """Threads of a block: there is one kernel."""
-        return self._shape.threads
+        return self._tiling.threads
 
     @property
     def scan_wg_seq_batches(self) -> int:
         """Elements of a thread."""
-        return self._shape.items
+        return self._tiling.items
 
     @property
     def scan_intervals_knl(self) -> drv.Function:
@@ -89,13 +89,13 @@ class _ScanKernel:
         key = current(), segmented
         function = self._functions.get(key)
         if function is None:
-            shape = self._segment_shape() if segmented else self._shape
-            function = self._functions[key] = kernels.build(self._text, shape, segmented, self._options)
+            tiling = self._segment_tiling() if segmented else self._tiling
+            function = self._functions[key] = kernels.build(self._text, tiling, segmented, self._options)
         return function
 
-    def _segment_shape(self) -> kernels.Shape:
+    def _segment_tiling(self) -> kernels.ScanTiling:
         """An item carries its flag along."""
-        return kernels.shape(self.dtype.itemsize, self._segment_bytes())
+        return kernels.tiling(self.dtype.itemsize, self._segment_bytes())
 
     def _segment_bytes(self) -> int:
         """The most bytes that an item has with its flag."""
@@ -145,14 +145,14 @@ class _ScanKernel:
         out_shape, out_strides = self._checked(output_ary, "output_ary", self.dtype)
         if out_shape != shape:
             raise ValueError(f"the input has shape {shape}, the output {out_shape}")
-        more, items = (), self._shape
+        more, tiling = (), self._tiling
         if segments is not None:
             flag_shape, flag_strides = self._checked(segments, "segments", _FLAG)
             if flag_shape != shape:
                 raise ValueError(f"the input has shape {shape}, the segments {flag_shape}")
             if _share_memory(segments, output_ary):
                 raise ValueError("the segments and the output share memory: flags would be lost")
-            more, items = (segments, flag_strides), self._segment_shape()
+            more, tiling = (segments, flag_strides), self._segment_tiling()
         size = shape[0]
         if size == 0:
             return output_ary
@@ -162,12 +162,12 @@ class _ScanKernel:
                 "the input and the output overlap in part: they must be the same array, or not overlap"
             )
         function = self._function(segments is not None)
-        tiles = -(-size // items.tile)
+        tiles = -(-size // tiling.tile)
         itemsize = self._segment_bytes() if segments is not None else self.dtype.itemsize
         most = kernels.RESIDENT * drv.Context.get_device().multiprocessor_count
         function.prepared_async_call(
             (min(tiles, most), 1),
-            (items.threads, 1, 1),
+            (tiling.threads, 1, 1),
             stream,
             input_ary,
             strides // self.dtype.itemsize,

@@ -16,7 +16,7 @@ import pycuda
 from . import attributes, cache, finder, includes, nvcc, nvrtc, options, progress, report, textures
 from .files import absolute, is_of_system, passing, real
 from .source import NAME, USERS_NAME, lines_of, without_folder
-from .target import Target
+from .target import CompileTarget
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DEVICE_HEADERS = os.path.join(_PACKAGE, "cuda")
@@ -30,7 +30,7 @@ _OLDEST_ARCH = (
 _KNOWN_CAPABILITIES = (121, 120, 110, 103, 100, 90, 89, 87, 86, 80, 75, 72, 70, 61, 60, 53, 52, 50)
 
 
-class Job(NamedTuple):
+class CompileJob(NamedTuple):
     """What is to be compiled. The options are nvcc's, the architecture among them."""
 
     source: str
@@ -39,12 +39,12 @@ class Job(NamedTuple):
     nvcc: str | None  # None: the caller named none
     keep: bool
     cache_dir: object
-    device: Target | None
+    device: CompileTarget | None
     users: str | None = None  # the source before it was wrapped, for a debugger to show
     expressions: tuple[str, ...] = ()  # C++ names of kernels and variables
 
 
-class Product(NamedTuple):
+class CompiledCode(NamedTuple):
     """The code, the files it depends on with their stamps, and what the expressions' kernels and variables
     are called in it.
     """
@@ -63,7 +63,7 @@ class _UseNvcc(Exception):
     """The cache entry that keeps the reason, where NVRTC was run to find it."""
 
 
-def _nvcc_of(job: Job) -> str | None:
+def _nvcc_of(job: CompileJob) -> str | None:
     """The path of the nvcc for this job, if it is there. One that was not named must run as well: a wrapper
     script can outlive its toolkit.
     """
@@ -73,12 +73,12 @@ def _nvcc_of(job: Job) -> str | None:
     return path
 
 
-def _driver_major(job: Job) -> int | None:
+def _driver_major(job: CompileJob) -> int | None:
     """The newest CUDA whose code the driver loads; None if there is no limit."""
     return None if job.device is None or job.device.takes_ptx else job.device.driver[0]
 
 
-def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
+def _asked_for_nvcc(job: CompileJob, parsed: options.Parsed) -> str | None:
     """Why nvcc compiles this, or None."""
     if job.nvcc not in (None, "nvcc") or (job.nvcc and _nvcc_of(job)):
         return "nvcc was named"
@@ -98,7 +98,7 @@ def _asked_for_nvcc(job: Job, parsed: options.Parsed) -> str | None:
     return None
 
 
-def _product_kind(job: Job, parsed: options.Parsed) -> tuple[str, str]:
+def _product_kind(job: CompileJob, parsed: options.Parsed) -> tuple[str, str]:
     """(architecture for the compiler, "cubin" or "ptx"). A virtual architecture, and the CPU device, give
     PTX.
     """
@@ -115,7 +115,7 @@ def _key(*parts) -> str:
     )
 
 
-def _cached(where, name, make, found: includes.Includes, compiler=None) -> Product:
+def _cached(where, name, make, found: includes.Includes, compiler=None) -> CompiledCode:
     """The entry of that name, else what make() gives, stored."""
     where = None if found.computed else where
     code = cache.read(where, name) if where else None
@@ -123,7 +123,7 @@ def _cached(where, name, make, found: includes.Includes, compiler=None) -> Produ
         code = make()
         if where:
             cache.write(where, name, code)
-    return Product(code, found.watched, where is not None, compiler)
+    return CompiledCode(code, found.watched, where is not None, compiler)
 
 
 def _with_names(code: bytes, names) -> bytes:
@@ -131,12 +131,12 @@ def _with_names(code: bytes, names) -> bytes:
     return b"".join(name.encode() + b"\n" for name in names) + code
 
 
-def _without_names(product: Product, count: int) -> Product:
-    *names, code = product.code.split(b"\n", count)
-    return product._replace(code=code, names=tuple(name.decode() for name in names))
+def _without_names(compiled: CompiledCode, count: int) -> CompiledCode:
+    *names, code = compiled.code.split(b"\n", count)
+    return compiled._replace(code=code, names=tuple(name.decode() for name in names))
 
 
-def _keep_folder(job: Job) -> tuple[str, str]:
+def _keep_folder(job: CompileJob) -> tuple[str, str]:
     """A new folder with the source in it, and the text to compile there."""
     import tempfile
 
@@ -157,7 +157,7 @@ def _keep_file(path: str, content: bytes | None) -> None:
             file.write(content)
 
 
-def _run_nvrtc(job: Job, compiler, arguments, kind: str) -> tuple[bytes, tuple[str, ...]]:
+def _run_nvrtc(job: CompileJob, compiler, arguments, kind: str) -> tuple[bytes, tuple[str, ...]]:
     """(code, lowered names) by NVRTC. CompileError, or _UseNvcc if the source needs nvcc."""
     folder, text = _keep_folder(job) if job.keep else (None, job.source)
     with progress.watched("NVRTC", job.users or job.source):
@@ -194,7 +194,7 @@ def _older_archs(arch: str):
     ]
 
 
-def _compile_for(job: Job, compiler, arch: str, kind: str, arguments) -> tuple[bytes, tuple[str, ...]]:
+def _compile_for(job: CompileJob, compiler, arch: str, kind: str, arguments) -> tuple[bytes, tuple[str, ...]]:
     """Compile for arch; where this NVRTC does not know it yet, for the newest before it."""
     try:
         return _run_nvrtc(job, compiler, [f"--gpu-architecture={arch}", *arguments], kind)
@@ -234,7 +234,7 @@ def _cuda_std() -> list[tuple]:
     return sorted(_headers_in(_CUDA_STD))
 
 
-def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
+def _dialect(job: CompileJob, parsed: options.Parsed, compiler) -> list[str]:
     """Options for nvcc's defaults: at least C++14, where NVRTC 11 has an older default, __int128, and
     unmarked variables of headers. Kernels that need neither textures nor the runtime are compiled without
     their declarations, which saves a third of a small kernel's time.
@@ -251,14 +251,14 @@ def _dialect(job: Job, parsed: options.Parsed, compiler) -> list[str]:
     )
 
 
-def _lines(job: Job, given) -> list[str]:
+def _lines(job: CompileJob, given) -> list[str]:
     """Line information, by which the CPU device names lines of the source; on a GPU only on request."""
     there = {"--generate-line-info", "-lineinfo", "--device-debug", "-G"}.intersection(given)
     wanted = job.device is not None and job.device.takes_ptx and job.target != "ptx"
     return ["-lineinfo"] if wanted and not there else []
 
 
-def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes) -> Job:
+def _with_attributes(job: CompileJob, parsed: options.Parsed, found: includes.Includes) -> CompileJob:
     """The job with attributes of classes where NVRTC applies them to the class, too. The user's headers are
     not rewritten: for one with such attributes nvcc is needed.
     """
@@ -286,9 +286,9 @@ def _with_attributes(job: Job, parsed: options.Parsed, found: includes.Includes)
 
 
 def _with_nvrtc(
-    job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
-) -> Product:
-    """The product from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
+    job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, compiler
+) -> CompiledCode:
+    """The code from the cache or by NVRTC; _UseNvcc if the source needs nvcc, which the cache
     remembers."""
     job = _with_attributes(job, parsed, found)
     own = [absolute(folder) for folder in parsed.folders]
@@ -333,8 +333,8 @@ def _with_nvrtc(
             refusal.entry = entry
             raise
 
-    product = _cached(where, f"{key}.{kind}", make, found, compiler.version)
-    return _without_names(product, len(job.expressions))
+    compiled = _cached(where, f"{key}.{kind}", make, found, compiler.version)
+    return _without_names(compiled, len(job.expressions))
 
 
 class _Marks(NamedTuple):
@@ -346,7 +346,7 @@ class _Marks(NamedTuple):
     """Where a GPU would get machine code: the assembler refuses what the driver takes as PTX."""
 
 
-def _marks(job: Job, parsed: options.Parsed) -> _Marks:
+def _marks(job: CompileJob, parsed: options.Parsed) -> _Marks:
     """What the PTX for this job's device is marked with."""
     if job.device is None or not job.device.takes_ptx:
         return _Marks()
@@ -375,7 +375,7 @@ def _for_device(marks: _Marks, code: bytes) -> bytes:
     return code[: match.start()] + b".version %d.%d" % newest + code[match.end() :]
 
 
-def _run_nvcc(job: Job, path: str, target: str) -> bytes:
+def _run_nvcc(job: CompileJob, path: str, target: str) -> bytes:
     """The code by the nvcc command; its messages are printed, CompileError if it fails."""
     with progress.watched("nvcc", job.users or job.source):
         outcome = nvcc.compile_source(path, job.source, job.options, target, job.keep, job.users)
@@ -394,9 +394,9 @@ def _relaxed(found: includes.Includes) -> list[str]:
 
 
 def _with_nvcc(
-    job: Job, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
-) -> Product:
-    """The product from the cache or by nvcc. why: the reason why it is not NVRTC's, for error messages."""
+    job: CompileJob, parsed: options.Parsed, found: includes.Includes, where: str | None, why: str
+) -> CompiledCode:
+    """The code from the cache or by nvcc. why: the reason why it is not NVRTC's, for error messages."""
     if job.expressions:
         raise report.no_expressions(why)
     path = finder.find_nvcc(job.nvcc or "nvcc")
@@ -420,13 +420,13 @@ def _with_nvcc(
     return _cached(where, f"{key}.{target}", lambda: _for_device(marks, _run_nvcc(job, path, target)), found)
 
 
-def _instead_of_nvrtc(refusal: _UseNvcc, job: Job, parsed, found, where) -> Product:
+def _instead_of_nvrtc(refusal: _UseNvcc, job: CompileJob, parsed, found, where) -> CompiledCode:
     """nvcc's code. Where there is no nvcc, or it names no line that is wrong, NVRTC's error."""
     path, reason = _nvcc_of(job), str(refusal)
     if path is None and refusal.__cause__ is not None:
         raise refusal.__cause__ from None
     try:
-        product = _with_nvcc(job, parsed, found, where, reason)
+        compiled = _with_nvcc(job, parsed, found, where, reason)
     except report.CompileError as problem:
         if refusal.__cause__ is not None and not report.names_a_line(problem):
             raise refusal.__cause__ from None
@@ -435,15 +435,15 @@ def _instead_of_nvrtc(refusal: _UseNvcc, job: Job, parsed, found, where) -> Prod
         report.instead_of_nvrtc(path, reason)
         if where:
             cache.write(where, refusal.entry, reason.encode("utf-8", "surrogateescape"))
-    return product
+    return compiled
 
 
-def _scan(job: Job, parsed: options.Parsed) -> includes.Includes:
+def _scan(job: CompileJob, parsed: options.Parsed) -> includes.Includes:
     folders = [absolute(folder) for folder in parsed.folders]
     return includes.scan(job.source, folders, parsed.forced)
 
 
-def _with_textures(job: Job, parsed: options.Parsed, found: includes.Includes) -> Job:
+def _with_textures(job: CompileJob, parsed: options.Parsed, found: includes.Includes) -> CompileJob:
     """The job with what its texture references need, if the source or a header of the user's has any."""
     own = os.fsencode(os.path.join(_PACKAGE, ""))
     files = zip(found.contents[::2], found.contents[1::2], strict=True)
@@ -459,7 +459,7 @@ def _with_textures(job: Job, parsed: options.Parsed, found: includes.Includes) -
     return job._replace(source=source or job.source, options=(*job.options, *added))
 
 
-def _read(job: Job) -> tuple[Job, options.Parsed, includes.Includes]:
+def _read(job: CompileJob) -> tuple[CompileJob, options.Parsed, includes.Includes]:
     """The job as it is compiled, its options and the files that it includes."""
     parsed = options.parse(job.options)
     found = _scan(job, parsed)
@@ -470,7 +470,7 @@ def _read(job: Job) -> tuple[Job, options.Parsed, includes.Includes]:
     return whole, parsed, _scan(whole, parsed)
 
 
-def run(job: Job) -> Product:
+def run(job: CompileJob) -> CompiledCode:
     """Compile, or find it compiled. CompileError when that cannot be done."""
     job, parsed, found = _read(job)
     where = None if job.keep else cache.folder(job.cache_dir)

@@ -9,7 +9,7 @@ from pycuda._driver_extras import CompileError
 
 from . import arguments, build, report, signatures, symbols, target
 from .options import capability, register_limit
-from .requests import Request, checked, product_of
+from .requests import Request, checked, compiled_code
 
 _PLAIN_NAME = re.compile(r"[\w.$]*")
 
@@ -145,18 +145,18 @@ class CudaModule:
             )
 
 
-def _load(product: build.Product, options):
+def _load(compiled: build.CompiledCode, options):
     """The module of this code. A failure says so when the compiler was newer than the driver."""
     device = target.current()
     # PTX has no directive for a limit on registers of a module: it is an option of the driver's compiler.
     limit = register_limit(options) if device is not None and device.takes_ptx else None
     try:
         limits = [(_driver.jit_option.MAX_REGISTERS, limit)] if limit else []
-        return _driver.module_from_buffer(product.code, limits)
+        return _driver.module_from_buffer(compiled.code, limits)
     except _driver.Error as problem:
-        if product.compiler and device and not device.takes_ptx and product.compiler > device.driver:
+        if compiled.compiler and device and not device.takes_ptx and compiled.compiler > device.driver:
             problem.args = (
-                f"{problem} - compiled by NVRTC {dotted(product.compiler)}, newer than the driver's CUDA "
+                f"{problem} - compiled by NVRTC {dotted(compiled.compiler)}, newer than the driver's CUDA "
                 f"{dotted(device.driver)}: pip install pycuda[cu{device.driver[0]}] has one that fits",
             )
         raise
@@ -219,9 +219,9 @@ class SourceModule(CudaModule):
                 expressions=name_expressions,
             )
         )  # fmt: skip
-        product = product_of(self._request)
-        self.module, self._code = _load(product, self._request.options), product.code
-        self._names = symbols.by_expression(self._request.expressions, product.names)
+        compiled = compiled_code(self._request)
+        self.module, self._code = _load(compiled, self._request.options), compiled.code
+        self._names = symbols.by_expression(self._request.expressions, compiled.names)
         self._instances: dict = {}
 
     def get_function(self, name):
@@ -262,16 +262,16 @@ class SourceModule(CudaModule):
         assert self._request is not None
         request = self._request._replace(expressions=(name,))
         try:
-            product = product_of(request)
+            compiled = compiled_code(request)
         except CompileError as problem:
             raise _driver.LogicError(f"there is no kernel {name!r}: {problem}") from None
-        (in_code,) = product.names
+        (in_code,) = compiled.names
         if in_code in symbols.kernels(self._code):
             return self.module, in_code
-        variables = symbols.variables(product.code)
+        variables = symbols.variables(compiled.code)
         if variables:
             raise _driver.LogicError(
                 f"{name} is not in the module, and in another one it would have variables of its own "
                 f"({', '.join(variables)}): SourceModule(..., name_expressions=[{name!r}]) puts it in"
             )
-        return _load(product, request.options), in_code
+        return _load(compiled, request.options), in_code

@@ -22,20 +22,22 @@ class Parsed(NamedTuple):
     needs_nvcc: str | None  # the option that only nvcc accepts
 
 
-class _Row(NamedTuple):
+class _OptionRow(NamedTuple):
     action: str
     takes_value: bool
     name: str
 
 
-def _rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _Row]:
+def _rows(action: str, takes_value: bool, *spellings: str) -> dict[str, _OptionRow]:
     """Spellings separated by blanks name one option; the first is NVRTC's."""
     return {
-        each: _Row(action, takes_value, group.split()[0]) for group in spellings for each in group.split()
+        each: _OptionRow(action, takes_value, group.split()[0])
+        for group in spellings
+        for each in group.split()
     }
 
 
-_TABLE: dict[str, _Row] = {
+_TABLE: dict[str, _OptionRow] = {
     **_rows(
         "flag",
         False,

@@ -16,17 +16,17 @@ from .source import wrap
 _ENVIRONMENT = ("PYCUDA_CACHE_DIR", "PYCUDA_DISABLE_CACHE", "PYCUDA_NVRTC", "PYCUDA_COMPILER")
 _REMEMBERED = 512
 
-# Requests of this process to their product: a second identical one costs a look-up and a stat of each header
+# Requests of this process to their code: a second identical one costs a look-up and a stat of each header
 # of the user's.
 _memory: dict = {}
 
 
-def _remember(key, product: build.Product) -> None:
-    if not product.cacheable:
+def _remember(key, compiled: build.CompiledCode) -> None:
+    if not compiled.cacheable:
         return
     while len(_memory) >= _REMEMBERED:
         _memory.pop(next(iter(_memory)), None)
-    _memory[key] = product
+    _memory[key] = compiled
 
 
 def default_options() -> list[str]:
@@ -50,23 +50,25 @@ def _key(kind: str, device, *asked) -> tuple:
     return kind, device, _is_debugging(), here, *asked, *map(os.environ.get, _ENVIRONMENT)
 
 
-def _recall(key) -> build.Product | None:
-    product = _memory.get(key)
-    return product if product is not None and includes.unchanged(product.watched) else None
+def _recall(key) -> build.CompiledCode | None:
+    compiled = _memory.get(key)
+    return compiled if compiled is not None and includes.unchanged(compiled.watched) else None
 
 
-def _run(key, job: build.Job) -> build.Product:
-    """Compiles, with debug information under a debugger, and remembers the product."""
+def _run(key, job: build.CompileJob) -> build.CompiledCode:
+    """Compiles, with debug information under a debugger, and remembers the code."""
     if _is_debugging():
         job = job._replace(keep=True, cache_dir=False, options=(*job.options, "-g", "-G"))
-    product = build.run(job)
+    compiled = build.run(job)
     if not job.keep and not cache.is_off(job.cache_dir):
-        _remember(key, product)
-    return product
+        _remember(key, compiled)
+    return compiled
 
 
-def remembered(kind: str, device, asked: tuple, make_job: Callable[[], build.Job]) -> build.Product:
-    """The product of a job, compiled if this process has no valid one for the same request."""
+def remembered(
+    kind: str, device, asked: tuple, make_job: Callable[[], build.CompileJob]
+) -> build.CompiledCode:
+    """The code of a job, compiled if this process has no valid one for the same request."""
     key = _key(kind, device, *asked)
     return _recall(key) or _run(key, make_job())
 
@@ -97,7 +99,7 @@ class Request(NamedTuple):
     expressions: Sequence[str] = ()
 
 
-def _job(request: Request, device) -> build.Job:
+def _job(request: Request, device) -> build.CompileJob:
     """The compilation that a request means on this device: source wrapped, options completed."""
     folders = [absolute(folder) for folder in request.include_dirs]
     options = (*request.options, *(f"-I{folder}" for folder in folders), f"-I{build.DEVICE_HEADERS}")
@@ -108,7 +110,7 @@ def _job(request: Request, device) -> build.Job:
         extern_c=not request.no_extern_c,
         is_users=lambda name: includes.find(name[1:-1], users) is not None,
     )
-    return build.Job(
+    return build.CompileJob(
         text,
         options,
         request.target,
@@ -137,8 +139,8 @@ def checked(request: Request) -> Request:
     )
 
 
-def product_of(request: Request) -> build.Product:
-    """The compiled product of a checked request."""
+def compiled_code(request: Request) -> build.CompiledCode:
+    """The compiled code of a checked request."""
     device = target.current()
     try:
         return remembered("wrapped", device, request, lambda: _job(request, device))

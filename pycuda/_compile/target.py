@@ -12,7 +12,7 @@ from .files import passing
 _known: dict = {}
 
 
-class Target(NamedTuple):
+class CompileTarget(NamedTuple):
     """The device that code is compiled for."""
 
     capability: tuple[int, int]
@@ -63,17 +63,17 @@ def _device_in_use():
     return _driver.Device(default_ordinal() or 0)
 
 
-def _describe(device) -> Target:
+def _describe(device) -> CompileTarget:
     """What the device and its driver take."""
     version = _driver.get_driver_version()
-    return Target(
+    return CompileTarget(
         capability=tuple(device.compute_capability()),
         takes_ptx=device.name().startswith("CPU device"),
         driver=(version // 1000, version % 1000 // 10),
     )
 
 
-def current() -> Target | None:
+def current() -> CompileTarget | None:
     """The target of the calling thread, or None where there is no driver or no device.
 
     What a driver that works refuses is raised: without a target the code would be made for another device.

@@ -104,7 +104,7 @@ def handle(stream):
 # ---- products
 
 
-class Layout(NamedTuple):
+class MatrixLayout(NamedTuple):
     """A matrix as BLAS has it: whether it is the transposed one that lies there in columns, and how far apart
     they begin, in elements.
     """
@@ -112,12 +112,12 @@ class Layout(NamedTuple):
     transposed: int
     leading: int
 
-    def turned(self) -> Layout:
+    def turned(self) -> MatrixLayout:
         """The layout of the transposed matrix."""
-        return Layout(_TRANSPOSED - self.transposed, self.leading)
+        return MatrixLayout(_TRANSPOSED - self.transposed, self.leading)
 
 
-def layout(shape, strides, itemsize: int) -> Layout | None:
+def layout(shape, strides, itemsize: int) -> MatrixLayout | None:
     """The layout of a matrix; None if neither rows nor columns are contiguous, or it exceeds an int."""
     (rows, columns), (row_stride, column_stride) = shape, strides
     for transposed, length, stride, count, step in (
@@ -129,7 +129,7 @@ def layout(shape, strides, itemsize: int) -> Layout | None:
         least = max(length, 1)
         leading, rest = (least, 0) if count <= 1 else divmod(step, itemsize)
         if not rest and least <= leading <= LARGEST and count <= LARGEST:
-            return Layout(transposed, leading)
+            return MatrixLayout(transposed, leading)
     return None
 
 
@@ -138,15 +138,15 @@ def has(dtype) -> bool:
     return _types(dtype) is not None and problem("cublas") is None
 
 
-class Product(NamedTuple):
+class MatrixProduct(NamedTuple):
     """c = a @ b for matrices of one dtype."""
 
     sizes: tuple[int, int, int]  # rows, columns, and the length of what is summed
-    layouts: tuple[Layout, Layout, Layout]  # of a, b and c
+    layouts: tuple[MatrixLayout, MatrixLayout, MatrixLayout]  # of a, b and c
     batch: tuple[int, int, int, int]  # how many, and the bytes from one to the next in a, b and c
 
 
-def gemm(product: Product, dtype, addresses, stream) -> None:
+def gemm(product: MatrixProduct, dtype, addresses, stream) -> None:
     """Queues the product of matrices at these addresses."""
     kind, computed, scale = _types(dtype)
     one, zero = _CONSTANTS[scale]

@@ -28,7 +28,7 @@ _make = _LibraryFunction("cufftXtMakePlanMany")
 _execute = _LibraryFunction("cufftXtExec")
 
 
-class Layout(NamedTuple):
+class FftLayout(NamedTuple):
     """The places of elements, in elements. `stride`: of the last axis. embed[i] times the stride of axis i is
     the stride of axis i - 1. `distance`: between consecutive transforms of a batch."""
 
@@ -37,14 +37,14 @@ class Layout(NamedTuple):
     distance: int
 
 
-class Transform(NamedTuple):
+class FftTransform(NamedTuple):
     """Everything that a plan depends on but its stream. Dtypes by name."""
 
     sizes: tuple[int, ...]
     batch: int
-    source: Layout
+    source: FftLayout
     source_type: str
-    result: Layout
+    result: FftLayout
     result_type: str
 
     def __str__(self) -> str:
@@ -52,10 +52,10 @@ class Transform(NamedTuple):
         return f"{self.batch} of {sizes} from {self.source_type} to {self.result_type}"
 
 
-class _Plan:
+class _FftPlan:
     """A plan of cuFFT's that one stream uses, and the memory that its kernels use meanwhile."""
 
-    def __init__(self, transform: Transform):
+    def __init__(self, transform: FftTransform):
         sizes, batch, source, source_type, result, result_type = transform
         size = np.zeros(1, np.uint64)
         # Of the operands, the complex one names the precision.
@@ -121,14 +121,14 @@ def set_limit(size: int | None) -> None:
     _evict()
 
 
-def _by_stream() -> Iterator[dict[Transform, _Plan]]:
+def _by_stream() -> Iterator[dict[FftTransform, _FftPlan]]:
     """The plans of each stream of the current context."""
     by_stream, by_none = _plans.get(current(), ({}, {}))
     yield from list(by_stream.values())
     yield from list(by_none.values())
 
 
-def kept() -> list[tuple[Transform, _Plan]]:
+def kept() -> list[tuple[FftTransform, _FftPlan]]:
     """The plans of the current context, the last used first."""
     found = [each for plans in _by_stream() for each in list(plans.items())]
     return sorted(found, key=lambda each: each[1].used, reverse=True)
@@ -158,7 +158,7 @@ def _evict() -> None:
                 plans.pop(transform, None)
 
 
-def _made_before(transform: Transform) -> _Plan:
+def _made_before(transform: FftTransform) -> _FftPlan:
     """A plan of any stream, for one that is captured and has none: cuFFT makes plans by way of the legacy
     stream, which would end the capture.
     """
@@ -171,7 +171,7 @@ def _made_before(transform: Transform) -> _Plan:
     )
 
 
-def _plan(transform: Transform, stream) -> _Plan:
+def _plan(transform: FftTransform, stream) -> _FftPlan:
     """The stream's plan for the transform, which is made if there is none."""
     streams, key = of_stream(_plans, stream)
     plans = {} if streams is None else streams.setdefault(key, {})
@@ -179,7 +179,7 @@ def _plan(transform: Transform, stream) -> _Plan:
     if found is None and _is_captured(stream):
         found = _made_before(transform)
     if found is None:
-        found = plans[transform] = _outside_captures(_Plan, transform)
+        found = plans[transform] = _outside_captures(_FftPlan, transform)
         found.used = next(_uses)
         _evict()
     found.used = next(_uses)
@@ -190,7 +190,7 @@ def _is_memory(error: Exception) -> bool:
     return not isinstance(error, _driver.LibraryError) or error.code == _ALLOC_FAILED
 
 
-def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
+def _prepared(transform: FftTransform, stream) -> tuple[_FftPlan, Any]:
     """(plan, workspace), to be released. MemoryError when there is no room, even without other plans."""
     for attempt in range(2):
         size = None
@@ -207,7 +207,7 @@ def _prepared(transform: Transform, stream) -> tuple[_Plan, Any]:
     raise AssertionError
 
 
-def queue(transform: Transform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
+def queue(transform: FftTransform, calls: Sequence[tuple[int, int]], forward: bool, stream, arrays) -> None:
     """Queues the transform between the addresses of each call, which are in these arrays."""
     plan, workspace = _prepared(transform, stream)
     try:

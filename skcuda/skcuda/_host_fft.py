@@ -14,7 +14,7 @@ from ._streams import queued_on
 INVALID_VALUE = 4
 
 
-class Transform(NamedTuple):
+class HostTransform(NamedTuple):
     """What a plan is for. A layout is (embed, stride, distance between transforms), None if packed."""
 
     sizes: tuple[int, ...]

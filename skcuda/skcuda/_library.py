@@ -20,7 +20,7 @@ import pycuda.driver as drv
 from pycuda._libraries import finding, host
 
 from ._memory import Memory, address_of
-from ._rows import REAL, Row, letter, number_of, rows
+from ._rows import REAL, FunctionRow, letter, number_of, rows
 from ._streams import MemoryInUse, queued_on, stream_of
 
 _C_TYPES = {
@@ -122,15 +122,15 @@ class Library:
         if not host.is_possible():
             self.call(name, ctypes.c_void_p(handle), ctypes.c_void_p(handle.stream_number))
 
-    def functions(self, table: str) -> dict[str, Function]:
+    def functions(self, table: str) -> dict[str, LibraryFunction]:
         """The functions of a table's rows, by name."""
-        return {row.name: Function(self, row) for row in rows(table)}
+        return {row.name: LibraryFunction(self, row) for row in rows(table)}
 
 
-class Function:
+class LibraryFunction:
     """A function of a library, which takes a handle first."""
 
-    def __init__(self, library: Library, row: Row):
+    def __init__(self, library: Library, row: FunctionRow):
         self._library = library
         self._row = row
         self._given = row.given

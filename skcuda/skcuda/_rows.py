@@ -82,7 +82,7 @@ def _parameter(text: str) -> Parameter:
     return Parameter(name, "integer" if name in _INTEGERS else "address")
 
 
-class Row(NamedTuple):
+class FunctionRow(NamedTuple):
     """A function: its name, that without type letters, and what the library's function takes."""
 
     name: str
@@ -101,7 +101,7 @@ class Row(NamedTuple):
         return next((each.name for each in self.parameters if each.kind == "result"), None)
 
 
-def rows(table: str) -> Iterator[Row]:
+def rows(table: str) -> Iterator[FunctionRow]:
     """The functions of a table of rows."""
     for line in filter(None, map(str.strip, table.splitlines())):
         pattern, *words = line.split()
@@ -109,4 +109,4 @@ def rows(table: str) -> Iterator[Row]:
         parameters = tuple(map(_parameter, words[count:]))
         family = pattern.partition("?")[2]
         for letters in words[:count]:
-            yield Row(pattern.replace("?", letters), family, DTYPES[letters], parameters)
+            yield FunctionRow(pattern.replace("?", letters), family, DTYPES[letters], parameters)

@@ -12,7 +12,7 @@ import numpy as np
 import pycuda.driver as drv
 from pycuda._libraries import host
 
-from ._host_fft import Transform
+from ._host_fft import HostTransform
 from ._library import Handle, Library
 from ._memory import address_of
 from ._streams import MemoryInUse
@@ -116,7 +116,7 @@ def _integers(value, rank: int) -> np.ndarray | None:
     return np.ascontiguousarray(value, np.int32)
 
 
-def _transform(given: dict[str, Any]) -> Transform:
+def _transform(given: dict[str, Any]) -> HostTransform:
     """What the parameters of any form say."""
     sizes = (
         given["n"].tolist() if "n" in given else [given[each] for each in ("nx", "ny", "nz") if each in given]
@@ -130,7 +130,7 @@ def _transform(given: dict[str, Any]) -> Transform:
     if all(each is not None for each in embeds):  # one is not used without the other
         places = (given["istride"], given["idist"]), (given["ostride"], given["odist"])
         layouts = tuple((each.tolist(), *place) for each, place in zip(embeds, places, strict=True))
-    return Transform(tuple(sizes), given.get("batch", 1), _DTYPES[given["fft_type"]], *layouts)
+    return HostTransform(tuple(sizes), given.get("batch", 1), _DTYPES[given["fft_type"]], *layouts)
 
 
 class _OfTransform:

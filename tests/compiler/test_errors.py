@@ -88,7 +88,7 @@ def test_no_compiler_says_what_to_install(nothing_installed):
 
 
 def test_no_compiler_for_an_older_driver(nothing_installed, monkeypatch):
-    monkeypatch.setattr(target, "current", lambda: target.Target((8, 0), False, (12, 4)))
+    monkeypatch.setattr(target, "current", lambda: target.CompileTarget((8, 0), False, (12, 4)))
     with pytest.raises(drv.CompileError, match=r"pip install pycuda\[cu12\]"):
         compile_source(PLAIN, cache_dir=False)
 
@@ -132,8 +132,8 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
         raise drv.RuntimeError("cuModuleLoadData failed: no kernel image is available")
 
     request = requests.Request(PLAIN, arguments.NVCC, [], False, False, None, None, None, None)
-    product = requests.product_of(requests.checked(request))
-    monkeypatch.setattr(target, "current", lambda: target.Target((8, 0), False, (11, 8)))
+    product = requests.compiled_code(requests.checked(request))
+    monkeypatch.setattr(target, "current", lambda: target.CompileTarget((8, 0), False, (11, 8)))
     monkeypatch.setattr(_driver, "module_from_buffer", refuse)
     with pytest.raises(
         drv.RuntimeError, match=r"^cuModuleLoadData failed: .*newer than the driver's CUDA 11\.8: pip install"
@@ -142,7 +142,7 @@ def test_load_failure_tells_of_a_compiler_newer_than_the_driver(monkeypatch):
 
 
 def test_architecture_newer_than_the_compiler_falls_back_to_ptx(monkeypatch):
-    monkeypatch.setattr(target, "current", lambda: target.Target((99, 9), False, (99, 0)))
+    monkeypatch.setattr(target, "current", lambda: target.CompileTarget((99, 9), False, (99, 0)))
     code = compile_source(PLAIN, cache_dir=False)
     assert code.startswith(b"//") and b".entry k(" in code
 

@@ -154,7 +154,7 @@ def test_line_information():
 def test_maximum_of_registers(monkeypatch):
     """The assembler's report is there each time (not only where NVRTC's cache has no code), for a GPU that is
     not here."""
-    monkeypatch.setattr(target, "current", lambda: target.Target((8, 0), False, (99, 0)))
+    monkeypatch.setattr(target, "current", lambda: target.CompileTarget((8, 0), False, (99, 0)))
     source = """
     __global__ void k(float *a)
     {

@@ -121,7 +121,7 @@ def test_compile_to_ptx():
     "driver, newest", [((11, 4), b"7.4"), ((12, 5), b"8.5"), ((12, 8), b"8.7"), ((12, 9), b"8.8")]
 )
 def test_ptx_for_the_cpu_device_is_one_it_reads(driver, newest, monkeypatch):
-    monkeypatch.setattr(target, "current", lambda: target.Target((7, 5), True, driver))
+    monkeypatch.setattr(target, "current", lambda: target.CompileTarget((7, 5), True, driver))
     assert b".version " + newest + b"\n" in compile_source(DOUBLE)
 
 

@@ -71,8 +71,8 @@ RECIPES = {
         ),
         (
             "pycuda/_kernels/builtin/reduction.py",
-            '    "prod": Row(',
-            '    "sumsq": Row("A", "A(x * x)", "zero<A>()", "A(a + b)"),\n',
+            '    "prod": Reduction(',
+            '    "sumsq": Reduction("A", "A(x * x)", "zero<A>()", "A(a + b)"),\n',
         ),
         ("pycuda/_array/reduction/reduce.py", '    "prod": _Rule(', '    "sumsq": _Rule(_of_sum),\n'),
         (

@@ -137,7 +137,7 @@ def layouts_of(kind):
     return list(product(("row", "col"), repeat=4))
 
 
-def product_of(form, a, b, c, words=""):
+def compiled_code(form, a, b, c, words=""):
     if form[1] == "b1" and words == ".xor":
         return (a[:, :, None] != b[None]).sum(1) + c
     return a @ b + c
@@ -152,13 +152,13 @@ def check_exact():
             given = small(random, form)
             for more in (0, extra):
                 found = run(form, given, layouts, more, words=words)
-                assert (found == product_of(form, *given, words)).all(), (form, layouts, more)
+                assert (found == compiled_code(form, *given, words)).all(), (form, layouts, more)
         given = small(random, form)
         layouts = ("row", "col", "row", "row")
         assert (
-            run(form, given, layouts, space="", words=words) == product_of(form, *given, words)
+            run(form, given, layouts, space="", words=words) == compiled_code(form, *given, words)
         ).all(), form
-    assert (run(FORMS[-1], given, layouts, words=".and") == product_of(FORMS[-1], *given, ".and")).all()
+    assert (run(FORMS[-1], given, layouts, words=".and") == compiled_code(FORMS[-1], *given, ".and")).all()
 
 
 def check_saturated():

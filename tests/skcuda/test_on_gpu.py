@@ -25,7 +25,7 @@ def library(monkeypatch, compiled):
     for module in cublas, cufft, cusolver:
         vars(module._library).pop("_loaded", None)
         for each in vars(module).values():
-            if isinstance(each, _library.Function):
+            if isinstance(each, _library.LibraryFunction):
                 vars(each).pop("_symbol", None)
 
 

@@ -31,7 +31,7 @@ class _Form(NamedTuple):
 class Step(NamedTuple):
     """Calls of one plan, and where they begin in both arrays, in elements."""
 
-    transform: fft.Transform
+    transform: fft.FftTransform
     starts: list[tuple[int, int]]
 
 
@@ -45,7 +45,7 @@ def _form(array: GPUArray) -> _Form | None:
     return _Form(array.shape, tuple(each // array.itemsize for each in array.strides), array.dtype.name)
 
 
-def _layout(form: _Form, axes, distance: int) -> fft.Layout | None:
+def _layout(form: _Form, axes, distance: int) -> fft.FftLayout | None:
     """The layout for cuFFT; None unless the strides of each axis are a multiple of the next one's."""
     embed = [form.shape[axes[0]]]
     strides = [form.strides[axis] for axis in axes]
@@ -55,7 +55,7 @@ def _layout(form: _Form, axes, distance: int) -> fft.Layout | None:
         if outer % inner or outer // inner < form.shape[axis]:
             return None
         embed.append(outer // inner)
-    return fft.Layout(tuple(embed), strides[-1], distance)
+    return fft.FftLayout(tuple(embed), strides[-1], distance)
 
 
 @functools.lru_cache(1024)
@@ -73,7 +73,7 @@ def _plan(source: _Form, result: _Form, axes: tuple[int, ...]) -> Step | None:
     if None in layouts:
         return None
     sizes = tuple(max(source.shape[axis], result.shape[axis]) for axis in axes)
-    transform = fft.Transform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype)
+    transform = fft.FftTransform(sizes, batch, layouts[0], source.dtype, layouts[1], result.dtype)
     return Step(transform, starts(outer, 2))
 
 

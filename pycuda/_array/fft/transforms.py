@@ -325,7 +325,7 @@ def _finished(result, factor: float, dtype, out) -> GPUArray:
 # ---- calls that were seen before
 
 
-class _Recipe(NamedTuple):
+class _PreparedTransform(NamedTuple):
     """A transform into a new array that the steps make alone."""
 
     shape: tuple[int, ...]
@@ -350,7 +350,7 @@ def _is_plain(argument) -> bool:
 
 
 def _known(function, size, axes, norm) -> _LaunchCache | None:
-    """The recipes of calls with these arguments, by the form of the array."""
+    """The prepared transforms of calls with these arguments, by the form of the array."""
     if _is_plain(size) and _is_plain(axes) and _is_plain(norm):
         return launches[function, 1, size, axes, norm]
     return None
@@ -359,9 +359,9 @@ def _known(function, size, axes, norm) -> _LaunchCache | None:
 def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPUArray:
     """Compute a function of numpy.fft for an array."""
     known = _known(function, size, axes, norm) if out is None else None
-    recipe = known.find((a,)) if known is not None else None
-    if recipe is not None:
-        return recipe.run(a)
+    prepared = known.find((a,)) if known is not None else None
+    if prepared is not None:
+        return prepared.run(a)
     out = _given_out(out)
     try:
         sizes = read(a, size, axes, kind.to_real)
@@ -375,8 +375,8 @@ def _call(function, kind: _Kind, a, size, axes, norm, out, read=_several) -> GPU
         source, _ = _step(source, *each)
     result, calls = _step(source, *last, out)
     if known is not None and source is a and None not in calls:
-        recipe = _Recipe(result.shape, result.dtype, result.strides, calls, kind.forward, factor)
-        known.remember((a,), recipe)
+        prepared = _PreparedTransform(result.shape, result.dtype, result.strides, calls, kind.forward, factor)
+        known.remember((a,), prepared)
     half = kind.to_real and len(sizes) == 1  # NumPy's result, where the operand has this precision
     return _finished(result, factor, _real(a.dtype) if half else result.dtype, out)
 

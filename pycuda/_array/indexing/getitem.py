@@ -166,7 +166,7 @@ def _parts(read: _Index, stream) -> tuple[list[Positions], tuple[int, ...]]:
     return parts, shape
 
 
-class Target(NamedTuple):
+class IndexTarget(NamedTuple):
     """The elements that an index with arrays selects."""
 
     view: GPUArray
@@ -183,7 +183,7 @@ class Target(NamedTuple):
         ]
 
 
-def resolve(a, index, stream=None) -> Target:
+def resolve(a, index, stream=None) -> IndexTarget:
     """The elements that an index with arrays selects, and the axes of the result."""
     read = _read(a, index)
     parts, shape = _parts(read, stream)
@@ -194,7 +194,7 @@ def resolve(a, index, stream=None) -> Target:
     steps = broadcast_strides(positions.array, shape)
     middle = [(length, (0, step)) for length, step in zip(shape, steps, strict=True)]
     whole = kept[: read.place] + middle + kept[read.place :]
-    return Target(view, positions, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
+    return IndexTarget(view, positions, tuple(each[0] for each in whole), tuple(each[1] for each in whole))
 
 
 def fits_whole(mask, a) -> bool:

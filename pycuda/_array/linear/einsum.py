@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # ---- subscripts
 
 
-class _Plan(NamedTuple):
+class _Subscripts(NamedTuple):
     """Subscripts read: the labels of each operand's axes, and of the result's. Axes of an ellipsis have
     negative numbers for labels, counted from the last one.
     """
@@ -79,7 +79,7 @@ def _from_lists(arguments):
     return operands, [list(each) for each in lists], output
 
 
-def _read(arguments) -> tuple[list[GPUArray], _Plan]:
+def _read(arguments) -> tuple[list[GPUArray], _Subscripts]:
     """The operands, and the labels of their axes and of the result's, from either form of einsum's
     arguments."""
     if isinstance(arguments[0], str):
@@ -101,7 +101,7 @@ def _read(arguments) -> tuple[list[GPUArray], _Plan]:
     else:
         _check_output(output, spread)
         output = _spread(output, -1, most)
-    return operands, _Plan(spread, output)
+    return operands, _Subscripts(spread, output)
 
 
 def _is_dots(label) -> bool:
@@ -203,16 +203,16 @@ def _pair(left, right, kept) -> _Term:
     return _Term(product.reshape((*many, *row, *column)), labels)
 
 
-def _path(operands, plan, optimize) -> list[tuple[int, ...]]:
+def _path(operands, subscripts, optimize) -> list[tuple[int, ...]]:
     """Which terms are contracted, one after another."""
     if len(operands) < 3:
         return [(0, 1)] * (len(operands) - 1)
-    every = dict.fromkeys(label for labels in plan.inputs for label in labels)
+    every = dict.fromkeys(label for labels in subscripts.inputs for label in labels)
     numbers = {label: number for number, label in enumerate(every)}
     arguments: list = []
-    for each, labels in zip(operands, plan.inputs, strict=True):
+    for each, labels in zip(operands, subscripts.inputs, strict=True):
         arguments += [np.broadcast_to(np.float32(0), each.shape), [numbers[label] for label in labels]]
-    arguments.append([numbers[label] for label in plan.output])
+    arguments.append([numbers[label] for label in subscripts.output])
     path, _ = np.einsum_path(*arguments, optimize=optimize or "greedy")
     return path[1:]
 
@@ -222,26 +222,26 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     more than two arrays is that of "greedy".
     """
     given = operands
-    operands, plan = _read(given)
+    operands, subscripts = _read(given)
     result = np.dtype(dtype) if dtype is not None else np.result_type(*(each.dtype for each in operands))
     for each in operands:
         if not np.can_cast(each.dtype, result, casting):
             raise TypeError(
                 f"Cannot cast array data from {each.dtype!r} to {result!r} according to the rule '{casting}'"
             )
-    lengths = _lengths(operands, plan.inputs)
+    lengths = _lengths(operands, subscripts.inputs)
     if lengths is None:
         raise numpy_error(np.einsum, *given)
-    shape = tuple(lengths[label] for label in plan.output)
+    shape = tuple(lengths[label] for label in subscripts.output)
     if out is not None:
         checked_out(out, shape, result, "unsafe" if casting == "unsafe" else "same_kind")
     terms = [
         _single(each.astype(result, copy=False), labels, lengths)
-        for each, labels in zip(operands, plan.inputs, strict=True)
+        for each, labels in zip(operands, subscripts.inputs, strict=True)
     ]
-    for numbers in _path(operands, plan, optimize):
-        terms = _contracted(terms, numbers, plan.output)
-    array = _finished(_reduced(terms[0], set(plan.output)), plan.output, shape)
+    for numbers in _path(operands, subscripts, optimize):
+        terms = _contracted(terms, numbers, subscripts.output)
+    array = _finished(_reduced(terms[0], set(subscripts.output)), subscripts.output, shape)
     if out is not None:
         return write_back(array, out)
     return array if order in "KA" else copy(array, order)

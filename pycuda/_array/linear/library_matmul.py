@@ -49,7 +49,7 @@ def _strided(array: GPUArray) -> Strided:
 
 
 @functools.lru_cache(1024)
-def _layout(strided: Strided, itemsize: int) -> blas.Layout | None:
+def _layout(strided: Strided, itemsize: int) -> blas.MatrixLayout | None:
     """The layout of the last two axes, or None where cuBLAS has none like it."""
     return blas.layout(strided.shape[-2:], strided.strides[-2:], itemsize)
 
@@ -69,7 +69,7 @@ def _has_one_second(a: Strided, b: Strided, c: Strided) -> bool:
 class Calls(NamedTuple):
     """Calls of the library for one product, and where each begins in a, b and c, in bytes."""
 
-    product: blas.Product
+    product: blas.MatrixProduct
     starts: list[tuple[int, int, int]]
 
     def queue(self, a: GPUArray, b: GPUArray, c: GPUArray, stream) -> None:
@@ -94,7 +94,7 @@ def _plan(a: Strided, b: Strided, c: Strided, itemsize: int) -> Calls | None:
     outer, inner = axes[:-1], axes[-1] if axes else (1, 0, 0, 0)
     if math.prod(length for length, *_ in outer) > _MAX_CALLS or inner[0] > blas.LARGEST:
         return None
-    return Calls(blas.Product(sizes, tuple(layouts), inner), starts(outer, 3))
+    return Calls(blas.MatrixProduct(sizes, tuple(layouts), inner), starts(outer, 3))
 
 
 def _as_taken(matrices: GPUArray, dtype, stream) -> GPUArray:

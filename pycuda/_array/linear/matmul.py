@@ -66,7 +66,7 @@ class _Repeated(NamedTuple):
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    product: Calls | _ByVector | kernels.Plan
+    product: Calls | _ByVector | kernels.MatmulPlan
 
     def run(self, a, b, stream, allocator) -> GPUArray:
         c = _driver.GPUArray(self.shape, self.dtype, allocator or a.allocator)
@@ -183,7 +183,7 @@ def _by_vector(a, b, c) -> _ByVector | None:
     return None
 
 
-def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.Plan | None:
+def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.MatmulPlan | None:
     """Queue c = a @ b; what queues it again, if anything does."""
     is_by_library = not is_wanted()
     product = None if is_by_library and host.is_possible() else _by_vector(a, b, c)
@@ -202,7 +202,7 @@ def _queue(a, b, c, batch, stream) -> Calls | _ByVector | kernels.Plan | None:
 def _remember(x1, x2, product, shape, dtype) -> None:
     """Stores how operands of these shapes and dtypes are multiplied, for later calls."""
     known = _known_with_same_bits if is_wanted() else _known
-    if not isinstance(product, kernels.Plan) or not product.has_same_bits:
+    if not isinstance(product, kernels.MatmulPlan) or not product.has_same_bits:
         known.remember((x1, x2), _Repeated(shape, dtype, product))
         return
     more = ..., product.arguments

@@ -1,6 +1,6 @@
 """Reductions of GPUArrays, from a call to its launches; reductions.py has the methods.
 
-A call becomes a recipe, which is made once for each dtype, layout and set of axes: the result's shape and
+A call is prepared once for each dtype, layout and set of axes: the result's shape and
 dtype, the kernels and their arguments.
 """
 
@@ -139,15 +139,15 @@ _UFUNCS = {
 _NUMBERED = frozenset(("argmax", "argmin"))
 
 
-# ---- recipes
+# ---- prepared calls
 
 
-class _Recipe(NamedTuple):
+class _PreparedReduction(NamedTuple):
     """How a call is done in one context."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    plan: reduction.Plan | None  # None: there are no results
+    plan: reduction.ReductionPlan | None  # None: there are no results
     first: object
     second: object
     scratch: int  # bytes
@@ -187,7 +187,9 @@ def _check_empty(name, shape, axes) -> None:
         raise ValueError(message)
 
 
-def plan_reduction(name, axis, wanted, keepdims, parameter, a, out=None) -> tuple[_Recipe, tuple | None]:
+def plan_reduction(
+    name, axis, wanted, keepdims, parameter, a, out=None
+) -> tuple[_PreparedReduction, tuple | None]:
     """How `a` is reduced to a new array, or into `out`; the launch, where that is all."""
     axes = tuple(sorted(normalized_axes(axis, a.ndim)))
     number, result = _RULES[name].dtypes(a.dtype, wanted)
@@ -197,7 +199,7 @@ def plan_reduction(name, axis, wanted, keepdims, parameter, a, out=None) -> tupl
     )
     _check_empty(name, a.shape, axes)
     if 0 in final:
-        return _Recipe(final, result, None, None, None, 0), None
+        return _PreparedReduction(final, result, None, None, None, 0), None
     strides = _packed_strides(final, result.itemsize) if out is None else out.strides
     plan = reduction.plan(
         _address(a),
@@ -213,16 +215,16 @@ def _address(a) -> int:
     return a._address & 15 if a.size else 0
 
 
-def _finish(name, types, plan, shape, dtype, new=True) -> tuple[_Recipe, tuple | None]:
+def _finish(name, types, plan, shape, dtype, new=True) -> tuple[_PreparedReduction, tuple | None]:
     """new: the result is made for each call."""
-    functions = reduction.kernels(name, types, plan.shape)
+    functions = reduction.kernels(name, types, plan.variant)
     scratch = plan.partials * reduction.acc_size(name, types)
-    recipe = _Recipe(shape, dtype, plan, functions.first, functions.second, scratch)
+    prepared = _PreparedReduction(shape, dtype, plan, functions.first, functions.second, scratch)
     if functions.second is not None:
-        return recipe, None
+        return prepared, None
     more = (..., plan.arguments) if new else (plan.arguments,)
     launch = functions.first.prepared_async_call, plan.grid, _BLOCK, more, (shape, dtype) if new else None
-    return recipe, launch
+    return prepared, launch
 
 
 def launches_of(name):
@@ -230,17 +232,17 @@ def launches_of(name):
     return launches[plan_reduction, 1, name, None, None, False, 0.0]
 
 
-def _launch(recipe: _Recipe, operands, result, stream, allocator) -> None:
+def _launch(prepared: _PreparedReduction, operands, result, stream, allocator) -> None:
     """Queues the one or two kernels of a reduction. Nothing without a plan: there are no elements."""
-    plan = recipe.plan
+    plan = prepared.plan
     if plan is None:
         return
-    if recipe.second is None:
-        recipe.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, result, plan.arguments)
+    if prepared.second is None:
+        prepared.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, result, plan.arguments)
         return
-    partial = new((recipe.scratch,), np.uint8, allocator)
-    recipe.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, partial, plan.arguments)
-    recipe.second.prepared_async_call(
+    partial = new((prepared.scratch,), np.uint8, allocator)
+    prepared.first.prepared_async_call(plan.grid, _BLOCK, stream, *operands, partial, plan.arguments)
+    prepared.second.prepared_async_call(
         plan.second_grid, _BLOCK, stream, partial, result, plan.second_arguments
     )
 
@@ -269,10 +271,10 @@ def reduce(
 
 def reduce_by(key, operands, stream, allocator) -> GPUArray:
     """The new result by the plan of this key."""
-    recipe = planned(key, operands)
+    prepared = planned(key, operands)
     allocator = allocator or operands[0].allocator
-    result = _driver.GPUArray(recipe.shape, recipe.dtype, allocator)
-    _launch(recipe, operands, result, stream, allocator)
+    result = _driver.GPUArray(prepared.shape, prepared.dtype, allocator)
+    _launch(prepared, operands, result, stream, allocator)
     return result
 
 
@@ -323,7 +325,7 @@ def _types_of_products(a, b, result) -> reduction.Types:
     )
 
 
-def _plan_products(result, a, b) -> tuple[_Recipe, tuple | None]:
+def _plan_products(result, a, b) -> tuple[_PreparedReduction, tuple | None]:
     axes = [Axis(*axis) for axis in zip(a.shape, a.strides, b.strides, strict=True)]
     plan = reduction.plan(_address(a), a.itemsize, [], axes, 0.0, (_address(b), b.itemsize))
     return _finish("dot", _types_of_products(a, b, result), plan, (), result)
@@ -338,7 +340,7 @@ def reduce_products(a, b, result, stream=None, allocator=None) -> GPUArray:
     return reduce_by(key, (a, b), stream, allocator) if total is None else total
 
 
-def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_Recipe, tuple | None]:
+def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_PreparedReduction, tuple | None]:
     kept = [Axis(*axis) for axis in zip(matrix.shape[:-1], matrix.strides[:-1], c.strides, strict=True)]
     inner = Axis(matrix.shape[-1], matrix.strides[-1], vector.strides[0])
     second = _address(vector), vector.itemsize
@@ -349,7 +351,7 @@ def _plan_matrix_times_vector(matrix, vector, c) -> tuple[_Recipe, tuple | None]
 class MatrixTimesVector(NamedTuple):
     """How products of the last axis of a matrix, or of many, with one vector are summed."""
 
-    recipe: _Recipe
+    prepared: _PreparedReduction
 
     @classmethod
     def of(cls, matrix, vector, c) -> MatrixTimesVector:
@@ -358,4 +360,4 @@ class MatrixTimesVector(NamedTuple):
 
     def queue(self, matrix, vector, c, stream) -> None:
         """c is of any shape that has as many elements."""
-        _launch(self.recipe, (matrix, vector), c, stream, c.allocator)
+        _launch(self.prepared, (matrix, vector), c, stream, c.allocator)

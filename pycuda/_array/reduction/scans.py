@@ -36,7 +36,7 @@ def _plan(name, axis, a, out):
     )
     acc_size = reduction.SIZES[types.number]
     plan = axis_scan.plan((a._address, out._address), (a.itemsize, out.itemsize), acc_size, kept, along)
-    function = axis_scan.kernel(name, types, plan.shape)
+    function = axis_scan.kernel(name, types, plan.variant)
     launch = None
     if not plan.partials.values:
         launch = function.prepared_async_call, plan.grid, plan.block, (plan.arguments, *_ALONE), None

@@ -101,7 +101,7 @@ def _top_of_sorted(rows, k, largest, stream, allocator):
     return tuple(packed_copy(each[..., :k], stream, allocator) for each in (keys, places))
 
 
-class _Row(NamedTuple):
+class _LongRow(NamedTuple):
     """A long row, in which elements are compared with one of them."""
 
     keys: GPUArray
@@ -136,7 +136,7 @@ def _top_of_long(keys, k, largest, stream, allocator):
     # An odd step, so that no column of a table is all that is seen of it.
     sample = packed_copy(keys[:: (keys.size // _SAMPLE - 1) | 1][:_SAMPLE], stream, allocator)
     Work(sample, sample, descending=largest, stable=False).run(stream)
-    row = _Row(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
+    row = _LongRow(keys, kernels.order(keys.dtype, largest), sample[rank - 1 : rank], stream, allocator)
     most = keys.size // 8
     marked = row.mark("not after")
     if k <= marked.total <= most:

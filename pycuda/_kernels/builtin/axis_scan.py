@@ -33,7 +33,7 @@ _TILED = "ROW_TILES", "ROW_BLOCKS"
 _MANY = 1 << 13  # rows that keep every block busy to the end
 
 
-class Shape(NamedTuple):
+class AxisScanVariant(NamedTuple):
     """What a kernel is compiled for, besides operation and types."""
 
     name: str  # a ScanShape of pycuda-axis-scan.hpp
@@ -41,10 +41,10 @@ class Shape(NamedTuple):
     kept: int
 
 
-class Plan(NamedTuple):
+class AxisScanPlan(NamedTuple):
     """A launch made ready. `partials`: what blocks learn from each other (scratch.States)."""
 
-    shape: Shape
+    variant: AxisScanVariant
     grid: tuple[int, int]
     block: tuple[int, int, int]
     arguments: bytes
@@ -78,15 +78,15 @@ scan(const char *in, char *out, AxisScan<{kept}> plan, unsigned *counter, unsign
 _STATE = "scan_state{counter, counts, entries, values, launch}"
 
 
-def source(name: str, types: reduction.Types, shape: Shape) -> str:
+def source(name: str, types: reduction.Types, variant: AxisScanVariant) -> str:
     """The kernel of the scan with the combination of this reduction."""
     row = reduction.ROWS[name]
-    aligned = str(shape.aligned).lower()
+    aligned = str(variant.aligned).lower()
     call = {
         "ROW_WARPS": f"scan_short_rows<Op, {aligned}>(in, out, plan)",
         "ROW_TILES": f"scan_tiled_rows<Op, {aligned}>(in, out, plan, {_STATE})",
         "ROW_BLOCKS": f"scan_block_rows<Op, {aligned}>(in, out, plan)",
-    }.get(shape.name, f"scan_columns<Op, {shape.name}>(in, out, plan, {_STATE})")
+    }.get(variant.name, f"scan_columns<Op, {variant.name}>(in, out, plan, {_STATE})")
     return _SOURCE.format(
         include=elements.include(types.element, types.number, types.result),
         number=types.number,
@@ -94,17 +94,17 @@ def source(name: str, types: reduction.Types, shape: Shape) -> str:
         combine=row.combine,
         element=types.element,
         result=types.result,
-        kept=shape.kept,
+        kept=variant.kept,
         call=call,
-        bounds=f"{TILED_THREADS}, {RESIDENT}" if shape.name in _TILED else THREADS,
+        bounds=f"{TILED_THREADS}, {RESIDENT}" if variant.name in _TILED else THREADS,
     )
 
 
 @context_dependent_memoize
-def kernel(name: str, types: reduction.Types, shape: Shape):
+def kernel(name: str, types: reduction.Types, variant: AxisScanVariant):
     """The function, prepared."""
-    module = compiled(source(name, types, shape))
-    return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * shape.kept)}sPPPPI")
+    module = compiled(source(name, types, variant))
+    return module.get_function("scan")._prepare_strided(f"PP{8 * (6 + 3 * variant.kept)}sPPPPI")
 
 
 def _vector(*sizes: int) -> int:
@@ -157,7 +157,7 @@ def _column_cut(length: int, columns: int, outer: int, acc_size: int) -> _Cut:
 
 def plan(
     addresses: tuple[int, int], sizes: tuple[int, int], acc_size: int, kept: list[Axis], axis: Axis
-) -> Plan:
+) -> AxisScanPlan:
     """How an array is scanned along `axis`. `other` is the stride in the result; addresses and sizes of items
     are the array's and the result's. There are elements."""
     kept, _ = collapsed(kept, sort=True)
@@ -176,8 +176,8 @@ def plan(
     capacity = axis_capacity(len(kept))
     arguments = struct.pack("6q", rows, axis.length, axis.stride, axis.other, cut.tiles, cut.groups)
     threads = TILED_THREADS if cut.name in _TILED else THREADS
-    return Plan(
-        Shape(cut.name, aligned, capacity),
+    return AxisScanPlan(
+        AxisScanVariant(cut.name, aligned, capacity),
         (cut.blocks, 1),
         (threads, 1, 1),
         arguments + packed_axes(kept, capacity),

@@ -31,7 +31,7 @@ class Way(NamedTuple):
     has_same_bits: bool = True  # on every device
 
 
-class Plan(NamedTuple):
+class MatmulPlan(NamedTuple):
     """A launch made ready."""
 
     kernel: Any
@@ -207,7 +207,7 @@ def _by_tensor_cores(first: _Operand, second: _Operand, dtypes, same_bits: bool)
 # ---- plans
 
 
-def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None) -> Plan:
+def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bool, way=None) -> MatmulPlan:
     """How c = a @ b is launched, where the last two axes are those of the matrices. batch_axes: (length,
     stride in a, in b, in c) of the axes before. way: by default the fastest that there is.
     """
@@ -231,4 +231,4 @@ def plan(a, b, c, batch_axes: Iterable[tuple[int, int, int, int]], same_bits: bo
     steps = (*a.strides[-2:], *b.strides[-2:], *c.strides[-2:])
     arguments = struct.pack("10q", rows, columns, inner, batches, *steps) + packed_axes(axes, capacity)
     function = kernel(types, chosen, capacity)
-    return Plan(function, grid, (chosen.threads, 1, 1), arguments, chosen.has_same_bits)
+    return MatmulPlan(function, grid, (chosen.threads, 1, 1), arguments, chosen.has_same_bits)

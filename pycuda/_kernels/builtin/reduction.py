@@ -35,7 +35,7 @@ _ITEMS = 16  # elements that a thread loads before it combines them
 _TILE = THREADS * _ITEMS
 
 
-class Row(NamedTuple):
+class Reduction(NamedTuple):
     """One reduction in C. In map `x` is the element as A, `e` as it was, `other` its number; in combine there
     are `a` and `b`; in finish `a`, the number of elements `count`, and a `parameter`. A is the accumulator's
     number type, R its real part's, E the element's.
@@ -59,31 +59,34 @@ _MOMENTS = "Moments<A, R>"  # mean, squared distances from it, count
 _NUMBER = "Acc::of(x - local, !is_nan(x))"
 _VAR, _NANVAR = "variance(a.squares, (double)count, parameter)", "variance_of_counted(a, parameter)"
 ROWS = {
-    "sum": Row("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
-    "prod": Row("A", "x", "A(1)", "A(times(a, b))"),
-    "max": Row("A", "x", "LOWEST", "maximum(a, b)"),
-    "min": Row("A", "x", "HIGHEST", "minimum(a, b)"),
-    "nanmax": Row("A", "x", "NONE_OR_LOWEST", "maximum_number(a, b)"),
-    "nanmin": Row("A", "x", "NONE_OR_HIGHEST", "minimum_number(a, b)"),
-    "any": Row("bool", "is_true(e)", "false", "a || b"),
-    "all": Row("bool", "is_true(e)", "true", "a && b"),
-    "count_nonzero": Row("long long", "is_true(e)", "0", "a + b"),
-    "argmax": Row(_BEST, "Best<E>::of<true>(e, other)", "Best<E>::none()", "best<true>(a, b)", "a.number"),
-    "argmin": Row(_BEST, "Best<E>::of<false>(e, other)", "Best<E>::none()", "best<false>(a, b)", "a.number"),
-    "mean": Row("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
-    "var": Row(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", _VAR, "origin"),
-    "std": Row(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", f"::sqrt({_VAR})", "origin"),
-    "nanvar": Row(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", _NANVAR, "origin"),
-    "nanstd": Row(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", f"::sqrt({_NANVAR})", "origin"),
-    "norm_0": Row("long long", "is_true(x)", "0", "a + b", "R(a)"),
-    "norm_1": Row("R", "magnitude(x)", "R(0)", "a + b"),
-    "norm_2": Row("R", "square(x)", "R(0)", "a + b", "::sqrt(a)"),
-    "norm_p": Row("R", "::pow(magnitude(x), local)", "R(0)", "a + b", "::pow(a, R(1 / parameter))",
-    "parameter"),
-    "norm_inf": Row("R", "magnitude(x)", "R(0)", "maximum(a, b)"),
-    "norm_-inf": Row("R", "magnitude(x)", "HIGHEST_REAL", "minimum(a, b)"),
+    "sum": Reduction("A", "x", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
+    "prod": Reduction("A", "x", "A(1)", "A(times(a, b))"),
+    "max": Reduction("A", "x", "LOWEST", "maximum(a, b)"),
+    "min": Reduction("A", "x", "HIGHEST", "minimum(a, b)"),
+    "nanmax": Reduction("A", "x", "NONE_OR_LOWEST", "maximum_number(a, b)"),
+    "nanmin": Reduction("A", "x", "NONE_OR_HIGHEST", "minimum_number(a, b)"),
+    "any": Reduction("bool", "is_true(e)", "false", "a || b"),
+    "all": Reduction("bool", "is_true(e)", "true", "a && b"),
+    "count_nonzero": Reduction("long long", "is_true(e)", "0", "a + b"),
+    "argmax": Reduction(_BEST, "Best<E>::of<true>(e, other)", "Best<E>::none()", "best<true>(a, b)",
+                        "a.number"),
+    "argmin": Reduction(_BEST, "Best<E>::of<false>(e, other)", "Best<E>::none()", "best<false>(a, b)",
+                        "a.number"),
+    "mean": Reduction("A", "x", "zero<A>()", "A(a + b)", "mean(a, count)"),
+    "var": Reduction(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", _VAR, "origin"),
+    "std": Reduction(_MOMENTS, "Acc::of(x - local)", "Acc::none()", "merged(a, b)", f"::sqrt({_VAR})",
+                     "origin"),
+    "nanvar": Reduction(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", _NANVAR, "origin"),
+    "nanstd": Reduction(_MOMENTS, _NUMBER, "Acc::none()", "merged(a, b)", f"::sqrt({_NANVAR})", "origin"),
+    "norm_0": Reduction("long long", "is_true(x)", "0", "a + b", "R(a)"),
+    "norm_1": Reduction("R", "magnitude(x)", "R(0)", "a + b"),
+    "norm_2": Reduction("R", "square(x)", "R(0)", "a + b", "::sqrt(a)"),
+    "norm_p": Reduction("R", "::pow(magnitude(x), local)", "R(0)", "a + b", "::pow(a, R(1 / parameter))",
+                        "parameter"),
+    "norm_inf": Reduction("R", "magnitude(x)", "R(0)", "maximum(a, b)"),
+    "norm_-inf": Reduction("R", "magnitude(x)", "HIGHEST_REAL", "minimum(a, b)"),
     # With a second array, whose element is `s`.
-    "dot": Row("A", "A(x * To<A>::from(value(s)))", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
+    "dot": Reduction("A", "A(x * To<A>::from(value(s)))", "zero<A>()", "A(a + b)", "count ? a : A(0)"),
 }  # fmt: skip
 
 
@@ -100,7 +103,7 @@ class Types(NamedTuple):
     result: str
 
 
-class Shape(NamedTuple):
+class ReductionVariant(NamedTuple):
     """What a kernel is compiled for, besides operation and types."""
 
     rows: bool  # the reduced axis is the fast one, or a kept one is
@@ -111,10 +114,10 @@ class Shape(NamedTuple):
     reduced: int
 
 
-class Plan(NamedTuple):
+class ReductionPlan(NamedTuple):
     """A launch, or two, made ready."""
 
-    shape: Shape
+    variant: ReductionVariant
     grid: tuple[int, int]
     arguments: bytes
     partials: int  # accumulators between the two launches
@@ -182,12 +185,12 @@ def constants(number: str) -> dict[str, str]:
     }
 
 
-def source(name: str, types: Types, shape: Shape) -> str:
+def source(name: str, types: Types, variant: ReductionVariant) -> str:
     """The kernels of a reduction."""
     row = ROWS[name]
     computed = elements.computed_from(types.element)
     local, find_local = _LOCALS[row.local]
-    items = _ITEMS if shape.rows else max(4, 8 // shape.vector)
+    items = _ITEMS if variant.rows else max(4, 8 // variant.vector)
     values = dict(
         include=elements.include(types.element, types.number, types.result, types.second or ""),
         element=types.element,
@@ -206,15 +209,15 @@ def source(name: str, types: Types, shape: Shape) -> str:
         find_local=find_local,
         parameters=", const char *second" if types.second else "",
         operand="second" if types.second else "0",
-        kernel="reduce_rows" if shape.rows else "reduce_columns",
-        vector=shape.vector,
-        aligned=str(shape.aligned).lower(),
+        kernel="reduce_rows" if variant.rows else "reduce_columns",
+        vector=variant.vector,
+        aligned=str(variant.aligned).lower(),
         items=items,
-        partial=str(shape.partial).lower(),
-        kept=shape.kept,
-        reduced=shape.reduced,
+        partial=str(variant.partial).lower(),
+        kept=variant.kept,
+        reduced=variant.reduced,
     )
-    return (_SOURCE + (_SECOND if shape.partial else "")).format(**values)
+    return (_SOURCE + (_SECOND if variant.partial else "")).format(**values)
 
 
 def acc_size(name: str, types: Types) -> int:
@@ -227,7 +230,7 @@ def acc_size(name: str, types: Types) -> int:
     return sizes[ROWS[name].acc]
 
 
-class Kernels(NamedTuple):
+class ReductionKernels(NamedTuple):
     """The functions of a reduction, prepared: `first` takes the arrays, the result and a plan."""
 
     first: object
@@ -235,17 +238,17 @@ class Kernels(NamedTuple):
 
 
 @context_dependent_memoize
-def kernels(name: str, types: Types, shape: Shape) -> Kernels:
+def kernels(name: str, types: Types, variant: ReductionVariant) -> ReductionKernels:
     """The kernels of a reduction in the current context."""
-    module = compiled(source(name, types, shape))
+    module = compiled(source(name, types, variant))
     first = module.get_function("reduce")
-    size = 8 * (8 + 3 * shape.kept + 3 * shape.reduced)
+    size = 8 * (8 + 3 * variant.kept + 3 * variant.reduced)
     first._prepare_strided(f"{'PPP' if types.second else 'PP'}{size}s")
-    if not shape.partial:
-        return Kernels(first, None)
+    if not variant.partial:
+        return ReductionKernels(first, None)
     second = module.get_function("combine")
-    second._prepare_strided(f"PP{8 * (7 + 3 * shape.kept)}s")
-    return Kernels(first, second)
+    second._prepare_strided(f"PP{8 * (7 + 3 * variant.kept)}s")
+    return ReductionKernels(first, second)
 
 
 # ---- plans
@@ -290,7 +293,7 @@ def _product(axes: list[Axis]) -> int:
     return total
 
 
-def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None) -> Plan:
+def plan(address: int, itemsize: int, kept, reduced, parameter: float = 0.0, second=None) -> ReductionPlan:
     """How an array is reduced. kept and reduced are axes in the order of the array: `other` is the stride in
     the result for kept ones; for reduced ones the step of the element's number, all 0 where numbers are not
     asked for, or the stride in a second array, whose (address, itemsize) are then given; it has no kept axes.
@@ -311,7 +314,7 @@ def _header(start, results, count, tile, splits, groups, lanes, parameter) -> by
     return struct.pack("7qd", start, results, count, tile, splits, groups, lanes.bit_length() - 1, parameter)
 
 
-def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> Plan:
+def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> ReductionPlan:
     """The plan for reduced axes that are the innermost in memory: the threads of a result read along them."""
     results, count = _product(kept), _product(reduced)
     vector = elements_per_access(itemsize)
@@ -323,7 +326,7 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
         swapped = [Axis(axis.length, axis.other, axis.stride) for axis in reduced]
         aligned = aligned and _aligned(second[0], swapped, vector, second[1])
     capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
-    shape = Shape(True, vector, aligned, splits > 1, *capacities)
+    variant = ReductionVariant(True, vector, aligned, splits > 1, *capacities)
     axes = packed_axes(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, 0, lanes, parameter)
@@ -333,10 +336,10 @@ def _plan_rows(address, offset, itemsize, kept, reduced, parameter, second) -> P
     grid = ceil_div(results, THREADS // lanes), splits
     # Partial results lie result by result; one block combines those of one result.
     after = struct.pack("6qd", results, count, splits, splits, 1, 0, parameter) + axes
-    return Plan(shape, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
+    return ReductionPlan(variant, grid, arguments, results * splits if splits > 1 else 0, (results, 1), after)
 
 
-def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
+def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> ReductionPlan:
     """The plan for reduced axes that are not the innermost: threads side by side have results side by
     side."""
     results, count = _product(kept), _product(reduced)
@@ -346,7 +349,7 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     aligned = _aligned(address, [*reduced, *kept], vector, itemsize)
     groups = ceil_div(inner, lanes * vector)
     capacities = axis_capacity(len(kept)), axis_capacity(len(reduced))
-    shape = Shape(False, vector, aligned, splits > 1, *capacities)
+    variant = ReductionVariant(False, vector, aligned, splits > 1, *capacities)
     axes = packed_axes(kept, capacities[0])
     arguments = (
         _header(offset, results, count, tile, splits, groups, lanes, parameter)
@@ -357,7 +360,7 @@ def _plan_columns(address, offset, itemsize, kept, reduced, parameter) -> Plan:
     # Partial results lie split by split.
     side = min(32, power_at_least(results))
     after = struct.pack("6qd", results, count, splits, 1, results, side.bit_length() - 1, parameter) + axes
-    return Plan(
-        shape, grid, arguments, results * splits if splits > 1 else 0,
+    return ReductionPlan(
+        variant, grid, arguments, results * splits if splits > 1 else 0,
         (ceil_div(results, side), 1), after,
     )  # fmt: skip

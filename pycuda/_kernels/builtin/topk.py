@@ -55,7 +55,7 @@ finish_rows(const Keys::Raw *keys, index_t length, const Limit<Keys> *limits, co
 """
 
 
-class Kernels(NamedTuple):
+class TopkKernels(NamedTuple):
     """Functions(keys, length, ...)."""
 
     sample: object  # group, step, samples
@@ -66,7 +66,7 @@ class Kernels(NamedTuple):
 
 
 @context_dependent_memoize
-def kernels(keys: Order, vector: int) -> Kernels:
+def kernels(keys: Order, vector: int) -> TopkKernels:
     """The kernels for rows in this order, of which `vector` elements are loaded together."""
     module = compiled(_SOURCE.format(order=keys.c_type, vector=vector))
     arguments = {
@@ -76,10 +76,10 @@ def kernels(keys: Order, vector: int) -> Kernels:
         "collect_otherwise": "PqPPII",
         "finish_rows": "PqPPIIIPP",
     }
-    return Kernels(*(module.get_function(name).prepare(each) for name, each in arguments.items()))
+    return TopkKernels(*(module.get_function(name).prepare(each) for name, each in arguments.items()))
 
 
-class Plan(NamedTuple):
+class TopkPlan(NamedTuple):
     """How rows are worked on."""
 
     group: int  # elements that a thread samples
@@ -89,7 +89,7 @@ class Plan(NamedTuple):
     parts: int  # of a row, where its sample misled
 
 
-def plan(rows: int, length: int, k: int) -> Plan:
+def plan(rows: int, length: int, k: int) -> TopkPlan:
     """The plan for the first k elements. About rank * step elements are before the limit: in one of ten
     thousand rows of any order they are fewer than k, in none do they not fit. Of the elements of a thread
     that are before the limit the sample has only one, so the limit is rather too large."""
@@ -98,7 +98,7 @@ def plan(rows: int, length: int, k: int) -> Plan:
     expected = k / step
     rank = int(expected + 4 * math.sqrt(expected)) + 3
     parts = max(min(_PARTS // rows, length // _MIN_PART), 1)
-    return Plan(group, step, rank, max((2 * rank + 24) * step, parts * k), parts)
+    return TopkPlan(group, step, rank, max((2 * rank + 24) * step, parts * k), parts)
 
 
 def pair_size(itemsize: int) -> int:

@@ -20,7 +20,7 @@ from pycuda._kernels.plans import layout
 from pycuda._kernels.plans.axes import broadcast_strides, broadcasts
 from pycuda._kernels.user import parsing
 from pycuda._kernels.user.elementwise import module, prepared
-from pycuda._kernels.user.reduction import Text, expression, head
+from pycuda._kernels.user.reduction import ReductionText, expression, head
 
 THREADS = 256
 _ENOUGH = 1 << 18  # threads that fill a device
@@ -151,7 +151,7 @@ _ROWS = """
 """
 
 
-def build(arguments, text: Text, signature, final: bool, keep, options):
+def build(arguments, text: ReductionText, signature, final: bool, keep, options):
     """The prepared function of (arguments, results, length, parts, out, geometry). final: it writes
     results, not parts of them.
     """

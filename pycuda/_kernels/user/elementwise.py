@@ -42,7 +42,7 @@ def vectors_of(arguments):
     return positions, [arguments[k] for k in positions], pick
 
 
-class Text(NamedTuple):
+class ElementwiseText(NamedTuple):
     """The user's text of a kernel."""
 
     operation: str
@@ -76,7 +76,7 @@ _PYCUDAS_NAMES = """
 """
 
 
-def _loop(text: Text) -> str:
+def _loop(text: ElementwiseText) -> str:
     """PyCUDA's loop around the statements."""
     return f"""{_PYCUDAS_NAMES}
   size_t i;
@@ -86,7 +86,7 @@ def _loop(text: Text) -> str:
 {text.finish()}"""
 
 
-def _range_loop(text: Text) -> str:
+def _range_loop(text: ElementwiseText) -> str:
     """PyCUDA's loop over a range, of either direction."""
     return f"""{_PYCUDAS_NAMES}
   long i;
@@ -101,7 +101,7 @@ def _range_loop(text: Text) -> str:
 {text.finish()}"""
 
 
-def _kernel(text: Text, arguments, declarations, body: str, include="", layout="") -> str:
+def _kernel(text: ElementwiseText, arguments, declarations, body: str, include="", layout="") -> str:
     """The whole source of a kernel with this body."""
     return f"""{parsing.headers(arguments)}{include}{parsing.line(f"preamble of {text.name}")}{text.preamble}
 {parsing.line(f"kernel {text.name}")}
@@ -116,7 +116,7 @@ def _declarator(argument, constant) -> str:
     return f"{'const ' if argument.name in constant else ''}{argument.declarator()}"
 
 
-def plain(arguments, text: Text, use_range=False, constant=()) -> str:
+def plain(arguments, text: ElementwiseText, use_range=False, constant=()) -> str:
     """PyCUDA's kernel. arguments include n, or start, stop and step. constant: the names of vectors that are
     declared const."""
     declarations = [_declarator(argument, constant) for argument in arguments]
@@ -157,7 +157,7 @@ def layout_of(vectors, signature, pointers=None) -> tuple[str, str]:
     return f"struct __align__(16) pycuda_layout {{ {' '.join(members)} }};\n", "\n" + "".join(names)
 
 
-def strided(arguments, text: Text, signature, use_range=False, constant=()) -> str:
+def strided(arguments, text: ElementwiseText, signature, use_range=False, constant=()) -> str:
     """The kernel of a Walk's signature. arguments are the user's alone. constant: as `plain` takes it."""
     vectors = [argument for argument in arguments if isinstance(argument, VectorArg)]
     through = {
@@ -178,8 +178,8 @@ def strided(arguments, text: Text, signature, use_range=False, constant=()) -> s
 # ---- long arrays
 
 
-class Streaming(NamedTuple):
-    """The shape of a streaming kernel: elements of a vector access, accesses of a thread and round."""
+class StreamTiling(NamedTuple):
+    """The tiling of a streaming kernel: elements of a vector access, accesses of a thread and round."""
 
     vector: int
     rounds: int
@@ -189,24 +189,26 @@ class Streaming(NamedTuple):
         return THREADS * self.vector * self.rounds
 
 
-APART = Streaming(1, 4)  # of `strided_apart`
+APART = StreamTiling(1, 4)  # of `strided_apart`
 
 
-def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane="", store="", tail="") -> str:
+def _tiled_loop(
+    text: ElementwiseText, tiling: StreamTiling, outside, fits="", load="", lane="", store="", tail=""
+) -> str:
     """A loop over whole tiles, unrolled, and one over the elements that are left; with declarations before
     them, at the beginning and end of a tile, and around the operation in the first and the second.
     """
-    tile, step = shape.tile, THREADS * shape.vector
+    tile, step = tiling.tile, THREADS * tiling.vector
     return f"""
 {outside}{text.prepare()}
   const size_t pycuda_tiled = true{fits} ? n - n % {tile} : 0;
   for (size_t pycuda_tile = blockIdx.x * (size_t){tile}; pycuda_tile < pycuda_tiled;
        pycuda_tile += gridDim.x * (size_t){tile}) {{
-    const size_t pycuda_first = pycuda_tile + threadIdx.x * {shape.vector};
+    const size_t pycuda_first = pycuda_tile + threadIdx.x * {tiling.vector};
 {load}
 #pragma unroll
-    for (int pycuda_k = 0; pycuda_k < {shape.vector * shape.rounds}; pycuda_k++) {{
-      const size_t i = pycuda_first + pycuda_k / {shape.vector} * {step} + pycuda_k % {shape.vector};
+    for (int pycuda_k = 0; pycuda_k < {tiling.vector * tiling.rounds}; pycuda_k++) {{
+      const size_t i = pycuda_first + pycuda_k / {tiling.vector} * {step} + pycuda_k % {tiling.vector};
       (void)i;
 {lane}{text.body()}
     }}
@@ -219,8 +221,8 @@ def _tiled_loop(text: Text, shape: Streaming, outside, fits="", load="", lane=""
 {text.finish()}"""
 
 
-def streaming_shape(vectors, uses) -> Streaming:
-    """The shape for these vectors: the widest access holds whole elements of the largest dtype, and enough
+def stream_tiling(vectors, uses) -> StreamTiling:
+    """The tiling for these vectors: the widest access holds whole elements of the largest dtype, and enough
     bytes are in flight."""
     sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
     read = sum(v.dtype.itemsize for v in vectors if uses[v.name].indexed and not uses[v.name].written)
@@ -228,7 +230,7 @@ def streaming_shape(vectors, uses) -> Streaming:
     rounds = 1
     while rounds < 4 and rounds * vector * max(read, 8) < _BYTES_IN_FLIGHT:
         rounds *= 2
-    return Streaming(vector, rounds)
+    return StreamTiling(vector, rounds)
 
 
 class _Streamed(NamedTuple):
@@ -243,7 +245,7 @@ class _Streamed(NamedTuple):
     tail: str = ""  # inside the loop over the rest
 
 
-def _streamed(name: str, ctype: str, first: str, use: parsing.Use, shape: Streaming) -> _Streamed:
+def _streamed(name: str, ctype: str, first: str, use: parsing.Use, tiling: StreamTiling) -> _Streamed:
     """Declarations for a vector whose array is that of the vector `first`. `use` is how all vectors of that
     array are used together.
     """
@@ -253,9 +255,9 @@ def _streamed(name: str, ctype: str, first: str, use: parsing.Use, shape: Stream
     pointer = f"pycuda_{first}"
     if not use.indexed or (use.written and not use.assigned):
         return _Streamed(parameter, f"  {const}{ctype} *const {name} = {pointer};\n")
-    held, step = f"pycuda_lanes_{first}", THREADS * shape.vector
+    held, step = f"pycuda_lanes_{first}", THREADS * tiling.vector
     at = f"(pycuda_{first} + pycuda_first, {step});\n"
-    lanes = f"pycuda::lanes<{ctype}, {shape.vector}, {shape.rounds}>"
+    lanes = f"pycuda::lanes<{ctype}, {tiling.vector}, {tiling.rounds}>"
     declaration = f"    {lanes} {held};\n"
     load = declaration + (f"    {held}.load{at}" if use.read else "")
     return _Streamed(
@@ -282,7 +284,7 @@ def _together(uses) -> parsing.Use:
     )
 
 
-def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
+def streaming(arguments, text: ElementwiseText, uses, same, tiling: StreamTiling) -> str:
     """The kernel for arrays that do not overlap, except that same[k] is the first vector that is the same
     array as vector k.
     """
@@ -293,7 +295,7 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
             dtype_to_ctype(vector.dtype),
             vectors[same[k]].name,
             _together([uses[v.name] for v, first in zip(vectors, same, strict=True) if first == same[k]]),
-            shape,
+            tiling,
         )
         for k, vector in enumerate(vectors)
     ]
@@ -305,13 +307,13 @@ def streaming(arguments, text: Text, uses, same, shape: Streaming) -> str:
 
     body = _tiled_loop(
         text,
-        shape,
+        tiling,
         **{field: joined(field) for field in ("outside", "fits", "load", "lane", "store", "tail")},
     )
     return _kernel(text, arguments, declarations, body, "#include <base/pycuda-streaming.hpp>\n")
 
 
-def strided_apart(arguments, text: Text, signature, uses, same) -> str:
+def strided_apart(arguments, text: ElementwiseText, signature, uses, same) -> str:
     """The strided kernel for arrays that do not overlap, except as in streaming(): elements of several rounds
     are read at once.
     """
@@ -369,7 +371,7 @@ def get_elwise_module(
     pycuda.driver.CompileError
         With the user's own lines.
     """
-    text = Text(operation, name, preamble, loop_prep, after_loop)
+    text = ElementwiseText(operation, name, preamble, loop_prep, after_loop)
     return module(plain(parsing.read_arguments(arguments), text), keep, options)
 
 
@@ -386,7 +388,7 @@ def get_elwise_range_module(
     """`get_elwise_module` for a kernel that goes from ``start`` to ``stop`` by ``step``; those three are
     the last of the arguments, of type ``long``.
     """
-    text = Text(operation, name, preamble, loop_prep, after_loop)
+    text = ElementwiseText(operation, name, preamble, loop_prep, after_loop)
     return module(plain(parsing.read_arguments(arguments), text, use_range=True), keep, options)
 
 

@@ -20,7 +20,7 @@ BLOCK_SIZE = 512  # of PyCUDA's stages
 _SIZE, _SEQ_COUNT = ScalarArg(np.uintp, "n"), ScalarArg(np.uint32, "seq_count")
 
 
-class Text(NamedTuple):
+class ReductionText(NamedTuple):
     """What the user wrote. accumulator: the dtype in which dtype_out is summed up."""
 
     dtype_out: np.dtype
@@ -32,7 +32,7 @@ class Text(NamedTuple):
     preamble: str
 
 
-class Shape(NamedTuple):
+class ReductionTiling(NamedTuple):
     """Elements of a vector access, and the smallest tile: what a block reads at a time."""
 
     vector: int
@@ -47,10 +47,10 @@ class Shape(NamedTuple):
         return self.step << max(rounds - 1, 0).bit_length()
 
 
-def shape(vectors, uses) -> Shape:
-    """The shape for these vectors: the widest access holds whole elements of the largest dtype."""
+def tiling(vectors, uses) -> ReductionTiling:
+    """The tiling for these vectors: the widest access holds whole elements of the largest dtype."""
     sizes = [v.dtype.itemsize for v in vectors if uses[v.name].indexed]
-    return Shape(elements_per_access(max(sizes)) if sizes else 1)
+    return ReductionTiling(elements_per_access(max(sizes)) if sizes else 1)
 
 
 def expression(what: str, text: str, name: str) -> str:
@@ -58,7 +58,7 @@ def expression(what: str, text: str, name: str) -> str:
     return f"({parsing.line(f'{what} of {name}')}{text}{parsing.line(f'kernel {name}')})"
 
 
-def _parts(arguments, uses, shape: Shape):
+def _parts(arguments, uses, tiling: ReductionTiling):
     """Declarations of parameters for plain pointers, and what the loops over full steps and over the rest
     say: {"load": ..., "lane": ..., "outside": ..., "tail": ..., "fits": ...}.
     """
@@ -74,13 +74,13 @@ def _parts(arguments, uses, shape: Shape):
             continue
         declared.append(f"{const}{ctype} *pycuda_{name}")
         held = f"pycuda_lanes_{name}"
-        lanes = f"pycuda::lanes<{ctype}, {shape.vector}, {ROWS}>"
+        lanes = f"pycuda::lanes<{ctype}, {tiling.vector}, {ROWS}>"
         said["load"] += (
-            f"      {lanes} {held};\n      {held}.load(pycuda_{name} + pycuda_first, {32 * shape.vector});\n"
+            f"      {lanes} {held};\n      {held}.load(pycuda_{name} + pycuda_first, {32 * tiling.vector});\n"
         )
         said["lane"] += (
             f"          const pycuda::here<{const}{ctype}> "
-            f"{name}({held}(pycuda_row * {shape.vector} + pycuda_k));\n"
+            f"{name}({held}(pycuda_row * {tiling.vector} + pycuda_k));\n"
         )
         said["tail"] += f"          {const}{ctype} *const {name} = pycuda_{name};\n"
         said["fits"] += f" && {lanes}::fit(pycuda_{name})"
@@ -101,7 +101,7 @@ def _strided_parts(arguments, signature):
     return declared, said, structure
 
 
-def head(arguments, text: Text) -> str:
+def head(arguments, text: ReductionText) -> str:
     """What precedes a kernel: headers, the user's preamble, the types of the result."""
     return f"""{parsing.headers(arguments, text.dtype_out)}#include <base/pycuda-streaming.hpp>
 #include <base/pycuda-strided.hpp>
@@ -116,13 +116,13 @@ static_assert(sizeof(pycuda_result_type) == {text.dtype_out.itemsize}, "the resu
 """
 
 
-def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
+def whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature=None) -> str:
     """The kernel of one launch. Its parameters: the arguments, n, pycuda_tile, pycuda_out, pycuda_counter,
     pycuda_parts and, with a signature, pycuda_at.
     """
     structure = ""
     if signature is None:
-        declared, said = _parts(arguments, uses, shape)
+        declared, said = _parts(arguments, uses, tiling)
     else:
         declared, said, structure = _strided_parts(arguments, signature)
     declared += [
@@ -132,7 +132,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
     if signature is not None:
         declared.append("const pycuda_layout pycuda_at")
     value = expression("map_expr", text.map_expr, text.name)
-    row = 32 * shape.vector
+    row = 32 * tiling.vector
     fast = (
         ""
         if signature is not None
@@ -141,7 +141,7 @@ def whole(arguments, text: Text, uses, shape: Shape, signature=None) -> str:
 {said["load"]}#pragma unroll
       for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
 #pragma unroll
-        for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
+        for (int pycuda_k = 0; pycuda_k < {tiling.vector}; pycuda_k++) {{
           const size_t i = pycuda_first + pycuda_row * {row} + pycuda_k;
           (void)i;
 {said["lane"]}          const out_type pycuda_value = {value};
@@ -167,14 +167,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
   const bool pycuda_fits = true{said["fits"]};
   (void)pycuda_fits;
   for (; pycuda_from < pycuda_to; pycuda_from += {ROWS * row}) {{
-    const size_t pycuda_first = pycuda_from + pycuda_lane * {shape.vector};
+    const size_t pycuda_first = pycuda_from + pycuda_lane * {tiling.vector};
     out_type pycuda_rows[{ROWS}];
 #pragma unroll
     for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) pycuda_rows[pycuda_row] = pycuda_neutral;
 {fast}
     {{
 #pragma unroll 1
-      for (int pycuda_k = 0; pycuda_k < {shape.vector}; pycuda_k++) {{
+      for (int pycuda_k = 0; pycuda_k < {tiling.vector}; pycuda_k++) {{
 #pragma unroll
         for (int pycuda_row = 0; pycuda_row < {ROWS}; pycuda_row++) {{
           // What lies past the end is made of the last element and dropped: where the compiler joins a
@@ -196,9 +196,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) {text.name}({", ".join(d
 """
 
 
-def build_whole(arguments, text: Text, uses, shape: Shape, signature, keep, options):
+def build_whole(arguments, text: ReductionText, uses, tiling: ReductionTiling, signature, keep, options):
     """The prepared function of `whole`."""
-    compiled = module(whole(arguments, text, uses, shape, signature), keep, options)
+    compiled = module(whole(arguments, text, uses, tiling, signature), keep, options)
     extra = "LLPPP" + (f"{layout.geometry_bytes(signature)}s" if signature is not None else "")
     return prepared(compiled, text.name, arguments, extra)
 

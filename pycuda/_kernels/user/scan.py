@@ -16,7 +16,7 @@ _CHUNKS = 4  # vectors that a thread has of a tile, at most
 RESIDENT = 7  # blocks of a multiprocessor, where that many fit
 
 
-class Text(NamedTuple):
+class ScanText(NamedTuple):
     """The user's text of a scan."""
 
     dtype: np.dtype
@@ -34,7 +34,7 @@ class NamedArray(NamedTuple):
     dtype: np.dtype
 
 
-class Shape(NamedTuple):
+class ScanTiling(NamedTuple):
     """How a block scans: scan_shared of pycuda-scan.hpp."""
 
     threads: int
@@ -52,7 +52,7 @@ class Shape(NamedTuple):
         return self.threads * self.items
 
 
-def shape(value_size: int, item_size: int) -> Shape:
+def tiling(value_size: int, item_size: int) -> ScanTiling:
     """What suits items of this size, of which a value is loaded. ValueError when they are too large for
     shared memory."""
     vector = elements_per_access(value_size)
@@ -60,7 +60,7 @@ def shape(value_size: int, item_size: int) -> Shape:
     for threads, slots in ((128, 3), (128, 2), (64, 2), (32, 2)):
         chunks = min(_SHARED // (threads * slots * of_chunk), _CHUNKS)
         if chunks:
-            return Shape(threads, slots, chunks, vector)
+            return ScanTiling(threads, slots, chunks, vector)
     raise ValueError(
         f"items of {item_size} bytes are too large for a scan: {_SHARED // 128} bytes are the most"
     )
@@ -84,7 +84,7 @@ def flag_bytes(itemsize: int) -> int:
 _FLAG_TYPES = {8: "unsigned long long", 4: "unsigned", 2: "unsigned short", 1: "unsigned char"}
 
 
-def source(text: Text, shape: Shape, segmented: bool) -> str:
+def source(text: ScanText, tiling: ScanTiling, segmented: bool) -> str:
     """The kernel of (in, its stride in items, out, its stride, n, the parts of a scan_state) and,
     segmented, of (flags, their stride).
     """
@@ -117,7 +117,7 @@ def source(text: Text, shape: Shape, segmented: bool) -> str:
 typedef {dtype_to_ctype(text.dtype)} scan_type;
 static_assert(sizeof(scan_type) == {text.dtype.itemsize}, "the type does not have the size of its dtype");
 {_FLAGGED.format(flag=_FLAG_TYPES[flag_bytes(text.dtype.itemsize)]) if segmented else ""}
-extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
+extern "C" __global__ void __launch_bounds__({tiling.threads}) {text.name}(
   const scan_type *pycuda_in, long long pycuda_in_step, scan_type *pycuda_out, long long pycuda_out_step,
   size_t n, unsigned pycuda_tiles, unsigned *pycuda_counter, unsigned long long *pycuda_counts,
   unsigned long long *pycuda_entries, void *pycuda_values, unsigned pycuda_launch{more})
@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
   const auto pycuda_combine = {combine};
   const pycuda::scan_state pycuda_state = {{pycuda_counter, pycuda_counts, pycuda_entries, pycuda_values,
                                            pycuda_launch}};
-  pycuda::scan<{shape.threads}, {shape.slots}, {shape.chunks}, {shape.vector}, {item}>(
+  pycuda::scan<{tiling.threads}, {tiling.slots}, {tiling.chunks}, {tiling.vector}, {item}>(
     pycuda_in, pycuda_in_step, pycuda_out, pycuda_out_step, n, pycuda_tiles, pycuda_state,
     [&](const scan_type &value, size_t k) -> {item} {{ (void)k; return {make}; }}, pycuda_combine,
     [&](bool has, const {item} &before, const {item} &item, const {item} &with) -> scan_type {{
@@ -137,7 +137,7 @@ extern "C" __global__ void __launch_bounds__({shape.threads}) {text.name}(
 """
 
 
-def build(text: Text, shape: Shape, segmented: bool, options):
+def build(text: ScanText, tiling: ScanTiling, segmented: bool, options):
     """The prepared function of `source`."""
-    compiled = module(source(text, shape, segmented), False, options)
+    compiled = module(source(text, tiling, segmented), False, options)
     return compiled.get_function(text.name)._prepare_strided("PqPqLIPPPPI" + ("Pq" if segmented else ""))
